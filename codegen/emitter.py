@@ -1,0 +1,394 @@
+"""A small typed writer of LLVM IR text.
+
+The emitter keeps a list of lines and hands out `Reg`s: an LLVM value's text with its element dtype (the
+short names of ``ir.dtypes``) and its number of lanes. A register with one lane is a scalar. Every method
+works alike on scalars and vectors, chooses the instruction by dtype, and accepts Python numbers, which
+take the dtype and lanes of their neighbour. Text is several times cheaper than building and printing
+instruction objects.
+
+Nothing here knows about ops, loops or buffers. Maths functions are in ``codegen.maths``.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, TypeAlias
+
+LLVM_SCALAR: Final = {
+    "bool": "i1",
+    "i8": "i8",
+    "i16": "i16",
+    "i32": "i32",
+    "i64": "i64",
+    "u8": "i8",
+    "u16": "i16",
+    "u32": "i32",
+    "u64": "i64",
+    "f32": "float",
+    "f64": "double",
+}
+BITS: Final = {name: 1 if name == "bool" else int(name[1:]) for name in LLVM_SCALAR}
+#: The signed integer type as wide as a float, for work on its bits.
+INT_OF: Final = {"f32": "i32", "f64": "i64"}
+
+
+class Reg:
+    """An SSA value or constant of LLVM: its text, element dtype, and lanes (1 for a scalar)."""
+
+    __slots__ = ("dtype", "lanes", "text")
+
+    def __init__(self, text: str, dtype: str, lanes: int = 1) -> None:
+        self.text = text
+        self.dtype = dtype
+        self.lanes = lanes
+
+    @property
+    def type(self) -> str:
+        return llvm_type(self.dtype, self.lanes)
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype[0] == "f"
+
+    @property
+    def is_signed(self) -> bool:
+        return self.dtype[0] == "i"
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.text}"
+
+
+Number: TypeAlias = "Reg | int | float | bool"
+
+
+def llvm_type(dtype: str, lanes: int = 1) -> str:
+    """The LLVM type of `lanes` elements of `dtype`.
+
+    >>> llvm_type("f32", 16)
+    '<16 x float>'
+    """
+    scalar = LLVM_SCALAR[dtype]
+    return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
+
+
+def suffix(dtype: str, lanes: int = 1) -> str:
+    """The mangled type at the end of an overloaded intrinsic's name, as ``v16f32``."""
+    base = f"f{BITS[dtype]}" if dtype[0] == "f" else f"i{BITS[dtype]}"
+    return base if lanes == 1 else f"v{lanes}{base}"
+
+
+def literal(value: float | int | bool, dtype: str) -> str:
+    """A scalar constant's text, exact for floats."""
+    if dtype == "bool":
+        return "true" if value else "false"
+    if dtype[0] != "f":
+        bits = BITS[dtype]
+        wrapped = int(value) & ((1 << bits) - 1)
+        return str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped)
+    if dtype == "f32":  # LLVM writes float constants as the double of the same value
+        try:
+            value = struct.unpack("<f", struct.pack("<f", float(value)))[0]
+        except OverflowError:
+            value = float("inf") if value > 0 else float("-inf")
+    return f"0x{struct.unpack('<Q', struct.pack('<d', float(value)))[0]:016X}"
+
+
+def constant(value: float | int | bool, dtype: str, lanes: int = 1) -> Reg:
+    """A constant, splat over `lanes`."""
+    text = literal(value, dtype)
+    return Reg(text if lanes == 1 else f"splat ({LLVM_SCALAR[dtype]} {text})", dtype, lanes)
+
+
+class Emitter:
+    """Writes the instructions of one LLVM function, in order."""
+
+    #: Fast-math flags on every floating instruction: contraction to FMA only.
+    flags = "contract"
+
+    def __init__(self, declarations: dict[str, str] | None = None) -> None:
+        self.lines: list[str] = []
+        self._counter = 0
+        #: Declarations of intrinsics and externals, shared by the functions of a module.
+        self.declarations: dict[str, str] = {} if declarations is None else declarations
+
+    # -- plumbing ---------------------------------------------------------------------------------
+
+    def fresh(self, prefix: str = "v") -> str:
+        self._counter += 1
+        return f"%{prefix}{self._counter}"
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " + text)
+
+    def assign(self, text: str, dtype: str, lanes: int = 1) -> Reg:
+        """Write ``%new = text`` and return the new register."""
+        self._counter += 1
+        name = f"%v{self._counter}"
+        self.lines.append(f"  {name} = {text}")
+        return Reg(name, dtype, lanes)
+
+    def like(self, value: Number, model: Reg) -> Reg:
+        """`value` as a register with `model`'s dtype and lanes; scalars are splat."""
+        if not isinstance(value, Reg):
+            return constant(value, model.dtype, model.lanes)
+        if value.lanes != model.lanes and value.lanes == 1:
+            return self.splat(value, model.lanes)
+        return value
+
+    def _pair(self, x: Number, y: Number) -> tuple[Reg, Reg]:
+        if isinstance(x, Reg) and isinstance(y, Reg):
+            if x.lanes == y.lanes:
+                return x, y
+            return (self.like(x, y), y) if x.lanes == 1 else (x, self.like(y, x))
+        if isinstance(x, Reg):
+            return x, constant(y, x.dtype, x.lanes)  # type: ignore[arg-type]
+        assert isinstance(y, Reg), "one operand must be a register"
+        return constant(x, y.dtype, y.lanes), y
+
+    def const(self, value: float | int | bool, model: Reg) -> Reg:
+        """`value` with `model`'s dtype and lanes."""
+        return constant(value, model.dtype, model.lanes)
+
+    def call(self, name: str, dtype: str, lanes: int, *args: Reg, extra: str = "") -> Reg:
+        """Call the external or intrinsic `name`, declaring it, for a result of `dtype` x `lanes`."""
+        result = llvm_type(dtype, lanes)
+        self.declare(name, f"{result} @{name}({', '.join(arg.type for arg in args)}{extra and ', i1'})")
+        return self.assign(f"call {result} @{name}({', '.join(map(str, args))}{extra})", dtype, lanes)
+
+    def declare(self, name: str, signature: str) -> None:
+        self.declarations.setdefault(name, f"declare {signature}")
+
+    def _unary_intrinsic(self, name: str, x: Reg) -> Reg:
+        return self.call(f"llvm.{name}.{suffix(x.dtype, x.lanes)}", x.dtype, x.lanes, x)
+
+    def _binary_intrinsic(self, name: str, x: Number, y: Number) -> Reg:
+        a, b = self._pair(x, y)
+        return self.call(f"llvm.{name}.{suffix(a.dtype, a.lanes)}", a.dtype, a.lanes, a, b)
+
+    def _binary(self, float_op: str, int_op: str, x: Number, y: Number) -> Reg:
+        a, b = self._pair(x, y)
+        code = f"{float_op} {self.flags}" if a.is_float else int_op
+        return self.assign(f"{code} {a.type} {a.text}, {b.text}", a.dtype, a.lanes)
+
+    # -- arithmetic -------------------------------------------------------------------------------
+
+    def add(self, x: Number, y: Number) -> Reg:
+        return self._binary("fadd", "add", x, y)
+
+    def sub(self, x: Number, y: Number) -> Reg:
+        return self._binary("fsub", "sub", x, y)
+
+    def mul(self, x: Number, y: Number) -> Reg:
+        return self._binary("fmul", "mul", x, y)
+
+    def exact(self, opcode: str, x: Number, y: Number) -> Reg:
+        """A float ``fadd``/``fsub``/``fmul`` without flags, for error-free transformations."""
+        a, b = self._pair(x, y)
+        return self.assign(f"{opcode} {a.type} {a.text}, {b.text}", a.dtype, a.lanes)
+
+    def div(self, x: Number, y: Number) -> Reg:
+        """Floating division."""
+        return self._binary("fdiv", "invalid", x, y)
+
+    def fma(self, x: Number, y: Number, z: Number) -> Reg:
+        """x * y + z with one rounding."""
+        model = next(one for one in (x, y, z) if isinstance(one, Reg) and one.lanes > 1 or one is z)
+        if not isinstance(model, Reg):
+            model = next(one for one in (x, y) if isinstance(one, Reg))
+        a, b, c = (self.like(one, model) for one in (x, y, z))
+        return self.call(f"llvm.fma.{suffix(a.dtype, a.lanes)}", a.dtype, a.lanes, a, b, c)
+
+    def neg(self, x: Reg) -> Reg:
+        if x.is_float:
+            return self.assign(f"fneg {x.type} {x.text}", x.dtype, x.lanes)
+        return self.sub(self.const(0, x), x)
+
+    def abs(self, x: Reg) -> Reg:
+        if x.is_float:
+            return self._unary_intrinsic("fabs", x)
+        if not x.is_signed:
+            return x
+        return self.select(self.lt(x, 0), self.neg(x), x)
+
+    def sqrt(self, x: Reg) -> Reg:
+        return self._unary_intrinsic("sqrt", x)
+
+    def floor(self, x: Reg) -> Reg:
+        return self._unary_intrinsic("floor", x) if x.is_float else x
+
+    def ceil(self, x: Reg) -> Reg:
+        return self._unary_intrinsic("ceil", x) if x.is_float else x
+
+    def trunc(self, x: Reg) -> Reg:
+        return self._unary_intrinsic("trunc", x) if x.is_float else x
+
+    def rint(self, x: Reg) -> Reg:
+        """To the nearest integer, ties to even."""
+        return self._unary_intrinsic("nearbyint", x) if x.is_float else x
+
+    def copysign(self, x: Number, y: Number) -> Reg:
+        return self._binary_intrinsic("copysign", x, y)
+
+    def min(self, x: Number, y: Number) -> Reg:
+        """The smaller; the second operand where either is NaN."""
+        a, b = self._pair(x, y)
+        return self.select(self.lt(a, b), a, b)
+
+    def max(self, x: Number, y: Number) -> Reg:
+        """The larger; the second operand where either is NaN."""
+        a, b = self._pair(x, y)
+        return self.select(self.gt(a, b), a, b)
+
+    # -- comparison and choice --------------------------------------------------------------------
+
+    def _compare(self, float_code: str, signed: str, unsigned: str, x: Number, y: Number) -> Reg:
+        a, b = self._pair(x, y)
+        if a.is_float:
+            code = f"fcmp {float_code}"
+        else:
+            code = f"icmp {signed if a.is_signed else unsigned}"
+        return self.assign(f"{code} {a.type} {a.text}, {b.text}", "bool", a.lanes)
+
+    def eq(self, x: Number, y: Number) -> Reg:
+        return self._compare("oeq", "eq", "eq", x, y)
+
+    def ne(self, x: Number, y: Number) -> Reg:
+        return self._compare("une", "ne", "ne", x, y)
+
+    def lt(self, x: Number, y: Number) -> Reg:
+        return self._compare("olt", "slt", "ult", x, y)
+
+    def le(self, x: Number, y: Number) -> Reg:
+        return self._compare("ole", "sle", "ule", x, y)
+
+    def gt(self, x: Number, y: Number) -> Reg:
+        return self._compare("ogt", "sgt", "ugt", x, y)
+
+    def ge(self, x: Number, y: Number) -> Reg:
+        return self._compare("oge", "sge", "uge", x, y)
+
+    def isnan(self, x: Reg) -> Reg:
+        if not x.is_float:
+            return constant(False, "bool", x.lanes)
+        return self.assign(f"fcmp uno {x.type} {x.text}, {x.text}", "bool", x.lanes)
+
+    def select(self, condition: Reg, x: Number, y: Number) -> Reg:
+        """`x` where `condition` (dtype bool), else `y`."""
+        a, b = self._pair(x, y)
+        lanes = max(a.lanes, condition.lanes)
+        if a.lanes != lanes:
+            a, b = self.splat(a, lanes), self.splat(b, lanes)
+        return self.assign(f"select {condition}, {a}, {b}", a.dtype, lanes)
+
+    # -- bits -------------------------------------------------------------------------------------
+
+    def _integer(self, opcode: str, x: Number, y: Number) -> Reg:
+        a, b = self._pair(x, y)
+        return self.assign(f"{opcode} {a.type} {a.text}, {b.text}", a.dtype, a.lanes)
+
+    def and_(self, x: Number, y: Number) -> Reg:
+        return self._integer("and", x, y)
+
+    def or_(self, x: Number, y: Number) -> Reg:
+        return self._integer("or", x, y)
+
+    def xor(self, x: Number, y: Number) -> Reg:
+        return self._integer("xor", x, y)
+
+    def not_(self, x: Reg) -> Reg:
+        return self._integer("xor", x, constant(True if x.dtype == "bool" else -1, x.dtype, x.lanes))
+
+    def shl(self, x: Number, y: Number) -> Reg:
+        """Shift left; undefined for counts of the width or more, see `maths.integer`."""
+        return self._integer("shl", x, y)
+
+    def shr(self, x: Number, y: Number) -> Reg:
+        """Shift right, arithmetic for signed types."""
+        a, b = self._pair(x, y)
+        return self._integer("ashr" if a.is_signed else "lshr", a, b)
+
+    def lshr(self, x: Number, y: Number) -> Reg:
+        """Logical shift right, whatever the sign."""
+        return self._integer("lshr", x, y)
+
+    def bitcast(self, x: Reg, dtype: str) -> Reg:
+        """The same bits as another dtype of the same width."""
+        if LLVM_SCALAR[dtype] == LLVM_SCALAR[x.dtype]:
+            return Reg(x.text, dtype, x.lanes)
+        return self.assign(f"bitcast {x} to {llvm_type(dtype, x.lanes)}", dtype, x.lanes)
+
+    def bits(self, x: Reg) -> Reg:
+        """A float's bits as a signed integer of its width."""
+        return self.bitcast(x, INT_OF[x.dtype])
+
+    # -- conversion -------------------------------------------------------------------------------
+
+    def cast(self, x: Reg, dtype: str) -> Reg:
+        """Convert as NumPy's ``astype`` does: truncation to integers, wrap-around between integers.
+
+        A float outside the integer's range, or NaN, gives what the machine NumPy runs on gives for
+        the common types (the most negative integer for i32 and i64); never undefined behaviour.
+        """
+        if x.dtype == dtype:
+            return x
+        if dtype == "bool":
+            return self.ne(x, 0)
+        target = llvm_type(dtype, x.lanes)
+        if x.is_float:
+            if dtype[0] == "f":
+                code = "fpext" if BITS[dtype] > BITS[x.dtype] else "fptrunc"
+                return self.assign(f"{code} {x} to {target}", dtype, x.lanes)
+            return self._float_to_int(x, dtype)
+        if dtype[0] == "f":
+            code = "sitofp" if x.is_signed else "uitofp"
+            return self.assign(f"{code} {x} to {target}", dtype, x.lanes)
+        if BITS[dtype] == BITS[x.dtype]:
+            return Reg(x.text, dtype, x.lanes)
+        if BITS[dtype] < BITS[x.dtype]:
+            return self.assign(f"trunc {x} to {target}", dtype, x.lanes)
+        return self.assign(f"{'sext' if x.is_signed else 'zext'} {x} to {target}", dtype, x.lanes)
+
+    def _float_to_int(self, x: Reg, dtype: str) -> Reg:
+        # `fptosi` is poison out of range, so compute in range and patch. NumPy on x86-64 converts to
+        # i8..i32 through i32, to u32 through i64, and gives the most negative integer out of range.
+        wide = "i64" if BITS[dtype] == 64 or dtype == "u32" else "i32"
+        low, high = -(2.0 ** (BITS[wide] - 1)), 2.0 ** (BITS[wide] - 1)
+        inside = self.and_(self.ge(x, low), self.lt(x, high))
+        safe = self.select(inside, x, 0.0)
+        whole = self.assign(f"fptosi {safe} to {llvm_type(wide, x.lanes)}", wide, x.lanes)
+        signed = self.select(inside, whole, constant(int(low), wide, x.lanes))
+        if dtype != "u64":
+            return self.cast(signed, dtype)
+        upper_half = self.and_(self.ge(x, 2.0**63), self.lt(x, 2.0**64))
+        shifted = self.select(upper_half, self.sub(x, 2.0**63), 0.0)
+        upper = self.assign(f"fptosi {shifted} to {llvm_type('i64', x.lanes)}", "i64", x.lanes)
+        flipped = self.xor(upper, constant(-(2**63), "i64", x.lanes))
+        return self.bitcast(self.select(upper_half, flipped, signed), "u64")
+
+    # -- vectors ----------------------------------------------------------------------------------
+
+    def splat(self, x: Reg, lanes: int) -> Reg:
+        """A scalar in every lane."""
+        if lanes == 1 or x.lanes == lanes:
+            return x
+        if not x.text.startswith("%"):
+            return Reg(f"splat ({x.type} {x.text})", x.dtype, lanes)
+        kind = llvm_type(x.dtype, lanes)
+        first = self.assign(f"insertelement {kind} poison, {x}, i64 0", x.dtype, lanes)
+        return self.assign(
+            f"shufflevector {first}, {kind} poison, <{lanes} x i32> zeroinitializer", x.dtype, lanes
+        )
+
+    def ramp(self, lanes: int, dtype: str = "i64") -> Reg:
+        """The constant 0, 1, 2, ... over `lanes`."""
+        if lanes == 1:
+            return constant(0, dtype)
+        scalar = LLVM_SCALAR[dtype]
+        items = ", ".join(f"{scalar} {literal(i, dtype)}" for i in range(lanes))
+        return Reg(f"<{items}>", dtype, lanes)
+
+    def extract(self, x: Reg, lane: int) -> Reg:
+        """One lane as a scalar."""
+        if x.lanes == 1:
+            return x
+        return self.assign(f"extractelement {x}, i64 {lane}", x.dtype)

@@ -1,0 +1,61 @@
+"""Views as affine index maps: which element of which buffer a value's element is.
+
+`resolve` follows a value through views to what must exist in memory, and returns the composed `Access`
+from the value's index space to the source's. Fusion and codegen both read operands this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .graph import Instruction, Value
+from .registry import Access, Kind
+from .types import Shape
+
+
+def identity(rank: int) -> Access:
+    """Element i is element i."""
+    return Access(tuple((axis, 1, 0) for axis in range(rank)))
+
+
+def compose(outer: Access, inner: Access) -> Access:
+    """First `outer` (index to a view's index), then `inner` (the view's index to its operand's)."""
+    dims: list[tuple[int | None, int, int]] = []
+    for axis, step, offset in inner.dims:
+        if axis is None:
+            dims.append((None, 0, offset))
+        else:
+            source, by, start = outer.dims[axis]
+            dims.append((source, step * by if source is not None else 0, offset + step * start))
+    return Access(tuple(dims))
+
+
+def view_access(instruction: Instruction) -> Access | None:
+    """The index map of a view instruction, None for anything that is not an affine view."""
+    op = instruction.op
+    if op.kind is not Kind.VIEW or op.access is None:
+        return None
+    return op.access(instruction.operands[0].type, instruction.result.type, instruction.attrs)
+
+
+def resolve(value: Value, defs: Mapping[Value, Instruction]) -> tuple[Value, Access]:
+    """The value that `value` is a view of, through any number of affine views, and the index map."""
+    access = identity(len(value.shape))
+    while True:
+        instruction = defs.get(value)
+        step = view_access(instruction) if instruction is not None else None
+        if instruction is None or step is None:
+            return value, access
+        access = compose(access, step)
+        value = instruction.operands[0]
+
+
+def element_strides(access: Access, strides: Shape, rank: int) -> tuple[tuple[int, ...], int]:
+    """Per-dimension strides and the offset, in elements, of reading a buffer with `strides` by `access`."""
+    result = [0] * rank
+    offset = 0
+    for (axis, step, start), stride in zip(access.dims, strides, strict=True):
+        offset += start * stride
+        if axis is not None:
+            result[axis] += step * stride
+    return tuple(result), offset

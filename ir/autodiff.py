@@ -1,0 +1,208 @@
+"""Symbolic reverse-mode differentiation of Functions, by the gradient rules of the op records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .builder import Builder
+from .dtypes import is_float
+from .errors import GradientError
+from .graph import Function, Instruction, Substitution, Value
+from .registry import NONDIFF, Op, Rule
+from .types import TensorType
+
+
+def rule_arguments(
+    rule: Rule, inputs: Sequence[Any], types: Sequence[TensorType], out: Any, index: int, attrs: Any
+) -> list[Any]:
+    """What `rule` asked for, in its parameters' order."""
+    arguments: list[Any] = []
+    for kind, which in rule.wants:
+        if kind == "input":
+            arguments.append(inputs[which])
+        elif kind == "attr":
+            arguments.append(attrs[which])
+        elif kind == "out":
+            arguments.append(out)
+        elif kind == "type":
+            arguments.append(types[which])
+        elif kind == "rest":
+            arguments.append(tuple(inputs[which:]))
+        elif kind == "rest_types":
+            arguments.append(tuple(types[which:]))
+        else:
+            arguments.append(index)
+    return arguments
+
+
+def variadic_index(op: Op, position: int) -> int:
+    """The position among the variadic operands."""
+    return position - (len(op.params) - 1) if op.variadic else position
+
+
+@dataclass(frozen=True, slots=True)
+class Pullback:
+    """A Function split for reverse mode.
+
+    ``forward(*inputs) -> (*outputs, *residuals)`` and ``backward(*residuals, *cotangents) -> cotangents
+    of inputs[wrt]``; `outputs` counts the original results, of which `differentiable` receive cotangents.
+    """
+
+    forward: Function
+    backward: Function
+    outputs: int
+    differentiable: tuple[int, ...]
+    wrt: tuple[int, ...]
+
+
+def inline(builder: Builder, function: Function, args: Sequence[Value]) -> tuple[Value, ...]:
+    """Append `function`'s body to `builder` on `args`; returns its results there."""
+    table = Substitution(dict(zip(function.params, args, strict=True)))
+    for instruction in function.body:
+        builder.location = instruction.location
+        results = builder.append(
+            instruction.op,
+            table.all(instruction.operands),
+            instruction.attrs,
+            regions=instruction.regions,
+            types=tuple(one.type for one in instruction.results) if instruction.regions else None,
+        )
+        for old, new in zip(instruction.results, results, strict=True):
+            table[old] = new
+    return table.all(function.results)
+
+
+def pull_back(
+    builder: Builder,
+    body: Sequence[Instruction],
+    seeds: dict[Value, Value],
+    wrt: Sequence[Value],
+) -> list[Value | None]:
+    """Append to `builder` the cotangents of `wrt`, given those of some values of `body` in `seeds`.
+
+    *Requires*: `body`'s values are visible to `builder`. *Ensures*: only values on a path from `wrt` to a
+    seed are visited; None where there is no path.
+    """
+    active = set(wrt)
+    for instruction in body:
+        if any(operand in active for operand in instruction.operands):
+            active.update(one for one in instruction.results if is_float(one.dtype))
+    cotangents = dict(seeds)
+    for instruction in reversed(body):
+        (first, *more) = instruction.results
+        if first not in cotangents or more or instruction.op.vjp is NONDIFF:
+            continue
+        _differentiate(builder, instruction, cotangents, active)
+    return [cotangents.get(value) for value in wrt]
+
+
+def _differentiate(
+    builder: Builder, instruction: Instruction, cotangents: dict[Value, Value], active: set[Value]
+) -> None:
+    op, operands = instruction.op, instruction.operands
+    cotangent = cotangents[instruction.result]
+    types = [operand.type for operand in operands]
+    builder.location = instruction.location
+    for position, operand in enumerate(operands):
+        if operand not in active or not is_float(operand.dtype):
+            continue
+        rule = op.rule_for(position)
+        if rule is None:
+            raise GradientError(f"{op.name}: no gradient with respect to operand {position}")
+        index = variadic_index(op, position)
+        arguments = rule_arguments(rule, operands, types, instruction.result, index, instruction.attrs)
+        part = rule.fn(builder, cotangent, *arguments)
+        if part is None:
+            continue
+        known = cotangents.get(operand)
+        cotangents[operand] = part if known is None else builder.add(known, part)
+
+
+def gradient(function: Function, wrt: Sequence[int]) -> Function:
+    """``(*params) -> (result, *gradients)`` of a Function with one floating scalar result.
+
+    Example:
+        >>> import tracejit as tj
+        >>> print(gradient(tj.trace(lambda x: x * x, 3.0), [0]).results[1].type)
+        f64[]
+    """
+    (result,) = function.results
+    if result.shape != () or not is_float(result.dtype):
+        raise GradientError(f"@{function.name}: a gradient needs one floating scalar result, got {result.type}")
+    builder = Builder()
+    args = [builder.parameter(param.type, param.hint) for param in function.params]
+    (value,) = inline(builder, function, args)
+    builder.location = None
+    seed = builder.scalar(1.0, value.dtype)
+    targets = [args[position] for position in wrt]
+    cotangents = pull_back(builder, tuple(builder.body), {value: seed}, targets)
+    gradients = [
+        builder.full(value=0.0, shape=target.shape, dtype=target.dtype) if one is None else one
+        for target, one in zip(targets, cotangents, strict=True)
+    ]
+    return builder.finish(f"grad_{function.name}", [value, *gradients])
+
+
+def split_pullback(function: Function, wrt: Sequence[int]) -> Pullback:
+    """Differentiate `function` and cut it where the cotangents come in.
+
+    Cheap values (constants, broadcasts) are recomputed in the backward part; other forward values that it
+    needs become residuals.
+    """
+    joint = Builder()
+    args = [joint.parameter(param.type, param.hint) for param in function.params]
+    outputs = inline(joint, function, args)
+    forward_body = tuple(joint.body)
+    joint.location = None
+    differentiable = tuple(i for i, one in enumerate(outputs) if is_float(one.dtype))
+    cotangents = [Value(outputs[i].type, f"ct{i}") for i in differentiable]
+    seeds: dict[Value, Value] = {}
+    for position, cotangent in zip(differentiable, cotangents, strict=True):
+        known = seeds.get(outputs[position])
+        seeds[outputs[position]] = cotangent if known is None else joint.add(known, cotangent)
+    targets = [args[position] for position in wrt]
+    found = pull_back(joint, forward_body, seeds, targets)
+    joint.location = None
+    gradients = [
+        joint.full(value=0.0, shape=target.shape, dtype=target.dtype) if one is None else one
+        for target, one in zip(targets, found, strict=True)
+    ]
+    residuals, backward_body = _cut(joint, forward_body, gradients, set(cotangents))
+    forward = Function(function.name, tuple(args), forward_body, (*outputs, *residuals))
+    backward = Function(
+        f"{function.name}_backward", (*residuals, *cotangents), backward_body, tuple(gradients)
+    )
+    return Pullback(forward, backward, len(outputs), differentiable, tuple(wrt))
+
+
+_RECOMPUTED = frozenset(("full", "iota", "constant", "broadcast"))
+
+
+def _cut(
+    joint: Builder, forward_body: tuple[Instruction, ...], gradients: list[Value], given: set[Value]
+) -> tuple[list[Value], tuple[Instruction, ...]]:
+    """The residuals, and the backward body in terms of them and the values in `given`."""
+    producers = {result: one for one in joint.body for result in one.results}
+    forward = set(forward_body)
+    residuals: dict[Value, None] = {}
+    needed: set[Instruction] = set()
+    stack = list(gradients)
+    seen: set[Value] = set()
+    while stack:
+        value = stack.pop()
+        if value in seen or value in given:
+            continue
+        seen.add(value)
+        producer = producers.get(value)
+        if producer is None or (producer in forward and producer.op.name not in _RECOMPUTED):
+            residuals[value] = None
+            continue
+        needed.add(producer)
+        stack.extend(producer.operands)
+    return list(residuals), tuple(one for one in joint.body if one in needed)
+
+
+__all__ = ["Pullback", "gradient", "inline", "pull_back", "rule_arguments", "split_pullback"]
+

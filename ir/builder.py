@@ -1,0 +1,104 @@
+"""Builder: writes a Function op by op, inserting casts and broadcasts.
+
+A Builder is an `OpNamespace` over Values: ``b.mul(x, 2.0)`` promotes by NumPy's rules, broadcasts
+explicitly, runs the op's type rule, and appends an Instruction. Gradient rules and decompositions run on
+it unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .dtypes import BOOL, DType, Operand
+from .errors import TracejitError
+from .graph import Function, Instruction, Location, Value
+from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
+from .types import Shape, TensorType, broadcast_shapes
+
+_SCALARS = (bool, int, float)
+
+
+class Builder(OpNamespace):
+    """Appends instructions to the body of a Function under construction."""
+
+    def __init__(self) -> None:
+        self.params: list[Value] = []
+        self.body: list[Instruction] = []
+        #: Set by the user of the builder: the source line of what is being built.
+        self.location: Location | None = None
+
+    def parameter(self, type: TensorType, name: str = "") -> Value:
+        value = Value(type, name)
+        self.params.append(value)
+        return value
+
+    def finish(self, name: str, results: Sequence[Value]) -> Function:
+        return Function(name, tuple(self.params), tuple(self.body), tuple(results))
+
+    def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
+        """Append `op`. Operands are Values or, for elementwise ops, Python scalars too."""
+        if op.kind is Kind.ELEMENTWISE:
+            operands = self._matched(op, operands)
+        results = self.append(op, operands, attrs)
+        return results[0] if len(results) == 1 else results
+
+    def append(
+        self,
+        op: Op,
+        operands: tuple[Value, ...],
+        attrs: Attrs,
+        *,
+        regions: tuple[Function, ...] = (),
+        types: tuple[TensorType, ...] | None = None,
+    ) -> tuple[Value, ...]:
+        """Append `op` to operands that fit as they are; `types` overrides the type rule for regions."""
+        check_attrs(op, attrs)
+        for operand in operands:
+            if not isinstance(operand, Value):
+                raise TracejitError(f"{op.name}: expected a Value, got {operand!r}")
+        inferred = types or op.infer(tuple([operand.type for operand in operands]), attrs)
+        results = tuple([Value(one) for one in inferred])
+        self.body.append(Instruction(op, operands, attrs, results, self.location, regions))
+        return results
+
+    def _matched(self, op: Op, operands: tuple[Any, ...]) -> tuple[Value, ...]:
+        """Operands cast to the op's loop types and broadcast to one shape."""
+        shape = broadcast_shapes(
+            op.name, *[() if isinstance(one, _SCALARS) else one.type.shape for one in operands]
+        )
+        if op.promote is None:
+            return tuple([self.broadcast_to(one, shape) for one in operands])
+        loop = op.promote(tuple([operand_of(one) for one in operands]))
+        return tuple(
+            [self._converted(one, dtype, shape) for one, dtype in zip(operands, loop, strict=True)]
+        )
+
+    def _converted(self, operand: Any, dtype: DType, shape: Shape) -> Value:
+        if isinstance(operand, _SCALARS):
+            return self.broadcast_to(self.scalar(operand, dtype), shape)
+        value: Value = operand
+        if value.type.dtype is not dtype:
+            value = self.append(OPS["cast"], (value,), {"dtype": dtype})[0]
+        return self.broadcast_to(value, shape)
+
+    def scalar(self, value: bool | int | float, dtype: DType) -> Value:
+        """A rank-0 constant."""
+        item = dtype.type(value).item()
+        return self.append(OPS["full"], (), {"value": item, "shape": (), "dtype": dtype})[0]
+
+    def broadcast_to(self, value: Value, shape: Shape) -> Value:
+        """`value` with `shape`, itself where it has that already."""
+        if value.type.shape == shape:
+            return value
+        return self.append(OPS["broadcast"], (value,), {"shape": shape})[0]
+
+
+def operand_of(value: Any) -> Operand:
+    """What `value` is to promotion: its dtype, or a weak Python type."""
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, (int, float)):
+        return type(value)
+    dtype: DType = value.dtype
+    return dtype

@@ -1,0 +1,151 @@
+"""The dtypes tracejit knows, their short names, and NumPy 2's promotion rules (NEP 50).
+
+A dtype is a plain ``numpy.dtype``; in text it has a short name (``f64``, ``i32``, ``bool``). Python
+scalars are *weak*: in promotion they stand as the Python types ``bool``, ``int`` and ``float``, which
+adopt the dtype of what they meet. NumPy itself is asked for every rule, with two adjustments: float16,
+which tracejit lacks, becomes float32; and with ``set_default_dtype(float32)`` an operation that only
+meets integers gives float32 where NumPy gives float64 (as PyTorch does).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from .errors import DTypeError
+
+DType: TypeAlias = "np.dtype[Any]"
+#: What takes part in promotion: a dtype, or the Python type of a weak scalar.
+Operand: TypeAlias = "DType | type[int] | type[float]"
+
+BY_NAME: Final[dict[str, DType]] = {
+    "bool": np.dtype(np.bool_),
+    "i8": np.dtype(np.int8),
+    "i16": np.dtype(np.int16),
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+    "u8": np.dtype(np.uint8),
+    "u16": np.dtype(np.uint16),
+    "u32": np.dtype(np.uint32),
+    "u64": np.dtype(np.uint64),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+}
+SHORT_NAME: Final[dict[DType, str]] = {dtype: name for name, dtype in BY_NAME.items()}
+
+BOOL: Final = BY_NAME["bool"]
+INT64: Final = BY_NAME["i64"]
+FLOAT32: Final = BY_NAME["f32"]
+FLOAT64: Final = BY_NAME["f64"]
+FLOATS: Final = (FLOAT32, FLOAT64)
+_FLOAT16: Final = np.dtype(np.float16)
+#: Integer types narrow enough that NumPy computes their floating functions in float16.
+_NARROW: Final = (BOOL, BY_NAME["i8"], BY_NAME["u8"])
+
+_default_float: DType = FLOAT64
+
+
+def default_dtype() -> DType:
+    """The dtype of Python floats and of creation functions."""
+    return _default_float
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Make `dtype` (float32 or float64) the dtype of new floating tensors.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.set_default_dtype(tj.float32)
+        >>> tj.tensor([1.0]).dtype
+        dtype('float32')
+        >>> tj.set_default_dtype(tj.float64)
+
+    Semantics: ``torch.set_default_dtype``.
+    """
+    global _default_float
+    chosen = as_dtype(dtype)
+    if chosen not in FLOATS:
+        raise DTypeError(f"set_default_dtype: expected float32 or float64, got {chosen.name}")
+    _default_float = chosen
+
+
+def as_dtype(dtype: Any) -> DType:
+    """`dtype` as one of the supported dtypes in native byte order.
+
+    Accepts what ``numpy.dtype`` accepts, and the short names of the IR. Raises DTypeError.
+    """
+    if isinstance(dtype, str) and dtype in BY_NAME:
+        return BY_NAME[dtype]
+    if dtype is float:
+        return _default_float
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError as error:
+        raise DTypeError(f"{dtype!r} is not a dtype") from error
+    # By kind and size, so that byte-swapped types and C `long long` map to the canonical object.
+    found = _BY_KIND_AND_SIZE.get((wanted.kind, wanted.itemsize))
+    if found is None or wanted.names is not None:
+        raise DTypeError(
+            f"dtype {wanted.name or wanted!s} is not supported; expected one of {', '.join(SHORT_NAME.values())}"
+        )
+    return found
+
+
+_BY_KIND_AND_SIZE: Final = {(dtype.kind, dtype.itemsize): dtype for dtype in SHORT_NAME}
+
+
+def is_float(dtype: DType) -> bool:
+    """Whether `dtype` is a floating type, the only ones that carry gradients."""
+    return dtype.kind == "f"
+
+
+def result_type(*operands: Operand) -> DType:
+    """The common dtype of `operands`, by NumPy 2's rules.
+
+    >>> result_type(FLOAT32, float).name, result_type(INT64, FLOAT32).name
+    ('float32', 'float64')
+    """
+    found = _result_type(operands)
+    if found is FLOAT64 and _default_float is FLOAT32 and FLOAT64 not in operands and float in operands:
+        return FLOAT32
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _result_type(operands: tuple[Operand, ...]) -> DType:
+    stand_ins = [operand(0) if isinstance(operand, type) else operand for operand in operands]
+    return as_dtype(np.result_type(*stand_ins))
+
+
+def ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+    """The dtypes of `ufunc`'s loop for `operands`: one per input, then one per output.
+
+    Raises DTypeError where NumPy has no loop (``np.exp`` of strings, ``np.bitwise_and`` of floats).
+
+    >>> [t.name for t in ufunc_types(np.true_divide, (INT64, INT64))]
+    ['float64', 'float64', 'float64']
+    """
+    found = _ufunc_types(ufunc, operands)
+    if _default_float is FLOAT32 and FLOAT64 not in operands and FLOAT64 in found:
+        return tuple(FLOAT32 if dtype is FLOAT64 else dtype for dtype in found)
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+    try:
+        found = ufunc.resolve_dtypes((*operands, *[None] * ufunc.nout))
+        if _FLOAT16 in found:
+            widened = tuple(FLOAT32 if operand in _NARROW else operand for operand in operands)
+            found = ufunc.resolve_dtypes((*widened, *[None] * ufunc.nout))
+    except TypeError as error:
+        given = ", ".join(describe(operand) for operand in operands)
+        raise DTypeError(f"{ufunc.__name__}: no meaning for operands of type ({given})") from error
+    return tuple(as_dtype(dtype) for dtype in found)
+
+
+def describe(operand: Operand) -> str:
+    """A dtype's or weak scalar's name for messages."""
+    return f"Python {operand.__name__}" if isinstance(operand, type) else operand.name

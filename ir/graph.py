@@ -1,0 +1,132 @@
+"""The IR: immutable SSA Functions over tensors.
+
+A Function has typed parameters, a straight list of Instructions in order, and results. An Instruction
+applies an op to operands and attributes, and carries the user's source line. Values are compared by
+identity; their names exist only in text. Ops of kind REGION own Functions, held in `regions`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .dtypes import DType
+from .registry import Op
+from .types import Shape, TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A line of the user's program."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+
+class Value:
+    """One SSA value: a parameter, or a result of an instruction."""
+
+    __slots__ = ("hint", "type")
+
+    def __init__(self, type: TensorType, hint: str = "") -> None:
+        self.type = type
+        #: The name of a parameter, for printing.
+        self.hint = hint
+
+    @property
+    def shape(self) -> Shape:
+        return self.type.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self.type.dtype
+
+    def __repr__(self) -> str:
+        return f"Value({self.hint + ': ' if self.hint else ''}{self.type})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instruction:
+    """`op` applied to `operands` with `attrs`."""
+
+    op: Op
+    operands: tuple[Value, ...]
+    attrs: Mapping[str, Any]
+    results: tuple[Value, ...]
+    location: Location | None = None
+    regions: tuple[Function, ...] = ()
+
+    @property
+    def result(self) -> Value:
+        """The result of an instruction that has one."""
+        (only,) = self.results
+        return only
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A straight-line program: `params` in, `body` in order, `results` out."""
+
+    name: str
+    params: tuple[Value, ...]
+    body: tuple[Instruction, ...]
+    results: tuple[Value, ...]
+
+    def instructions(self) -> Iterator[Instruction]:
+        """Every instruction, those of regions included, outer before inner."""
+        for instruction in self.body:
+            yield instruction
+            for region in instruction.regions:
+                yield from region.instructions()
+
+    def __str__(self) -> str:
+        from .text.printer import print_function  # the printer imports this module
+
+        return print_function(self)
+
+
+def uses(function: Function) -> dict[Value, int]:
+    """How often each value is an operand or a result of `function`."""
+    counts: dict[Value, int] = {}
+    for instruction in function.body:
+        for operand in instruction.operands:
+            counts[operand] = counts.get(operand, 0) + 1
+    for result in function.results:
+        counts[result] = counts.get(result, 0) + 1
+    return counts
+
+
+@dataclass(slots=True)
+class Substitution:
+    """Old values to new ones, for passes that rebuild a Function."""
+
+    table: dict[Value, Value] = field(default_factory=dict)
+
+    def __getitem__(self, value: Value) -> Value:
+        return self.table.get(value, value)
+
+    def __setitem__(self, old: Value, new: Value) -> None:
+        self.table[old] = new
+
+    def all(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        table = self.table
+        return tuple([table.get(value, value) for value in values])
+
+    def apply(self, instruction: Instruction) -> Instruction:
+        """`instruction` with its operands replaced; itself where nothing changes."""
+        operands = self.all(instruction.operands)
+        if operands == instruction.operands:
+            return instruction
+        return Instruction(
+            instruction.op,
+            operands,
+            instruction.attrs,
+            instruction.results,
+            instruction.location,
+            instruction.regions,
+        )

@@ -1,0 +1,7 @@
+"""Every op of the package. Importing this module fills ``ir.registry.OPS``."""
+
+from __future__ import annotations
+
+from . import arithmetic, fusion, logic, reductions, shape, transcendental
+
+__all__ = ["arithmetic", "fusion", "logic", "reductions", "shape", "transcendental"]

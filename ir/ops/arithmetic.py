@@ -1,0 +1,239 @@
+"""Elementwise arithmetic, powers and roots, rounding, and the choice of one operand or another.
+
+Semantics: the NumPy ufunc of the same or the noted name. Gradient conventions at kinks: a tie of
+maximum or minimum shares the cotangent equally; abs and sign have slope 0 at 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import BOOL, SHORT_NAME, is_float, result_type
+from ..errors import DTypeError
+from ..registry import Kind
+from ..types import TensorType
+from .define import define, elementwise, same_shape
+
+ADD = elementwise(
+    "add", "x y", np.add, doc="x + y; logical or of bools", commutative=True,
+    vjp={"x": lambda b, ct: ct, "y": lambda b, ct: ct},
+    emit=lambda b, x, y: b.or_(x, y) if x.dtype == "bool" else b.add(x, y),
+)  # fmt: skip
+SUB = elementwise(
+    "sub", "x y", np.subtract, doc="x - y",
+    vjp={"x": lambda b, ct: ct, "y": lambda b, ct: b.neg(ct)},
+    emit=lambda b, x, y: b.sub(x, y),
+)  # fmt: skip
+MUL = elementwise(
+    "mul", "x y", np.multiply, doc="x y; logical and of bools", commutative=True,
+    vjp={"x": lambda b, ct, y: b.mul(ct, y), "y": lambda b, ct, x: b.mul(ct, x)},
+    emit=lambda b, x, y: b.mul(x, y),
+)  # fmt: skip
+DIV = elementwise(
+    "div", "x y", np.true_divide, doc="x / y in floating point", floating=True, cost=4.0,
+    vjp={
+        "x": lambda b, ct, y: b.div(ct, y),
+        "y": lambda b, ct, y, out: b.neg(b.mul(b.div(ct, y), out)),
+    },
+    emit=lambda b, x, y: b.div(x, y),
+)  # fmt: skip
+FLOOR_DIVIDE = elementwise(
+    "floor_divide", "x y", np.floor_divide, doc="floor(x / y)", cost=8.0,
+    vjp={"x": lambda b, ct: b.mul(ct, 0.0), "y": lambda b, ct: b.mul(ct, 0.0)},
+    emit=lambda b, x, y: b.floor_divide(x, y),
+)  # fmt: skip
+REMAINDER = elementwise(
+    "remainder", "x y", np.remainder, doc="x - floor(x / y) y, with the sign of y", cost=8.0,
+    vjp={"x": lambda b, ct: ct, "y": lambda b, ct, x, y: b.neg(b.mul(ct, b.floor_divide(x, y)))},
+    emit=lambda b, x, y: b.remainder(x, y),
+)  # fmt: skip
+FMOD = elementwise(
+    "fmod", "x y", np.fmod, doc="x - trunc(x / y) y, with the sign of x", cost=8.0,
+    vjp={"x": lambda b, ct: ct, "y": lambda b, ct, x, y: b.neg(b.mul(ct, b.trunc(b.div(x, y))))},
+    emit=lambda b, x, y: b.fmod(x, y),
+)  # fmt: skip
+NEG = elementwise(
+    "neg", "x", np.negative, doc="-x", vjp={"x": lambda b, ct: b.neg(ct)}, emit=lambda b, x: b.neg(x)
+)
+ABS = elementwise(
+    "abs", "x", np.absolute, doc="|x|",
+    vjp={"x": lambda b, ct, x: b.mul(ct, b.sign(x))},
+    emit=lambda b, x: b.abs(x),
+)  # fmt: skip
+SIGN = elementwise(
+    "sign", "x", np.sign, doc="-1, 0 or 1; NaN of NaN",
+    vjp={"x": lambda b, ct: b.mul(ct, 0.0)},
+    emit=lambda b, x: b.sign(x),
+)  # fmt: skip
+SQUARE = elementwise(
+    "square", "x", np.square, doc="x x",
+    vjp={"x": lambda b, ct, x: b.mul(ct, b.mul(x, 2.0))},
+    emit=lambda b, x: b.mul(x, x),
+)  # fmt: skip
+RECIPROCAL = elementwise(
+    "reciprocal", "x", np.reciprocal, doc="1 / x; truncated for integers", cost=4.0,
+    vjp={"x": lambda b, ct, out: b.neg(b.mul(ct, b.square(out)))},
+    emit=lambda b, x: b.div(b.const(1.0, x), x) if x.is_float else b.integer_reciprocal(x),
+)  # fmt: skip
+SQRT = elementwise(
+    "sqrt", "x", np.sqrt, doc="the square root", floating=True, cost=5.0,
+    vjp={"x": lambda b, ct, out: b.div(b.mul(ct, 0.5), out)},
+    emit=lambda b, x: b.sqrt(x),
+)  # fmt: skip
+CBRT = elementwise(
+    "cbrt", "x", np.cbrt, doc="the cube root, of negative numbers too", floating=True, cost=15.0,
+    vjp={"x": lambda b, ct, out: b.div(ct, b.mul(b.square(out), 3.0))},
+    emit=lambda b, x: b.cbrt(x),
+)  # fmt: skip
+
+
+def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
+    # y x^(y-1), and 0 for y = 0 even at x = 0
+    slope = b.mul(y, b.pow(x, b.where(b.eq(y, 0.0), 1.0, b.sub(y, 1.0))))
+    return b.mul(ct, slope)
+
+
+def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
+    # x^y log x, and 0 at x = 0 where y >= 0 (the limit for y > 0)
+    at_zero = b.logical_and(b.eq(x, 0.0), b.ge(y, 0.0))
+    return b.mul(ct, b.mul(out, b.log(b.where(at_zero, 1.0, x))))
+
+
+POW = elementwise(
+    "pow", "x y", np.power, doc="x to the power y; integers to negative powers are an error", cost=40.0,
+    vjp={"x": _pow_x, "y": _pow_y},
+    emit=lambda b, x, y: b.pow(x, y),
+)  # fmt: skip
+
+
+def _hypot_rule(b: Any, ct: Any, x: Any, out: Any) -> Any:
+    # x / out, and 0 at the origin
+    return b.mul(ct, b.div(x, b.where(b.eq(out, 0.0), 1.0, out)))
+
+
+HYPOT = elementwise(
+    "hypot", "x y", np.hypot, doc="sqrt(x^2 + y^2) without overflow", floating=True, cost=12.0,
+    commutative=True,
+    vjp={"x": _hypot_rule, "y": lambda b, ct, y, out: _hypot_rule(b, ct, y, out)},
+    emit=lambda b, x, y: b.hypot(x, y),
+)  # fmt: skip
+
+# Rounding: piecewise constant, slope 0.
+FLOOR = elementwise(
+    "floor", "x", np.floor, doc="the largest integer not above x",
+    vjp={"x": lambda b, ct: b.mul(ct, 0.0)}, emit=lambda b, x: b.floor(x),
+)  # fmt: skip
+CEIL = elementwise(
+    "ceil", "x", np.ceil, doc="the smallest integer not below x",
+    vjp={"x": lambda b, ct: b.mul(ct, 0.0)}, emit=lambda b, x: b.ceil(x),
+)  # fmt: skip
+TRUNC = elementwise(
+    "trunc", "x", np.trunc, doc="x without its fraction",
+    vjp={"x": lambda b, ct: b.mul(ct, 0.0)}, emit=lambda b, x: b.trunc(x),
+)  # fmt: skip
+RINT = elementwise(
+    "rint", "x", np.rint, doc="the nearest integer, ties to even", floating=True,
+    vjp={"x": lambda b, ct: b.mul(ct, 0.0)}, emit=lambda b, x: b.rint(x),
+)  # fmt: skip
+
+
+def _share(b: Any, ct: Any, mine: Any, other: Any, wins: Any) -> Any:
+    """The part of `ct` for `mine`: all where it wins, half at a tie, none otherwise."""
+    weight = b.where(wins(mine, other), 1.0, b.where(b.eq(mine, other), 0.5, 0.0))
+    return b.mul(ct, weight)
+
+
+MAXIMUM = elementwise(
+    "maximum", "x y", np.maximum, doc="the larger; NaN if either is NaN", commutative=True,
+    vjp={
+        "x": lambda b, ct, x, y: _share(b, ct, x, y, b.gt),
+        "y": lambda b, ct, x, y: _share(b, ct, y, x, b.gt),
+    },
+    emit=lambda b, x, y: b.maximum(x, y),
+)  # fmt: skip
+MINIMUM = elementwise(
+    "minimum", "x y", np.minimum, doc="the smaller; NaN if either is NaN", commutative=True,
+    vjp={
+        "x": lambda b, ct, x, y: _share(b, ct, x, y, b.lt),
+        "y": lambda b, ct, x, y: _share(b, ct, y, x, b.lt),
+    },
+    emit=lambda b, x, y: b.minimum(x, y),
+)  # fmt: skip
+
+
+def _share_ignoring_nan(b: Any, ct: Any, mine: Any, other: Any, wins: Any) -> Any:
+    weight = b.where(wins(mine, other), 1.0, b.where(b.eq(mine, other), 0.5, 0.0))
+    return b.mul(ct, b.where(b.isnan(other), 1.0, weight))
+
+
+FMAX = elementwise(
+    "fmax", "x y", np.fmax, doc="the larger; the other where one is NaN", commutative=True,
+    vjp={
+        "x": lambda b, ct, x, y: _share_ignoring_nan(b, ct, x, y, b.gt),
+        "y": lambda b, ct, x, y: _share_ignoring_nan(b, ct, y, x, b.gt),
+    },
+    emit=lambda b, x, y: b.fmax(x, y),
+)  # fmt: skip
+FMIN = elementwise(
+    "fmin", "x y", np.fmin, doc="the smaller; the other where one is NaN", commutative=True,
+    vjp={
+        "x": lambda b, ct, x, y: _share_ignoring_nan(b, ct, x, y, b.lt),
+        "y": lambda b, ct, x, y: _share_ignoring_nan(b, ct, y, x, b.lt),
+    },
+    emit=lambda b, x, y: b.fmin(x, y),
+)  # fmt: skip
+CLIP = elementwise(
+    "clip", "x low high", np._core.umath.clip, doc="x limited to [low, high]; slope 1 on the bounds",
+    vjp={
+        "x": lambda b, ct, x, low, high: b.where(b.logical_and(b.ge(x, low), b.le(x, high)), ct, 0.0),
+        "low": lambda b, ct, x, low, high: b.where(b.logical_and(b.lt(x, low), b.le(low, high)), ct, 0.0),
+        "high": lambda b, ct, x, low, high: b.where(
+            b.logical_or(b.gt(x, high), b.gt(low, high)), ct, 0.0
+        ),
+    },
+    emit=lambda b, x, low, high: b.minimum(b.maximum(x, low), high),
+)  # fmt: skip
+
+
+def _where_promote(operands: Any) -> Any:
+    common = result_type(*operands[1:])
+    return (BOOL, common, common)
+
+
+def _where_infer(types: Any, attrs: Any) -> Any:
+    if types[0].dtype is not BOOL or types[1].dtype is not types[2].dtype:
+        raise DTypeError(f"where: expected (bool, T, T), got ({', '.join(map(str, types))})")
+    return (TensorType(types[1].dtype, same_shape("where", types)),)
+
+
+WHERE = define(
+    "where", Kind.ELEMENTWISE, "condition x y", doc="x where condition, else y",
+    infer=_where_infer, eval=np.where, promote=_where_promote,
+    vjp={
+        "x": lambda b, ct, condition: b.where(condition, ct, 0.0),
+        "y": lambda b, ct, condition: b.where(condition, 0.0, ct),
+    },
+    emit=lambda b, condition, x, y: b.select(condition, x, y),
+)  # fmt: skip
+
+
+def _cast_infer(types: Any, attrs: Any) -> Any:
+    return (types[0].with_dtype(attrs["dtype"]),)
+
+
+def _cast_vjp(b: Any, ct: Any, x_type: Any) -> Any:
+    return b.cast(ct, dtype=x_type.dtype) if is_float(x_type.dtype) else None
+
+
+def _cast_eval(x: Any, dtype: Any) -> Any:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(x).astype(dtype)
+
+
+CAST = define(
+    "cast", Kind.ELEMENTWISE, "x", doc="x converted to `dtype`, as astype does",
+    infer=_cast_infer, eval=_cast_eval, vjp={"x": _cast_vjp}, attrs={"dtype": (np.dtype,)},
+    emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]),
+)  # fmt: skip

@@ -1,0 +1,116 @@
+"""Constructors of op records, one per kind, that fill in what a kind has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import DType, Operand, is_float, ufunc_types
+from ..errors import DTypeError, ShapeError
+from ..registry import NONDIFF, OPS, Attrs, Infer, Kind, Nondiff, Op, make_rules
+from ..types import TensorType
+
+Vjp = Mapping[str, Callable[..., Any]] | Nondiff
+
+
+def define(
+    name: str,
+    kind: Kind,
+    params: str,
+    *,
+    infer: Infer,
+    eval: Callable[..., Any],
+    vjp: Vjp,
+    doc: str,
+    attrs: Mapping[str, tuple[type, ...]] | None = None,
+    **more: Any,
+) -> Op:
+    """Build the record of op `name` with operands `params` (space-separated) and register it."""
+    operands = tuple(params.split())
+    known = attrs or {}
+    return OPS.add(
+        Op(name, kind, operands, infer, eval, make_rules(name, operands, known, vjp), doc, known, **more)
+    )
+
+
+def elementwise(
+    name: str,
+    params: str,
+    ufunc: np.ufunc,
+    *,
+    vjp: Vjp,
+    emit: Callable[..., Any] | None,
+    doc: str,
+    eval: Callable[..., Any] | None = None,
+    floating: bool = False,
+    **more: Any,
+) -> Op:
+    """An op that NumPy has as a ufunc: its dtype rule is the ufunc's.
+
+    `floating` marks ops that turn integers into floats; their kernel guards against NumPy's float16.
+    """
+
+    def promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+        return ufunc_types(ufunc, operands)[: ufunc.nin]
+
+    def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
+        dtypes = tuple(one.dtype for one in types)
+        loop = ufunc_types(ufunc, dtypes)
+        if loop[: ufunc.nin] != dtypes and not (floating and all(map(is_float, dtypes))):
+            given = ", ".join(map(str, types))
+            raise DTypeError(f"{name}: operands must be cast to the types of its loop, got ({given})")
+        return (TensorType(loop[-1], same_shape(name, types)),)
+
+    kernel = eval or (floating_kernel(ufunc) if floating else ufunc)
+    return define(
+        name,
+        Kind.ELEMENTWISE,
+        params,
+        infer=infer,
+        eval=kernel,
+        vjp=vjp,
+        doc=doc,
+        promote=promote,
+        emit=emit,
+        **more,
+    )
+
+
+def same_shape(name: str, types: tuple[TensorType, ...]) -> tuple[int, ...]:
+    """The one shape of `types`; in the IR broadcasting is explicit."""
+    shape = types[0].shape
+    if any(one.shape != shape for one in types):
+        given = ", ".join(map(str, types))
+        raise ShapeError(f"{name}: operands must have equal shapes (broadcast is an op), got ({given})")
+    return shape
+
+
+def floating_kernel(ufunc: np.ufunc) -> Callable[..., Any]:
+    """`ufunc`, computing integers in float32 or float64 as `ufunc_types` says, never in float16."""
+
+    def kernel(*operands: Any) -> Any:
+        for operand in operands:
+            if getattr(operand, "dtype", None) not in _FLOAT_DTYPES:
+                types = ufunc_types(ufunc, tuple(map(_operand_of, operands)))
+                return ufunc(*(np.asarray(one, t) for one, t in zip(operands, types, strict=False)))
+        return ufunc(*operands)
+
+    return kernel
+
+
+_FLOAT_DTYPES = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
+
+
+def _operand_of(value: Any) -> Operand:
+    if isinstance(value, bool):
+        return np.dtype(np.bool_)
+    if type(value) in (int, float):
+        return type(value)
+    return np.asarray(value).dtype
+
+
+def comparison(name: str, ufunc: np.ufunc, emit: Callable[..., Any], doc: str, **more: Any) -> Op:
+    """A binary op with a bool result."""
+    return elementwise(name, "x y", ufunc, vjp=NONDIFF, emit=emit, doc=doc, **more)

@@ -1,0 +1,240 @@
+"""Reductions over `axes`, index reductions, and cumulative sums.
+
+The IR removes the reduced axes; ``keepdims`` and dtype rules (sums of small integers in int64) belong to
+the functions users call. A maximum or minimum shared by several elements shares its cotangent equally.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import BOOL, INT64, is_float
+from ..errors import DTypeError, ShapeError
+from ..registry import NONDIFF, Attrs, Kind, Nondiff, Op, Reduction
+from ..types import TensorType, normalize_axes, normalize_axis, remove_axes
+from .define import define
+
+_AXES = {"axes": (tuple,)}
+
+
+def _reduced(name: str, operand: TensorType, attrs: Attrs, *, needs_elements: bool) -> TensorType:
+    axes = attrs["axes"]
+    if normalize_axes(name, axes, operand.ndim) != axes:
+        raise ShapeError(f"{name}: axes must be sorted and non-negative, got {axes}")
+    if needs_elements and any(operand.shape[axis] == 0 for axis in axes):
+        raise ShapeError(f"{name}: no identity, so the reduced axes {axes} of {operand.shape} may not be empty")
+    return operand.with_shape(remove_axes(operand.shape, axes))
+
+
+def _reduction(
+    name: str,
+    kernel: Callable[..., Any],
+    doc: str,
+    vjp: dict[str, Callable[..., Any]] | Nondiff,
+    fold: Reduction,
+    *,
+    needs_elements: bool = False,
+    only: Callable[[np.dtype[Any]], bool] = lambda dtype: True,
+) -> Op:
+    def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
+        if not only(types[0].dtype):
+            raise DTypeError(f"{name}: no meaning for {types[0]}")
+        return (_reduced(name, types[0], attrs, needs_elements=needs_elements),)
+
+    def evaluate(x: Any, axes: tuple[int, ...]) -> Any:
+        return kernel(x, axis=axes)
+
+    return define(
+        name, Kind.REDUCTION, "x", infer=infer, eval=evaluate, vjp=vjp, doc=doc, attrs=_AXES,
+        reduction=fold,
+    )  # fmt: skip
+
+
+def spread(b: Any, reduced: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """The inverse of removing `axes`: `reduced` repeated along them, to `shape`."""
+    kept = remove_axes(shape, axes, keepdims=True)
+    if kept != reduced.shape:
+        reduced = b.reshape(reduced, shape=kept)
+    return reduced if kept == shape else b.broadcast(reduced, shape=shape)
+
+
+def _typed_sum(x: Any, axis: tuple[int, ...]) -> Any:
+    return np.add.reduce(x, axis=axis, dtype=x.dtype)
+
+
+def _typed_prod(x: Any, axis: tuple[int, ...]) -> Any:
+    return np.multiply.reduce(x, axis=axis, dtype=x.dtype)
+
+
+SUM = _reduction(
+    "sum", _typed_sum, "the sum, in the operand's dtype",
+    {"x": lambda b, ct, x_type, axes: spread(b, ct, x_type.shape, axes)},
+    Reduction(lambda dtype: 0, lambda b, acc, x: b.or_(acc, x) if x.dtype == "bool" else b.add(acc, x)),
+)  # fmt: skip
+
+
+def _prod_rule(b: Any, ct: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """The product of the others, by a balanced tree of products: right at zeros, to any order.
+
+    Up: level k+1 multiplies neighbours of level k. Down: a child's cotangent is its parent's times its
+    sibling. Every step is an op, so the rule differentiates again.
+    """
+    shape = x.shape
+    kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
+    order = kept + axes
+    rows = math.prod(shape[axis] for axis in kept)
+    count = math.prod(shape[axis] for axis in axes)
+    padded = 1 << max(count - 1, 0).bit_length()
+    level = b.reshape(b.transpose(x, perm=order), shape=(rows, count))
+    if padded > count:
+        ones = b.full(value=1.0, shape=(rows, padded - count), dtype=x.dtype)
+        level = b.concat(level, ones, axis=1)
+    halves = []
+    while level.shape[1] > 1:
+        half = level.shape[1] // 2
+        left = b.slice(level, start=(0, 0), size=(rows, half), step=(1, 1))
+        right = b.slice(level, start=(0, half), size=(rows, half), step=(1, 1))
+        halves.append((left, right))
+        level = b.mul(left, right)
+    down = b.reshape(ct, shape=(rows, 1))
+    for left, right in reversed(halves):
+        down = b.concat(b.mul(down, right), b.mul(down, left), axis=1)
+    down = b.slice(down, start=(0, 0), size=(rows, count), step=(1, 1))
+    inverse = tuple(int(i) for i in np.argsort(order))
+    return b.transpose(b.reshape(down, shape=tuple(shape[axis] for axis in order)), perm=inverse)
+
+
+PROD = _reduction(
+    "prod", _typed_prod, "the product, in the operand's dtype", {"x": _prod_rule},
+    Reduction(lambda dtype: 1, lambda b, acc, x: b.mul(acc, x)),
+)  # fmt: skip
+
+
+def _extremum_rule(b: Any, ct: Any, x: Any, out: Any, axes: tuple[int, ...]) -> Any:
+    winners = b.cast(b.eq(x, spread(b, out, x.shape, axes)), dtype=x.dtype)
+    share = b.div(ct, b.sum(winners, axes=axes))
+    return b.mul(spread(b, share, x.shape, axes), winners)
+
+
+def _lowest(dtype: str) -> Any:
+    return _limit(dtype, -math.inf)
+
+
+def _highest(dtype: str) -> Any:
+    return _limit(dtype, math.inf)
+
+
+def _limit(dtype: str, infinity: float) -> Any:
+    if dtype == "bool":
+        return infinity > 0
+    if dtype[0] == "f":
+        return infinity
+    limits = np.iinfo(f"{'int' if dtype[0] == 'i' else 'uint'}{dtype[1:]}")
+    return int(limits.max if infinity > 0 else limits.min)
+
+
+MAX = _reduction(
+    "max", np.maximum.reduce, "the largest; NaN if any is NaN", {"x": _extremum_rule},
+    Reduction(_lowest, lambda b, acc, x: b.maximum(acc, x)), needs_elements=True,
+)  # fmt: skip
+MIN = _reduction(
+    "min", np.minimum.reduce, "the smallest; NaN if any is NaN", {"x": _extremum_rule},
+    Reduction(_highest, lambda b, acc, x: b.minimum(acc, x)), needs_elements=True,
+)  # fmt: skip
+ALL = _reduction(
+    "all", np.logical_and.reduce, "whether all are true", NONDIFF,
+    Reduction(lambda dtype: True, lambda b, acc, x: b.and_(acc, x)), only=lambda dtype: dtype is BOOL,
+)  # fmt: skip
+ANY = _reduction(
+    "any", np.logical_or.reduce, "whether any is true", NONDIFF,
+    Reduction(lambda dtype: False, lambda b, acc, x: b.or_(acc, x)), only=lambda dtype: dtype is BOOL,
+)  # fmt: skip
+
+
+def _mean_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
+    if not is_float(types[0].dtype):
+        raise DTypeError(f"mean: expected a floating operand, got {types[0]}")
+    return (_reduced("mean", types[0], attrs, needs_elements=False),)
+
+
+def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    return math.prod(shape[axis] for axis in axes)
+
+
+def _mean_rule(b: Any, ct: Any, x_type: TensorType, axes: tuple[int, ...]) -> Any:
+    count = _count(x_type.shape, axes)
+    return spread(b, b.div(ct, float(count)), x_type.shape, axes)
+
+
+def _mean_by_sum(b: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    return b.div(b.sum(x, axes=axes), float(_count(x.shape, axes)))
+
+
+def _mean_eval(x: Any, axes: tuple[int, ...]) -> Any:
+    return np.true_divide(np.add.reduce(x, axis=axes), x.dtype.type(_count(x.shape, axes)))
+
+
+MEAN = define(
+    "mean", Kind.COMPOSITE, "x", doc="the arithmetic mean; NaN of nothing", attrs=_AXES,
+    infer=_mean_infer, eval=_mean_eval, vjp={"x": _mean_rule}, decompose=_mean_by_sum,
+)  # fmt: skip
+
+
+def _arg_reduction(name: str, kernel: Callable[..., Any], doc: str, better: Callable[..., Any]) -> Op:
+    def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
+        operand, axis = types[0], normalize_axis(name, attrs["axis"], types[0].ndim)
+        if operand.shape[axis] == 0:
+            raise ShapeError(f"{name}: axis {axis} of {operand.shape} is empty, so there is no index to give")
+        return (TensorType(INT64, remove_axes(operand.shape, (axis,))),)
+
+    return define(
+        name, Kind.ARG_REDUCTION, "x", infer=infer, eval=lambda x, axis: kernel(x, axis=axis),
+        vjp=NONDIFF, doc=doc, attrs={"axis": (int,)}, emit=better,
+    )  # fmt: skip
+
+
+def _arg_better(compare: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
+    """Whether candidate `x` beats `best`: it is better, or it is the first NaN."""
+
+    def emit(b: Any, x: Any, best: Any) -> Any:
+        wins = compare(b, x, best)
+        if not x.is_float:
+            return wins
+        first_nan = b.and_(b.isnan(x), b.not_(b.isnan(best)))
+        return b.or_(wins, first_nan)
+
+    return emit
+
+
+ARGMAX = _arg_reduction(
+    "argmax", np.argmax, "the index of the first maximum or NaN", _arg_better(lambda b, x, y: b.gt(x, y))
+)
+ARGMIN = _arg_reduction(
+    "argmin", np.argmin, "the index of the first minimum or NaN", _arg_better(lambda b, x, y: b.lt(x, y))
+)
+
+
+def _cumsum_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
+    normalize_axis("cumsum", attrs["axis"], types[0].ndim)
+    return (types[0],)
+
+
+def _cumsum_eval(x: Any, axis: int, reverse: bool) -> Any:
+    if reverse:
+        return np.flip(np.cumsum(np.flip(x, axis), axis=axis, dtype=x.dtype), axis)
+    return np.cumsum(x, axis=axis, dtype=x.dtype)
+
+
+CUMSUM = define(
+    "cumsum", Kind.CUMULATIVE, "x", doc="running sums along `axis`, from the end if `reverse`",
+    attrs={"axis": (int,), "reverse": (bool,)}, infer=_cumsum_infer, eval=_cumsum_eval,
+    vjp={"x": lambda b, ct, axis, reverse: b.cumsum(ct, axis=axis, reverse=not reverse)},
+    reduction=Reduction(
+        lambda dtype: 0, lambda b, acc, x: b.or_(acc, x) if x.dtype == "bool" else b.add(acc, x)
+    ),
+)  # fmt: skip
+

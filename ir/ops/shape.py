@@ -1,0 +1,347 @@
+"""Views, concatenation, slice update, indexed reads and writes, contraction, and creation.
+
+Views (reshape, transpose, broadcast, slice) are affine index maps where `access` says so: codegen reads
+through them without copying. Everything NumPy offers beyond these (roll, tile, pad, split, einsum, ...)
+is composed from them in ``tracejit.array``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import INT64
+from ..errors import DTypeError, ShapeError
+from ..registry import NONDIFF, Access, Attrs, Kind
+from ..types import TensorType, broadcastable, normalize_axis
+from .define import define
+
+Types = tuple[TensorType, ...]
+
+# -- views ----------------------------------------------------------------------------------------
+
+
+def _reshape_infer(types: Types, attrs: Attrs) -> Types:
+    shape = attrs["shape"]
+    if math.prod(shape) != types[0].size or any(size < 0 for size in shape):
+        raise ShapeError(f"reshape: cannot reshape {types[0].shape} to {shape}")
+    return (types[0].with_shape(shape),)
+
+
+def _reshape_access(source: TensorType, result: TensorType, attrs: Attrs) -> Access | None:
+    """Affine only where the reshape inserts or drops dimensions of size 1."""
+    wide = [axis for axis, size in enumerate(result.shape) if size != 1]
+    if [size for size in source.shape if size != 1] != [result.shape[axis] for axis in wide]:
+        return None
+    following = iter(wide)
+    return Access(tuple((None, 0, 0) if size == 1 else (next(following), 1, 0) for size in source.shape))
+
+
+RESHAPE = define(
+    "reshape", Kind.VIEW, "x", doc="the same elements in row-major order, in another shape",
+    attrs={"shape": (tuple,)}, infer=_reshape_infer, eval=lambda x, shape: np.reshape(x, shape),
+    vjp={"x": lambda b, ct, x_type: b.reshape(ct, shape=x_type.shape)}, access=_reshape_access,
+)  # fmt: skip
+
+
+def _transpose_infer(types: Types, attrs: Attrs) -> Types:
+    perm, shape = attrs["perm"], types[0].shape
+    if sorted(perm) != list(range(len(shape))):
+        raise ShapeError(f"transpose: {perm} is not a permutation of the {len(shape)} axes")
+    return (types[0].with_shape(tuple(shape[axis] for axis in perm)),)
+
+
+def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes `perm`."""
+    result = [0] * len(perm)
+    for position, axis in enumerate(perm):
+        result[axis] = position
+    return tuple(result)
+
+
+TRANSPOSE = define(
+    "transpose", Kind.VIEW, "x", doc="axes permuted: result axis i is operand axis perm[i]",
+    attrs={"perm": (tuple,)}, infer=_transpose_infer, eval=lambda x, perm: np.transpose(x, perm),
+    vjp={"x": lambda b, ct, perm: b.transpose(ct, perm=inverse(perm))},
+    access=lambda source, result, attrs: Access(tuple((i, 1, 0) for i in inverse(attrs["perm"]))),
+)  # fmt: skip
+
+
+def _broadcast_infer(types: Types, attrs: Attrs) -> Types:
+    if not broadcastable(types[0].shape, attrs["shape"]):
+        raise ShapeError(f"broadcast: {types[0].shape} does not broadcast to {attrs['shape']}")
+    return (types[0].with_shape(attrs["shape"]),)
+
+
+def sum_to(b: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    """`x` summed over the axes along which `shape` was broadcast to it: the transpose of broadcast."""
+    if x.shape == shape:
+        return x
+    lead = len(x.shape) - len(shape)
+    axes = tuple(
+        axis for axis, size in enumerate(x.shape) if axis < lead or (shape[axis - lead] == 1 and size != 1)
+    )
+    reduced = b.sum(x, axes=axes) if axes else x
+    return reduced if reduced.shape == shape else b.reshape(reduced, shape=shape)
+
+
+def _broadcast_access(source: TensorType, result: TensorType, attrs: Attrs) -> Access:
+    lead = result.ndim - source.ndim
+    return Access(
+        tuple(
+            (None, 0, 0) if size == 1 else (axis + lead, 1, 0) for axis, size in enumerate(source.shape)
+        )
+    )
+
+
+BROADCAST = define(
+    "broadcast", Kind.VIEW, "x", doc="repeated along new leading axes and axes of size 1",
+    attrs={"shape": (tuple,)}, infer=_broadcast_infer, eval=lambda x, shape: np.broadcast_to(x, shape),
+    vjp={"x": lambda b, ct, x_type: sum_to(b, ct, x_type.shape)}, access=_broadcast_access,
+)  # fmt: skip
+
+_SLICE_ATTRS = {"start": (tuple,), "size": (tuple,), "step": (tuple,)}
+
+
+def check_slice(name: str, shape: tuple[int, ...], start: Any, size: Any, step: Any) -> None:
+    """Raise ShapeError unless every element of the slice lies inside `shape`."""
+    if not len(start) == len(size) == len(step) == len(shape):
+        raise ShapeError(f"{name}: start, size and step must have an entry for each axis of {shape}")
+    for axis, extent in enumerate(shape):
+        if size[axis] < 0 or step[axis] == 0:
+            raise ShapeError(f"{name}: size must not be negative nor step zero, at axis {axis}")
+        last = start[axis] + step[axis] * (size[axis] - 1)
+        if size[axis] and not (0 <= start[axis] < extent and 0 <= last < extent):
+            raise ShapeError(f"{name}: elements {start[axis]} to {last} lie outside axis {axis} of {shape}")
+
+
+def _slice_infer(types: Types, attrs: Attrs) -> Types:
+    check_slice("slice", types[0].shape, attrs["start"], attrs["size"], attrs["step"])
+    return (types[0].with_shape(attrs["size"]),)
+
+
+def as_slices(start: Any, size: Any, step: Any) -> tuple[slice, ...]:
+    """NumPy slices for start, size and step."""
+    result = []
+    for first, count, stride in zip(start, size, step, strict=True):
+        stop = first + stride * count
+        result.append(slice(first, stop if stop >= 0 else None, stride) if count else slice(0, 0))
+    return tuple(result)
+
+
+def _zeros(b: Any, like: TensorType) -> Any:
+    return b.full(value=0.0, shape=like.shape, dtype=like.dtype)
+
+
+SLICE = define(
+    "slice", Kind.VIEW, "x", doc="elements start + step i for i < size, per axis; steps may be negative",
+    attrs=_SLICE_ATTRS, infer=_slice_infer,
+    eval=lambda x, start, size, step: x[as_slices(start, size, step)],
+    vjp={
+        "x": lambda b, ct, x_type, start, step: b.update(_zeros(b, x_type), ct, start=start, step=step)
+    },
+    access=lambda source, result, attrs: Access(
+        tuple(
+            (axis, step, start)
+            for axis, (start, step) in enumerate(zip(attrs["start"], attrs["step"], strict=True))
+        )
+    ),
+)  # fmt: skip
+
+# -- copies ---------------------------------------------------------------------------------------
+
+
+def _concat_infer(types: Types, attrs: Attrs) -> Types:
+    axis = normalize_axis("concat", attrs["axis"], types[0].ndim)
+    first = types[0]
+    total = 0
+    for one in types:
+        rest, wanted = list(one.shape), list(first.shape)
+        if one.dtype is not first.dtype or len(rest) != len(wanted):
+            raise ShapeError(f"concat: operands differ in dtype or rank: {', '.join(map(str, types))}")
+        total += rest.pop(axis)
+        wanted.pop(axis)
+        if rest != wanted:
+            raise ShapeError(f"concat: operands differ beside axis {axis}: {', '.join(map(str, types))}")
+    shape = list(first.shape)
+    shape[axis] = total
+    return (first.with_shape(tuple(shape)),)
+
+
+def _concat_rule(b: Any, ct: Any, index: int, xs_types: Types, axis: int) -> Any:
+    start = [0] * len(ct.shape)
+    start[axis] = sum(one.shape[axis] for one in xs_types[:index])
+    return b.slice(ct, start=tuple(start), size=tuple(xs_types[index].shape), step=(1,) * len(start))
+
+
+CONCAT = define(
+    "concat", Kind.CONCAT, "*xs", doc="joined along `axis`", attrs={"axis": (int,)},
+    infer=_concat_infer, eval=lambda *xs, axis: np.concatenate(xs, axis=axis), vjp={"*xs": _concat_rule},
+)  # fmt: skip
+
+
+def _update_infer(types: Types, attrs: Attrs) -> Types:
+    operand, value = types
+    if operand.dtype is not value.dtype:
+        raise DTypeError(f"update: operand and value differ in dtype: {operand}, {value}")
+    check_slice("update", operand.shape, attrs["start"], value.shape, attrs["step"])
+    return (operand,)
+
+
+def _update_eval(x: Any, v: Any, start: Any, step: Any) -> Any:
+    result = np.array(x)
+    result[as_slices(start, v.shape, step)] = v
+    return result
+
+
+def _update_x_rule(b: Any, ct: Any, v_type: TensorType, start: Any, step: Any) -> Any:
+    return b.update(ct, _zeros(b, v_type), start=start, step=step)
+
+
+UPDATE = define(
+    "update", Kind.UPDATE, "x v", doc="x with the slice at start, step replaced by v",
+    attrs={"start": (tuple,), "step": (tuple,)}, infer=_update_infer, eval=_update_eval,
+    vjp={
+        "x": _update_x_rule,
+        "v": lambda b, ct, v_type, start, step: b.slice(ct, start=start, size=v_type.shape, step=step),
+    },
+)  # fmt: skip
+
+
+def _check_indices(name: str, operand: TensorType, indices: Types) -> tuple[int, ...]:
+    if not indices or len(indices) > operand.ndim:
+        raise ShapeError(f"{name}: {len(indices)} index arrays for an operand of rank {operand.ndim}")
+    for one in indices:
+        if one.dtype is not INT64 or one.shape != indices[0].shape:
+            given = ", ".join(map(str, indices))
+            raise DTypeError(f"{name}: indices must be int64 arrays of one shape, got ({given})")
+    return indices[0].shape + operand.shape[len(indices) :]
+
+
+def _gather_infer(types: Types, attrs: Attrs) -> Types:
+    return (types[0].with_shape(_check_indices("gather", types[0], types[1:])),)
+
+
+def _gather_rule(b: Any, ct: Any, x_type: TensorType, indices: Any) -> Any:
+    return b.scatter(_zeros(b, x_type), ct, *indices, mode="add")
+
+
+GATHER = define(
+    "gather", Kind.GATHER, "x *indices", infer=_gather_infer, eval=lambda x, *indices: x[indices],
+    doc="x[i0, i1, ...] for index arrays on the first axes; negative counts from the end",
+    vjp={"x": _gather_rule},
+)  # fmt: skip
+
+
+def _scatter_infer(types: Types, attrs: Attrs) -> Types:
+    operand, value = types[:2]
+    if attrs["mode"] not in ("set", "add"):
+        raise DTypeError(f"scatter: mode must be 'set' or 'add', got {attrs['mode']!r}")
+    wanted = _check_indices("scatter", operand, types[2:])
+    if value.shape != wanted or value.dtype is not operand.dtype:
+        raise ShapeError(f"scatter: the value must be {operand.with_shape(wanted)}, got {value}")
+    return (operand,)
+
+
+def _scatter_eval(x: Any, v: Any, *indices: Any, mode: str) -> Any:
+    result = np.array(x)
+    if mode == "add":
+        np.add.at(result, indices, v)
+    else:
+        result[indices] = v
+    return result
+
+
+def _scatter_x_rule(b: Any, ct: Any, indices: Any, v_type: TensorType, mode: str) -> Any:
+    return ct if mode == "add" else b.scatter(ct, _zeros(b, v_type), *indices, mode="set")
+
+
+def _scatter_v_rule(b: Any, ct: Any, indices: Any, x_type: TensorType, mode: str) -> Any:
+    """What was written last at a place gets its cotangent; what was overwritten gets none."""
+    picked = b.gather(ct, *indices)
+    if mode == "add":
+        return picked
+    shape = indices[0].shape
+    count = math.prod(shape)
+    number = b.reshape(b.iota(shape=(count,), axis=0, dtype=INT64), shape=shape)
+    owner = b.full(value=-1, shape=x_type.shape[: len(indices)], dtype=INT64)
+    last = b.gather(b.scatter(owner, number, *indices, mode="set"), *indices)
+    wins = b.reshape(b.eq(last, number), shape=shape + (1,) * (len(picked.shape) - len(shape)))
+    return b.where(b.broadcast(wins, shape=picked.shape), picked, 0.0)
+
+
+SCATTER = define(
+    "scatter", Kind.SCATTER, "x v *indices", infer=_scatter_infer, eval=_scatter_eval,
+    doc="x with v written (`set`, the last write wins) or added (`add`) at x[i0, i1, ...]",
+    attrs={"mode": (str,)}, vjp={"x": _scatter_x_rule, "v": _scatter_v_rule},
+)  # fmt: skip
+
+# -- contraction ----------------------------------------------------------------------------------
+
+
+def _matmul_infer(types: Types, attrs: Attrs) -> Types:
+    x, y = types
+    fits = x.ndim == y.ndim >= 2 and x.shape[:-2] == y.shape[:-2] and x.shape[-1] == y.shape[-2]
+    if not fits or x.dtype is not y.dtype:
+        raise ShapeError(f"matmul: expected (..., m, k) and (..., k, n) of one dtype, got {x} and {y}")
+    return (x.with_shape((*x.shape[:-1], y.shape[-1])),)
+
+
+def swap_last(b: Any, x: Any) -> Any:
+    """The last two axes exchanged."""
+    rank = len(x.shape)
+    return b.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+
+
+MATMUL = define(
+    "matmul", Kind.CONTRACTION, "x y", doc="matrix product over the last two axes, batched over the others",
+    infer=_matmul_infer, eval=np.matmul,
+    vjp={
+        "x": lambda b, ct, y: b.matmul(ct, swap_last(b, y)),
+        "y": lambda b, ct, x: b.matmul(swap_last(b, x), ct),
+    },
+)  # fmt: skip
+
+# -- creation -------------------------------------------------------------------------------------
+
+
+def _full_infer(types: Types, attrs: Attrs) -> Types:
+    return (TensorType(attrs["dtype"], attrs["shape"]),)
+
+
+FULL = define(
+    "full", Kind.CREATION, "", doc="`value` everywhere", infer=_full_infer, vjp=NONDIFF,
+    attrs={"value": (bool, int, float), "shape": (tuple,), "dtype": (np.dtype,)},
+    eval=lambda value, shape, dtype: np.full(shape, value, dtype),
+)  # fmt: skip
+
+
+def _iota_eval(shape: tuple[int, ...], axis: int, dtype: Any) -> Any:
+    column = np.arange(shape[axis], dtype=dtype).reshape([-1] + [1] * (len(shape) - axis - 1))
+    return np.ascontiguousarray(np.broadcast_to(column, shape))
+
+
+def _iota_infer(types: Types, attrs: Attrs) -> Types:
+    normalize_axis("iota", attrs["axis"], len(attrs["shape"]))
+    return _full_infer(types, attrs)
+
+
+IOTA = define(
+    "iota", Kind.CREATION, "", doc="0, 1, 2, ... along `axis`", infer=_iota_infer, eval=_iota_eval,
+    attrs={"shape": (tuple,), "axis": (int,), "dtype": (np.dtype,)}, vjp=NONDIFF,
+)  # fmt: skip
+
+
+def _constant_infer(types: Types, attrs: Attrs) -> Types:
+    if len(attrs["data"]) != math.prod(attrs["shape"]):
+        raise ShapeError(f"constant: {len(attrs['data'])} elements for the shape {attrs['shape']}")
+    return _full_infer(types, attrs)
+
+
+CONSTANT = define(
+    "constant", Kind.CREATION, "", doc="the elements `data`, in row-major order", infer=_constant_infer,
+    attrs={"data": (tuple,), "shape": (tuple,), "dtype": (np.dtype,)}, vjp=NONDIFF,
+    eval=lambda data, shape, dtype: np.array(data, dtype).reshape(shape),
+)  # fmt: skip

@@ -1,0 +1,147 @@
+"""Exponentials, logarithms, trigonometric and hyperbolic functions, and the error function.
+
+Semantics: the NumPy ufunc of the same or the noted name; erf and erfc are C99's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import FLOAT32, FLOAT64, default_dtype, is_float
+from ..errors import DTypeError
+from ..registry import Kind
+from .define import define, elementwise
+
+_LN2 = math.log(2.0)
+_LN10 = math.log(10.0)
+_TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
+
+
+def _unary(name: str, ufunc: Any, doc: str, rule: Any, cost: float = 20.0) -> Any:
+    """A unary floating op whose scalar code is the emitter's function of the same name."""
+    return elementwise(
+        name, "x", ufunc, doc=doc, floating=True, cost=cost,
+        vjp={"x": rule}, emit=lambda b, x: getattr(b, name)(x),
+    )  # fmt: skip
+
+
+EXP = _unary("exp", np.exp, "e^x", lambda b, ct, out: b.mul(ct, out), 12.0)
+EXP2 = _unary("exp2", np.exp2, "2^x", lambda b, ct, out: b.mul(ct, b.mul(out, _LN2)), 12.0)
+EXPM1 = _unary("expm1", np.expm1, "e^x - 1", lambda b, ct, out: b.mul(ct, b.add(out, 1.0)))
+LOG = _unary("log", np.log, "the natural logarithm", lambda b, ct, x: b.div(ct, x), 14.0)
+LOG2 = _unary("log2", np.log2, "log base 2", lambda b, ct, x: b.div(ct, b.mul(x, _LN2)), 14.0)
+LOG10 = _unary("log10", np.log10, "log base 10", lambda b, ct, x: b.div(ct, b.mul(x, _LN10)), 14.0)
+LOG1P = _unary("log1p", np.log1p, "log(1 + x)", lambda b, ct, x: b.div(ct, b.add(x, 1.0)))
+
+SIN = _unary("sin", np.sin, "the sine of radians", lambda b, ct, x: b.mul(ct, b.cos(x)))
+COS = _unary("cos", np.cos, "the cosine of radians", lambda b, ct, x: b.neg(b.mul(ct, b.sin(x))))
+TAN = _unary("tan", np.tan, "the tangent of radians", lambda b, ct, out: b.mul(ct, b.add(b.square(out), 1.0)))
+ASIN = _unary(
+    "asin", np.arcsin, "arcsin", lambda b, ct, x: b.div(ct, b.sqrt(b.sub(1.0, b.square(x))))
+)
+ACOS = _unary(
+    "acos", np.arccos, "arccos", lambda b, ct, x: b.neg(b.div(ct, b.sqrt(b.sub(1.0, b.square(x)))))
+)
+ATAN = _unary("atan", np.arctan, "arctan", lambda b, ct, x: b.div(ct, b.add(b.square(x), 1.0)))
+SINH = _unary("sinh", np.sinh, "sinh", lambda b, ct, x: b.mul(ct, b.cosh(x)))
+COSH = _unary("cosh", np.cosh, "cosh", lambda b, ct, x: b.mul(ct, b.sinh(x)))
+TANH = _unary("tanh", np.tanh, "tanh", lambda b, ct, out: b.mul(ct, b.sub(1.0, b.square(out))))
+ASINH = _unary(
+    "asinh", np.arcsinh, "arcsinh", lambda b, ct, x: b.div(ct, b.sqrt(b.add(b.square(x), 1.0)))
+)
+# sqrt(x - 1) sqrt(x + 1), not sqrt(x^2 - 1): no cancellation near 1
+ACOSH = _unary(
+    "acosh", np.arccosh, "arccosh",
+    lambda b, ct, x: b.div(ct, b.mul(b.sqrt(b.sub(x, 1.0)), b.sqrt(b.add(x, 1.0)))),
+)  # fmt: skip
+ATANH = _unary(
+    "atanh", np.arctanh, "arctanh",
+    lambda b, ct, x: b.div(ct, b.mul(b.sub(1.0, x), b.add(x, 1.0))),
+)  # fmt: skip
+
+
+def _atan2_rule(b: Any, ct: Any, x: Any, y: Any) -> Any:
+    # d atan2(x, y) / dx = y / (x^2 + y^2), and 0 at the origin
+    norm = b.add(b.square(x), b.square(y))
+    return b.mul(ct, b.div(y, b.where(b.eq(norm, 0.0), 1.0, norm)))
+
+
+ATAN2 = elementwise(
+    "atan2", "x y", np.arctan2, doc="the angle of the point (y, x), in (-pi, pi]", floating=True, cost=30.0,
+    vjp={
+        "x": _atan2_rule,
+        "y": lambda b, ct, x, y: b.neg(_atan2_rule(b, ct, y, x)),
+    },
+    emit=lambda b, x, y: b.atan2(x, y),
+)  # fmt: skip
+
+
+def _logaddexp_weight(b: Any, x: Any, out: Any, exponential: Any) -> Any:
+    # e^(x - out) is x's share; where out is infinite the share is all or nothing
+    infinite = b.isinf(out)
+    share = exponential(b.where(infinite, 0.0, b.sub(x, out)))
+    return b.where(infinite, b.where(b.eq(x, out), 1.0, 0.0), share)
+
+
+LOGADDEXP = elementwise(
+    "logaddexp", "x y", np.logaddexp, doc="log(e^x + e^y)", floating=True, cost=35.0, commutative=True,
+    vjp={
+        "x": lambda b, ct, x, out: b.mul(ct, _logaddexp_weight(b, x, out, b.exp)),
+        "y": lambda b, ct, y, out: b.mul(ct, _logaddexp_weight(b, y, out, b.exp)),
+    },
+    emit=lambda b, x, y: b.logaddexp(x, y),
+)  # fmt: skip
+LOGADDEXP2 = elementwise(
+    "logaddexp2", "x y", np.logaddexp2, doc="log2(2^x + 2^y)", floating=True, cost=35.0, commutative=True,
+    vjp={
+        "x": lambda b, ct, x, out: b.mul(ct, _logaddexp_weight(b, x, out, b.exp2)),
+        "y": lambda b, ct, y, out: b.mul(ct, _logaddexp_weight(b, y, out, b.exp2)),
+    },
+    emit=lambda b, x, y: b.logaddexp2(x, y),
+)  # fmt: skip
+
+
+def _by_math(function: Any) -> Any:
+    """A NumPy kernel from a function of ``math``, which NumPy lacks as a ufunc."""
+    each = np.frompyfunc(function, 1, 1)
+
+    def kernel(x: Any) -> Any:
+        x = np.asarray(x)
+        dtype = x.dtype if is_float(x.dtype) else _float_for(x.dtype)
+        return np.asarray(each(x)).astype(dtype)
+
+    return kernel
+
+
+def _float_for(dtype: Any) -> Any:
+    """The float a floating function makes of an integer dtype: as NumPy, never float16."""
+    wide = FLOAT64 if dtype.itemsize > 2 else FLOAT32
+    return FLOAT32 if default_dtype() is FLOAT32 else wide
+
+
+def _error_function(name: str, function: Any, doc: str, sign: float) -> Any:
+    def promote(operands: Any) -> Any:
+        operand = operands[0]
+        if isinstance(operand, type):
+            return (default_dtype(),)
+        return (operand if is_float(operand) else _float_for(operand),)
+
+    def infer(types: Any, attrs: Any) -> Any:
+        if not is_float(types[0].dtype):
+            raise DTypeError(f"{name}: expected a floating operand, got {types[0]}")
+        return (types[0],)
+
+    def rule(b: Any, ct: Any, x: Any) -> Any:
+        return b.mul(ct, b.mul(b.exp(b.neg(b.square(x))), sign * _TWO_OVER_SQRT_PI))
+
+    return define(
+        name, Kind.ELEMENTWISE, "x", doc=doc, infer=infer, eval=_by_math(function), promote=promote,
+        vjp={"x": rule}, emit=lambda b, x: getattr(b, name)(x), cost=30.0,
+    )  # fmt: skip
+
+
+ERF = _error_function("erf", math.erf, "the error function", 1.0)
+ERFC = _error_function("erfc", math.erfc, "1 - erf(x), without cancellation", -1.0)

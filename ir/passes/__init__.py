@@ -1,0 +1,59 @@
+"""The pass pipeline. Reading `PIPELINE` tells what happens between a trace and code generation.
+
+A pass is a pure function from Function to Function whose docstring says what it requires and ensures.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ..graph import Function
+from ..verifier import verify
+from .cleanup import cse, dce, decompose, fold
+from .fuse import fuse
+from .simplify import simplify
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A named transformation of Functions."""
+
+    name: str
+    apply: Callable[[Function], Function]
+
+
+PIPELINE: Final[tuple[Pass, ...]] = (
+    Pass("decompose", decompose),  # composites such as mean, in terms of simpler ops
+    Pass("dce", dce),  # what no result needs; gradients leave much
+    Pass("fold", fold),  # elementwise ops of constants
+    Pass("simplify", simplify),  # algebra, and views of views
+    Pass("cse", cse),  # equal computations once
+    Pass("dce", dce),  # what the rewrites left behind
+    Pass("fuse", fuse),  # groups that become one loop nest each
+)
+
+#: The passes before fusion: what ``--stage optimized`` shows.
+OPTIMIZE: Final = tuple(one for one in PIPELINE if one.name != "fuse")
+
+#: Called after each pass with its name, its result and its seconds.
+Observer: TypeAlias = Callable[[str, Function, float], None]
+
+
+def run_passes(
+    function: Function, passes: Sequence[Pass] = PIPELINE, observe: Observer | None = None
+) -> Function:
+    """Apply `passes` in order. With ``TRACEJIT_VERIFY=1`` each result is verified."""
+    checking = os.environ.get("TRACEJIT_VERIFY") == "1"
+    for one in passes:
+        start = time.perf_counter()
+        function = one.apply(function)
+        seconds = time.perf_counter() - start
+        if checking:
+            verify(function)
+        if observe:
+            observe(one.name, function, seconds)
+    return function

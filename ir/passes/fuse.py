@@ -1,0 +1,250 @@
+"""Fusion: group ops so that each group becomes one loop nest.
+
+A group has a *domain* (a shape) and, once a reduction has joined, the domain's *reduced axes*. Its members
+are elementwise ops at the full level (the domain's shape) or the row level (the domain without the reduced
+axes), and reductions of full-level values over those axes. So softmax is one group: a maximum per row,
+exponentials, a sum per row, a quotient.
+
+Affine views, uniform constants and iotas are never members: they are index maps or cheap, and are repeated
+inside every group that reads through them. A group becomes a ``fusion`` instruction whose region computes
+it; a view that must exist in memory becomes a ``fusion`` of its own.
+
+The algorithm is greedy and linear in program order: an op joins the groups of its producers where levels
+and index maps fit and no path leaves a group and comes back (`_Units` keeps transitive dependencies).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..access import resolve
+from ..graph import Function, Instruction, Value
+from ..registry import Access, Kind
+from ..types import Shape
+from .outline import is_inline, outline
+
+#: Rows longer than this many bytes are not kept for a second pass over the row.
+ROW_BYTES: Final = 1 << 17
+#: Groups stop growing here: beyond it, compile time and register pressure cost more than a pass.
+MAX_MEMBERS: Final = 200
+
+#: For each dimension of a value, the domain dimension it runs along; None for size 1.
+Coordinates = tuple[int | None, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Unit:
+    """A group of fused instructions, or (with no domain) one instruction that is not fused."""
+
+    number: int
+    domain: Shape | None
+    axes: tuple[int, ...] | None = None
+    members: list[Instruction] = field(default_factory=list)
+    coordinates: dict[Value, Coordinates] = field(default_factory=dict)
+    dependencies: int = 0
+
+
+def fuse(function: Function) -> Function:
+    """*Requires*: no composites. *Ensures*: elementwise ops, reductions and views are in fusions, save
+    reshapes of contiguous values and ops without scalar code; the same results."""
+    return _Fusion(function).run()
+
+
+def _fusable(instruction: Instruction) -> bool:
+    op = instruction.op
+    return (op.kind is Kind.ELEMENTWISE and op.emit is not None) or op.kind is Kind.REDUCTION
+
+
+class _Fusion:
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.defs: dict[Value, Instruction] = {
+            result: one for one in function.body for result in one.results
+        }
+        self.units: list[_Unit] = []
+        self.unit_of: dict[Value, _Unit] = {}
+
+    def run(self) -> Function:
+        for instruction in self.function.body:
+            if not is_inline(instruction):
+                self._place(instruction)
+        units = [(unit.members, unit.domain is not None) for unit in self.units if unit.members]
+        return outline(self.function, units)
+
+    # -- grouping ---------------------------------------------------------------------------------
+
+    def _place(self, instruction: Instruction) -> None:
+        unit = self._join(instruction) if _fusable(instruction) else None
+        if unit is None:
+            unit = self._new_unit(instruction)
+        unit.members.append(instruction)
+        for result in instruction.results:
+            self.unit_of[result] = unit
+        self._depend(unit, self._producers(instruction))
+
+    def _new_unit(self, instruction: Instruction) -> _Unit:
+        unit = _Unit(len(self.units), None)
+        self.units.append(unit)
+        if not _fusable(instruction):
+            return unit
+        result = instruction.result
+        if instruction.op.kind is Kind.REDUCTION:
+            unit.domain, unit.axes = instruction.operands[0].shape, instruction.attrs["axes"]
+            unit.coordinates[result] = _kept(unit.domain, unit.axes)
+        else:
+            unit.domain = result.shape
+            unit.coordinates[result] = tuple(range(len(result.shape)))
+        return unit
+
+    def _producers(self, instruction: Instruction) -> list[_Unit]:
+        """The units that compute what `instruction` reads, latest first."""
+        found = {}
+        for operand in instruction.operands:
+            source, _ = resolve(operand, self.defs)
+            unit = self.unit_of.get(source)
+            if unit is not None:
+                found[unit.number] = unit
+        return sorted(found.values(), key=lambda one: -one.number)
+
+    def _join(self, instruction: Instruction) -> _Unit | None:
+        producers = self._producers(instruction)
+        for unit in producers:
+            if unit.domain is None or len(unit.members) >= MAX_MEMBERS:
+                continue
+            others = [one for one in producers if one is not unit]
+            if any(one.dependencies >> unit.number & 1 for one in others):
+                continue  # a path would leave the group and come back
+            coordinates = self._fit(instruction, unit)
+            if coordinates is None:
+                continue
+            for other in others:
+                self._merge(unit, other)
+            refit = self._fit(instruction, unit)
+            assert refit is not None, "merging groups keeps what fits"
+            if instruction.op.kind is Kind.REDUCTION:
+                unit.axes = instruction.attrs["axes"]
+            unit.coordinates[instruction.result] = refit
+            return unit
+        return None
+
+    def _fit(self, instruction: Instruction, unit: _Unit) -> Coordinates | None:
+        """The coordinates `instruction`'s result has in `unit`, None if it cannot be a member."""
+        assert unit.domain is not None
+        if instruction.op.kind is Kind.REDUCTION:
+            axes = instruction.attrs["axes"]
+            if instruction.operands[0].shape != unit.domain or unit.axes not in (None, axes):
+                return None
+            own: Coordinates = tuple(range(len(unit.domain)))
+            result = _kept(unit.domain, axes)
+        elif instruction.result.shape == unit.domain:
+            own = result = tuple(range(len(unit.domain)))
+        else:
+            derived = self._row_coordinates(instruction, unit)
+            if derived is None:
+                return None
+            own = result = derived
+        full = own == tuple(range(len(unit.domain)))
+        for operand in instruction.operands:
+            source, access = resolve(operand, self.defs)
+            if self.unit_of.get(source) is not unit:
+                continue
+            if not _reads_own_element(access, own, unit.coordinates[source], source.shape, unit.domain):
+                return None
+            if full and unit.coordinates[source] != own and _row_bytes(unit, instruction) > ROW_BYTES:
+                return None
+        return result
+
+    def _row_coordinates(self, instruction: Instruction, unit: _Unit) -> Coordinates | None:
+        """Coordinates of a row-level elementwise op, from its row-level operands in `unit`."""
+        if unit.axes is None or unit.domain is None:
+            return None
+        shape = instruction.result.shape
+        found: list[int | None] = [None] * len(shape)
+        for operand in instruction.operands:
+            source, access = resolve(operand, self.defs)
+            if self.unit_of.get(source) is not unit:
+                continue
+            for (axis, _, _), coordinate in zip(access.dims, unit.coordinates[source], strict=True):
+                if axis is not None and coordinate is not None:
+                    found[axis] = coordinate
+        wide = [found[axis] for axis, size in enumerate(shape) if size != 1]
+        kept = [axis for axis, size in enumerate(unit.domain) if axis not in unit.axes and size != 1]
+        if wide != kept or any(size != 1 and unit.domain[found[axis] or 0] != size for axis, size in enumerate(shape)):
+            return None
+        return tuple(found[axis] if size != 1 else None for axis, size in enumerate(shape))
+
+    def _merge(self, unit: _Unit, other: _Unit) -> None:
+        """Move `other`'s members into `unit` where domain, axes and dependencies allow."""
+        if other.domain != unit.domain or other.domain is None:
+            return
+        if None not in (unit.axes, other.axes) and unit.axes != other.axes:
+            return
+        if len(unit.members) + len(other.members) > MAX_MEMBERS or self._path_through_others(unit, other):
+            return
+        unit.axes = unit.axes if unit.axes is not None else other.axes
+        unit.members += other.members
+        unit.coordinates.update(other.coordinates)
+        for member in other.members:
+            for result in member.results:
+                self.unit_of[result] = unit
+        moved, kept = 1 << other.number, 1 << unit.number
+        for one in self.units:
+            if one.dependencies & moved:
+                one.dependencies = one.dependencies & ~moved | kept
+        unit.dependencies = (unit.dependencies | other.dependencies) & ~(moved | kept)
+        other.members, other.domain = [], None
+        self._spread(unit)
+
+    def _path_through_others(self, unit: _Unit, other: _Unit) -> bool:
+        a, b = 1 << unit.number, 1 << other.number
+        between = (unit.dependencies | other.dependencies) & ~(a | b)
+        while between:
+            lowest = between & -between
+            if self.units[lowest.bit_length() - 1].dependencies & (a | b):
+                return True
+            between ^= lowest
+        return False
+
+    def _depend(self, unit: _Unit, producers: Iterable[_Unit]) -> None:
+        before = unit.dependencies
+        for one in producers:
+            if one is not unit:
+                unit.dependencies |= one.dependencies | 1 << one.number
+        if unit.dependencies != before:
+            self._spread(unit)
+
+    def _spread(self, unit: _Unit) -> None:
+        """Give `unit`'s dependencies to everything that depends on it."""
+        own = 1 << unit.number
+        for one in self.units:
+            if one.dependencies & own:
+                one.dependencies |= unit.dependencies
+
+
+def _kept(domain: Shape, axes: tuple[int, ...]) -> Coordinates:
+    """The coordinates of a reduction's result: the domain's dimensions that are left."""
+    return tuple(axis for axis in range(len(domain)) if axis not in axes)
+
+
+def _reads_own_element(
+    access: Access, own: Coordinates, theirs: Coordinates, shape: Shape, domain: Shape
+) -> bool:
+    """Whether an op at coordinates `own` reads, of a member of shape `shape` at coordinates `theirs`, just
+    the element at its own place in the domain."""
+    for (axis, step, offset), coordinate, size in zip(access.dims, theirs, shape, strict=True):
+        if size == 1:
+            continue
+        if axis is None or step != 1 or offset != 0 or own[axis] != coordinate:
+            return False
+    return True
+
+
+def _row_bytes(unit: _Unit, instruction: Instruction) -> int:
+    """The size of one row of the domain."""
+    assert unit.domain is not None
+    size = instruction.operands[0].dtype.itemsize
+    for axis in unit.axes or ():
+        size *= unit.domain[axis]
+    return size

@@ -1,0 +1,176 @@
+"""Outlining: turns groups of instructions into ``fusion`` instructions with regions.
+
+Inline instructions (affine views, uniform constants, iotas) are copied into every region that reads
+through them. Where something other than a fusion needs an inline value in memory, a fusion of its own
+writes it out, just before its first reader.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+from ..access import element_strides, resolve, view_access
+from ..graph import Function, Instruction, Substitution, Value
+from ..ops.fusion import FUSION
+from ..registry import Kind
+from ..types import contiguous_strides
+
+
+def is_inline(instruction: Instruction | None) -> bool:
+    """Whether an instruction is repeated in its readers rather than computed once."""
+    if instruction is None:
+        return False
+    return instruction.op.name in ("full", "iota") or view_access(instruction) is not None
+
+
+def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruction]) -> bool:
+    """Whether `reader` takes `operand` as a strided view of memory: matrix products do, where rows or
+    columns are contiguous."""
+    source, access = resolve(operand, defs)
+    definition = defs.get(source)
+    if reader.op.kind is not Kind.CONTRACTION or (definition is not None and is_inline(definition)):
+        return False
+    strides, _ = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
+    (rows, columns), (by_row, by_column) = operand.shape[-2:], strides[-2:]
+    if min(strides) < 0:
+        return False
+    row_major = (by_column == 1 or columns == 1) and (by_row >= columns or rows == 1)
+    column_major = (by_row == 1 or rows == 1) and (by_column >= rows or columns == 1)
+    return row_major or column_major
+
+
+def outline(function: Function, units: Sequence[tuple[list[Instruction], bool]]) -> Function:
+    """Rebuild `function` from `units`: groups (True) and single instructions (False), in any order.
+
+    *Requires*: no dependency cycle among units. *Ensures*: the same results, producers first.
+    """
+    return _Outliner(function, units).run()
+
+
+class _Outliner:
+    def __init__(self, function: Function, units: Sequence[tuple[list[Instruction], bool]]) -> None:
+        self.function = function
+        self.units = units
+        self.defs = {result: one for one in function.body for result in one.results}
+        self.order = {one: position for position, one in enumerate(function.body)}
+        self.unit_of = {
+            result: number
+            for number, (members, _) in enumerate(units)
+            for member in members
+            for result in member.results
+        }
+        self.body: list[Instruction] = []
+        self.present: set[Value] = set(function.params)
+        self.read_outside: set[Value] = set()
+
+    def run(self) -> Function:
+        self._find_readers()
+        for number in self._ordered():
+            members, grouped = self.units[number]
+            members = sorted(members, key=self.order.__getitem__)
+            if grouped:
+                outputs = [one.result for one in members if one.result in self.read_outside]
+                self._emit(self._fusion(members, outputs))
+                continue
+            for member in members:
+                for operand in member.operands:
+                    self._provide(member, operand)
+                self._emit(member)
+        for result in self.function.results:
+            self._write_out(result)
+        return Function(self.function.name, self.function.params, tuple(self.body), self.function.results)
+
+    def _emit(self, instruction: Instruction) -> None:
+        self.body.append(instruction)
+        self.present.update(instruction.results)
+
+    def _provide(self, reader: Instruction, operand: Value) -> None:
+        """Make an inline operand of a single instruction available: as a view, or in memory."""
+        if operand in self.present:
+            return
+        if reads_strided(reader, operand, self.defs):
+            for one in self._inline_closure([operand]):
+                if one.result not in self.present:
+                    self._emit(one)
+        else:
+            self._write_out(operand)
+
+    def _write_out(self, value: Value) -> None:
+        """Emit the fusion that writes an inline value to memory."""
+        if is_inline(self.defs.get(value)) and value not in self.present:
+            self._emit(self._fusion([], [value]))
+
+    def _find_readers(self) -> None:
+        """Fill `read_outside`: the values of groups that something beyond the group reads."""
+        for number, (members, _) in enumerate(self.units):
+            for member in members:
+                for operand in member.operands:
+                    source, _ = resolve(operand, self.defs)
+                    if self.unit_of.get(source) != number:
+                        self.read_outside.add(source)
+        for result in self.function.results:
+            self.read_outside.add(resolve(result, self.defs)[0])
+
+    def _ordered(self) -> list[int]:
+        """Unit numbers, producers first, otherwise near program order."""
+        waiting: list[int] = []
+        users: dict[int, list[int]] = {}
+        first = [min(self.order[member] for member in members) for members, _ in self.units]
+        ready: list[tuple[int, int]] = []
+        for number, (members, _) in enumerate(self.units):
+            sources = {
+                self.unit_of.get(resolve(operand, self.defs)[0], number)
+                for member in members
+                for operand in member.operands
+            } - {number}
+            waiting.append(len(sources))
+            for source in sources:
+                users.setdefault(source, []).append(number)
+            if not sources:
+                heapq.heappush(ready, (first[number], number))
+        result: list[int] = []
+        while ready:
+            _, number = heapq.heappop(ready)
+            result.append(number)
+            for user in users.get(number, ()):
+                waiting[user] -= 1
+                if not waiting[user]:
+                    heapq.heappush(ready, (first[user], user))
+        assert len(result) == len(self.units), "fusion must not make a cycle"
+        return result
+
+    def _inline_closure(self, values: Iterable[Value]) -> list[Instruction]:
+        """The inline instructions through which `values` are read, in program order."""
+        found: set[Instruction] = set()
+        stack = list(values)
+        while stack:
+            definition = self.defs.get(stack.pop())
+            if definition is not None and is_inline(definition) and definition not in found:
+                found.add(definition)
+                stack.extend(definition.operands)
+        return sorted(found, key=self.order.__getitem__)
+
+    def _fusion(self, members: list[Instruction], outputs: list[Value]) -> Instruction:
+        """A fusion instruction whose results are `outputs` and whose region computes them afresh."""
+        reads = [operand for member in members for operand in member.operands]
+        inline = self._inline_closure([*reads, *outputs])
+        body = sorted([*inline, *members], key=self.order.__getitem__)
+        inside = {result for one in body for result in one.results}
+        inputs = list(
+            dict.fromkeys(operand for one in body for operand in one.operands if operand not in inside)
+        )
+        table = Substitution({one: Value(one.type, f"p{i}") for i, one in enumerate(inputs)})
+        copies: list[Instruction] = []
+        for one in body:
+            fresh = tuple(Value(result.type) for result in one.results)
+            copies.append(
+                Instruction(one.op, table.all(one.operands), one.attrs, fresh, one.location, one.regions)
+            )
+            for old, new in zip(one.results, fresh, strict=True):
+                table[old] = new
+        region = Function(
+            "fusion", tuple(table[one] for one in inputs), tuple(copies), table.all(tuple(outputs))
+        )
+        location = members[-1].location if members else inline[-1].location
+        return Instruction(FUSION, tuple(inputs), {}, tuple(outputs), location, (region,))

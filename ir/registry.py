@@ -1,0 +1,252 @@
+"""The op record, and the registry that holds one per op.
+
+An *op* is an operation with a meaning. Its record states that meaning once, for everybody: the type rule
+for the verifier and the tracer, the NumPy evaluation for the interpreter and eager mode, the gradient
+rule for the tape and for symbolic differentiation, the scalar machine code for codegen. See
+docs/adding-an-op.md.
+
+Gradient rules are keyed by operand and ask for what they need by parameter name:
+
+    vjp={"x": lambda b, ct, y: b.mul(ct, y), "y": lambda b, ct, x: b.mul(ct, x)}
+
+`b` offers every op as a method (`OpNamespace`), `ct` is the cotangent of the result; `x`, `y` (operand
+names), `out` (the result), `x_type` (a TensorType), `index` (the position, for variadic operands) and
+attribute names are supplied on request. What a rule does not name, the tape does not keep alive.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from .dtypes import DType, Operand
+from .errors import AttributeValueError, TracejitError
+from .types import TensorType
+
+Attrs: TypeAlias = Mapping[str, Any]
+#: The type rule: operand types and attributes to result types.
+Infer: TypeAlias = Callable[[tuple[TensorType, ...], Attrs], tuple[TensorType, ...]]
+
+
+class Kind(enum.Enum):
+    """What an op is to fusion and codegen, which switch on it and never on an op's name."""
+
+    ELEMENTWISE = "elementwise"
+    REDUCTION = "reduction"
+    ARG_REDUCTION = "arg-reduction"
+    VIEW = "view"
+    CONCAT = "concat"
+    UPDATE = "update"
+    GATHER = "gather"
+    SCATTER = "scatter"
+    CUMULATIVE = "cumulative"
+    CONTRACTION = "contraction"
+    CREATION = "creation"
+    COMPOSITE = "composite"
+    REGION = "region"
+    HOST = "host"
+
+
+class Nondiff(enum.Enum):
+    """The statement that an op has no gradient, because its result is not a floating number."""
+
+    NONDIFF = "nondiff"
+
+
+NONDIFF: Final = Nondiff.NONDIFF
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One operand's gradient rule with what it asks for.
+
+    `wants` lists, after `b` and `ct`, where each argument comes from: ("input", i), ("rest", i) for the
+    variadic operands, ("out", 0), ("type", i), ("rest_types", i), ("index", 0) or ("attr", name).
+    """
+
+    fn: Callable[..., Any]
+    wants: tuple[tuple[str, Any], ...]
+
+    @property
+    def saves_output(self) -> bool:
+        return any(kind == "out" for kind, _ in self.wants)
+
+    def saves_input(self, position: int) -> bool:
+        """Whether the value of the operand at `position` is needed."""
+        return any(
+            (kind == "input" and which == position) or (kind == "rest" and position >= which)
+            for kind, which in self.wants
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """How a reduction folds: its identity by dtype name, and the scalar code that folds one element in."""
+
+    identity: Callable[[str], Any]
+    combine: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An affine index map of a view: where result element `i` lives in the operand.
+
+    One entry per operand dimension: ``(result dimension or None, step, offset)`` reads operand index
+    ``offset + step * i[dimension]``, or the constant `offset` where the dimension is None.
+    """
+
+    dims: tuple[tuple[int | None, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """One operation's record. See the module's docstring and docs/adding-an-op.md."""
+
+    name: str
+    kind: Kind
+    #: Operand names; the last may be ``*name`` for any number of operands.
+    params: tuple[str, ...]
+    infer: Infer
+    #: The NumPy meaning: ``eval(*arrays, **attrs)``. The interpreter's and eager mode's kernel.
+    eval: Callable[..., Any]
+    vjp: Mapping[str, Rule] | Nondiff
+    doc: str
+    #: Attribute names with the Python types they accept.
+    attrs: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
+    #: For elementwise ops: operand dtypes (or weak Python types) to the dtypes computed in.
+    promote: Callable[[tuple[Operand, ...]], tuple[DType, ...]] | None = None
+    #: For elementwise ops: scalar machine code, ``emit(b, *regs)``; None where there is none yet.
+    emit: Callable[..., Any] | None = None
+    reduction: Reduction | None = None
+    access: Callable[[TensorType, TensorType, Attrs], Access | None] | None = None
+    #: For composite ops: the same in terms of simpler ops, ``decompose(b, *operands, **attrs)``.
+    decompose: Callable[..., Any] | None = None
+    commutative: bool = False
+    #: Rough cost per element in cycles, for fusion and threading decisions.
+    cost: float = 1.0
+    #: One example of operand types per entry for the registry tests, where the kind's default does not serve.
+    samples: tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...] = ()
+
+    @property
+    def variadic(self) -> bool:
+        return bool(self.params) and self.params[-1].startswith("*")
+
+    def __repr__(self) -> str:
+        return f"Op({self.name})"
+
+    def rule_for(self, position: int) -> Rule | None:
+        """The gradient rule for the operand at `position`, or None where it has none."""
+        if isinstance(self.vjp, Nondiff):
+            return None
+        name = self.params[min(position, len(self.params) - 1)]
+        return self.vjp.get(name)
+
+
+def make_rules(
+    name: str, params: tuple[str, ...], attrs: Mapping[str, Any], vjp: Mapping[str, Callable[..., Any]] | Nondiff
+) -> Mapping[str, Rule] | Nondiff:
+    """Read off each rule's parameter names what it asks for."""
+    if isinstance(vjp, Nondiff):
+        return vjp
+    rules: dict[str, Rule] = {}
+    for operand, fn in vjp.items():
+        if operand not in params:
+            raise TracejitError(f"op {name}: gradient rule for {operand!r}, which is not an operand")
+        code = fn.__code__
+        names = code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount]
+        wants = tuple(_source(name, want, params, attrs) for want in names)
+        rules[operand] = Rule(fn, wants)
+    return rules
+
+
+def _source(op: str, want: str, params: tuple[str, ...], attrs: Mapping[str, Any]) -> tuple[str, Any]:
+    if want == "out":
+        return ("out", 0)
+    if want == "index":
+        return ("index", 0)
+    if want in attrs:
+        return ("attr", want)
+    if want in params:
+        return ("input", params.index(want))
+    if "*" + want in params:
+        return ("rest", params.index("*" + want))
+    if want.endswith("_type") and want[:-5] in params:
+        return ("type", params.index(want[:-5]))
+    if want.endswith("_types") and "*" + want[:-6] in params:
+        return ("rest_types", params.index("*" + want[:-6]))
+    raise TracejitError(f"op {op}: a gradient rule asks for {want!r}, which is neither operand nor attribute")
+
+
+class Registry:
+    """Ops by name. The package's own is `OPS`; copy it to restore it."""
+
+    def __init__(self) -> None:
+        self._ops: dict[str, Op] = {}
+
+    def add(self, op: Op) -> Op:
+        if op.name in self._ops:
+            raise TracejitError(f"op {op.name!r} is registered already")
+        self._ops[op.name] = op
+        return op
+
+    def __getitem__(self, name: str) -> Op:
+        try:
+            return self._ops[name]
+        except KeyError:
+            raise TracejitError(f"there is no op named {name!r}") from None
+
+    def get(self, name: str) -> Op | None:
+        return self._ops.get(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._ops
+
+    def __iter__(self) -> Iterator[Op]:
+        return iter(self._ops.values())
+
+    def __len__(self) -> int:
+        return len(self._ops)
+
+
+#: Every op of the package; filled by importing ``tracejit.ir.ops``.
+OPS: Final = Registry()
+
+
+def check_attrs(op: Op, attrs: Attrs) -> None:
+    """Raise AttributeValueError unless `attrs` are exactly the op's, of the right types."""
+    for name in attrs:
+        if name not in op.attrs:
+            expected = ", ".join(op.attrs) or "none"
+            raise AttributeValueError(f"{op.name}: unknown attribute {name!r}; expected {expected}")
+    for name, accepted in op.attrs.items():
+        if name not in attrs:
+            raise AttributeValueError(f"{op.name}: attribute {name!r} is missing")
+        if not isinstance(attrs[name], accepted):
+            wanted = " or ".join(one.__name__ for one in accepted)
+            raise AttributeValueError(
+                f"{op.name}: attribute {name!r} must be {wanted}, got {attrs[name]!r}"
+            )
+
+
+class OpNamespace:
+    """Every op as a method: ``b.mul(x, y)``, ``b.sum(x, axes=(0,))``.
+
+    Gradient rules and decompositions are written against this, and so run on whatever the subclass's
+    `apply` works with: ndarrays, Tensors, or Values of a graph under construction.
+    """
+
+    def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        op = OPS.get(name)
+        if op is None:
+            raise AttributeError(name)
+
+        def method(*operands: Any, **attrs: Any) -> Any:
+            return self.apply(op, operands, attrs)
+
+        setattr(self, name, method)
+        return method

@@ -1,0 +1,156 @@
+"""TensorType, and all arithmetic on dimensions.
+
+Op records ask this module for shapes and never compute with dimensions themselves, so that symbolic
+dimensions can be added here alone. Every function raises ShapeError or AxisError with a message that
+starts with the op's name.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from .dtypes import SHORT_NAME, DType
+from .errors import AxisError, ShapeError
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """The dtype and shape of a value. Prints as ``f64[3,4]``."""
+
+    dtype: DType
+    shape: Shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def with_shape(self, shape: Shape) -> TensorType:
+        return TensorType(self.dtype, shape)
+
+    def with_dtype(self, dtype: DType) -> TensorType:
+        return TensorType(dtype, self.shape)
+
+    def __str__(self) -> str:
+        return f"{SHORT_NAME[self.dtype]}[{','.join(map(str, self.shape))}]"
+
+
+def broadcast_shapes(op: str, *shapes: Shape) -> Shape:
+    """The shape all `shapes` broadcast to, by NumPy's rule.
+
+    >>> broadcast_shapes("add", (3, 1), (4,))
+    (3, 4)
+    """
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    rank = max(map(len, shapes))
+    result = [1] * rank
+    for shape in shapes:
+        for position, size in enumerate(shape, rank - len(shape)):
+            if size == 1 or size == result[position]:
+                continue
+            if result[position] != 1:
+                given = " and ".join(map(str, shapes))
+                raise ShapeError(f"{op}: shapes {given} do not broadcast together")
+            result[position] = size
+    return tuple(result)
+
+
+def broadcastable(shape: Shape, target: Shape) -> bool:
+    """Whether `shape` broadcasts to exactly `target`."""
+    offset = len(target) - len(shape)
+    return offset >= 0 and all(
+        size in (1, target[offset + axis]) for axis, size in enumerate(shape)
+    )
+
+
+def normalize_axis(op: str, axis: Any, rank: int) -> int:
+    """`axis` as a non-negative int below `rank`."""
+    try:
+        index = operator.index(axis)
+    except TypeError as error:
+        raise AxisError(f"{op}: axis must be an integer, got {axis!r}") from error
+    if not -rank <= index < rank:
+        raise AxisError(f"{op}: axis {index} is out of bounds for an array of rank {rank}")
+    return index % rank
+
+
+def normalize_axes(op: str, axis: Any, rank: int) -> Shape:
+    """`axis` (None, an int or a tuple) as sorted distinct axes; None means all."""
+    if axis is None:
+        return tuple(range(rank))
+    given: Sequence[Any] = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [normalize_axis(op, one, rank) for one in given]
+    if len(set(axes)) != len(axes):
+        raise AxisError(f"{op}: axis {axis} names a dimension twice")
+    return tuple(sorted(axes))
+
+
+def remove_axes(shape: Shape, axes: Iterable[int], *, keepdims: bool = False) -> Shape:
+    """`shape` without `axes`, or with 1 in their place."""
+    gone = set(axes)
+    if keepdims:
+        return tuple(1 if axis in gone else size for axis, size in enumerate(shape))
+    return tuple(size for axis, size in enumerate(shape) if axis not in gone)
+
+
+def as_shape(op: str, shape: Any) -> Shape:
+    """`shape` (an int or a sequence) as a tuple of non-negative ints."""
+    given: Sequence[Any] = shape if isinstance(shape, (tuple, list)) else (shape,)
+    try:
+        result = tuple(operator.index(size) for size in given)
+    except TypeError as error:
+        raise ShapeError(f"{op}: a shape must be integers, got {shape!r}") from error
+    if any(size < 0 for size in result):
+        raise ShapeError(f"{op}: negative dimensions are not allowed, got {result}")
+    return result
+
+
+def resolve_reshape(op: str, shape: Shape, wanted: Any) -> Shape:
+    """The target of a reshape, with one -1 filled in."""
+    given: Sequence[Any] = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
+    try:
+        target = [operator.index(size) for size in given]
+    except TypeError as error:
+        raise ShapeError(f"{op}: a shape must be integers, got {wanted!r}") from error
+    size = math.prod(shape)
+    if target.count(-1) > 1 or any(one < -1 for one in target):
+        raise ShapeError(f"{op}: cannot reshape {shape} to {tuple(target)}: at most one -1 may stand for a size")
+    if -1 in target:
+        known = math.prod(one for one in target if one != -1)
+        if known == 0 or size % known:
+            raise ShapeError(f"{op}: cannot reshape {shape} of size {size} to {tuple(target)}")
+        target[target.index(-1)] = size // known
+    if math.prod(target) != size:
+        raise ShapeError(f"{op}: cannot reshape {shape} of size {size} to {tuple(target)}")
+    return tuple(target)
+
+
+@functools.lru_cache(maxsize=4096)
+def contiguous_strides(shape: Shape) -> Shape:
+    """Row-major strides of `shape`, counted in elements.
+
+    >>> contiguous_strides((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides: list[int] = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))

@@ -1,0 +1,88 @@
+"""The verifier: raises VerificationError, with the annotated text, when a Function breaks an invariant.
+
+Invariants:
+
+1. Every operand and every result of the Function is a parameter or a result of an earlier instruction
+   of the same Function. Regions see only their own parameters (captures are explicit).
+2. No value is defined twice.
+3. The op is the registry's record of its name; a non-variadic op has exactly its operands.
+4. Attributes are exactly the op's, each of an accepted Python type.
+5. Result types are what the op's type rule gives for the operand types and attributes.
+6. Elementwise operands have equal shapes and the dtypes of the op's loop: broadcasts and casts are ops.
+7. An op of kind REGION has regions whose parameters have the operands' types and whose results have the
+   results' types; no other op has regions. Each region is valid itself.
+"""
+
+from __future__ import annotations
+
+from .errors import TracejitError, VerificationError
+from .graph import Function, Instruction, Value
+from .registry import OPS, Kind, check_attrs
+
+
+def verify(function: Function) -> None:
+    """Raise VerificationError unless every invariant holds.
+
+    Example:
+        >>> import tracejit as tj
+        >>> verify(tj.trace(lambda x: x + 1, tj.ones(3)))
+    """
+    defined: set[Value] = set()
+    for param in function.params:
+        if param in defined:
+            raise _failure(function, None, "a parameter is listed twice")
+        defined.add(param)
+    for instruction in function.body:
+        _check_instruction(function, instruction, defined)
+        for result in instruction.results:
+            if result in defined:
+                raise _failure(function, instruction, "a result is defined already")
+            defined.add(result)
+    for position, result in enumerate(function.results):
+        if result not in defined:
+            raise _failure(function, None, f"result {position} is not defined in this function")
+
+
+def _check_instruction(function: Function, instruction: Instruction, defined: set[Value]) -> None:
+    op = instruction.op
+    for position, operand in enumerate(instruction.operands):
+        if operand not in defined:
+            raise _failure(function, instruction, f"operand {position} is not defined before its use")
+    if OPS.get(op.name) is not op:
+        raise _failure(function, instruction, f"{op.name!r} is not the registry's op of that name")
+    count = len(instruction.operands)
+    if not op.variadic and op.kind is not Kind.REGION and count != len(op.params):
+        raise _failure(function, instruction, f"expected {len(op.params)} operands, got {count}")
+    if op.kind is Kind.REGION:
+        _check_regions(function, instruction)
+        return
+    if instruction.regions:
+        raise _failure(function, instruction, "only ops of kind region own regions")
+    try:
+        check_attrs(op, instruction.attrs)
+        expected = op.infer(tuple(operand.type for operand in instruction.operands), instruction.attrs)
+    except TracejitError as error:
+        raise _failure(function, instruction, str(error)) from error
+    actual = tuple(result.type for result in instruction.results)
+    if actual != expected:
+        given, wanted = ", ".join(map(str, actual)), ", ".join(map(str, expected))
+        raise _failure(function, instruction, f"result has type {given}, expected {wanted}")
+
+
+def _check_regions(function: Function, instruction: Instruction) -> None:
+    for region in instruction.regions:
+        verify(region)
+        params = tuple(param.type for param in region.params)
+        operands = tuple(operand.type for operand in instruction.operands)
+        if params != operands:
+            raise _failure(function, instruction, "the region's parameters do not have the operands' types")
+        if tuple(one.type for one in region.results) != tuple(one.type for one in instruction.results):
+            raise _failure(function, instruction, "the region's results do not have the results' types")
+
+
+def _failure(function: Function, instruction: Instruction | None, message: str) -> VerificationError:
+    from .text.printer import print_function  # shown only on failure; the printer needs no verifier
+
+    where = f" in {instruction.op.name}" if instruction else ""
+    text = print_function(function, mark=instruction, note=f"error: {message}")
+    return VerificationError(f"@{function.name}{where}: {message}\n{text}")
