@@ -69,10 +69,14 @@ class Builder(OpNamespace):
         )
         if op.promote is None:
             return tuple([self.broadcast_to(one, shape) for one in operands])
-        loop = op.promote(tuple([operand_of(one) for one in operands]))
+        loop = op.promote(tuple([self.operand_kind(one) for one in operands]))
         return tuple(
             [self._converted(one, dtype, shape) for one, dtype in zip(operands, loop, strict=True)]
         )
+
+    def operand_kind(self, value: Any) -> Operand:
+        """What `value` is to promotion."""
+        return operand_of(value)
 
     def _converted(self, operand: Any, dtype: DType, shape: Shape) -> Value:
         if isinstance(operand, _SCALARS):

@@ -1,0 +1,160 @@
+"""Dispatch: where an op on Tensors goes. Eagerly to its NumPy kernel, and onto the tape where an operand
+requires a gradient; under a trace into the graph.
+
+`apply` serves every op. `unary` and `binary` make the callables of elementwise ops, which do the same with
+fewer steps, since small eager operations are bound by Python overhead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .ir.errors import DTypeError, ShapeError, TracejitError
+from .ir.registry import OPS, Attrs, Kind, Op, check_attrs
+from .ir.types import TensorType
+from .state import STATE
+from .tape import record
+from .tensor import Tensor, as_array, wrap
+from .tracing import Tracer
+
+_ndarray = np.ndarray
+_new = object.__new__
+_SCALARS = frozenset((bool, int, float))
+
+
+def operand(value: Any) -> Any:
+    """What a kernel gets for something that is not a Tensor: Python numbers stay weak."""
+    return value if type(value) in _SCALARS else as_array(value)
+
+
+def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+    """`op` on Tensors, arrays and (for elementwise ops) Python numbers; a Tensor, or a tuple of them."""
+    tracer = STATE.tracer
+    if tracer is not None:
+        return _traced(tracer, op, operands, attrs)
+    check_attrs(op, attrs)
+    arrays = [one._data if type(one) is Tensor else operand(one) for one in operands]
+    if op.kind is not Kind.ELEMENTWISE:
+        arrays = [np.asarray(one) for one in arrays]
+        op.infer(tuple([TensorType(one.dtype, one.shape) for one in arrays]), attrs)
+        out = op.eval(*arrays, **attrs)
+    else:
+        out = _run(op, arrays, attrs)
+    if type(out) is not _ndarray:
+        out = np.asarray(out)
+    result = wrap(out)
+    if STATE.recording and out.dtype.kind == "f":
+        for one in operands:
+            if type(one) is Tensor and one._requires_grad:
+                record(op, operands, attrs, result)
+                break
+    if op.kind is Kind.VIEW and out.base is not None and type(operands[0]) is Tensor:
+        _share_version(operands[0], result)
+    return result
+
+
+def _share_version(source: Tensor, view: Tensor) -> None:
+    """A view and its source count writes together."""
+    if source._version is None:
+        source._version = [0]
+    view._version = source._version
+
+
+def _run(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
+    try:
+        return op.eval(*arrays, **attrs)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _explained(op, arrays, error) from error
+
+
+def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
+    """NumPy's complaint in our words, with the operands' types."""
+    if isinstance(error, TracejitError):
+        return error
+    given = ", ".join(
+        f"Python {type(one).__name__}" if type(one) in _SCALARS else f"{one.dtype.name}{list(one.shape)}"
+        for one in arrays
+    )
+    message = f"{op.name}: operands ({given}) do not fit: {error}"
+    if "broadcast" in str(error):
+        return ShapeError(message)
+    return DTypeError(message) if isinstance(error, TypeError) else TracejitError(message)
+
+
+def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+    value = tracer.run(op, operands, attrs)
+    if isinstance(value, tuple):
+        raise TracejitError(f"{op.name}: ops with several results are made by their own functions")
+    result = wrap(value)
+    if STATE.recording and value.dtype.kind == "f":
+        for one in operands:
+            if isinstance(one, Tensor) and one._requires_grad:
+                record(op, operands, attrs, result)
+                break
+    return result
+
+
+_NO_ATTRS: dict[str, Any] = {}
+
+
+def unary(name: str) -> Callable[[Any], Tensor]:
+    """The callable of the unary elementwise op `name`."""
+    op = OPS[name]
+    kernel = op.eval
+
+    def call(x: Any, /) -> Tensor:
+        tracer = STATE.tracer
+        if tracer is not None:
+            return _traced(tracer, op, (x,), _NO_ATTRS)  # type: ignore[no-any-return]
+        if type(x) is not Tensor:
+            x = wrap(as_array(x))
+        try:
+            out = kernel(x._data)
+        except (TypeError, ValueError) as error:
+            raise _explained(op, (x._data,), error) from error
+        if type(out) is not _ndarray:
+            out = np.asarray(out)
+        result = _new(Tensor)
+        result._data = out
+        result._grad = result._node = result._version = None
+        result._requires_grad = False
+        if x._requires_grad and STATE.recording and out.dtype.kind == "f":
+            record(op, (x,), _NO_ATTRS, result)
+        return result
+
+    return call
+
+
+def binary(name: str) -> Callable[[Any, Any], Tensor]:
+    """The callable of the binary elementwise op `name`."""
+    op = OPS[name]
+    kernel = op.eval
+
+    def call(x: Any, y: Any, /) -> Tensor:
+        tracer = STATE.tracer
+        if tracer is not None:
+            return _traced(tracer, op, (x, y), _NO_ATTRS)  # type: ignore[no-any-return]
+        a = x._data if type(x) is Tensor else operand(x)
+        b = y._data if type(y) is Tensor else operand(y)
+        try:
+            out = kernel(a, b)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise _explained(op, (a, b), error) from error
+        if type(out) is not _ndarray:
+            out = np.asarray(out)
+        result = _new(Tensor)
+        result._data = out
+        result._grad = result._node = result._version = None
+        result._requires_grad = False
+        if (
+            ((type(x) is Tensor and x._requires_grad) or (type(y) is Tensor and y._requires_grad))
+            and STATE.recording
+            and out.dtype.kind == "f"
+        ):
+            record(op, (x, y), _NO_ATTRS, result)
+        return result
+
+    return call

@@ -1,0 +1,19 @@
+"""The thread-local state of the package: the active trace, and whether gradients are recorded."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .tracing import Tracer
+
+
+class _State(threading.local):
+    #: The innermost trace of this thread, None when operations run eagerly.
+    tracer: Tracer | None = None
+    #: Whether operations on tensors that require gradients are recorded.
+    recording: bool = True
+
+
+STATE = _State()

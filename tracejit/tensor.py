@@ -1,0 +1,379 @@
+"""Tensor: what users hold. Its value is an ndarray or, while tracing, a Value of the graph.
+
+Operators and NumPy-named methods are bound by ``tracejit.array.methods``; this module has what a tensor
+is: its value, its place in the autograd graph, its conversions and its text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from .ir.dtypes import BOOL, DType, as_dtype, default_dtype, is_float
+from .ir.errors import ConcretizationError, DTypeError, GradientError, ShapeError
+from .ir.graph import Value
+from .ir.types import Shape, TensorType
+from .location import user_location
+from .state import STATE
+
+if TYPE_CHECKING:
+    from .tape import Node
+
+Array = np.ndarray[Any, Any]
+
+
+class Tensor:
+    """An n-dimensional array that can record how it was computed.
+
+    Make one with ``tj.tensor``, ``tj.asarray`` or a creation function. Arithmetic, methods and dtype
+    promotion follow NumPy 2; ``requires_grad``, ``backward``, ``grad``, ``grad_fn`` and ``detach`` follow
+    PyTorch. NumPy functions accept a Tensor through ``__array__``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4., 6.])
+    """
+
+    __slots__ = ("__weakref__", "_data", "_grad", "_node", "_requires_grad", "_version")
+
+    #: The ndarray, or the Value while tracing.
+    _data: Any
+    #: What computed it (a Node, or one output of a Node), None for a leaf.
+    _node: Any
+    _requires_grad: bool
+    _grad: Tensor | None
+    #: Counts writes to the memory; shared with views; None while nobody has looked.
+    _version: list[int] | None
+
+    # ndarray operators give way to ours
+    __array_priority__ = 1000.0
+    __hash__ = object.__hash__
+
+    def __init__(self, data: Any = None, *, requires_grad: bool = False) -> None:
+        raise TypeError("use tj.tensor(data) to make a Tensor")
+
+    # -- what it is -------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the dimensions."""
+        return cast(Shape, self._data.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type, a ``numpy.dtype``."""
+        return cast(DType, self._data.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._data.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.type.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.type.nbytes
+
+    @property
+    def type(self) -> TensorType:
+        """Dtype and shape as the IR writes them."""
+        return TensorType(self._data.dtype, self._data.shape)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the value is a symbol of a running trace."""
+        return isinstance(self._data, Value)
+
+    # -- its Python value -------------------------------------------------------------------------
+
+    def _concrete(self, asked: str, instead: str) -> Array:
+        """The ndarray, or an error that names the user's line and what to use instead."""
+        data = self._data
+        if isinstance(data, Value):
+            where = user_location()
+            raise ConcretizationError(
+                f"{asked} needs the value of a traced tensor of type {data.type}"
+                + (f", at {where.file}:{where.line}" if where else "")
+                + f". While a function is traced, tensors have types but no values. Use {instead}."
+            )
+        return cast(Array, data)
+
+    def numpy(self) -> Array:
+        """The value as an ndarray that shares memory.
+
+        Raises GradientError on a tensor that requires grad, as PyTorch does: use ``detach()`` first.
+        """
+        data = self._concrete("numpy()", "operations of tracejit, or return the tensor and convert outside")
+        if self._requires_grad:
+            raise GradientError(
+                "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy()"
+            )
+        return data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        data = self.numpy()
+        if dtype is not None and np.dtype(dtype) != data.dtype:
+            if copy is False:
+                raise ValueError(f"a copy is needed to convert {data.dtype} to {np.dtype(dtype)}")
+            return data.astype(dtype)
+        return data.copy() if copy else data
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return cast(tuple[int, int], self.numpy().__dlpack_device__())
+
+    def item(self) -> Any:
+        """The value of a tensor of one element, as a Python number."""
+        data = self._concrete("item()", "the tensor itself")
+        if data.size != 1:
+            raise ShapeError(f"item: expected one element, got shape {data.shape}")
+        return data.item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self._concrete("tolist()", "the tensor itself").tolist()
+
+    def __bool__(self) -> bool:
+        data = self._concrete("bool(x), and with it `if x:` and `while x:`,", "tj.where(condition, a, b)")
+        if data.size != 1:
+            raise ShapeError(
+                f"bool: the truth of a tensor of shape {data.shape} is ambiguous; use .any() or .all()"
+            )
+        return bool(data)
+
+    def __float__(self) -> float:
+        return float(self._one("float(x)"))
+
+    def __int__(self) -> int:
+        return int(self._one("int(x)"))
+
+    def __complex__(self) -> complex:
+        return complex(self._one("complex(x)"))
+
+    def _one(self, asked: str) -> Any:
+        data = self._concrete(
+            asked, "the tensor itself, or mark the argument static with static_argnums"
+        )
+        if data.size != 1:
+            raise ShapeError(f"{asked}: expected one element, got shape {data.shape}")
+        return data.item()
+
+    def __index__(self) -> int:
+        data = self._concrete(
+            "using x as a Python integer", "tj operations, or mark the argument static with static_argnums"
+        )
+        if data.shape != () or is_float(data.dtype) or data.dtype == BOOL:
+            raise DTypeError(f"only a rank-0 integer tensor can be an index, got {self.type}")
+        return int(data)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise DTypeError("len() of a tensor of rank 0")
+        return self.shape[0]
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(np.any(self._concrete("`in`", "(x == item).any()") == np.asarray(item)))
+
+    # -- its place in the graph -------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor. Settable on leaves of floating dtype."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, value: bool = True) -> Tensor:
+        """Change ``requires_grad`` in place and return the tensor. Semantics: PyTorch."""
+        if self._node is not None:
+            if value:
+                return self
+            raise GradientError("you can only change requires_grad of leaf tensors; use detach() for others")
+        if value and not is_float(self.dtype):
+            raise DTypeError(f"only floating tensors can require gradients, got dtype {self.dtype}")
+        self._requires_grad = bool(value)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing recorded computed it."""
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The graph node that computed it, None for a leaf."""
+        node = self._node
+        return None if node is None else cast("Node", node.node)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that ``backward`` accumulated, None before."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None and (not isinstance(value, Tensor) or value.shape != self.shape):
+            given = value.shape if isinstance(value, Tensor) else type(value).__name__
+            raise ShapeError(f"grad: expected None or a tensor of shape {self.shape}, got {given}")
+        self._grad = value
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory outside the graph. Assigning replaces the value, unrecorded."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        array = value._data if isinstance(value, Tensor) else as_array(value)
+        self._data = array
+
+    def detach(self) -> Tensor:
+        """The same value, outside the graph. Semantics: PyTorch; memory is shared."""
+        result = wrap(self._data)
+        if self._version is None:
+            self._version = [0]
+        result._version = self._version
+        return result
+
+    # -- its text ---------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        data = self._data
+        if isinstance(data, Value):
+            return f"tensor(<traced {data.type}>)"
+        text = np.array2string(data, separator=", ", prefix="tensor(")
+        parts = [text]
+        if data.size == 0 and data.shape != (0,):
+            parts.append(f"size={data.shape}")
+        if data.dtype not in (default_dtype(), BOOL) and not (data.dtype == np.int64):
+            parts.append(f"dtype={data.dtype.name}")
+        if self._node is not None:
+            parts.append(f"grad_fn=<{self._node.node.name()}>")
+        elif self._requires_grad:
+            parts.append("requires_grad=True")
+        return f"tensor({', '.join(parts)})"
+
+    def __format__(self, spec: str) -> str:
+        if spec and not self.is_traced and self._data.size == 1:
+            return format(self._data.item(), spec)
+        return format(str(self), spec)
+
+    def __reduce__(self) -> Any:
+        if self._node is not None:
+            raise GradientError("a tensor inside a graph cannot be pickled; use x.detach()")
+        return _rebuild, (self._concrete("pickling", "the result outside the function"), self._requires_grad)
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        if self._node is not None:
+            raise GradientError("only leaf tensors can be deep-copied; use x.detach().copy()")
+        return _rebuild(np.array(self._concrete("copying", "x.copy()")), self._requires_grad)
+
+
+def _rebuild(array: Array, requires_grad: bool) -> Tensor:
+    result = wrap(array)
+    result._requires_grad = requires_grad
+    return result
+
+
+_new = object.__new__
+
+
+def wrap(data: Any) -> Tensor:
+    """A leaf Tensor around an ndarray or Value, sharing it."""
+    result = _new(Tensor)
+    result._data = data
+    result._node = None
+    result._requires_grad = False
+    result._grad = None
+    result._version = None
+    return result
+
+
+def as_array(value: Any) -> Array:
+    """`value` as an ndarray of a supported dtype in native byte order, without copying where it can.
+
+    Python floats take the default dtype. Raises DTypeError for objects, strings and complex numbers, and
+    ShapeError for ragged nesting.
+    """
+    if isinstance(value, np.ndarray):
+        array = value
+    elif isinstance(value, Tensor):
+        return value._concrete("converting to an array", "the tensor itself")
+    else:
+        array = _from_python(value)
+    dtype = as_dtype(array.dtype)
+    if dtype is not array.dtype:
+        array = array.astype(dtype)
+    return array
+
+
+def _from_python(value: Any) -> Array:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ShapeError(f"expected a rectangular nesting of numbers, got {_short(value)}: {error}") from error
+    except ConcretizationError:
+        raise
+    except OverflowError as error:
+        raise DTypeError(f"an integer does not fit 64 bits in {_short(value)}") from error
+    if array.dtype.kind == "f" and not isinstance(value, np.generic) and not hasattr(value, "__array__"):
+        return array.astype(default_dtype())
+    if array.dtype.kind in "OUSV":
+        raise DTypeError(f"expected numbers, got {_short(value)}, which has dtype {array.dtype}")
+    return array
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+    """A new tensor with a copy of `data` (numbers, nested lists, an ndarray or a Tensor).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+        >>> tj.tensor(1.5, dtype=tj.float32)
+        tensor(1.5, dtype=float32)
+
+    Raises DTypeError for what is not numbers, ShapeError for ragged nesting. Semantics: ``torch.tensor``,
+    with NumPy's dtypes.
+    """
+    if isinstance(data, Tensor) and data.is_traced or _holds_traced(data):
+        from .array.creation import array_of_traced  # only while tracing; it builds on ops
+
+        return array_of_traced(data, dtype)
+    array = np.array(as_array(data), dtype=None if dtype is None else as_dtype(dtype))
+    result = wrap(array)
+    if STATE.tracer is not None:
+        from .array.creation import constant_of
+
+        result = constant_of(array)
+    return result.requires_grad_() if requires_grad else result
+
+
+def _holds_traced(data: Any) -> bool:
+    if isinstance(data, (list, tuple)):
+        return any(_holds_traced(one) for one in data)
+    return isinstance(data, Tensor) and (data.is_traced or data._requires_grad)

@@ -1,0 +1,156 @@
+"""Tracing: run a Python function on symbolic tensors to get a Function.
+
+A Tracer is a Builder whose operands may also be Tensors. Concrete tensors and arrays that the function
+closes over become extra parameters (captures), read afresh at each call. Python scalars passed to a
+jitted function are symbols too, of weak type: they adopt the dtype of what they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .ir.builder import Builder, operand_of
+from .ir.dtypes import BOOL, Operand, as_dtype
+from .ir.errors import DTypeError, TraceError
+from .ir.graph import Function, Value
+from .ir.registry import Attrs, Op
+from .ir.types import TensorType
+from .location import user_location
+from .state import STATE
+from .tensor import Tensor, as_array, wrap
+
+#: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
+_WEAK_OPERATORS = frozenset(
+    ("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs")
+)
+
+
+class Tracer(Builder):
+    """The graph of one running trace."""
+
+    def __init__(self, parent: Tracer | None = None) -> None:
+        super().__init__()
+        self.parent = parent
+        self.captures: dict[int, tuple[Any, Value]] = {}
+        self._owned: set[Value] = set()
+        self._weak: set[Value] = set()
+        #: Set while a gradient rule runs: its ops belong to the forward op's line.
+        self.pinned_location = False
+
+    def argument(self, type: TensorType, name: str, *, weak: bool = False) -> Tensor:
+        value = self.parameter(type, name)
+        self._owned.add(value)
+        if weak:
+            self._weak.add(value)
+        return wrap(value)
+
+    def append(self, op: Op, operands: tuple[Value, ...], attrs: Attrs, **more: Any) -> tuple[Value, ...]:
+        results = super().append(op, operands, attrs, **more)
+        self._owned.update(results)
+        return results
+
+    def operand_kind(self, value: Any) -> Operand:
+        if isinstance(value, Value) and value in self._weak and value.dtype is not BOOL:
+            return float if value.dtype.kind == "f" else int
+        return operand_of(value)
+
+    def lift(self, value: Any) -> Any:
+        """What the graph calls `value`: a Value, or a Python scalar as it is."""
+        if isinstance(value, Tensor):
+            data = value._data
+            if not isinstance(data, Value):
+                return self._capture(value)
+            if data not in self._owned:
+                raise TraceError(
+                    f"a traced tensor of type {data.type} outlived its trace: it was stored outside the "
+                    "function (in a global, an attribute or a list) while tracing. Return it instead."
+                )
+            return data
+        if type(value) in (bool, int, float):
+            return value
+        return self._capture(as_array(value) if not isinstance(value, np.ndarray) else value)
+
+    def _capture(self, holder: Any) -> Value:
+        """The parameter for something the function closes over, read from `holder` at each call."""
+        known = self.captures.get(id(holder))
+        if known is not None:
+            return known[1]
+        array = holder._data if isinstance(holder, Tensor) else holder
+        value = Value(TensorType(as_dtype(array.dtype), array.shape), f"captured{len(self.captures)}")
+        self._owned.add(value)
+        self.captures[id(holder)] = (holder, value)
+        return value
+
+    def run(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+        """Record `op` on Tensors, arrays and scalars; returns Values."""
+        if not self.pinned_location:
+            self.location = user_location()
+        values = tuple([self.lift(one) for one in operands])
+        result = self.apply(op, values, attrs)
+        if op.name in _WEAK_OPERATORS and all(
+            type(one) in (bool, int, float) or one in self._weak for one in values
+        ):
+            self._weak.add(result)
+        return result
+
+
+class tracing:
+    """Context manager: operations of this thread go to `tracer`."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+
+    def __enter__(self) -> Tracer:
+        self._outer = STATE.tracer
+        STATE.tracer = self._tracer
+        return self._tracer
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.tracer = self._outer
+
+
+def is_weak(value: Any) -> bool:
+    """Whether `value` is a Python number."""
+    return type(value) in (bool, int, float)
+
+
+def scalar_type(value: bool | int | float) -> TensorType:
+    """The type of a Python number as a parameter."""
+    if isinstance(value, bool):
+        return TensorType(BOOL, ())
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise DTypeError(f"the Python integer {value} does not fit 64 bits")
+    return TensorType(as_dtype(np.int64 if isinstance(value, int) else np.float64), ())
+
+
+def trace_flat(
+    fn: Callable[..., Any], types: Sequence[tuple[TensorType, str, bool]]
+) -> tuple[Function, list[Any], Any]:
+    """Run `fn` on symbols of `types` (type, name, weak), collecting captures.
+
+    `fn` returns ``(leaves, rest)``: the results as a flat list of Tensors, arrays and numbers, and
+    anything else to hand back. Gives the Function, whose parameters are the arguments and then the
+    captures, what was captured, and `rest`.
+    """
+    tracer = Tracer(STATE.tracer)
+    with tracing(tracer):
+        arguments = [tracer.argument(type, name, weak=weak) for type, name, weak in types]
+        leaves, rest = fn(*arguments)
+        results = [as_value(tracer, leaf) for leaf in leaves]
+    holders = [holder for holder, _ in tracer.captures.values()]
+    tracer.params += [value for _, value in tracer.captures.values()]
+    name = getattr(fn, "__name__", "f")
+    return tracer.finish(name, results), holders, rest
+
+
+def as_value(tracer: Tracer, leaf: Any) -> Value:
+    """A result as a Value: numbers become constants."""
+    lifted = tracer.lift(leaf)
+    if isinstance(lifted, Value):
+        return lifted
+    return tracer.scalar(lifted, scalar_type(lifted).dtype)
+
+
