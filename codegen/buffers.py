@@ -1,0 +1,147 @@
+"""Buffer planning: where each value of a fused Function lives in memory.
+
+Parameters live in the caller's arrays, results in the arrays the caller allocates, constants in the module,
+everything else in one arena whose space is reused once a value is dead. A reshape shares its operand's
+memory; an update or scatter takes over the memory of an operand that dies there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..ir.access import resolve
+from ..ir.graph import Function, Instruction, Value
+from ..ir.registry import Kind
+
+_ALIGNMENT: Final = 64
+_TAKES_OVER: Final = (Kind.UPDATE, Kind.SCATTER)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`kind` is input, output, arena or constant; `index` a position, or a byte offset in the arena."""
+
+    kind: str
+    index: int
+
+
+@dataclass(slots=True)
+class Plan:
+    """Places by value, the arena's size, and results that must be copied: (output, source)."""
+
+    places: dict[Value, Place] = field(default_factory=dict)
+    arena_bytes: int = 0
+    copies: list[tuple[int, Value]] = field(default_factory=list)
+
+
+def reads(instruction: Instruction, defs: Mapping[Value, Instruction]) -> list[Value]:
+    """The values whose memory `instruction` reads; products read through views."""
+    if instruction.op.kind is Kind.CONTRACTION:
+        return [resolve(operand, defs)[0] for operand in instruction.operands]
+    return list(instruction.operands)
+
+
+def plan_buffers(function: Function) -> Plan:
+    """Place every value of `function`, whose instructions run in order."""
+    return _Planner(function).run()
+
+
+class _Planner:
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.defs = {result: one for one in function.body for result in one.results}
+        self.plan = Plan()
+        #: The value whose memory a value shares.
+        self.owner: dict[Value, Value] = {}
+        self.last_use: dict[Value, int] = {}
+
+    def root(self, value: Value) -> Value:
+        """The value that owns `value`'s memory: reshapes share."""
+        definition = self.defs.get(value)
+        while definition is not None and definition.op.kind is Kind.VIEW:
+            value = definition.operands[0]
+            definition = self.defs.get(value)
+        return value
+
+    def run(self) -> Plan:
+        function, plan = self.function, self.plan
+        for position, param in enumerate(function.params):
+            plan.places[param] = Place("input", position)
+        constants = 0
+        for one in function.body:
+            if one.op.kind is Kind.CREATION:
+                plan.places[one.result] = Place("constant", constants)
+                constants += 1
+        self._find_last_uses()
+        for position, result in enumerate(function.results):
+            root = self.root(result)
+            if root in plan.places:
+                plan.copies.append((position, root))
+            else:
+                plan.places[root] = Place("output", position)
+        self._take_over()
+        self._fill_arena()
+        for one in function.body:
+            if one.op.kind is Kind.VIEW:
+                plan.places[one.result] = plan.places[self.root(one.result)]
+        return plan
+
+    def _find_last_uses(self) -> None:
+        for position, one in enumerate(self.function.body):
+            if one.op.kind is not Kind.VIEW:
+                for value in reads(one, self.defs):
+                    self.last_use[self.root(value)] = position
+        for result in self.function.results:
+            self.last_use[self.root(result)] = len(self.function.body)
+
+    def _take_over(self) -> None:
+        """Let updated operands that die share their result's memory, from the last update back."""
+        for position in range(len(self.function.body) - 1, -1, -1):
+            one = self.function.body[position]
+            if one.op.kind not in _TAKES_OVER:
+                continue
+            x = self.root(one.operands[0])
+            others = [self.root(value) for value in one.operands[1:]]
+            if x in self.plan.places or x in others or self.last_use.get(x) != position:
+                continue
+            if self.defs[x].op.kind is Kind.REGION and len(self.defs[x].results) > 1:
+                continue
+            owner = self.owner.get(one.result, one.result)
+            self.owner[x] = owner
+            self.last_use[owner] = max(self.last_use.get(owner, position), position)
+            if owner in self.plan.places:
+                self.plan.places[x] = self.plan.places[owner]
+
+    def _fill_arena(self) -> None:
+        """First fit, in order of definition; space is free after a value's last use."""
+        live: list[tuple[int, int, int]] = []  # offset, size, last use
+        offsets: dict[Value, int] = {}
+        for position, one in enumerate(self.function.body):
+            if one.op.kind is Kind.VIEW:
+                continue
+            live = [entry for entry in live if entry[2] >= position]
+            for result in one.results:
+                if result in self.plan.places:
+                    continue
+                owner = self.owner.get(result, result)
+                if owner in offsets:
+                    self.plan.places[result] = Place("arena", offsets[owner])
+                    continue
+                size = -(-max(result.type.nbytes, 1) // _ALIGNMENT) * _ALIGNMENT
+                last = max(self.last_use.get(owner, position), position)
+                offset = _first_fit(sorted(live), size)
+                live.append((offset, size, last))
+                offsets[owner] = offset
+                self.plan.places[result] = Place("arena", offset)
+                self.plan.arena_bytes = max(self.plan.arena_bytes, offset + size)
+
+
+def _first_fit(live: list[tuple[int, int, int]], size: int) -> int:
+    offset = 0
+    for start, length, _ in live:
+        if start - offset >= size:
+            break
+        offset = max(offset, start + length)
+    return offset

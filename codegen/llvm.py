@@ -1,0 +1,135 @@
+"""From LLVM IR text to callable addresses: parse, optimise, emit an object, link it with ORC.
+
+A `Library` owns the code it was linked from; dropping it gives the memory back.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.errors import CompileError
+from .lazy import llvm_binding
+from .target import Target, host, target_machine
+
+#: LLVM's global context is shared, so one thread compiles at a time.
+_LOCK = threading.RLock()
+_NAMES = itertools.count()
+
+
+@dataclass(slots=True)
+class Library:
+    """Linked code: addresses by symbol."""
+
+    addresses: Mapping[str, int]
+    tracker: Any
+    #: Milliseconds by phase: parse, optimize, codegen, link.
+    milliseconds: dict[str, float] = field(default_factory=dict)
+
+
+def compile_module(
+    text: str, exports: Sequence[str], imports: Mapping[str, int] | None = None, target: Target | None = None
+) -> Library:
+    """Compile `text` for the host and link it.
+
+    `exports` are the functions whose addresses are wanted, `imports` external symbols by address; libc's
+    are found in the process. Raises CompileError with LLVM's message.
+    """
+    with _LOCK:
+        clock = _Clock()
+        module = _parse(text, target or host())
+        clock.lap("parse")
+        _optimize(module)
+        clock.lap("optimize")
+        image = _machine(target or host()).emit_object(module)
+        clock.lap("codegen")
+        library = link_object(image, exports, imports)
+        clock.lap("link")
+        library.milliseconds = clock.laps
+        return library
+
+
+def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int] | None = None) -> Library:
+    """Link an object image into this process."""
+    binding = llvm_binding()
+    with _LOCK:
+        builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
+        for name in exports:
+            builder.export_symbol(name)
+        for name, address in (imports or {}).items():
+            builder.import_symbol(name, address)
+        try:
+            tracker = builder.link(_jit(), f"tracejit{next(_NAMES)}")
+        except RuntimeError as error:
+            raise CompileError(f"linking failed: {error}") from error
+        return Library({name: tracker[name] for name in exports}, tracker)
+
+
+def optimized_text(text: str) -> str:
+    """`text` after LLVM's passes, for ``--stage llvm-opt``."""
+    with _LOCK:
+        module = _parse(text, host())
+        _optimize(module)
+        return str(module)
+
+
+def assembly(text: str, target: Target | None = None) -> str:
+    """The machine code of `text` as assembly."""
+    with _LOCK:
+        module = _parse(text, target or host())
+        _optimize(module)
+        return str(_machine(target or host()).emit_assembly(module))
+
+
+def _parse(text: str, target: Target) -> Any:
+    try:
+        module = llvm_binding().parse_assembly(f'target triple = "{target.triple}"\n{text}')
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM rejects the generated code: {error}") from error
+    return module
+
+
+def _optimize(module: Any) -> None:
+    passes, builder = _pipeline()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+
+
+@functools.lru_cache(maxsize=1)
+def _pipeline() -> tuple[Any, Any]:
+    """Cleaning passes only: vectors and loops are written as they should be."""
+    binding = llvm_binding()
+    builder = binding.create_pass_builder(_machine(host()), binding.create_pipeline_tuning_options(1))
+    passes = binding.create_new_function_pass_manager()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    return passes, builder
+
+
+@functools.lru_cache(maxsize=8)
+def _machine(target: Target) -> Any:
+    return target_machine(target)
+
+
+@functools.lru_cache(maxsize=1)
+def _jit() -> Any:
+    # Owns its TargetMachine, and lives as long as the process: code may run until the very end.
+    return llvm_binding().create_lljit_compiler(target_machine(host()))
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = (now - self._last) * 1e3
+        self._last = now

@@ -1,0 +1,228 @@
+"""Structured control flow over the emitter: counted loops, branches, and memory access.
+
+A `FunctionWriter` writes one LLVM function. Loops are rotated (test at the end) and carry values through
+phi nodes; bounds may be constants or registers, and are i64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .emitter import LLVM_SCALAR, Number, Reg, constant, llvm_type, suffix
+from .maths import MathsEmitter
+
+Bound = Reg | int
+
+
+class FunctionWriter(MathsEmitter):
+    """Writes one LLVM function from its entry block on."""
+
+    def __init__(self, declarations: dict[str, str] | None = None) -> None:
+        super().__init__(declarations)
+        self.block = "entry"
+        self._labels = 0
+        #: Stack slots, written at the top of the entry block.
+        self.allocas: list[str] = []
+
+    # -- blocks -----------------------------------------------------------------------------------
+
+    def label(self, name: str) -> str:
+        self._labels += 1
+        return f"{name}{self._labels}"
+
+    def start(self, label: str) -> None:
+        """Begin the block `label`; the previous one must have been ended."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def branch(self, label: str) -> None:
+        self.line(f"br label %{label}")
+
+    def branch_if(self, condition: Reg, then: str, otherwise: str) -> None:
+        self.line(f"br i1 {condition.text}, label %{then}, label %{otherwise}")
+
+    def when(self, condition: Reg, body: Callable[[], None]) -> None:
+        """Run `body` where the scalar `condition` holds."""
+        then, after = self.label("then"), self.label("after")
+        self.branch_if(condition, then, after)
+        self.start(then)
+        body()
+        self.branch(after)
+        self.start(after)
+
+    # -- loops ------------------------------------------------------------------------------------
+
+    def loop(
+        self,
+        start: Bound,
+        stop: Bound,
+        step: int,
+        body: Callable[[Reg, list[Reg]], Sequence[Reg]],
+        carried: Sequence[Reg] = (),
+        *,
+        nonempty: bool = False,
+    ) -> list[Reg]:
+        """``for i in range(start, stop, step)``, with `body(i, carried) -> carried`.
+
+        Without registers the trip count is known: no iterations write nothing, one writes the body alone.
+        `nonempty` promises at least one iteration where bounds are registers.
+        """
+        if isinstance(start, int) and isinstance(stop, int):
+            trips = -(-(stop - start) // step)
+            if trips <= 0:
+                return list(carried)
+            if trips == 1:
+                return list(body(constant(start, "i64"), list(carried)))
+            nonempty = True
+        first, last = _bound(start), _bound(stop)
+        head, done = self.label("loop"), self.label("done")
+        skipped = None
+        if not nonempty:
+            skipped = self.label("skip")
+            enter = self.label("enter")
+            self.branch_if(self.lt(first, last), enter, skipped)
+            self.start(enter)
+        before = self.block
+        self.branch(head)
+        self.start(head)
+        index = Reg(self.fresh("i"), "i64")
+        phis = [Reg(self.fresh("c"), one.dtype, one.lanes) for one in carried]
+        position = len(self.lines)
+        out = list(body(index, phis))
+        following = self.add(index, step)
+        latch = self.block
+        head_lines = [f"  {index.text} = phi i64 [ {first.text}, %{before} ], [ {following.text}, %{latch} ]"]
+        for phi, init, new in zip(phis, carried, out, strict=True):
+            head_lines.append(
+                f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{latch} ]"
+            )
+        self.lines[position:position] = head_lines
+        self.branch_if(self.lt(following, last), head, done)
+        self.start(done)
+        if skipped is None:
+            return out
+        joined = self.label("joined")
+        self.branch(joined)
+        self.start(skipped)
+        self.branch(joined)
+        self.start(joined)
+        merged = []
+        for init, new in zip(carried, out, strict=True):
+            phi = f"phi {new.type} [ {new.text}, %{done} ], [ {init.text}, %{skipped} ]"
+            merged.append(self.assign(phi, new.dtype, new.lanes))
+        return merged
+
+    # -- memory -----------------------------------------------------------------------------------
+
+    def slot(self, dtype: str, count: int) -> str:
+        """A stack array of `count` elements, aligned for vectors; returns its pointer."""
+        name = self.fresh("slot")
+        memory = "i8" if dtype == "bool" else LLVM_SCALAR[dtype]
+        self.allocas.append(f"  {name} = alloca [{max(count, 1)} x {memory}], align 64")
+        return name
+
+    def offset(self, pointer: str, dtype: str, elements: Number) -> str:
+        """`pointer` moved by `elements` of `dtype`."""
+        if isinstance(elements, int) and elements == 0:
+            return pointer
+        by = elements.text if isinstance(elements, Reg) else str(elements)
+        name = self.fresh("p")
+        memory = "i8" if dtype == "bool" else LLVM_SCALAR[dtype]
+        self.line(f"{name} = getelementptr {memory}, ptr {pointer}, i64 {by}")
+        return name
+
+    def load(self, pointer: str, dtype: str, lanes: int = 1, mask: Reg | None = None) -> Reg:
+        """Elements from contiguous memory; masked-out lanes are zero."""
+        memory = "u8" if dtype == "bool" else dtype
+        align = _alignment(memory)
+        if mask is None:
+            raw = self.assign(f"load {llvm_type(memory, lanes)}, ptr {pointer}, align {align}", memory, lanes)
+        else:
+            kind = llvm_type(memory, lanes)
+            name = f"llvm.masked.load.{suffix(memory, lanes)}.p0"
+            self.declare(name, f"{kind} @{name}(ptr, i32, <{lanes} x i1>, {kind})")
+            raw = self.assign(
+                f"call {kind} @{name}(ptr {pointer}, i32 {align}, {mask}, {kind} zeroinitializer)", memory, lanes
+            )
+        return self.ne(raw, 0) if dtype == "bool" else raw
+
+    def store(self, value: Reg, pointer: str, mask: Reg | None = None) -> None:
+        """Elements to contiguous memory, except masked-out lanes."""
+        if value.dtype == "bool":
+            value = self.assign(f"zext {value} to {llvm_type('u8', value.lanes)}", "u8", value.lanes)
+        align = _alignment(value.dtype)
+        if mask is None:
+            self.line(f"store {value}, ptr {pointer}, align {align}")
+            return
+        name = f"llvm.masked.store.{suffix(value.dtype, value.lanes)}.p0"
+        self.declare(name, f"void @{name}({value.type}, ptr, i32, <{value.lanes} x i1>)")
+        self.line(f"call void @{name}({value}, ptr {pointer}, i32 {align}, {mask})")
+
+    def _lane_pointers(self, pointer: str, dtype: str, stride: int, lanes: int) -> str:
+        memory = "i8" if dtype == "bool" else LLVM_SCALAR[dtype]
+        steps = ", ".join(f"i64 {lane * stride}" for lane in range(lanes))
+        name = self.fresh("g")
+        self.line(f"{name} = getelementptr {memory}, ptr {pointer}, <{lanes} x i64> <{steps}>")
+        return name
+
+    def gather(self, pointer: str, dtype: str, stride: int, lanes: int, mask: Reg | None = None) -> Reg:
+        """`lanes` elements `stride` apart."""
+        if stride == 1:
+            return self.load(pointer, dtype, lanes, mask)
+        if lanes == 1:
+            return self.load(pointer, dtype)
+        memory = "u8" if dtype == "bool" else dtype
+        kind = llvm_type(memory, lanes)
+        pointers = self._lane_pointers(pointer, dtype, stride, lanes)
+        name = f"llvm.masked.gather.{suffix(memory, lanes)}.v{lanes}p0"
+        self.declare(name, f"{kind} @{name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})")
+        chosen = mask.text if mask is not None else "splat (i1 true)"
+        raw = self.assign(
+            f"call {kind} @{name}(<{lanes} x ptr> {pointers}, i32 {_alignment(memory)}, "
+            f"<{lanes} x i1> {chosen}, {kind} zeroinitializer)",
+            memory,
+            lanes,
+        )
+        return self.ne(raw, 0) if dtype == "bool" else raw
+
+    def scatter(self, value: Reg, pointer: str, stride: int, mask: Reg | None = None) -> None:
+        """Store lanes `stride` elements apart."""
+        if stride == 1 or value.lanes == 1:
+            self.store(value, pointer, mask if value.lanes > 1 else None)
+            return
+        if value.dtype == "bool":
+            value = self.assign(f"zext {value} to {llvm_type('u8', value.lanes)}", "u8", value.lanes)
+        pointers = self._lane_pointers(pointer, value.dtype, stride, value.lanes)
+        name = f"llvm.masked.scatter.{suffix(value.dtype, value.lanes)}.v{value.lanes}p0"
+        self.declare(name, f"void @{name}({value.type}, <{value.lanes} x ptr>, i32, <{value.lanes} x i1>)")
+        chosen = mask.text if mask is not None else "splat (i1 true)"
+        self.line(
+            f"call void @{name}({value}, <{value.lanes} x ptr> {pointers}, i32 {_alignment(value.dtype)}, "
+            f"<{value.lanes} x i1> {chosen})"
+        )
+
+    def copy(self, target: str, source: str, nbytes: Number) -> None:
+        """Copy bytes between places that do not overlap."""
+        self.declare("llvm.memcpy.p0.p0.i64", "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        count = nbytes.text if isinstance(nbytes, Reg) else str(nbytes)
+        self.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {count}, i1 false)")
+
+    def tail_mask(self, remaining: int, lanes: int) -> Reg:
+        """The first `remaining` lanes."""
+        bits = ", ".join(f"i1 {'true' if lane < remaining else 'false'}" for lane in range(lanes))
+        return Reg(f"<{bits}>", "bool", lanes)
+
+    # -- the text ---------------------------------------------------------------------------------
+
+    def function(self, signature: str, attributes: str = "") -> str:
+        """The finished function: ``define <signature> { ... }``."""
+        body = "\n".join(["entry:", *self.allocas, *self.lines])
+        return f"define {signature} {attributes} {{\n{body}\n}}"
+
+
+def _bound(value: Bound) -> Reg:
+    return value if isinstance(value, Reg) else constant(value, "i64")
+
+
+def _alignment(dtype: str) -> int:
+    return max(1, int(dtype[1:]) // 8)

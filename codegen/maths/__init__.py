@@ -1,0 +1,82 @@
+"""Maths functions written inline as LLVM IR, for f32 and f64, scalars and vectors.
+
+`MathsEmitter` is the emitter with every function as a method: ``b.exp(x)``. The functions are branch-free but for sin,
+cos, tan and fmod, whose rare arguments are left to internal functions (see `BlockEmitter`), and call nothing outside
+the module. `ULP_BOUND` states the accuracy of each.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from . import (
+    division,
+    error_function,
+    exponential,
+    hyperbolic,
+    integer,
+    inverse_trigonometric,
+    logarithm,
+    ordering,
+    power,
+    trigonometric,
+)
+from .support import BlockEmitter
+
+#: The largest error of each function, in units in the last place of the result, by method and dtype.
+ULP_BOUND: Final[dict[str, dict[str, float]]] = {}
+
+
+class MathsEmitter(BlockEmitter):
+    """An emitter that knows mathematics: each attribute is a function ``(emitter, *registers) -> register``."""
+
+    exp = exponential.exp
+    exp2 = exponential.exp2
+    expm1 = exponential.expm1
+    log = logarithm.log
+    log2 = logarithm.log2
+    log10 = logarithm.log10
+    log1p = logarithm.log1p
+    logaddexp = logarithm.logaddexp
+    logaddexp2 = logarithm.logaddexp2
+    sin = trigonometric.sin
+    cos = trigonometric.cos
+    tan = trigonometric.tan
+    asin = inverse_trigonometric.asin
+    acos = inverse_trigonometric.acos
+    atan = inverse_trigonometric.atan
+    atan2 = inverse_trigonometric.atan2
+    sinh = hyperbolic.sinh
+    cosh = hyperbolic.cosh
+    tanh = hyperbolic.tanh
+    asinh = hyperbolic.asinh
+    acosh = hyperbolic.acosh
+    atanh = hyperbolic.atanh
+    erf = error_function.erf
+    erfc = error_function.erfc
+    pow = power.pow
+    cbrt = power.cbrt
+    hypot = power.hypot
+    rsqrt = power.rsqrt
+    reciprocal = power.reciprocal
+    fmod = division.fmod
+    remainder = division.remainder
+    floor_divide = division.floor_divide
+    shift_left = integer.shift_left
+    shift_right = integer.shift_right
+    int_pow = integer.int_pow
+    sign = ordering.sign
+    maximum = ordering.maximum
+    minimum = ordering.minimum
+    fmax = ordering.fmax
+    fmin = ordering.fmin
+    isinf = ordering.isinf
+    isfinite = ordering.isfinite
+    signbit = ordering.signbit
+    square = ordering.square
+    heaviside = ordering.heaviside
+    nextafter = ordering.nextafter
+    ldexp = ordering.ldexp
+
+
+__all__ = ["ULP_BOUND", "BlockEmitter", "MathsEmitter"]

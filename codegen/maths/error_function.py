@@ -1,0 +1,48 @@
+"""erf and erfc.
+
+erf: an odd series up to 1, beyond it 1 - exp(-x P(x)). erfc: exp(-x^2) P(q) / (x + K) with q = (x - K) / (x + K) for all
+x >= 0 (Shepherd and Laframboise 1981), x^2 as a double word, and 2 - erfc(-x) below.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..emitter import Emitter, Reg
+from .coefficients import ERF_MIDDLE, ERF_SMALL, ERF_TAIL, ERFC, ERFC_CENTRE
+from .exponential import exp_wide, expm1_reduced, reduce, scale
+from .support import BIAS, muladd, polynomial, power_of_two, two_product
+
+#: erf is 1, and erfc is 0, from here on.
+ERF_TOP: Final = {"f32": 4.0, "f64": 6.0}
+ERFC_TOP: Final = {"f32": 10.5, "f64": 27.5}
+
+
+def erf(b: Emitter, x: Reg) -> Reg:
+    """The error function, within ULP_BOUND["erf"] (4 ulp)."""
+    dtype = x.dtype
+    size = b.abs(x)
+    near = muladd(b, size, polynomial(b, b.mul(x, x), ERF_SMALL[dtype]), size)
+    held = b.min(ERF_TOP[dtype], size)
+    exponent = b.mul(b.neg(held), polynomial(b, b.sub(held, ERF_MIDDLE[dtype]), ERF_TAIL[dtype]))
+    biased, r = reduce(b, exponent, BIAS[dtype])
+    power = power_of_two(b, b.bits(biased), dtype)
+    far = b.sub(1.0, muladd(b, power, expm1_reduced(b, r), power))
+    return b.copysign(b.select(b.gt(size, 1.0), far, near), x)
+
+
+def erfc(b: Emitter, x: Reg) -> Reg:
+    """1 - erf x without cancellation, within ULP_BOUND["erfc"] (4 ulp), denormal results too."""
+    dtype = x.dtype
+    centre = ERFC_CENTRE[dtype]
+    size = b.min(ERFC_TOP[dtype], b.abs(x))
+    inverse = b.div(1.0, b.add(size, centre))
+    q = b.mul(b.sub(size, centre), inverse)
+    # q (x + K) = x - K, whatever the roundings above: x - K (q + 1) - q x is what is missing.
+    missing = b.fma(b.neg(q), size, b.fma(b.exact("fadd", q, 1.0), b.const(-centre, x), size))
+    q = muladd(b, missing, inverse, q)
+    factor = b.mul(polynomial(b, q, ERFC[dtype]), inverse)
+    high, low = two_product(b, size, size)
+    value, biased = exp_wide(b, b.neg(high), b.neg(low))
+    tail = scale(b, b.mul(value, factor), biased)
+    return b.select(b.lt(x, 0.0), b.sub(2.0, tail), tail)

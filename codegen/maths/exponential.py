@@ -1,0 +1,95 @@
+"""exp, exp2 and expm1.
+
+x = k ln 2 + r with |r| <= ln(2)/2 (Cody and Waite), then a polynomial in r, scaled by 2^k. The integer k is made by
+adding a large constant, so that it stands in the low bits of the sum; the scaling is by two factors 2^(k/2), so that
+results in the denormal range are rounded once and overflow to infinity by themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..emitter import Emitter, Reg
+from .coefficients import EXP, EXP2
+from .support import BIAS, MAGIC, muladd, polynomial, power_of_two
+
+LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
+#: ln 2 in two parts, the first with 15 (f32) or 41 (f64) bits, so that its products with k are exact.
+LN2_HIGH: Final = {"f32": float.fromhex("0x1.62e4p-1"), "f64": float.fromhex("0x1.62e42fefa3000p-1")}
+LN2_LOW: Final = {"f32": float.fromhex("0x1.7f7d1cp-20"), "f64": float.fromhex("0x1.3de6af278ece6p-42")}
+#: Beyond these exp gives 0 or infinity.
+EXP_RANGE: Final = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
+EXP2_RANGE: Final = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
+#: Below the first expm1 is -1; below the second in size it is x.
+EXPM1_LOW: Final = {"f32": -20.0, "f64": -40.0}
+EXPM1_TINY: Final = {"f32": 2.0**-25, "f64": 2.0**-54}
+
+
+def clamp(b: Emitter, x: Reg, low: float, high: float) -> Reg:
+    """x held within the range; NaN stays NaN."""
+    return b.min(high, b.max(low, x))
+
+
+def scale(b: Emitter, value: Reg, biased: Reg) -> Reg:
+    """value * 2^k with one rounding, where `biased` is the float MAGIC + 2 bias + k."""
+    bits = b.bits(biased)
+    half = b.lshr(bits, 1)
+    other = b.sub(bits, half)
+    first = power_of_two(b, half, value.dtype)
+    return b.exact("fmul", b.exact("fmul", value, first), power_of_two(b, other, value.dtype))
+
+
+def reduce(b: Emitter, x: Reg, offset: float) -> tuple[Reg, Reg]:
+    """(MAGIC + offset + k, r) with x = k ln 2 + r."""
+    dtype = x.dtype
+    biased = muladd(b, x, LOG2_E, MAGIC[dtype] + offset)
+    k = b.exact("fsub", biased, MAGIC[dtype] + offset)
+    return biased, muladd(b, k, -LN2_LOW[dtype], muladd(b, k, -LN2_HIGH[dtype], x))
+
+
+def expm1_reduced(b: Emitter, r: Reg) -> Reg:
+    """e^r - 1 for |r| <= ln(2)/2."""
+    square = b.mul(r, r)
+    return muladd(b, square, polynomial(b, r, EXP[r.dtype], square), r)
+
+
+def exp2_reduced(b: Emitter, r: Reg) -> Reg:
+    """2^r for |r| <= 1/2."""
+    first, *rest = EXP2[r.dtype]
+    return muladd(b, r, muladd(b, r, polynomial(b, r, rest), first), 1.0)
+
+
+def exp(b: Emitter, x: Reg) -> Reg:
+    """e^x, within ULP_BOUND["exp"] (1 ulp)."""
+    low, high = EXP_RANGE[x.dtype]
+    biased, r = reduce(b, clamp(b, x, low, high), 2 * BIAS[x.dtype])
+    return scale(b, b.add(expm1_reduced(b, r), 1.0), biased)
+
+
+def exp2(b: Emitter, x: Reg) -> Reg:
+    """2^x, within ULP_BOUND["exp2"] (1 ulp); exact for integers."""
+    low, high = EXP2_RANGE[x.dtype]
+    x = clamp(b, x, low, high)
+    offset = MAGIC[x.dtype] + 2 * BIAS[x.dtype]
+    biased = b.exact("fadd", x, offset)
+    r = b.exact("fsub", x, b.exact("fsub", biased, offset))
+    return scale(b, exp2_reduced(b, r), biased)
+
+
+def expm1(b: Emitter, x: Reg) -> Reg:
+    """e^x - 1, within ULP_BOUND["expm1"].
+
+    2^k (e^r - 1) + (2^k - 1), with all halved so that 2^(k-1) stays finite.
+    """
+    dtype = x.dtype
+    clamped = clamp(b, x, EXPM1_LOW[dtype], EXP_RANGE[dtype][1])
+    biased, r = reduce(b, clamped, BIAS[dtype] - 1)
+    half = power_of_two(b, b.bits(biased), dtype)
+    result = b.mul(muladd(b, half, expm1_reduced(b, r), b.sub(half, 0.5)), 2.0)
+    return b.select(b.lt(b.abs(x), EXPM1_TINY[dtype]), x, result)
+
+
+def exp_wide(b: Emitter, high: Reg, low: Reg) -> tuple[Reg, Reg]:
+    """(p, biased) with e^(high + low) = scale(p, biased), for callers that multiply before they scale."""
+    biased, r = reduce(b, high, 2 * BIAS[high.dtype])
+    return b.add(expm1_reduced(b, b.add(r, low)), 1.0), biased

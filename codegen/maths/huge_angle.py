@@ -1,0 +1,139 @@
+"""Sine and cosine of huge angles: exact reduction after Payne and Hanek (1983), one angle at a time.
+
+x = m 2^e with a 53-bit m. Of the bits of 2/pi only a window of 192 matters: those above it contribute multiples of four
+quadrants, those below too little. m times the window, modulo 2^192, has two bits of quadrant and 190 of fraction, of
+which the upper 126 are kept; the closest any double comes to a multiple of pi/2 costs 61 of them (Muller, Elementary
+Functions, 11.3).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..emitter import Emitter, Reg, constant
+from .coefficients import COS_QUARTER, SIN_QUARTER
+from .support import flip_sign, muladd, polynomial
+
+#: 64 zero bits, then the first 1,216 bits of 2/pi after the binary point (mpmath).
+TWO_OVER_PI: Final = (
+    0x0, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041, 0xFE5163ABDEBBC561,
+    0xB7246E3A424DD2E0, 0x06492EEA09D1921C, 0xFE1DEB1CB129A73E, 0xE88235F52EBB4484, 0xE99C7026B45F7E41,
+    0x3991D639835339F4, 0x9C845F8BBDF9283B, 0x1FF897FFDE05980F, 0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7,
+    0x4F463F669E5FEA2D, 0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08, 0x56033046FC7B6BAB,
+)  # fmt: skip
+PI_HALF_HIGH: Final = float.fromhex("0x1.921fb54442d18p+0")
+PI_HALF_LOW: Final = float.fromhex("0x1.1a62633145c07p-54")
+
+TABLE: Final = "tracejit.two_over_pi"
+FUNCTION: Final = "tracejit.huge_sincos"
+
+#: From %x: the quadrant %q, and the fraction of a quadrant %high + %low, at most 1/2 in size.
+REDUCTION: Final = """\
+  %bits = bitcast double %x to i64
+  %field0 = lshr i64 %bits, 52
+  %field = and i64 %field0, 2047
+  %m0 = and i64 %bits, 4503599627370495
+  %m = or i64 %m0, 4503599627370496
+  %at = sub i64 %field, 1013
+  %word = lshr i64 %at, 6
+  %shift = and i64 %at, 63
+  %a0 = getelementptr i64, ptr @{table}, i64 %word
+  %a1 = getelementptr i64, ptr %a0, i64 1
+  %a2 = getelementptr i64, ptr %a0, i64 2
+  %a3 = getelementptr i64, ptr %a0, i64 3
+  %w0 = load i64, ptr %a0
+  %w1 = load i64, ptr %a1
+  %w2 = load i64, ptr %a2
+  %w3 = load i64, ptr %a3
+  %top = call i64 @llvm.fshl.i64(i64 %w0, i64 %w1, i64 %shift)
+  %mid = call i64 @llvm.fshl.i64(i64 %w1, i64 %w2, i64 %shift)
+  %bot = call i64 @llvm.fshl.i64(i64 %w2, i64 %w3, i64 %shift)
+  %mw = zext i64 %m to i128
+  %botw = zext i64 %bot to i128
+  %midw = zext i64 %mid to i128
+  %topw = zext i64 %top to i128
+  %p0 = mul i128 %mw, %botw
+  %p1 = mul i128 %mw, %midw
+  %p2 = mul i128 %mw, %topw
+  %carry = lshr i128 %p0, 64
+  %s1 = add i128 %p1, %carry
+  %s2 = shl i128 %p2, 64
+  %turns = add i128 %s1, %s2
+  %rounded = add i128 %turns, 42535295865117307932921825928971026432
+  %q128 = lshr i128 %rounded, 126
+  %q = trunc i128 %q128 to i64
+  %whole = shl i128 %q128, 126
+  %frac = sub i128 %turns, %whole
+  %sign = ashr i128 %frac, 127
+  %flipped = xor i128 %frac, %sign
+  %size = sub i128 %flipped, %sign
+  %zeros = call i128 @llvm.ctlz.i128(i128 %size, i1 false)
+  %zeros64 = trunc i128 %zeros to i64
+  %normal = shl i128 %size, %zeros
+  %upper = lshr i128 %normal, 75
+  %lower = lshr i128 %normal, 22
+  %upper64 = trunc i128 %upper to i64
+  %lower64 = trunc i128 %lower to i64
+  %lower53 = and i64 %lower64, 9007199254740991
+  %upperf = uitofp i64 %upper64 to double
+  %lowerf = uitofp i64 %lower53 to double
+  %field2 = sub i64 972, %zeros64
+  %exponent = shl i64 %field2, 52
+  %sign64 = trunc i128 %sign to i64
+  %signbit = shl i64 %sign64, 63
+  %unitbits = or i64 %exponent, %signbit
+  %unit = bitcast i64 %unitbits to double
+  %high = fmul double %upperf, %unit
+  %smaller = fmul double %lowerf, 0x3CA0000000000000
+  %low = fmul double %smaller, %unit"""
+
+
+def sin_quarter(b: Emitter, r: Reg, low: Reg) -> Reg:
+    """sin(r + low) for |r| <= pi/4."""
+    z = b.mul(r, r)
+    cube = b.mul(z, polynomial(b, z, SIN_QUARTER[r.dtype]))
+    return b.add(r, muladd(b, r, cube, low))
+
+
+def cos_quarter(b: Emitter, r: Reg, low: Reg) -> Reg:
+    """cos(r + low) for |r| <= pi/4."""
+    z = b.mul(r, r)
+    tail = muladd(b, b.mul(z, z), polynomial(b, z, COS_QUARTER[r.dtype]), b.neg(b.mul(r, low)))
+    half = b.mul(z, 0.5)
+    near = b.exact("fsub", 1.0, half)
+    lost = b.exact("fsub", b.exact("fsub", 1.0, near), half)
+    return b.add(near, b.add(lost, tail))
+
+
+def declare(b: Emitter) -> str:
+    """Register the function ``{double, double} (double)`` for |x| >= 2^16; return its name."""
+    if FUNCTION in b.declarations:
+        return FUNCTION
+    items = ", ".join(f"i64 {word - (1 << 64) if word >> 63 else word}" for word in TWO_OVER_PI)
+    kind = f"[{len(TWO_OVER_PI)} x i64]"
+    b.declarations[TABLE] = f"@{TABLE} = private unnamed_addr constant {kind} [{items}]"
+    b.declare("llvm.fshl.i64", "i64 @llvm.fshl.i64(i64, i64, i64)")
+    b.declare("llvm.ctlz.i128", "i128 @llvm.ctlz.i128(i128, i1)")
+    inner = Emitter(b.declarations)
+    high, low, x = (Reg(name, "f64") for name in ("%high", "%low", "%x"))
+    quadrant = Reg("%q", "i64")
+    half = constant(PI_HALF_HIGH, "f64")
+    r = inner.exact("fmul", high, half)
+    error = inner.fma(high, half, inner.neg(r))
+    error = inner.add(error, muladd(inner, high, PI_HALF_LOW, inner.mul(low, half)))
+    # Infinity minus itself is the NaN that infinity must give.
+    r = inner.add(r, inner.exact("fsub", x, x))
+    sine, cosine = sin_quarter(inner, r, error), cos_quarter(inner, r, error)
+    odd = inner.ne(inner.and_(quadrant, 1), 0)
+    half_turns = inner.lshr(quadrant, 1)
+    # x < 0 has the cosine of |x| and the opposite sine.
+    first = flip_sign(inner, inner.select(odd, cosine, sine), half_turns)
+    second = flip_sign(inner, inner.select(odd, sine, cosine), inner.xor(half_turns, inner.and_(quadrant, 1)))
+    negative = inner.lshr(inner.bits(x), 63)
+    first = flip_sign(inner, first, negative)
+    pair = inner.assign(f"insertvalue {{double, double}} poison, {first}, 0", "f64")
+    whole = inner.assign(f"insertvalue {{double, double}} {pair.text}, {second}, 1", "f64")
+    head = f"define internal {{double, double}} @{FUNCTION}(double %x) cold noinline nounwind {{"
+    inner.line(f"ret {{double, double}} {whole.text}")
+    b.declarations[FUNCTION] = "\n".join([head, REDUCTION.format(table=TABLE), *inner.lines, "}"])
+    return FUNCTION

@@ -1,0 +1,118 @@
+"""sinh, cosh, tanh and their inverses.
+
+x = k ln 2 + r. With S = sinh r and C = cosh r - 1 from short series,
+sinh x = sinh(k ln 2) (1 + C) + cosh(k ln 2) S, and cosh x likewise: no division, and no cancellation that matters.
+The inverses are `log1p_wide` of an argument that keeps its low part.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..emitter import Emitter, Reg
+from .coefficients import COSH, EXP, SINH
+from .exponential import reduce
+from .logarithm import LN2, log1p_wide
+from .support import BIAS, INFINITY, MAGIC, NAN, bit_pattern, integer_like, muladd, polynomial, power_of_two
+
+#: sinh and cosh are infinite from here on, and k is 129 or 1025.
+HYPERBOLIC_TOP: Final = {"f32": 89.6, "f64": 710.6}
+SINH_TINY: Final = {"f32": 2.0**-13, "f64": 2.0**-27}
+#: tanh rounds to 1 from here on.
+TANH_TOP: Final = {"f32": 10.0, "f64": 20.0}
+#: From here on x^2 + 1 is x^2, and asinh and acosh are log(2 x).
+BIG: Final = {"f32": 2.0**14, "f64": 2.0**30}
+
+
+def _parts(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg, Reg]:
+    """(2^(k-2), 2^(-k-2), S, C) for x >= 0."""
+    dtype = x.dtype
+    top = HYPERBOLIC_TOP[dtype]
+    biased, r = reduce(b, b.min(top, x), BIAS[dtype] - 2)
+    bits = b.bits(biased)
+    up = power_of_two(b, bits, dtype)
+    # Below 2^-k has no part in the sum; a field of 0 or less must not wrap round to the sign.
+    both = bit_pattern(MAGIC[dtype], dtype) + 2 * (BIAS[dtype] - 2)
+    opposite = b.sub(integer_like(b, both, x), bits)
+    down = power_of_two(b, b.select(b.lt(opposite, 0), b.const(0, opposite), opposite), dtype)
+    z = b.mul(r, r)
+    s = muladd(b, b.mul(r, z), polynomial(b, z, SINH[dtype]), r)
+    return up, down, s, b.mul(z, polynomial(b, z, COSH[dtype]))
+
+
+def sinh(b: Emitter, x: Reg) -> Reg:
+    """sinh x, within ULP_BOUND["sinh"] (2 ulp)."""
+    size = b.abs(x)
+    up, down, s, c = _parts(b, size)
+    odd, even = b.sub(up, down), b.add(up, down)
+    half = b.add(odd, muladd(b, even, s, b.mul(odd, c)))
+    result = b.copysign(b.mul(half, 2.0), x)
+    return b.select(b.lt(size, SINH_TINY[x.dtype]), x, result)
+
+
+def cosh(b: Emitter, x: Reg) -> Reg:
+    """cosh x, within ULP_BOUND["cosh"] (2 ulp)."""
+    up, down, s, c = _parts(b, b.abs(x))
+    odd, even = b.sub(up, down), b.add(up, down)
+    return b.mul(b.add(even, muladd(b, odd, s, b.mul(even, c))), 2.0)
+
+
+def tanh(b: Emitter, x: Reg) -> Reg:
+    """tanh x, within ULP_BOUND["tanh"] (2 ulp).
+
+    With 2 |x| = k ln 2 + r: (E + (1 - 2^-k)) / (E + (1 + 2^-k)), E = e^r - 1.
+    """
+    dtype = x.dtype
+    size = b.min(TANH_TOP[dtype], b.abs(x))
+    biased, r = reduce(b, b.add(size, size), 0.0)
+    down = power_of_two(b, b.sub(integer_like(b, BIAS[dtype], x), b.bits(biased)), dtype)
+    square = b.mul(r, r)
+    bend = b.mul(square, polynomial(b, r, EXP[dtype], square))
+    above = b.add(b.add(b.sub(1.0, down), r), bend)
+    ratio = b.div(above, b.add(b.add(r, bend), b.add(down, 1.0)))
+    return b.copysign(ratio, x)
+
+
+def asinh(b: Emitter, x: Reg) -> Reg:
+    """asinh x, within ULP_BOUND["asinh"] (2 ulp): log1p(|x| + x^2 / (1 + sqrt(1 + x^2)))."""
+    size = b.abs(x)
+    big = b.gt(size, BIG[x.dtype])
+    held = b.select(big, b.const(1.0, x), size)
+    root = b.sqrt(muladd(b, held, held, 1.0))
+    rest = b.div(b.mul(held, held), b.add(root, 1.0))
+    total = b.exact("fadd", size, rest)
+    lost = b.exact("fsub", rest, b.exact("fsub", total, size))
+    value = log1p_wide(b, b.select(big, b.exact("fsub", size, 1.0), total), b.select(big, b.const(0.0, x), lost))
+    value = b.add(value, b.select(big, b.const(LN2, x), 0.0))
+    return b.copysign(b.select(b.lt(size, INFINITY), value, size), x)
+
+
+def acosh(b: Emitter, x: Reg) -> Reg:
+    """acosh x, within ULP_BOUND["acosh"] (2 ulp): log1p(t + sqrt(t (t + 2))), t = x - 1; NaN below 1."""
+    big = b.gt(x, BIG[x.dtype])
+    less = b.exact("fsub", x, 1.0)
+    t = b.select(big, b.const(1.0, x), less)
+    root = b.sqrt(muladd(b, t, t, b.add(t, t)))
+    larger, smaller = b.max(root, t), b.min(root, t)
+    total = b.exact("fadd", larger, smaller)
+    lost = b.exact("fsub", smaller, b.exact("fsub", total, larger))
+    value = log1p_wide(b, b.select(big, less, total), b.select(big, b.const(0.0, x), lost))
+    value = b.add(value, b.select(big, b.const(LN2, x), 0.0))
+    value = b.select(b.lt(x, INFINITY), value, x)
+    return b.select(b.lt(x, 1.0), b.const(NAN, x), value)
+
+
+def atanh(b: Emitter, x: Reg) -> Reg:
+    """atanh x, within ULP_BOUND["atanh"] (2 ulp): log1p(2 x / (1 - x)) / 2; NaN outside [-1, 1]."""
+    size = b.abs(x)
+    below = b.exact("fsub", 1.0, size)
+    below_low = b.exact("fsub", b.exact("fsub", 1.0, below), size)
+    inverse = b.div(1.0, below)
+    double = b.add(size, size)
+    q = b.mul(double, inverse)
+    left = b.fma(b.neg(q), below, double)
+    q_low = b.mul(muladd(b, b.neg(q), below_low, left), inverse)
+    value = b.mul(log1p_wide(b, q, q_low), 0.5)
+    value = b.select(b.eq(size, 1.0), b.const(INFINITY, x), value)
+    value = b.select(b.le(size, 1.0), value, b.const(NAN, x))
+    return b.copysign(b.select(b.lt(size, SINH_TINY[x.dtype]), size, value), x)

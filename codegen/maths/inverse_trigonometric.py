@@ -1,0 +1,83 @@
+"""asin, acos, atan and atan2.
+
+asin: the odd series for |x| <= 1/2, else asin x = pi/2 - 2 asin sqrt((1 - x) / 2), as in Cephes and fdlibm.
+atan: the odd series on [0, 1], reached by one division of the smaller by the larger.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..emitter import INT_OF, Emitter, Reg
+from .coefficients import ASIN, ATAN
+from .support import INFINITY, muladd, polynomial
+
+PI_HALF: Final = {
+    "f32": (float.fromhex("0x1.921fb6p+0"), float.fromhex("-0x1.777a5cp-25")),
+    "f64": (float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54")),
+}
+
+
+def _asin_parts(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg, Reg]:
+    """(|x| > 1/2, |x|, t, excess): asin t = t + excess, t = |x| or sqrt((1 - |x|) / 2)."""
+    size = b.abs(x)
+    large = b.gt(size, 0.5)
+    z = b.select(large, muladd(b, size, -0.5, 0.5), b.mul(x, x))
+    t = b.select(large, b.sqrt(z), size)
+    return large, size, t, b.mul(b.mul(t, z), polynomial(b, z, ASIN[x.dtype]))
+
+
+def asin(b: Emitter, x: Reg) -> Reg:
+    """asin x, within ULP_BOUND["asin"] (2 ulp); NaN outside [-1, 1]."""
+    high, low = PI_HALF[x.dtype]
+    large, _, t, excess = _asin_parts(b, x)
+    turned = b.add(muladd(b, t, -2.0, high), muladd(b, excess, -2.0, low))
+    return b.copysign(b.select(large, turned, b.add(t, excess)), x)
+
+
+def acos(b: Emitter, x: Reg) -> Reg:
+    """acos x, within ULP_BOUND["acos"] (2 ulp); NaN outside [-1, 1]."""
+    high, low = PI_HALF[x.dtype]
+    large, _, t, excess = _asin_parts(b, x)
+    negative = b.lt(x, 0.0)
+    # |x| > 1/2: 2 asin t, or pi - 2 asin t. Else pi/2 - asin x.
+    signed, signed_excess = b.copysign(t, x), b.copysign(excess, x)
+    double, double_excess = b.mul(signed, 2.0), b.mul(signed_excess, 2.0)
+    base = b.select(negative, b.const(2 * high, x), 0.0)
+    base_low = b.select(negative, b.const(2 * low, x), 0.0)
+    far = b.add(b.add(base, double), b.add(double_excess, base_low))
+    near = b.exact("fsub", high, b.exact("fsub", signed, b.exact("fsub", low, signed_excess)))
+    return b.select(large, far, near)
+
+
+def _atan_of_ratio(b: Emitter, t: Reg, steep: Reg) -> Reg:
+    """atan t, or pi/2 - atan t where `steep`, for t in [0, 1]."""
+    high, low = PI_HALF[t.dtype]
+    z = b.mul(t, t)
+    excess = b.mul(b.mul(t, z), polynomial(b, z, ATAN[t.dtype]))
+    turned = b.add(b.exact("fsub", high, t), b.exact("fsub", low, excess))
+    return b.select(steep, turned, b.add(t, excess))
+
+
+def atan(b: Emitter, x: Reg) -> Reg:
+    """atan x, within ULP_BOUND["atan"] (2 ulp)."""
+    size = b.abs(x)
+    steep = b.gt(size, 1.0)
+    t = b.div(b.select(steep, b.const(1.0, x), size), b.select(steep, size, 1.0))
+    return b.copysign(_atan_of_ratio(b, t, steep), x)
+
+
+def atan2(b: Emitter, y: Reg, x: Reg) -> Reg:
+    """The angle of the point (x, y), within ULP_BOUND["atan2"] (4 ulp); C99's values at zeros and infinities."""
+    high, low = PI_HALF[x.dtype]
+    across, up = b.abs(x), b.abs(y)
+    steep = b.gt(up, across)
+    small, large = b.select(steep, across, up), b.select(steep, up, across)
+    t = b.div(small, large)
+    # 0/0 means the angle 0, inf/inf 45 degrees.
+    t = b.select(b.eq(large, 0.0), b.const(0.0, x), t)
+    t = b.select(b.eq(small, INFINITY), b.const(1.0, x), t)
+    angle = _atan_of_ratio(b, t, steep)
+    backward = b.lt(b.bits(x), b.const(0, Reg("", INT_OF[x.dtype], x.lanes)))
+    angle = b.select(backward, b.add(b.exact("fsub", 2 * high, angle), 2 * low), angle)
+    return b.copysign(angle, y)

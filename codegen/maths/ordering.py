@@ -1,0 +1,101 @@
+"""Sign, minimum and maximum, tests of floats, and steps between floats; floats, integers and bools alike."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..emitter import INT_OF, Emitter, Reg, constant
+from .support import BIAS, INFINITY, NAN, power_of_two
+
+
+def sign(b: Emitter, x: Reg) -> Reg:
+    """-1, 0 or 1; NaN for NaN."""
+    positive = b.select(b.gt(x, 0), b.const(1, x), 0)
+    if not x.is_signed and not x.is_float:
+        return positive
+    value = b.select(b.lt(x, 0), b.const(-1, x), positive)
+    return b.select(b.isnan(x), x, value) if x.is_float else value
+
+
+def maximum(b: Emitter, x: Reg, y: Reg) -> Reg:
+    """The larger; NaN where either is."""
+    if x.dtype == "bool":
+        return b.or_(x, y)
+    larger = b.max(x, y)
+    return b.select(b.isnan(x), x, larger) if x.is_float else larger
+
+
+def minimum(b: Emitter, x: Reg, y: Reg) -> Reg:
+    """The smaller; NaN where either is."""
+    if x.dtype == "bool":
+        return b.and_(x, y)
+    smaller = b.min(x, y)
+    return b.select(b.isnan(x), x, smaller) if x.is_float else smaller
+
+
+def fmax(b: Emitter, x: Reg, y: Reg) -> Reg:
+    """The larger; the other where one is NaN."""
+    return b.select(b.isnan(y), x, b.max(x, y)) if x.is_float else maximum(b, x, y)
+
+
+def fmin(b: Emitter, x: Reg, y: Reg) -> Reg:
+    """The smaller; the other where one is NaN."""
+    return b.select(b.isnan(y), x, b.min(x, y)) if x.is_float else minimum(b, x, y)
+
+
+def isinf(b: Emitter, x: Reg) -> Reg:
+    if not x.is_float:
+        return constant(False, "bool", x.lanes)
+    return b.eq(b.abs(x), INFINITY)
+
+
+def isfinite(b: Emitter, x: Reg) -> Reg:
+    if not x.is_float:
+        return constant(True, "bool", x.lanes)
+    return b.lt(b.abs(x), INFINITY)
+
+
+def signbit(b: Emitter, x: Reg) -> Reg:
+    """Whether the sign bit is set: that of -0 and of NaNs too."""
+    if x.is_float:
+        return b.lt(b.bits(x), 0)
+    return b.lt(x, 0) if x.is_signed else constant(False, "bool", x.lanes)
+
+
+def square(b: Emitter, x: Reg) -> Reg:
+    return b.and_(x, x) if x.dtype == "bool" else b.mul(x, x)
+
+
+def heaviside(b: Emitter, x: Reg, at_zero: Reg) -> Reg:
+    """0 below zero, 1 above, `at_zero` at it; NaN for NaN."""
+    step = b.select(b.gt(x, 0.0), b.const(1.0, x), 0.0)
+    return b.select(b.isnan(x), x, b.select(b.eq(x, 0.0), at_zero, step))
+
+
+def nextafter(b: Emitter, x: Reg, y: Reg) -> Reg:
+    """The next float after x towards y; y where they are equal."""
+    bits = b.bits(x)
+    away = b.not_(b.xor(b.lt(x, y), b.gt(x, 0.0)))
+    moved = b.bitcast(b.add(bits, b.select(away, b.const(1, bits), -1)), x.dtype)
+    smallest = 2.0**-149 if x.dtype == "f32" else 2.0**-1074
+    moved = b.select(b.eq(x, 0.0), b.copysign(smallest, y), moved)
+    moved = b.select(b.eq(x, y), y, moved)
+    unordered = b.assign(f"fcmp uno {x}, {y.text}", "bool", x.lanes)
+    return b.select(unordered, b.const(NAN, x), moved)
+
+
+#: Exponents below the first go down by the second (a step that cannot lose bits that the result keeps), those above
+#: the third go up by it; beyond the last every result is 0 or infinite.
+LDEXP: Final = {"f32": (-126, -102, 127, 300), "f64": (-1022, -969, 1023, 2200)}
+
+
+def ldexp(b: Emitter, x: Reg, n: Reg) -> Reg:
+    """x 2^n with one rounding, for n of dtype i32 or i64."""
+    low, down, up, end = LDEXP[x.dtype]
+    n = b.cast(b.min(b.max(n, -end), end), INT_OF[x.dtype])
+    for _ in range(2):
+        under, over = b.lt(n, low), b.gt(n, up)
+        factor = b.select(over, b.const(2.0**up, x), 1.0)
+        x = b.exact("fmul", x, b.select(under, b.const(2.0**down, x), factor))
+        n = b.sub(n, b.select(under, b.const(down, n), b.select(over, b.const(up, n), 0)))
+    return b.exact("fmul", x, power_of_two(b, b.add(n, BIAS[x.dtype]), x.dtype))

@@ -1,0 +1,183 @@
+"""What the maths functions share: polynomials, double-word arithmetic, and code that runs rarely.
+
+A double word is an unevaluated sum ``high + low`` with ``|low| <= ulp(high) / 2`` (Dekker 1971; Knuth, TAOCP 2,
+4.2.2; Muller et al., Handbook of Floating-Point Arithmetic, chapters 4 and 14).
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ..emitter import BITS, INT_OF, Emitter, Number, Reg, llvm_type, suffix
+
+#: Bits of the significand that are stored.
+STORED: Final = {"f32": 23, "f64": 52}
+#: The exponent's bias.
+BIAS: Final = {"f32": 127, "f64": 1023}
+#: Adding this to |x| < 2^(STORED - 2) leaves rint(x) in the low bits of the sum.
+MAGIC: Final = {"f32": 1.5 * 2.0**23, "f64": 1.5 * 2.0**52}
+SMALLEST_NORMAL: Final = {"f32": 2.0**-126, "f64": 2.0**-1022}
+
+
+class BlockEmitter(Emitter):
+    """An emitter whose functions may open basic blocks for work that is rarely needed.
+
+    With `branches` on, such a function leaves the emitter in another basic block than it began in, and sets
+    `block` to its label; a caller that writes phi instructions must name that block. With `branches` off the same
+    functions call out instead, each time, and the block never changes.
+    """
+
+    branches: bool = True
+    block: str | None = None
+
+
+def bit_pattern(value: float, dtype: str) -> int:
+    """The bits of a float as an unsigned integer."""
+    if dtype == "f32":
+        return int(struct.unpack("<I", struct.pack("<f", value))[0])
+    return int(struct.unpack("<Q", struct.pack("<d", value))[0])
+
+
+def muladd(b: Emitter, x: Number, y: Number, z: Number) -> Reg:
+    """x * y + z, as one FMA where the machine has it and as two operations elsewhere."""
+    model = next(one for one in (x, y, z) if isinstance(one, Reg))
+    p, q, r = (b.like(one, model) for one in (x, y, z))
+    return b.call(f"llvm.fmuladd.{suffix(p.dtype, p.lanes)}", p.dtype, p.lanes, p, q, r)
+
+
+def horner(b: Emitter, x: Reg, coefficients: Sequence[float]) -> Reg:
+    total: Reg | None = None
+    for one in reversed(coefficients):
+        total = b.const(one, x) if total is None else muladd(b, total, x, one)
+    assert total is not None
+    return total
+
+
+def polynomial(b: Emitter, x: Reg, coefficients: Sequence[float], square: Reg | None = None) -> Reg:
+    """Sum of coefficients[i] x^i.
+
+    From six coefficients on, even and odd powers go separately: one multiplication more, half the latency.
+    """
+    if len(coefficients) < 6:
+        return horner(b, x, coefficients)
+    square = b.mul(x, x) if square is None else square
+    return muladd(b, horner(b, square, coefficients[1::2]), x, horner(b, square, coefficients[0::2]))
+
+
+def two_sum(b: Emitter, x: Number, y: Number) -> tuple[Reg, Reg]:
+    """x + y exactly as a double word; needs |x| >= |y| or x = 0 (Dekker's fast two-sum)."""
+    high = b.exact("fadd", x, y)
+    return high, b.exact("fsub", y, b.exact("fsub", high, x))
+
+
+def two_product(b: Emitter, x: Number, y: Number) -> tuple[Reg, Reg]:
+    """x * y exactly as a double word."""
+    high = b.exact("fmul", x, y)
+    return high, b.fma(x, y, b.neg(high))
+
+
+def power_of_two(b: Emitter, biased: Reg, dtype: str) -> Reg:
+    """2^(n - bias) for the integer n in the low bits; higher bits are ignored but for the sign's."""
+    return b.bitcast(b.shl(biased, STORED[dtype]), dtype)
+
+
+def flip_sign(b: Emitter, x: Reg, parity: Reg) -> Reg:
+    """-x where the integer `parity` is odd, else x."""
+    sign = b.shl(parity, BITS[x.dtype] - 1)
+    return b.bitcast(b.xor(b.bits(x), sign), x.dtype)
+
+
+def any_lane(b: Emitter, condition: Reg) -> Reg:
+    """Whether a bool holds in some lane, as a scalar."""
+    if condition.lanes == 1:
+        return condition
+    mask = f"i{condition.lanes}"
+    packed = b.assign(f"bitcast {condition} to {mask}", "bool")
+    return b.assign(f"icmp ne {mask} {packed.text}, 0", "bool")
+
+
+def rarely(b: BlockEmitter, condition: Reg, name: str, common: Reg, *args: Reg) -> Reg:
+    """`common` unless `condition` holds in some lane; then what the function `name` returns for (common, *args)."""
+    call = f"call {common.type} @{name}({', '.join(map(str, (common, *args)))})"
+    if not b.branches:
+        return b.assign(call, common.dtype, common.lanes)
+    here, rare, after = (b.fresh(label)[1:] for label in ("near", "rare", "after"))
+    needed = any_lane(b, condition)
+    b.line(f"br label %{here}")
+    b.lines.append(f"{here}:")
+    b.line(f"br i1 {needed.text}, label %{rare}, label %{after}")
+    b.lines.append(f"{rare}:")
+    corrected = b.assign(call, common.dtype, common.lanes)
+    b.line(f"br label %{after}")
+    b.lines.append(f"{after}:")
+    b.block = after
+    return b.assign(
+        f"phi {common.type} [ {common.text}, %{here} ], [ {corrected.text}, %{rare} ]", common.dtype, common.lanes
+    )
+
+
+def per_lane_function(
+    b: Emitter,
+    name: str,
+    args: Sequence[Reg],
+    needed: Callable[[Emitter, list[Reg]], Reg],
+    work: Callable[[Emitter, list[Reg]], Reg],
+) -> str:
+    """Register an internal function that corrects the lanes that need it, one at a time; return its name.
+
+    Its arguments are like `args`; the first is the common result, which lanes keep where `needed` is false. Both
+    callbacks write scalar code on one lane's arguments; `work` may open blocks if it sets `block`.
+    """
+    lanes, dtype = args[0].lanes, args[0].dtype
+    full = f"{name}.{suffix(dtype, lanes)}"
+    if full in b.declarations:
+        return full
+    inner = BlockEmitter(b.declarations)
+    inner.branches = False
+    parameters = [Reg(f"%p{i}", arg.dtype, arg.lanes) for i, arg in enumerate(args)]
+    kind = llvm_type(dtype, lanes)
+    head = f"define internal {kind} @{full}({', '.join(map(str, parameters))}) cold noinline nounwind {{"
+    all_args = [Reg(p.text, p.dtype, p.lanes) for p in parameters]
+    inner.lines.append("start:")
+    inner.line(f"br i1 {any_lane(inner, needed(inner, all_args)).text}, label %loop, label %out")
+    inner.lines.append("loop:")
+    inner.line("%i = phi i64 [ 0, %start ], [ %next, %latch ]")
+    inner.line(f"%sofar = phi {kind} [ %p0, %start ], [ %new, %latch ]")
+    if lanes == 1:
+        scalars = parameters
+    else:
+        scalars = [inner.assign(f"extractelement {p}, i64 %i", p.dtype) for p in parameters]
+    inner.line(f"br i1 {needed(inner, scalars).text}, label %work, label %latch")
+    inner.lines.append("work:")
+    inner.block = "work"
+    value = work(inner, scalars)
+    if lanes > 1:
+        value = inner.assign(f"insertelement {kind} %sofar, {value}, i64 %i", dtype, lanes)
+    inner.line("br label %latch")
+    inner.lines.append("latch:")
+    inner.line(f"%new = phi {kind} [ %sofar, %loop ], [ {value.text}, %{inner.block} ]")
+    inner.line("%next = add i64 %i, 1")
+    inner.line(f"%more = icmp ult i64 %next, {lanes}")
+    inner.line("br i1 %more, label %loop, label %out")
+    inner.lines.append("out:")
+    inner.line(f"%result = phi {kind} [ %p0, %start ], [ %new, %latch ]")
+    inner.line(f"ret {kind} %result")
+    b.declarations[full] = "\n".join([head, *inner.lines, "}"])
+    return full
+
+
+def special_if(b: Emitter, condition: Reg, value: float, otherwise: Reg) -> Reg:
+    """A constant where `condition`, else `otherwise`."""
+    return b.select(condition, b.const(value, otherwise), otherwise)
+
+
+def integer_like(b: Emitter, value: int, model: Reg) -> Reg:
+    """An integer constant of the width and lanes of the float `model`."""
+    return b.const(value, Reg("", INT_OF[model.dtype], model.lanes))
+
+
+INFINITY: Final = math.inf
+NAN: Final = math.nan

@@ -1,0 +1,95 @@
+"""sin, cos and tan.
+
+Up to a limit x is reduced by multiples of pi (sin, cos: one polynomial on [-pi/2, pi/2]) or pi/2 (tan) with the constant
+in three parts (Cody and Waite), where FMA makes the first step exact. Beyond it a separate function reduces exactly, see
+`huge_angle`; it is called only where some lane needs it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..emitter import Emitter, Reg
+from .coefficients import SIN
+from .huge_angle import cos_quarter, declare, sin_quarter
+from .support import MAGIC, BlockEmitter, flip_sign, muladd, per_lane_function, polynomial, rarely, two_product
+
+PI: Final = {
+    "f32": tuple(map(float.fromhex, ("0x1.921fb6p+1", "-0x1.777a5cp-24", "-0x1.ee59dap-49"))),
+    "f64": tuple(
+        map(float.fromhex, ("0x1.921fb54442d18p+1", "0x1.1a62633145c07p-53", "-0x1.f1976b7ed8fbcp-109"))
+    ),
+}
+ONE_OVER_PI: Final = float.fromhex("0x1.45f306dc9c883p-2")
+#: Up to here the three parts suffice: the nearest multiple is k <= 2^15 in f32, 2^30 in f64, and the quotient's
+#: rounding leaves the polynomial's interval by at most k ulps.
+LIMIT: Final = {"f32": 1e5, "f64": 1e9}
+
+
+def _huge(b: BlockEmitter, name: str, x: Reg, common: Reg) -> Reg:
+    limit = LIMIT[x.dtype]
+    angle = declare(b)
+
+    def needed(inner: Emitter, args: list[Reg]) -> Reg:
+        return inner.gt(inner.abs(args[1]), limit)
+
+    def work(inner: Emitter, args: list[Reg]) -> Reg:
+        wide = inner.cast(args[1], "f64")
+        pair = inner.assign(f"call {{double, double}} @{angle}({wide})", "f64")
+        sine = inner.assign(f"extractvalue {{double, double}} {pair.text}, 0", "f64")
+        cosine = inner.assign(f"extractvalue {{double, double}} {pair.text}, 1", "f64")
+        value = {"sin": sine, "cos": cosine}.get(name)
+        return inner.cast(inner.div(sine, cosine) if value is None else value, x.dtype)
+
+    function = per_lane_function(b, f"tracejit.huge_{name}", (common, x), needed, work)
+    return rarely(b, needed(b, [common, x]), function, common, x)
+
+
+def _sine_of_half_turn(b: Emitter, r: Reg) -> Reg:
+    # z times the first coefficient is rounded only once, together with the rest, so that no result exceeds 1.
+    first, *others = SIN[r.dtype]
+    z = b.mul(r, r)
+    square = b.mul(z, z)
+    bend = b.fma(z, b.const(first, z), b.mul(square, polynomial(b, z, others, square)))
+    return b.fma(r, bend, r)
+
+
+def sin(b: BlockEmitter, x: Reg) -> Reg:
+    """sin x, within ULP_BOUND["sin"] (2 ulp) for all x."""
+    first, second, third = PI[x.dtype]
+    shifted = muladd(b, x, ONE_OVER_PI, MAGIC[x.dtype])
+    k = b.exact("fsub", shifted, MAGIC[x.dtype])
+    r = b.fma(k, b.const(-third, x), b.fma(k, b.const(-second, x), b.fma(k, b.const(-first, x), x)))
+    value = flip_sign(b, _sine_of_half_turn(b, r), b.bits(shifted))
+    value = b.select(b.eq(x, 0.0), x, value)  # the sign of zero
+    return _huge(b, "sin", x, value)
+
+
+def cos(b: BlockEmitter, x: Reg) -> Reg:
+    """cos x, within ULP_BOUND["cos"] (2 ulp) for all x."""
+    first, second, third = PI[x.dtype]
+    minus = b.neg(b.abs(x))
+    shifted = b.exact("fadd", muladd(b, minus, -ONE_OVER_PI, -0.5), MAGIC[x.dtype])
+    k = b.exact("fadd", b.exact("fsub", shifted, MAGIC[x.dtype]), 0.5)
+    # r = k pi - |x| with k = n + 1/2, and cos x = (-1)^n sin r
+    r = b.fma(k, b.const(third, x), b.fma(k, b.const(second, x), b.fma(k, b.const(first, x), minus)))
+    value = flip_sign(b, _sine_of_half_turn(b, r), b.bits(shifted))
+    return _huge(b, "cos", x, value)
+
+
+def tan(b: BlockEmitter, x: Reg) -> Reg:
+    """tan x, within ULP_BOUND["tan"] (2 ulp) for all x."""
+    first, second, third = (part / 2 for part in PI[x.dtype])
+    shifted = muladd(b, x, 2 * ONE_OVER_PI, MAGIC[x.dtype])
+    k = b.exact("fsub", shifted, MAGIC[x.dtype])
+    near = b.fma(k, b.const(-first, x), x)
+    step, step_low = two_product(b, k, second)
+    r = b.exact("fsub", near, step)
+    low = b.exact("fsub", b.exact("fsub", b.exact("fsub", near, r), step), step_low)
+    low = b.fma(k, b.const(-third, x), low)
+    sine, cosine = sin_quarter(b, r, low), cos_quarter(b, r, low)
+    bits = b.bits(shifted)
+    odd = b.ne(b.and_(bits, 1), 0)
+    ratio = b.div(b.select(odd, cosine, sine), b.select(odd, sine, cosine))
+    value = b.select(b.eq(x, 0.0), x, flip_sign(b, ratio, bits))
+    return _huge(b, "tan", x, value)

@@ -1,0 +1,315 @@
+"""The whole Function as one native function.
+
+``i32 @main(ptr inputs, ptr outputs)`` runs the kernels in order over planned buffers. It returns 0, or the
+number of the message that says what went wrong. What has no lowering is a *host call*: its NumPy kernel, run
+from within through a callback.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from ..ir.access import element_strides, resolve
+from ..ir.graph import Function, Instruction, Value
+from ..ir.registry import Kind
+from ..ir.types import contiguous_strides
+from .buffers import Place, Plan, plan_buffers
+from .loops import FunctionWriter
+from .nests.contraction import Blas, Strided, matmul_kernel
+from .nests.fused import NestWriter, task_count
+from .nests.kernel import Kernel
+from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
+from .nests.scans import arg_reduction_kernel, cumulative_kernel
+from .nests.schedule import PARALLEL_CYCLES, TASK_CYCLES, schedule
+from .target import Target
+
+#: Arenas up to this size are on the stack.
+STACK_ARENA: Final = 4096
+#: Symbol of the runtime's ``void parallel_for(ptr task, ptr context, i64 tasks, i64 chunk)``.
+PARALLEL_FOR: Final = "tracejit_parallel_for"
+
+
+@dataclass(slots=True)
+class HostCall:
+    """An instruction run by its NumPy kernel; `symbol` is what the module calls."""
+
+    symbol: str
+    instruction: Instruction
+
+
+@dataclass(slots=True)
+class Module:
+    """LLVM text for a Function, with what linking and calling it need."""
+
+    text: str
+    kernels: list[Kernel]
+    host_calls: list[HostCall]
+    #: Messages by status - 1.
+    errors: list[str]
+    #: External addresses by symbol; PARALLEL_FOR is wanted where `parallel`.
+    imports: dict[str, int]
+    parallel: bool
+    arena_bytes: int
+    cycles: float = 0.0
+    descriptions: list[str] = field(default_factory=list)
+
+    def loops_text(self) -> str:
+        """The loop nests, for ``--stage loops``."""
+        return "\n".join(self.descriptions)
+
+
+def generate(function: Function, target: Target, blas: Blas | None) -> Module:
+    """LLVM text for a fused `function`."""
+    return _ModuleWriter(function, target, blas).run()
+
+
+class _ModuleWriter:
+    def __init__(self, function: Function, target: Target, blas: Blas | None) -> None:
+        self.function, self.target, self.blas = function, target, blas
+        self.defs = {result: one for one in function.body for result in one.results}
+        self.plan: Plan = plan_buffers(function)
+        self.declarations: dict[str, str] = {}
+        self.functions: list[str] = []
+        self.globals: list[str] = []
+        self.kernels: list[Kernel] = []
+        self.host_calls: list[HostCall] = []
+        self.errors: list[str] = []
+        self.descriptions: list[str] = []
+        self.parallel = False
+        self.w = FunctionWriter(self.declarations)
+        self.pointers: dict[Place, str] = {}
+        self.failures: list[tuple[str, str, int]] = []
+
+    def run(self) -> Module:
+        w = self.w
+        self._open_arena()
+        for number, instruction in enumerate(self.function.body):
+            if instruction.op.kind is Kind.CREATION:
+                self._constant(instruction)
+            elif instruction.op.kind is not Kind.VIEW:
+                self._kernel(instruction, f"k{number}")
+        for position, source in self.plan.copies:
+            if source.type.nbytes:
+                w.copy(self._at(Place("output", position)), self._pointer(source), source.type.nbytes)
+        self._close_arena("done")
+        w.line("ret i32 0")
+        self._error_exits()
+        main = w.function("i32 @main(ptr %inputs, ptr %outputs)", "nounwind")
+        text = "\n".join([*self.globals, *self.declarations.values(), *self.functions, main])
+        imports: dict[str, int] = {}
+        for kernel in self.kernels:
+            imports.update(kernel.imports)
+        cycles = sum(kernel.cycles for kernel in self.kernels) + 1e5 * len(self.host_calls)
+        return Module(
+            text, self.kernels, self.host_calls, self.errors, imports, self.parallel, self.plan.arena_bytes,
+            cycles, self.descriptions,
+        )  # fmt: skip
+
+    # -- memory -----------------------------------------------------------------------------------
+
+    def _open_arena(self) -> None:
+        """The arena: on the stack if small, else kept between calls in a slot that one call at a time owns."""
+        w, size = self.w, self.plan.arena_bytes
+        if size == 0:
+            return
+        if size <= STACK_ARENA:
+            w.line(f"%arena = bitcast ptr {w.slot('u8', size)} to ptr")
+            return
+        self.globals.append("@arena_slot = internal global ptr null")
+        w.declare("aligned_alloc", "ptr @aligned_alloc(i64, i64)")
+        w.declare("free", "void @free(ptr)")
+        self.functions.append(
+            "define void @release() nounwind {\n  %p = atomicrmw xchg ptr @arena_slot, ptr null acq_rel\n"
+            "  call void @free(ptr %p)\n  ret void\n}"
+        )
+        w.line("%kept = atomicrmw xchg ptr @arena_slot, ptr null acq_rel")
+        w.line("%none = icmp eq ptr %kept, null")
+        w.line("br i1 %none, label %allocate, label %ready")
+        w.start("allocate")
+        w.line(f"%fresh = call ptr @aligned_alloc(i64 64, i64 {size})")
+        w.line("%failed = icmp eq ptr %fresh, null")
+        w.line("br i1 %failed, label %nomemory, label %ready")
+        w.start("nomemory")
+        self.errors.append(f"out of memory: {size} bytes for intermediate values")
+        w.line("ret i32 1")
+        w.start("ready")
+        w.line("%arena = phi ptr [ %kept, %entry ], [ %fresh, %allocate ]")
+
+    def _close_arena(self, label: str) -> None:
+        w = self.w
+        if self.plan.arena_bytes <= STACK_ARENA:
+            return
+        w.line(f"%old.{label} = atomicrmw xchg ptr @arena_slot, ptr %arena acq_rel")
+        w.line(f"call void @free(ptr %old.{label})")
+
+    def _at(self, place: Place) -> str:
+        """The pointer to a place; loaded where it is first used, so only in blocks that dominate."""
+        known = self.pointers.get(place)
+        if known is not None:
+            return known
+        w = self.w
+        name = w.fresh("buf")
+        if place.kind == "constant":
+            name = f"@const{place.index}"
+        elif place.kind == "arena":
+            w.line(f"{name} = getelementptr i8, ptr %arena, i64 {place.index}")
+        else:
+            slot = w.fresh("slot")
+            w.line(f"{slot} = getelementptr ptr, ptr %{place.kind}s, i64 {place.index}")
+            w.line(f"{name} = load ptr, ptr {slot}")
+        self.pointers[place] = name
+        return name
+
+    def _pointer(self, value: Value) -> str:
+        return self._at(self.plan.places[value])
+
+    def _constant(self, instruction: Instruction) -> None:
+        """A constant's elements as bytes in the module."""
+        data = np.ascontiguousarray(instruction.op.eval(**instruction.attrs))
+        text = "".join(f"\\{byte:02X}" for byte in struct.unpack(f"{data.nbytes}B", data.tobytes()))
+        index = self.plan.places[instruction.result].index
+        self.globals.append(
+            f'@const{index} = internal constant [{data.nbytes} x i8] c"{text}", align 64'
+        )
+
+    # -- kernels ----------------------------------------------------------------------------------
+
+    def _kernel(self, instruction: Instruction, name: str) -> None:
+        operands = [self._pointer(self._memory_of(instruction, one)) for one in instruction.operands]
+        results = [self._pointer(result) for result in instruction.results]
+        kernel = self._lower(instruction, name)
+        if kernel is None:
+            self._host_call(instruction, operands + results)
+            return
+        self.kernels.append(kernel)
+        self.functions.append(kernel.text)
+        self.descriptions.append(kernel.description)
+        if kernel.tasks == 0:
+            return
+        pointers = operands + results
+        if kernel.tasks > 1 and kernel.cycles > PARALLEL_CYCLES and not kernel.fallible:
+            self._call_in_parallel(kernel, pointers)
+        else:
+            self._call(kernel, pointers)
+
+    def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
+        if instruction.op.kind is Kind.CONTRACTION:
+            return resolve(operand, self.defs)[0]
+        return operand
+
+    def _lower(self, instruction: Instruction, name: str) -> Kernel | None:
+        """The kernel of an instruction, by its op's kind; None where there is no lowering."""
+        lowering = _LOWERINGS.get(instruction.op.kind)
+        return lowering(self, instruction, name) if lowering else None
+
+    def _call(self, kernel: Kernel, pointers: list[str]) -> None:
+        w = self.w
+        args = ", ".join([*(f"ptr {one}" for one in pointers), "i64 0", f"i64 {kernel.tasks}"])
+        if not kernel.fallible:
+            w.line(f"call void @{kernel.name}({args})")
+            return
+        status = w.assign(f"call i32 @{kernel.name}({args})", "i32")
+        self._check(status.text, len(self.errors))
+        self.errors += kernel.errors
+
+    def _check(self, status: str, base: int) -> None:
+        """Leave with `base` + status where `status` is not 0."""
+        w = self.w
+        failed, good = w.label("failed"), w.label("good")
+        w.line(f"%bad.{failed} = icmp ne i32 {status}, 0")
+        w.line(f"br i1 %bad.{failed}, label %{failed}, label %{good}")
+        self.failures.append((failed, status, base))
+        w.start(good)
+
+    def _error_exits(self) -> None:
+        w = self.w
+        for label, status, base in self.failures:
+            w.start(label)
+            self._close_arena(label)
+            w.line(f"%code.{label} = add i32 {status}, {base}")
+            w.line(f"ret i32 %code.{label}")
+
+    def _call_in_parallel(self, kernel: Kernel, pointers: list[str]) -> None:
+        w = self.w
+        self.parallel = True
+        self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
+        self.functions.append(_task_function(kernel.name, len(pointers)))
+        context = w.fresh("context")
+        w.allocas.append(f"  {context} = alloca [{len(pointers)} x ptr]")
+        for i, pointer in enumerate(pointers):
+            slot = w.fresh("slot")
+            w.line(f"{slot} = getelementptr ptr, ptr {context}, i64 {i}")
+            w.line(f"store ptr {pointer}, ptr {slot}")
+        chunk = max(1, int(kernel.tasks * TASK_CYCLES / max(kernel.cycles, 1)))
+        w.line(
+            f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, i64 {kernel.tasks}, i64 {chunk})"
+        )
+
+    def _host_call(self, instruction: Instruction, pointers: list[str]) -> None:
+        w = self.w
+        symbol = f"host{len(self.host_calls)}"
+        self.host_calls.append(HostCall(symbol, instruction))
+        self.descriptions.append(f"host call {symbol}: {instruction.op.name} by its NumPy kernel")
+        self.declarations[symbol] = f"declare i32 @{symbol}(ptr)"
+        array = w.fresh("args")
+        w.allocas.append(f"  {array} = alloca [{max(len(pointers), 1)} x ptr]")
+        for i, pointer in enumerate(pointers):
+            slot = w.fresh("slot")
+            w.line(f"{slot} = getelementptr ptr, ptr {array}, i64 {i}")
+            w.line(f"store ptr {pointer}, ptr {slot}")
+        status = w.assign(f"call i32 @{symbol}(ptr {array})", "i32")
+        self._check(status.text, len(self.errors))
+        self.errors.append(f"{instruction.op.name}: its NumPy kernel raised")
+
+    # -- lowerings by kind ------------------------------------------------------------------------
+
+    def fusion(self, instruction: Instruction, name: str) -> Kernel:
+        (region,) = instruction.regions
+        nest = schedule(region, name, self.target)
+        tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
+        text = NestWriter(nest, self.declarations).write(len(region.params) + len(region.results))
+        return Kernel(name, text, str(nest), tasks, nest.cycles)
+
+    def contraction(self, instruction: Instruction, name: str) -> Kernel:
+        operands = []
+        for operand in instruction.operands:
+            source, access = resolve(operand, self.defs)
+            strides = contiguous_strides(source.shape)
+            operands.append(Strided(*element_strides(access, strides, len(operand.shape))))
+        x, y = instruction.operands
+        types = (x.type, y.type, instruction.result.type)
+        kernel = matmul_kernel(
+            name, types, (operands[0], operands[1]), self.target, self.declarations, self.blas
+        )
+        if instruction.result.type.size == 0:
+            kernel.tasks = 0
+        return kernel
+
+
+_LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel]]] = {
+    Kind.REGION: _ModuleWriter.fusion,
+    Kind.CONTRACTION: _ModuleWriter.contraction,
+    Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.declarations),
+    Kind.UPDATE: lambda m, one, name: update_kernel(name, one, m.declarations),
+    Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.declarations),
+    Kind.SCATTER: lambda m, one, name: scatter_kernel(name, one, m.declarations),
+    Kind.CUMULATIVE: lambda m, one, name: cumulative_kernel(name, one, m.target, m.declarations),
+    Kind.ARG_REDUCTION: lambda m, one, name: arg_reduction_kernel(name, one, m.target, m.declarations),
+}
+
+
+def _task_function(name: str, buffers: int) -> str:
+    """``@name_task(ptr context, i64 begin, i64 end)``: unpacks the context and runs the tasks."""
+    lines = [f"define internal void @{name}_task(ptr %context, i64 %begin, i64 %end) nounwind {{"]
+    for i in range(buffers):
+        lines.append(f"  %s{i} = getelementptr ptr, ptr %context, i64 {i}")
+        lines.append(f"  %b{i} = load ptr, ptr %s{i}")
+    pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
+    lines.append(f"  call void @{name}({pointers}i64 %begin, i64 %end)")
+    lines.append("  ret void\n}")
+    return "\n".join(lines)

@@ -1,0 +1,450 @@
+"""Writes a scheduled nest as an LLVM function.
+
+The function takes the buffers' pointers and a range of tasks: iterations of the outermost parallel loop,
+or blocks of vectors where that loop carries the lanes. Loops run over the outer parallel dimensions, then,
+per stage, over the reduced ones. Whole vectors come first, then a masked remainder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Value
+from ..emitter import Reg, constant
+from ..loops import FunctionWriter
+from .schedule import Constant, Leaf, Member, Memory, Nest, Write
+
+#: Vectors in one task, where lanes run along the outermost loop.
+BLOCK_VECTORS = 256
+
+Places = dict[Memory, "str | Reg"]
+
+
+def task_count(nest: Nest) -> int:
+    """How many tasks the nest's function can be asked for."""
+    if nest.vector_dim == 0 and not nest.row_lanes:
+        step = nest.lanes * nest.unroll * _block(nest)
+        return max(1, -(-nest.sizes[0] // step))
+    return nest.sizes[0] if nest.parallel else 1
+
+
+def _block(nest: Nest) -> int:
+    """Groups of vectors per task, along a vector dimension that is outermost."""
+    return BLOCK_VECTORS // nest.unroll if len(nest.sizes) == nest.parallel else 1
+
+
+class NestWriter:
+    """Writes the function of one nest."""
+
+    def __init__(self, nest: Nest, declarations: dict[str, str]) -> None:
+        self.nest = nest
+        self.w = FunctionWriter(declarations)
+        self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
+        self.members = {member.value: member for member in nest.members}
+        #: Where full-level values of earlier stages can be read back.
+        self.reload: dict[Value, Memory] = dict(nest.kept)
+        for write in nest.writes:
+            if isinstance(write.source, Value) and not write.row_level:
+                self.reload.setdefault(write.source, write.memory)
+
+    def write(self, buffers: int) -> str:
+        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
+        nest, w = self.nest, self.w
+        if 0 not in nest.sizes or len(nest.sizes) > nest.parallel:
+            self._outer(0, self._bases(), Reg("%begin", "i64"), Reg("%end", "i64"))
+        w.line("ret void")
+        pointers = ", ".join(f"ptr %b{i}" for i in range(buffers))
+        return w.function(f"internal void @{nest.name}({pointers}, i64 %begin, i64 %end)", "nounwind")
+
+    # -- places -----------------------------------------------------------------------------------
+
+    def _bases(self) -> Places:
+        """Every access at the nest's origin: a pointer, or a number for iotas."""
+        places: Places = {}
+        for memory in self._accesses():
+            if memory.buffer is None:
+                places[memory] = constant(memory.offset, memory.dtype)
+            else:
+                base = f"%b{memory.buffer}" if memory.buffer >= 0 else self.scratch[-memory.buffer - 1]
+                places[memory] = self.w.offset(base, memory.dtype, memory.offset)
+        return places
+
+    def _accesses(self) -> list[Memory]:
+        found: dict[Memory, None] = {}
+        for member in self.nest.members:
+            found.update((one, None) for one in member.operands if isinstance(one, Memory))
+        for write in self.nest.writes:
+            found[write.memory] = None
+            if isinstance(write.source, Memory):
+                found[write.source] = None
+        found.update((memory, None) for memory in self.nest.kept.values())
+        return list(found)
+
+    def _advance(self, places: Places, dim: int, index: Reg) -> Places:
+        """`places` with loop dimension `dim` at `index`."""
+        w = self.w
+        moved: Places = {}
+        scaled: dict[int, Reg] = {0: constant(0, "i64"), 1: index}
+        for memory, place in places.items():
+            stride = memory.strides[dim]
+            if stride == 0 or index.text == "0":
+                moved[memory] = place
+                continue
+            if stride not in scaled:
+                scaled[stride] = w.mul(index, stride)
+            if isinstance(place, Reg):
+                moved[memory] = w.add(place, w.cast(scaled[stride], memory.dtype))
+            else:
+                moved[memory] = w.offset(place, memory.dtype, scaled[stride])
+        return moved
+
+    # -- parallel loops ---------------------------------------------------------------------------
+
+    def _outer(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
+        nest = self.nest
+        if dim == nest.parallel:
+            self._point(places, 1, None)
+        elif dim == nest.vector_dim:
+            self._vector_loop(dim, places, begin, end)
+        elif dim == 0:
+            self.w.loop(begin, end, 1, lambda i, _: self._inside(dim, places, i), nonempty=True)
+        else:
+            self.w.loop(0, nest.sizes[dim], 1, lambda i, _: self._inside(dim, places, i))
+
+    def _inside(self, dim: int, places: Places, index: Reg) -> Sequence[Reg]:
+        self._outer(dim + 1, self._advance(places, dim, index), index, index)
+        return ()
+
+    def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
+        """The loop that carries the lanes, when its dimension is parallel: whole groups, then the rest."""
+        nest, w = self.nest, self.w
+        extent, group = nest.sizes[dim], nest.lanes * nest.unroll
+        whole = extent // group * group
+
+        def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            self._point(self._advance(places, dim, index), nest.unroll, None)
+            return ()
+
+        if dim != 0 or task_count(nest) == 1:
+            w.loop(0, whole, group, body)
+            self._rest(dim, places, whole)
+            return
+        step = group * _block(nest)
+        start = w.mul(begin, step)
+        stop = w.mul(end, step)
+        if whole:
+            w.loop(start, w.min(stop, constant(whole, "i64")), group, body)
+        if whole < extent:
+            w.when(w.ge(stop, extent), lambda: self._rest(dim, places, whole))
+
+    def _rest(self, dim: int, places: Places, start: int) -> None:
+        """The elements from `start` on that do not fill a group: single vectors, then a masked one."""
+        nest, w = self.nest, self.w
+        extent = nest.sizes[dim]
+        whole = start + (extent - start) // nest.lanes * nest.lanes
+
+        def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            self._point(self._advance(places, dim, index), 1, None)
+            return ()
+
+        w.loop(start, whole, nest.lanes, body)
+        if whole < extent:
+            mask = w.tail_mask(extent - whole, nest.lanes)
+            self._point(self._advance(places, dim, constant(whole, "i64")), 1, mask)
+
+    # -- one row (or one group of columns) --------------------------------------------------------
+
+    def _point(self, places: Places, copies: int, mask: Reg | None) -> None:
+        """All stages at one place of the parallel loops. `copies` vectors side by side share it."""
+        nest = self.nest
+        rows = [_Row() for _ in range(copies if not nest.row_lanes else 1)]
+        for stage in range(nest.stages):
+            self._row_members(stage, rows, places, mask)
+            self._stage(stage, rows, places, mask)
+        for write in nest.writes:
+            if write.row_level:
+                for copy, row in enumerate(rows):
+                    value = self._row_source(write.source, row, places, copy, mask)
+                    self._put(value, write.memory, places, copy, mask, row_level=True)
+
+    def _row_members(self, stage: int, rows: list[_Row], places: Places, mask: Reg | None) -> None:
+        """Row-level ops that become known before `stage`."""
+        for member in self.nest.members:
+            if member.row_level and not member.is_reduction and member.stage == stage:
+                for copy, row in enumerate(rows):
+                    operands = [self._row_source(one, row, places, copy, mask) for one in member.operands]
+                    row.values[member.value] = self._emit(member, operands)
+
+    def _row_source(self, source: Leaf | Value, row: _Row, places: Places, copy: int, mask: Reg | None) -> Reg:
+        if isinstance(source, Value):
+            return row.values[source]
+        key = (source, copy)
+        if key not in row.leaves:
+            row.leaves[key] = self._read(source, places, copy, mask, row_level=True)
+        return row.leaves[key]
+
+    def _emit(self, member: Member, operands: list[Reg]) -> Reg:
+        emit = member.instruction.op.emit
+        assert emit is not None
+        result: Reg = emit(self.w, *operands, **member.instruction.attrs)
+        return result
+
+    # -- stages -----------------------------------------------------------------------------------
+
+    def _stage(self, stage: int, rows: list[_Row], places: Places, mask: Reg | None) -> None:
+        """One pass over the reduced dimensions: fold this stage's reductions, write its results."""
+        nest, w = self.nest, self.w
+        folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
+        writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
+        keeps = [value for value in nest.kept if self.members[value].stage == stage]
+        if not (folds or writes or keeps):
+            return
+        plan = _Pass(self, stage, folds, writes, keeps)
+        self._broadcast_rows(plan, rows)
+        if nest.row_lanes:
+            totals = self._fold_row(plan, rows[0], places)
+            for member, total in zip(folds, totals, strict=True):
+                rows[0].values[member.value] = total
+            return
+        start = [self._identity(member, nest.lanes if nest.vector_dim is not None else 1) for member in folds]
+        carried = start * len(rows)
+
+        def innermost(at: Places, state: list[Reg]) -> list[Reg]:
+            out: list[Reg] = []
+            for copy, row in enumerate(rows):
+                mine = state[copy * len(folds) : (copy + 1) * len(folds)]
+                out += plan.run(at, row, copy, mask, mine, fold_mask=None)
+            return out
+
+        out = self._reduced_loops(nest.parallel, len(nest.sizes), places, carried, innermost)
+        for copy, row in enumerate(rows):
+            for member, total in zip(folds, out[copy * len(folds) :], strict=False):
+                row.values[member.value] = total
+
+    def _broadcast_rows(self, plan: _Pass, rows: list[_Row]) -> None:
+        """Splat row values that the pass uses in vectors, once, before its loops."""
+        if not self.nest.row_lanes:
+            return
+        for value in plan.row_values:
+            rows[0].splats[value] = self.w.splat(rows[0].values[value], self.nest.lanes)
+
+    def _reduced_loops(
+        self,
+        dim: int,
+        stop: int,
+        places: Places,
+        carried: list[Reg],
+        innermost: Callable[[Places, list[Reg]], list[Reg]],
+    ) -> list[Reg]:
+        if dim == stop:
+            return innermost(places, carried)
+
+        def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+            return self._reduced_loops(dim + 1, stop, self._advance(places, dim, index), state, innermost)
+
+        return self.w.loop(0, self.nest.sizes[dim], 1, body, carried)
+
+    def _fold_row(self, plan: _Pass, row: _Row, places: Places) -> list[Reg]:
+        """A pass with the lanes along the last reduced dimension."""
+        nest, w = self.nest, self.w
+        last = len(nest.sizes) - 1
+        extent, lanes, unroll = nest.sizes[last], nest.lanes, nest.unroll
+        folds = plan.folds
+        identities = [self._identity(member, lanes) for member in folds]
+        whole = extent // (lanes * unroll) * (lanes * unroll)
+        single = extent // lanes * lanes
+
+        def combine(state: list[Reg], others: list[Reg]) -> list[Reg]:
+            return [self._combine(m, a, b) for m, a, b in zip(folds, state, others, strict=True)]
+
+        def one_row(at: Places, state: list[Reg]) -> list[Reg]:
+            def group(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
+                here = self._advance(at, last, index)
+                out: list[Reg] = []
+                for copy in range(unroll):
+                    mine = inner[copy * len(folds) : (copy + 1) * len(folds)]
+                    out += plan.run(here, row, copy, None, mine, fold_mask=None)
+                return out
+
+            def vector(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
+                return plan.run(self._advance(at, last, index), row, 0, None, inner, fold_mask=None)
+
+            if whole:
+                accumulators = state + identities * (unroll - 1)
+                accumulators = w.loop(0, whole, lanes * unroll, group, accumulators)
+                parts = [accumulators[i * len(folds) : (i + 1) * len(folds)] for i in range(unroll)]
+                while len(parts) > 1:
+                    parts = [combine(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+                state = parts[0]
+            state = w.loop(whole, single, lanes, vector, state)
+            if single < extent:
+                mask = w.tail_mask(extent - single, lanes)
+                here = self._advance(at, last, constant(single, "i64"))
+                state = list(plan.run(here, row, 0, mask, state, fold_mask=mask))
+            return state
+
+        out = self._reduced_loops(nest.parallel, last, places, identities, one_row)
+        return [self._across_lanes(member, total) for member, total in zip(folds, out, strict=True)]
+
+    def _identity(self, member: Member, lanes: int) -> Reg:
+        reduction = member.instruction.op.reduction
+        assert reduction is not None
+        dtype = SHORT_NAME[member.value.dtype]
+        return constant(reduction.identity(dtype), dtype, lanes)
+
+    def _combine(self, member: Member, accumulator: Reg, value: Reg) -> Reg:
+        reduction = member.instruction.op.reduction
+        assert reduction is not None
+        result: Reg = reduction.combine(self.w, accumulator, value)
+        return result
+
+    def _across_lanes(self, member: Member, total: Reg) -> Reg:
+        """Fold a vector's lanes by halves, in a fixed order."""
+        w = self.w
+        while total.lanes > 1:
+            half = total.lanes // 2
+            low = ", ".join(f"i32 {lane}" for lane in range(half))
+            high = ", ".join(f"i32 {lane}" for lane in range(half, total.lanes))
+            parts = [
+                w.assign(f"shufflevector {total}, {total.type} poison, <{half} x i32> <{picks}>", total.dtype, half)
+                if half > 1
+                else w.extract(total, 0 if picks is low else 1)
+                for picks in (low, high)
+            ]
+            total = self._combine(member, parts[0], parts[1])
+        return total
+
+    # -- reading and writing ----------------------------------------------------------------------
+
+    def _read(self, leaf: Leaf, places: Places, copy: int, mask: Reg | None, *, row_level: bool) -> Reg:
+        """A leaf's elements: a vector along the lanes, or a scalar where it does not vary along them."""
+        w, nest = self.w, self.nest
+        dim = nest.vector_dim
+        vectors = dim is not None and not (row_level and nest.row_lanes)
+        lanes = nest.lanes if vectors else 1
+        if isinstance(leaf, Constant):
+            return constant(leaf.value, leaf.dtype, lanes)
+        stride = leaf.strides[dim] if vectors and dim is not None else 0
+        place = places[leaf]
+        if isinstance(place, Reg):  # an iota: the address is the value
+            if stride == 0:
+                return w.splat(place, lanes)
+            ramp = w.mul(w.ramp(lanes, leaf.dtype), stride)
+            start = w.splat(w.add(place, w.const(copy * lanes * stride, place)) if copy else place, lanes)
+            return w.add(start, ramp) if lanes > 1 else start
+        if stride == 0:
+            return w.splat(w.load(place, leaf.dtype), lanes)
+        return w.gather(w.offset(place, leaf.dtype, copy * lanes * stride), leaf.dtype, stride, lanes, mask)
+
+    def _put(
+        self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None, *, row_level: bool
+    ) -> None:
+        w, nest = self.w, self.nest
+        dim = nest.vector_dim
+        place = places[memory]
+        assert isinstance(place, str)
+        if dim is None or (row_level and nest.row_lanes):
+            w.store(value, place)
+            return
+        stride = memory.strides[dim]
+        lanes = nest.lanes
+        if nest.kept and memory.buffer is not None and memory.buffer < 0 and not nest.row_lanes:
+            stride = 1
+        value = w.splat(value, lanes)
+        w.scatter(value, w.offset(place, memory.dtype, copy * lanes * stride), stride, mask)
+
+
+class _Row:
+    """What is known at the row level: values, their splats, and leaves read there."""
+
+    def __init__(self) -> None:
+        self.values: dict[Value, Reg] = {}
+        self.splats: dict[Value, Reg] = {}
+        self.leaves: dict[tuple[Leaf, int], Reg] = {}
+
+
+class _Pass:
+    """What one stage does at each element: which members it computes, in order, and where they go."""
+
+    def __init__(
+        self, writer: NestWriter, stage: int, folds: list[Member], writes: list[Write], keeps: list[Value]
+    ) -> None:
+        self.writer = writer
+        self.stage = stage
+        self.folds = folds
+        self.writes = writes
+        self.keeps = keeps
+        self.row_values: list[Value] = []
+        needed: set[Value] = set()
+        stack: list[Leaf | Value] = [one for fold in folds for one in fold.operands]
+        stack += [write.source for write in writes]
+        stack += keeps
+        while stack:
+            source = stack.pop()
+            if not isinstance(source, Value) or source in needed:
+                continue
+            needed.add(source)
+            member = writer.members[source]
+            if member.row_level:
+                self.row_values.append(source)
+            elif not self._reads_back(member):
+                stack += member.operands
+        self.members = [m for m in writer.nest.members if m.value in needed and not m.row_level]
+
+    def _reads_back(self, member: Member) -> bool:
+        return member.stage < self.stage and member.value in self.writer.reload
+
+    def run(
+        self,
+        places: Places,
+        row: _Row,
+        copy: int,
+        mask: Reg | None,
+        state: Sequence[Reg],
+        *,
+        fold_mask: Reg | None,
+    ) -> list[Reg]:
+        """Write the code of one vector; returns the accumulators after it."""
+        writer, w = self.writer, self.writer.w
+        values: dict[Value, Reg] = {}
+        leaves: dict[Leaf, Reg] = {}
+
+        def read(source: Leaf | Value) -> Reg:
+            if isinstance(source, Value):
+                known = values.get(source)
+                if known is None:
+                    known = row.splats.get(source) or row.values[source]
+                return known
+            if source not in leaves:
+                leaves[source] = writer._read(source, places, copy, mask, row_level=False)
+            return leaves[source]
+
+        for member in self.members:
+            if self._reads_back(member):
+                values[member.value] = self._back(member.value, places, copy, mask)
+            else:
+                values[member.value] = writer._emit(member, [read(one) for one in member.operands])
+        for value in self.keeps:
+            writer._put(values[value], writer.nest.kept[value], places, copy, mask, row_level=False)
+        for write in self.writes:
+            writer._put(read(write.source), write.memory, places, copy, mask, row_level=False)
+        out = []
+        for member, accumulator in zip(self.folds, state, strict=True):
+            value = w.splat(read(member.operands[0]), accumulator.lanes)
+            if fold_mask is not None:
+                value = w.select(fold_mask, value, writer._identity(member, value.lanes))
+            out.append(writer._combine(member, accumulator, value))
+        return out
+
+    def _back(self, value: Value, places: Places, copy: int, mask: Reg | None) -> Reg:
+        """A value of an earlier stage, from scratch or from where it was written."""
+        memory = self.writer.reload[value]
+        nest, w = self.writer.nest, self.writer.w
+        place = places[memory]
+        assert isinstance(place, str)
+        dim = nest.vector_dim
+        lanes = nest.lanes if dim is not None else 1
+        scratch = memory.buffer is not None and memory.buffer < 0
+        stride = 1 if scratch or dim is None else memory.strides[dim]
+        return w.gather(w.offset(place, memory.dtype, copy * lanes * stride), memory.dtype, stride, lanes, mask)

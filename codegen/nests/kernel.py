@@ -1,0 +1,34 @@
+"""What every lowering yields: one LLVM function for one instruction of the optimised Function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Kernel:
+    """An LLVM function over buffers: operands first, then results.
+
+    Its signature is ``void @name(ptr..., i64 begin, i64 end)``, or ``i32`` where `fallible`: 0 for success,
+    else 1 plus the index of the message in `errors`.
+    """
+
+    name: str
+    text: str
+    #: What it is, for ``--stage loops``.
+    description: str
+    tasks: int = 1
+    cycles: float = 0.0
+    errors: tuple[str, ...] = ()
+    #: External symbols it calls, by name and address.
+    imports: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def fallible(self) -> bool:
+        return bool(self.errors)
+
+
+def signature(name: str, buffers: int, *, result: str = "void") -> str:
+    """The LLVM signature of a kernel."""
+    pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
+    return f"internal {result} @{name}({pointers}i64 %begin, i64 %end)"

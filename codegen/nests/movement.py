@@ -1,0 +1,205 @@
+"""Kernels that move elements: concatenation, slice update, gather and scatter.
+
+Updates write into a copy of their operand, unless buffer planning gave the result the operand's own memory.
+Indices are checked before anything is read or written at them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Instruction
+from ...ir.types import contiguous_strides
+from ..emitter import Number, Reg, constant
+from ..loops import FunctionWriter
+from .kernel import Kernel, signature
+
+
+def concat_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
+    """Copies each operand's contiguous stretches to its place."""
+    w = FunctionWriter(declarations)
+    axis, result = instruction.attrs["axis"], instruction.result
+    outer = math.prod(result.shape[:axis])
+    item = result.dtype.itemsize
+    row = math.prod(result.shape[axis:]) * item
+    target = f"%b{len(instruction.operands)}"
+
+    def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+        place = _bytes(w, target, w.mul(index, row))
+        offset = 0
+        for position, operand in enumerate(instruction.operands):
+            stretch = math.prod(operand.shape[axis:]) * item
+            if stretch:
+                source = _bytes(w, f"%b{position}", w.mul(index, stretch))
+                w.copy(_bytes(w, place, offset), source, stretch)
+            offset += stretch
+        return ()
+
+    w.loop(0, outer, 1, body)
+    w.line("ret void")
+    text = w.function(signature(name, len(instruction.operands) + 1), "nounwind")
+    description = f"concat {name}: {outer} rows of {row} bytes"
+    return Kernel(name, text, description, cycles=result.type.nbytes / 4 + 20 * outer)
+
+
+def update_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
+    """Copies x, then writes v over its slice."""
+    w = FunctionWriter(declarations)
+    x, v = instruction.operands
+    start, step = instruction.attrs["start"], instruction.attrs["step"]
+    strides = contiguous_strides(x.shape)
+    dtype = SHORT_NAME[x.dtype]
+    memory = "u8" if dtype == "bool" else dtype
+    _copy_operand(w, x.type.nbytes, "%b0", "%b2")
+    first = sum(at * stride for at, stride in zip(start, strides, strict=True))
+    by = [s * stride for s, stride in zip(step, strides, strict=True)]
+    inner = _contiguous_tail(v.shape, by)
+    stretch = math.prod(v.shape[inner:])
+    v_strides = contiguous_strides(v.shape)
+
+    def at(axis: int, source: str, target: str) -> None:
+        if axis == inner:
+            if stretch == 1:
+                w.store(w.load(source, memory), target)
+            else:
+                w.copy(target, source, stretch * x.dtype.itemsize)
+            return
+
+        def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            moved = w.offset(source, dtype, w.mul(index, v_strides[axis]))
+            at(axis + 1, moved, w.offset(target, dtype, w.mul(index, by[axis])))
+            return ()
+
+        w.loop(0, v.shape[axis], 1, body)
+
+    if v.type.size:
+        at(0, "%b1", w.offset("%b2", dtype, first))
+    w.line("ret void")
+    description = f"update {name}: {v.type} into {x.type}"
+    cycles = (x.type.nbytes + v.type.nbytes) / 4
+    return Kernel(name, w.function(signature(name, 3), "nounwind"), description, cycles=cycles)
+
+
+def _contiguous_tail(shape: tuple[int, ...], by: list[int]) -> int:
+    """The first axis from which on the written elements are contiguous."""
+    expected = 1
+    axis = len(shape)
+    while axis > 0 and (by[axis - 1] == expected or shape[axis - 1] == 1):
+        axis -= 1
+        expected *= shape[axis]
+    return axis
+
+
+def gather_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
+    """Copies the slice at each tuple of indices."""
+    x, *indices = instruction.operands
+    w = FunctionWriter(declarations)
+    stretch = math.prod(x.shape[len(indices) :])
+    count = indices[0].type.size
+
+    def body(number: Reg, at: Reg) -> None:
+        source = w.offset("%b0", SHORT_NAME[x.dtype], w.mul(at, stretch))
+        target = w.offset(f"%b{len(indices) + 1}", SHORT_NAME[x.dtype], w.mul(number, stretch))
+        _copy_stretch(w, SHORT_NAME[x.dtype], target, source, stretch)
+
+    _at_indices(w, x.shape, len(indices), 1, count, body)
+    text = w.function(signature(name, len(indices) + 2, result="i32"), "nounwind")
+    description = f"gather {name}: {count} slices of {stretch} elements of {x.type}"
+    cycles = count * (12 + stretch * x.dtype.itemsize / 8)
+    return Kernel(name, text, description, cycles=cycles, errors=_messages(instruction, x.shape, len(indices)))
+
+
+def scatter_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
+    """Copies x, then writes or adds the slice for each tuple of indices, in order."""
+    x, v, *indices = instruction.operands
+    w = FunctionWriter(declarations)
+    dtype = SHORT_NAME[x.dtype]
+    stretch = math.prod(x.shape[len(indices) :])
+    count = indices[0].type.size
+    result = f"%b{len(indices) + 2}"
+    _copy_operand(w, x.type.nbytes, "%b0", result)
+
+    def body(number: Reg, at: Reg) -> None:
+        source = w.offset("%b1", dtype, w.mul(number, stretch))
+        target = w.offset(result, dtype, w.mul(at, stretch))
+        if instruction.attrs["mode"] == "set":
+            _copy_stretch(w, dtype, target, source, stretch)
+            return
+
+        def add(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            place = w.offset(target, dtype, index)
+            old, new = w.load(place, dtype), w.load(w.offset(source, dtype, index), dtype)
+            w.store(w.or_(old, new) if dtype == "bool" else w.add(old, new), place)
+            return ()
+
+        w.loop(0, stretch, 1, add)
+
+    _at_indices(w, x.shape, len(indices), 2, count, body)
+    text = w.function(signature(name, len(indices) + 3, result="i32"), "nounwind")
+    description = f"scatter {name}: {count} slices of {stretch} elements, {instruction.attrs['mode']}, into {x.type}"
+    cycles = x.type.nbytes / 8 + count * (12 + stretch * 2)
+    return Kernel(name, text, description, cycles=cycles, errors=_messages(instruction, x.shape, len(indices)))
+
+
+def _at_indices(
+    w: FunctionWriter, shape: tuple[int, ...], axes: int, first: int, count: int, body: object
+) -> None:
+    """Call ``body(number, slice index)`` per index tuple; return i32, 1 + axis where one is out of range.
+
+    All indices are checked before the body runs at any of them.
+    """
+    failed = [w.label("bad") for _ in range(axes)]
+
+    def check(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+        for axis in range(axes):
+            index = w.load(w.offset(f"%b{first + axis}", "i64", number), "i64")
+            inside = w.and_(w.ge(index, -shape[axis]), w.lt(index, shape[axis]))
+            good = w.label("good")
+            w.branch_if(inside, good, failed[axis])
+            w.start(good)
+        return ()
+
+    def run(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+        at = constant(0, "i64")
+        for axis in range(axes):
+            index = w.load(w.offset(f"%b{first + axis}", "i64", number), "i64")
+            wrapped = w.select(w.lt(index, 0), w.add(index, shape[axis]), index)
+            at = w.add(w.mul(at, shape[axis]), wrapped)
+        assert callable(body)
+        body(number, at)
+        return ()
+
+    w.loop(0, count, 1, check)
+    w.loop(0, count, 1, run)
+    w.line("ret i32 0")
+    for axis, label in enumerate(failed):
+        w.start(label)
+        w.line(f"ret i32 {axis + 1}")
+
+
+def _messages(instruction: Instruction, shape: tuple[int, ...], axes: int) -> tuple[str, ...]:
+    where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
+    return tuple(
+        f"{instruction.op.name}: an index is out of bounds for axis {axis} with size {shape[axis]}{where}"
+        for axis in range(axes)
+    )
+
+
+def _copy_operand(w: FunctionWriter, nbytes: int, source: str, target: str) -> None:
+    """Copy unless both are the same memory."""
+    differ = w.assign(f"icmp ne ptr {source}, {target}", "bool")
+    w.when(differ, lambda: w.copy(target, source, nbytes))
+
+
+def _copy_stretch(w: FunctionWriter, dtype: str, target: str, source: str, count: int) -> None:
+    if count == 1:
+        memory = "u8" if dtype == "bool" else dtype
+        w.store(w.load(source, memory), target)
+    else:
+        w.copy(target, source, count * (1 if dtype == "bool" else int(dtype[1:]) // 8))
+
+
+def _bytes(w: FunctionWriter, pointer: str, offset: Number) -> str:
+    return w.offset(pointer, "u8", offset)

@@ -1,0 +1,410 @@
+"""Scheduling: from a fusion region to a loop nest, as plain data that prints.
+
+A `Nest` has loop dimensions (parallel ones, then reduced ones), one of which carries the vector lanes;
+members with their level and stage; the leaves they read; and outputs. *Stages* are passes over one row: a
+reduction folded in stage s is known from stage s + 1 on. Dimensions of size 1 are dropped, and neighbours
+that every access walks alike are merged, so that a map over contiguous arrays is one loop.
+
+The lanes run along the last dimension of the domain: if it is reduced the nest is a *row* nest (lanes are
+folded together at the end), otherwise a *column* nest (a map, if nothing is reduced).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from ...ir.access import element_strides, resolve
+from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Function, Instruction, Value
+from ...ir.registry import Access, Kind
+from ...ir.types import Shape, contiguous_strides
+from ..target import Target
+
+#: A value kept for a later stage is recomputed if that costs at most this many cycles per element.
+RECOMPUTE_COST: Final = 6.0
+#: Bytes of stack that a nest may use for values kept between stages.
+SCRATCH_BYTES: Final = 1 << 18
+#: Estimated cycles below which a nest stays on one thread, and which each task should at least have.
+PARALLEL_CYCLES: Final = 150_000
+TASK_CYCLES: Final = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The same number everywhere."""
+
+    value: Any
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Elements of a buffer: `offset` plus the loop indices times `strides`, in elements.
+
+    A negative `buffer` is scratch; ``iota`` leaves have no buffer: the address itself is the value.
+    """
+
+    buffer: int | None
+    dtype: str
+    strides: tuple[int, ...]
+    offset: int
+
+
+Leaf: TypeAlias = Constant | Memory
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """One op of the nest: its operands, level and stage."""
+
+    instruction: Instruction
+    operands: tuple[Leaf | Value, ...]
+    row_level: bool
+    stage: int
+
+    @property
+    def value(self) -> Value:
+        return self.instruction.result
+
+    @property
+    def is_reduction(self) -> bool:
+        return self.instruction.op.kind is Kind.REDUCTION
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A result of the nest: what is stored where, at which level and stage."""
+
+    source: Leaf | Value
+    memory: Memory
+    row_level: bool
+    stage: int
+
+
+@dataclass(slots=True)
+class Nest:
+    """A scheduled fusion region."""
+
+    name: str
+    sizes: tuple[int, ...]
+    #: How many leading dimensions are parallel; the others are reduced.
+    parallel: int
+    lanes: int
+    members: list[Member]
+    writes: list[Write]
+    stages: int
+    #: Full-level values kept in scratch, with where.
+    kept: dict[Value, Memory] = field(default_factory=dict)
+    scratch_sizes: list[tuple[str, int]] = field(default_factory=list)
+    #: Estimated cycles of the whole nest on one thread.
+    cycles: float = 0.0
+    #: Bytes read and written.
+    nbytes: int = 0
+    #: Vectors handled together.
+    unroll: int = 1
+    #: Whether the lanes run along a reduced dimension.
+    row_lanes: bool = False
+
+    @property
+    def vector_dim(self) -> int | None:
+        """The loop dimension along which lanes run."""
+        if not self.sizes:
+            return None
+        if self.row_lanes:
+            return len(self.sizes) - 1
+        return self.parallel - 1 if self.parallel else None
+
+    def __str__(self) -> str:
+        kind = "row" if self.row_lanes else ("column" if len(self.sizes) > self.parallel else "map")
+        head = f"{kind} nest {self.name}: for {list(self.sizes[: self.parallel])}"
+        if len(self.sizes) > self.parallel:
+            head += f" reduce {list(self.sizes[self.parallel :])}"
+        lines = [f"{head}, {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"]
+        names: dict[Value, str] = {}
+        for stage in range(self.stages):
+            if self.stages > 1:
+                lines.append(f"  stage {stage}:")
+            for member in self.members:
+                names.setdefault(member.value, f"%{len(names)}")
+                if member.stage == stage:
+                    lines.append("    " + self._member_text(member, names))
+            for value, memory in self.kept.items():
+                if self._stage_of(value) == stage:
+                    lines.append(f"    scratch{-(memory.buffer or 0)} <- {names[value]}")
+            for write in self.writes:
+                if write.stage == stage:
+                    lines.append(f"    {_leaf_text(write.memory)} <- {self._source_text(write.source, names)}")
+        return "\n".join(lines)
+
+    def _stage_of(self, value: Value) -> int:
+        return next(member.stage for member in self.members if member.value is value)
+
+    def _member_text(self, member: Member, names: dict[Value, str]) -> str:
+        operands = ", ".join(self._source_text(one, names) for one in member.operands)
+        level = "fold" if member.is_reduction else ("row" if member.row_level else "each")
+        return f"{level} {names[member.value]} = {member.instruction.op.name}({operands})"
+
+    @staticmethod
+    def _source_text(source: Leaf | Value, names: dict[Value, str]) -> str:
+        return names.get(source, "%?") if isinstance(source, Value) else _leaf_text(source)
+
+
+def _leaf_text(leaf: Leaf) -> str:
+    if isinstance(leaf, Constant):
+        return f"{leaf.value}"
+    where = "iota" if leaf.buffer is None else f"b{leaf.buffer}"
+    offset = f"+{leaf.offset}" if leaf.offset else ""
+    return f"{where}{list(leaf.strides)}{offset}"
+
+
+def schedule(region: Function, name: str, target: Target) -> Nest:
+    """The loop nest for `region`; its buffers are the parameters and then the results."""
+    return _Scheduler(region, name, target).run()
+
+
+class _Scheduler:
+    def __init__(self, region: Function, name: str, target: Target) -> None:
+        self.region = region
+        self.name = name
+        self.target = target
+        self.defs = {result: one for one in region.body for result in one.results}
+        self.buffers = {param: i for i, param in enumerate(region.params)}
+        self.computed = {
+            one.result: one
+            for one in region.body
+            if one.op.kind is Kind.REDUCTION or (one.op.kind is Kind.ELEMENTWISE)
+        }
+        self.domain, self.axes = self._domain()
+        kept = [axis for axis in range(len(self.domain)) if axis not in self.axes]
+        self.order = kept + list(self.axes)
+        self.kept_wide = [axis for axis in kept if self.domain[axis] != 1]
+
+    def run(self) -> Nest:
+        members = self._members()
+        writes = self._writes({member.value: member for member in members})
+        row_lanes = bool(self.axes) and self._last_wide_axis() in self.axes
+        sizes, parallel, merge = self._merged_dims(members, writes)
+        for member in members:
+            member.operands = tuple(_remap(one, merge) for one in member.operands)
+        writes = [
+            Write(_remap(w.source, merge), _remap(w.memory, merge), w.row_level, w.stage)  # type: ignore[arg-type]
+            for w in writes
+        ]
+        stages = 1 + max([member.stage for member in members] + [write.stage for write in writes], default=0)
+        nest = Nest(self.name, sizes, parallel, 1, members, writes, stages, row_lanes=row_lanes)
+        self._choose_lanes(nest)
+        self._estimate(nest)
+        self._keep_between_stages(nest)
+        return nest
+
+    def _domain(self) -> tuple[Shape, tuple[int, ...]]:
+        for one in self.computed.values():
+            if one.op.kind is Kind.REDUCTION:
+                return one.operands[0].shape, one.attrs["axes"]
+        values = [*self.computed, *self.region.results]
+        return max((value.shape for value in values), key=lambda shape: (len(shape), shape)), ()
+
+    def _last_wide_axis(self) -> int:
+        wide = [axis for axis, size in enumerate(self.domain) if size != 1]
+        return wide[-1] if wide else len(self.domain) - 1
+
+    # -- members and leaves -----------------------------------------------------------------------
+
+    def _members(self) -> list[Member]:
+        members: list[Member] = []
+        known: dict[Value, Member] = {}
+        for instruction in self.region.body:
+            if instruction.result not in self.computed:
+                continue
+            reduction = instruction.op.kind is Kind.REDUCTION
+            row_level = not reduction and instruction.result.shape != self.domain
+            shape = self.domain if reduction else instruction.result.shape
+            operands = tuple(self._source(operand, shape) for operand in instruction.operands)
+            stage = max((self._available(one, known) for one in operands), default=0)
+            member = Member(instruction, operands, row_level or reduction, stage)
+            members.append(member)
+            known[instruction.result] = member
+        return members
+
+    @staticmethod
+    def _available(source: Leaf | Value, known: dict[Value, Member]) -> int:
+        """The first stage in which `source` can be read. A row-level op of stage s runs before it."""
+        if not isinstance(source, Value):
+            return 0
+        member = known[source]
+        return member.stage + 1 if member.is_reduction else member.stage
+
+    def _source(self, operand: Value, shape: Shape) -> Leaf | Value:
+        """What an op over `shape` reads for `operand`: a member's value or a leaf."""
+        source, access = resolve(operand, self.defs)
+        if source in self.computed:
+            return source
+        definition = self.defs.get(source)
+        dtype = SHORT_NAME[source.dtype]
+        if definition is None:
+            strides, offset = element_strides(access, contiguous_strides(source.shape), len(shape))
+            return Memory(self.buffers[source], dtype, self._spread(strides, shape), offset)
+        if definition.op.name == "full":
+            return Constant(definition.attrs["value"], dtype)
+        axis = definition.attrs["axis"]
+        counting = Access(tuple(one if i == axis else (None, 0, 0) for i, one in enumerate(access.dims)))
+        ones = tuple(1 if i == axis else 0 for i in range(len(source.shape)))
+        strides, offset = element_strides(counting, ones, len(shape))
+        return Memory(None, dtype, self._spread(strides, shape), offset)
+
+    def _spread(self, strides: tuple[int, ...], shape: Shape) -> tuple[int, ...]:
+        """Strides over the dimensions of `shape` as strides over the domain's, in loop order."""
+        by_axis = [0] * len(self.domain)
+        if shape == self.domain:
+            by_axis = list(strides)
+        else:
+            wide = [stride for stride, size in zip(strides, shape, strict=True) if size != 1]
+            for axis, stride in zip(self.kept_wide, wide, strict=True):
+                by_axis[axis] = stride
+        return tuple(by_axis[axis] for axis in self.order)
+
+    def _writes(self, known: dict[Value, Member]) -> list[Write]:
+        writes = []
+        for position, result in enumerate(self.region.results):
+            buffer = len(self.region.params) + position
+            memory = Memory(
+                buffer, SHORT_NAME[result.dtype], self._spread(contiguous_strides(result.shape), result.shape), 0
+            )
+            source = self._source(result, result.shape)
+            member = known.get(source) if isinstance(source, Value) else None
+            row_level = member.row_level if member else result.shape != self.domain
+            stage = member.stage if member else 0
+            writes.append(Write(source, memory, row_level, stage))
+        return writes
+
+    # -- dimensions -------------------------------------------------------------------------------
+
+    def _merged_dims(
+        self, members: list[Member], writes: list[Write]
+    ) -> tuple[tuple[int, ...], int, list[list[int]]]:
+        """Loop sizes, how many are parallel, and which of the ordered dimensions make up each."""
+        accesses = {
+            one
+            for source in [*(s for m in members for s in m.operands), *(w.source for w in writes)]
+            if isinstance(one := source, Memory)
+        } | {write.memory for write in writes}
+        sizes = [self.domain[axis] for axis in self.order]
+        boundary = len(self.order) - len(self.axes)
+        groups: list[list[int]] = []
+        for dim, size in enumerate(sizes):
+            if size == 1:
+                continue
+            last = groups[-1][-1] if groups else None
+            if (
+                last is not None
+                and (last < boundary) == (dim < boundary)
+                and all(one.strides[last] == one.strides[dim] * size for one in accesses)
+            ):
+                groups[-1].append(dim)
+            else:
+                groups.append([dim])
+        merged = []
+        for group in groups:
+            total = 1
+            for dim in group:
+                total *= sizes[dim]
+            merged.append(total)
+        parallel = sum(1 for group in groups if group[0] < boundary)
+        return tuple(merged), parallel, groups
+
+    # -- decisions --------------------------------------------------------------------------------
+
+    def _choose_lanes(self, nest: Nest) -> None:
+        """As many lanes as a vector holds of the widest element; unrolled where the body is short."""
+        if nest.vector_dim is None:
+            return
+        extent = nest.sizes[nest.vector_dim]
+        dtypes = {SHORT_NAME[member.value.dtype] for member in nest.members}
+        for member in nest.members:
+            dtypes |= {one.dtype for one in member.operands if not isinstance(one, Value)}
+        dtypes |= {write.memory.dtype for write in nest.writes}
+        wide = [self.target.lanes(dtype) for dtype in dtypes if dtype != "bool"]
+        nest.lanes = min(wide, default=self.target.lanes("u8"))
+        cost = sum(member.instruction.op.cost for member in nest.members if not member.row_level)
+        reduces = any(member.is_reduction for member in nest.members)
+        if reduces and cost <= 16 and nest.stages <= 3:
+            nest.unroll = 4
+        elif reduces and cost <= 40:
+            nest.unroll = 2
+        while nest.unroll > 1 and extent < nest.unroll * nest.lanes:
+            nest.unroll //= 2
+
+    def _estimate(self, nest: Nest) -> None:
+        elements = 1
+        for size in nest.sizes:
+            elements *= size
+        per_element = sum(
+            member.instruction.op.cost for member in nest.members if not member.row_level or member.is_reduction
+        )
+        nest.nbytes = sum(param.type.nbytes for param in self.region.params) + sum(
+            result.type.nbytes for result in self.region.results
+        )
+        strided = any(
+            isinstance(one, Memory) and one.buffer is not None and nest.vector_dim is not None
+            and one.strides[nest.vector_dim] not in (0, 1)
+            for member in nest.members
+            for one in member.operands
+        )  # fmt: skip
+        nest.cycles = elements * (per_element + 1) / nest.lanes * (4 if strided else 1) + nest.nbytes / 8
+
+    def _keep_between_stages(self, nest: Nest) -> None:
+        """Put values that later stages need, and that cost much to compute again, in scratch."""
+        stored = {w.source for w in nest.writes if isinstance(w.source, Value) and not w.row_level}
+        by_value = {member.value: member for member in nest.members}
+        cost: dict[Value, float] = {}
+        for member in nest.members:
+            if member.row_level:
+                cost[member.value] = 0.0
+                continue
+            inputs = sum(cost.get(one, 0.0) for one in member.operands if isinstance(one, Value))
+            cost[member.value] = inputs + member.instruction.op.cost
+            if member.value in stored:
+                cost[member.value] = 0.0
+        used_late = {
+            source
+            for member in nest.members
+            for source in member.operands
+            if isinstance(source, Value)
+            and not by_value[source].row_level
+            and by_value[source].stage < member.stage
+        }
+        row = 1
+        for size in nest.sizes[nest.parallel :]:
+            row *= size
+        width = row if nest.row_lanes else row * nest.lanes * nest.unroll
+        budget = SCRATCH_BYTES
+        for member in nest.members:
+            value = member.value
+            if value not in used_late or value in stored or cost[value] <= RECOMPUTE_COST:
+                continue
+            nbytes = (width + nest.lanes) * value.dtype.itemsize
+            if nbytes > budget:
+                continue
+            budget -= nbytes
+            nest.scratch_sizes.append((SHORT_NAME[value.dtype], width + nest.lanes))
+            nest.kept[value] = Memory(
+                -len(nest.scratch_sizes), SHORT_NAME[value.dtype], self._scratch_strides(nest), 0
+            )
+
+    @staticmethod
+    def _scratch_strides(nest: Nest) -> tuple[int, ...]:
+        reduced = contiguous_strides(nest.sizes[nest.parallel :])
+        if nest.row_lanes:
+            return (0,) * nest.parallel + reduced
+        width = nest.lanes * nest.unroll
+        return (0,) * nest.parallel + tuple(stride * width for stride in reduced)
+
+
+def _remap(source: Leaf | Value, groups: Sequence[Sequence[int]]) -> Leaf | Value:
+    """Strides over the merged dimensions: those of each group's last member."""
+    if not isinstance(source, Memory):
+        return source
+    strides = tuple(source.strides[group[-1]] for group in groups)
+    return Memory(source.buffer, source.dtype, strides, source.offset)

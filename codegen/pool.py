@@ -1,0 +1,227 @@
+"""LLVM text of the worker pool: ``parallel_for`` and the workers' loop, over pthreads.
+
+One job at a time. A job is published in `@job` (task, context, tasks, chunk) together with a ticket: a 64-bit
+word of generation (upper half) and next chunk (lower half). Claiming a chunk is one compare-and-swap on the
+ticket, so a worker that wakes late sees another generation and leaves; nobody waits for a worker that has
+claimed nothing. The caller works too, then waits until the claimed chunks are done, briefly spinning and then
+on a condition variable. Where another thread has a job running, the caller runs its own alone.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Iterations of a pause loop before anyone blocks: some microseconds.
+SPINS: Final = 2000
+
+EXPORTS: Final = ("tracejit_parallel_for", "tracejit_worker", "tracejit_pool_init", "tracejit_workers")
+
+POOL_TEXT: Final = f"""
+@job = internal global {{ ptr, ptr, i64, i64 }} zeroinitializer, align 64
+@ticket = internal global i64 0, align 64
+@chunks = internal global i64 0, align 64
+@done = internal global i64 0, align 64
+@busy = internal global i32 0, align 64
+@sleeping = internal global i64 0, align 64
+@tracejit_workers = global i64 0, align 64
+@mutex = internal global [128 x i8] zeroinitializer, align 64
+@work_ready = internal global [128 x i8] zeroinitializer, align 64
+@work_done = internal global [128 x i8] zeroinitializer, align 64
+
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+
+; Fresh locks and counters; after a fork the child has no workers.
+define void @tracejit_pool_init(i64 %workers) nounwind {{
+  %a = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
+  %b = call i32 @pthread_cond_init(ptr @work_ready, ptr null)
+  %c = call i32 @pthread_cond_init(ptr @work_done, ptr null)
+  store atomic i32 0, ptr @busy seq_cst, align 4
+  store atomic i64 0, ptr @sleeping seq_cst, align 8
+  store atomic i64 %workers, ptr @tracejit_workers seq_cst, align 8
+  ret void
+}}
+
+; Claim chunks of generation %generation until none is left; returns how many were done.
+define internal i64 @work(i64 %generation) nounwind {{
+entry:
+  br label %next
+next:
+  %count = phi i64 [ 0, %entry ], [ %count, %retry ], [ %more, %run ]
+  %seen = load atomic i64, ptr @ticket seq_cst, align 8
+  %current = lshr i64 %seen, 32
+  %same = icmp eq i64 %current, %generation
+  br i1 %same, label %look, label %leave
+look:
+  %chunk = and i64 %seen, 4294967295
+  %total = load atomic i64, ptr @chunks seq_cst, align 8
+  %left = icmp ult i64 %chunk, %total
+  br i1 %left, label %claim, label %leave
+claim:
+  %task = load ptr, ptr @job
+  %context = load ptr, ptr getelementptr ({{ ptr, ptr, i64, i64 }}, ptr @job, i64 0, i32 1)
+  %tasks = load i64, ptr getelementptr ({{ ptr, ptr, i64, i64 }}, ptr @job, i64 0, i32 2)
+  %size = load i64, ptr getelementptr ({{ ptr, ptr, i64, i64 }}, ptr @job, i64 0, i32 3)
+  %after = add i64 %seen, 1
+  %swap = cmpxchg ptr @ticket, i64 %seen, i64 %after seq_cst seq_cst
+  %won = extractvalue {{ i64, i1 }} %swap, 1
+  br i1 %won, label %run, label %retry
+retry:
+  br label %next
+run:
+  %begin = mul i64 %chunk, %size
+  %stop = add i64 %begin, %size
+  %over = icmp ugt i64 %stop, %tasks
+  %end = select i1 %over, i64 %tasks, i64 %stop
+  call void %task(ptr %context, i64 %begin, i64 %end)
+  %before = atomicrmw add ptr @done, i64 1 seq_cst
+  %more = add i64 %count, 1
+  br label %next
+leave:
+  ret i64 %count
+}}
+
+define void @tracejit_parallel_for(ptr %task, ptr %context, i64 %tasks, i64 %size) nounwind {{
+entry:
+  %workers = load atomic i64, ptr @tracejit_workers seq_cst, align 8
+  %alone = icmp eq i64 %workers, 0
+  %single = icmp uge i64 %size, %tasks
+  %trivial = or i1 %alone, %single
+  br i1 %trivial, label %serial, label %acquire
+acquire:
+  %lock = cmpxchg ptr @busy, i32 0, i32 1 seq_cst seq_cst
+  %free = extractvalue {{ i32, i1 }} %lock, 1
+  br i1 %free, label %publish, label %serial
+serial:
+  call void %task(ptr %context, i64 0, i64 %tasks)
+  ret void
+publish:
+  %round = add i64 %tasks, %size
+  %up = sub i64 %round, 1
+  %total = udiv i64 %up, %size
+  ; close the old generation before touching the job, so that no late worker claims from a mixture
+  store atomic i64 0, ptr @chunks seq_cst, align 8
+  %old = load atomic i64, ptr @ticket seq_cst, align 8
+  %oldgen = lshr i64 %old, 32
+  %gen1 = add i64 %oldgen, 1
+  %gen = and i64 %gen1, 4294967295
+  %fresh = shl i64 %gen, 32
+  store atomic i64 %fresh, ptr @ticket seq_cst, align 8
+  store ptr %task, ptr @job
+  store ptr %context, ptr getelementptr ({{ ptr, ptr, i64, i64 }}, ptr @job, i64 0, i32 1)
+  store i64 %tasks, ptr getelementptr ({{ ptr, ptr, i64, i64 }}, ptr @job, i64 0, i32 2)
+  store i64 %size, ptr getelementptr ({{ ptr, ptr, i64, i64 }}, ptr @job, i64 0, i32 3)
+  store atomic i64 0, ptr @done seq_cst, align 8
+  store atomic i64 %total, ptr @chunks seq_cst, align 8
+  %asleep = load atomic i64, ptr @sleeping seq_cst, align 8
+  %none = icmp eq i64 %asleep, 0
+  br i1 %none, label %help, label %wake
+wake:
+  %l1 = call i32 @pthread_mutex_lock(ptr @mutex)
+  %w1 = call i32 @pthread_cond_broadcast(ptr @work_ready)
+  %u1 = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br label %help
+help:
+  %mine = call i64 @work(i64 %gen)
+  br label %wait
+wait:
+  %spin = phi i64 [ 0, %help ], [ %again, %waiting ]
+  %finished = load atomic i64, ptr @done seq_cst, align 8
+  %all = icmp eq i64 %finished, %total
+  br i1 %all, label %release, label %waiting
+waiting:
+  call void asm sideeffect "{{PAUSE}}", "~{{memory}}"()
+  %again = add i64 %spin, 1
+  %patient = icmp ult i64 %again, {SPINS}
+  br i1 %patient, label %wait, label %block
+block:
+  %l2 = call i32 @pthread_mutex_lock(ptr @mutex)
+  br label %check
+check:
+  %d = load atomic i64, ptr @done seq_cst, align 8
+  %complete = icmp eq i64 %d, %total
+  br i1 %complete, label %unlock, label %sleep
+sleep:
+  %s = call i32 @pthread_cond_wait(ptr @work_done, ptr @mutex)
+  br label %check
+unlock:
+  %u2 = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br label %release
+release:
+  store atomic i64 0, ptr @chunks seq_cst, align 8
+  store atomic i32 0, ptr @busy seq_cst, align 4
+  ret void
+}}
+
+; A worker's life, entered by pthread_create with its number; it never returns. It works while its number is
+; below the number of workers wanted.
+define ptr @tracejit_worker(ptr %argument) nounwind {{
+entry:
+  %id = ptrtoint ptr %argument to i64
+  br label %life
+life:
+  %last = phi i64 [ 4294967296, %entry ], [ %generation, %worked ]
+  br label %spin
+spin:
+  %n = phi i64 [ 0, %life ], [ %n1, %pause ]
+  %seen = load atomic i64, ptr @ticket seq_cst, align 8
+  %gen = lshr i64 %seen, 32
+  %total = load atomic i64, ptr @chunks seq_cst, align 8
+  %open = icmp ne i64 %total, 0
+  %new = icmp ne i64 %gen, %last
+  %both = and i1 %open, %new
+  %limit = load atomic i64, ptr @tracejit_workers seq_cst, align 8
+  %wanted = icmp ult i64 %id, %limit
+  %go = and i1 %both, %wanted
+  br i1 %go, label %start, label %pause
+pause:
+  call void asm sideeffect "{{PAUSE}}", "~{{memory}}"()
+  %n1 = add i64 %n, 1
+  %patient = icmp ult i64 %n1, {SPINS}
+  br i1 %patient, label %spin, label %block
+block:
+  %l = call i32 @pthread_mutex_lock(ptr @mutex)
+  %a = atomicrmw add ptr @sleeping, i64 1 seq_cst
+  br label %check
+check:
+  %seen2 = load atomic i64, ptr @ticket seq_cst, align 8
+  %gen2 = lshr i64 %seen2, 32
+  %total2 = load atomic i64, ptr @chunks seq_cst, align 8
+  %open2 = icmp ne i64 %total2, 0
+  %new2 = icmp ne i64 %gen2, %last
+  %both2 = and i1 %open2, %new2
+  %limit2 = load atomic i64, ptr @tracejit_workers seq_cst, align 8
+  %wanted2 = icmp ult i64 %id, %limit2
+  %go2 = and i1 %both2, %wanted2
+  br i1 %go2, label %awake, label %sleep
+sleep:
+  %s = call i32 @pthread_cond_wait(ptr @work_ready, ptr @mutex)
+  br label %check
+awake:
+  %r = atomicrmw sub ptr @sleeping, i64 1 seq_cst
+  %u = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br label %start
+start:
+  %generation = phi i64 [ %gen, %spin ], [ %gen2, %awake ]
+  %count = call i64 @work(i64 %generation)
+  %any = icmp ne i64 %count, 0
+  br i1 %any, label %tell, label %worked
+tell:
+  %l3 = call i32 @pthread_mutex_lock(ptr @mutex)
+  %w3 = call i32 @pthread_cond_broadcast(ptr @work_done)
+  %u3 = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br label %worked
+worked:
+  br label %life
+}}
+"""
+
+
+def pool_text(triple: str) -> str:
+    """The pool's module for a target: only the pause instruction differs."""
+    pause = "pause" if triple.startswith(("x86_64", "i686")) else "yield"
+    return POOL_TEXT.replace("{PAUSE}", pause)

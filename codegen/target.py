@@ -1,0 +1,63 @@
+"""The machine that code is generated for: its vector width, and LLVM's description of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from .emitter import BITS
+from .lazy import llvm_binding
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A CPU as codegen sees it."""
+
+    triple: str
+    cpu: str
+    features: str
+    #: Bits of one vector register.
+    vector_bits: int
+
+    def lanes(self, dtype: str) -> int:
+        """How many elements of `dtype` one vector holds."""
+        return max(1, self.vector_bits // max(BITS[dtype], 8))
+
+    @property
+    def fast_masks(self) -> bool:
+        """Whether masked loads and stores are single instructions for every element size."""
+        return "+avx512bw" in self.features and "+avx512vl" in self.features
+
+
+@functools.lru_cache(maxsize=1)
+def host() -> Target:
+    """The machine this process runs on.
+
+    ``TRACEJIT_CPU_FEATURES`` (such as ``-avx512f``) switches features off, for tests of other widths.
+    """
+    binding = llvm_binding()
+    flags = dict(binding.get_host_cpu_features())
+    for change in filter(None, os.environ.get("TRACEJIT_CPU_FEATURES", "").split(",")):
+        flags[change[1:]] = change[0] == "+"
+    if not flags.get("avx512f", False):
+        flags = {name: on and not name.startswith("avx512") for name, on in flags.items()}
+    features = ",".join(("+" if on else "-") + name for name, on in sorted(flags.items()))
+    return Target(
+        binding.get_process_triple(), binding.get_host_cpu_name(), features, _vector_bits(flags)
+    )
+
+
+def _vector_bits(flags: dict[str, bool]) -> int:
+    if flags.get("avx512f"):
+        return 512
+    return 256 if flags.get("avx2") else 128
+
+
+def target_machine(target: Target, *, opt: int = 2) -> Any:
+    """A new llvmlite TargetMachine for `target`."""
+    binding = llvm_binding()
+    return binding.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=opt, reloc="pic", codemodel="small"
+    )

@@ -1,0 +1,131 @@
+"""Addresses and layouts of CPython's and NumPy's C interface that the native call entry relies on.
+
+Everything is probed once on live objects; `native_interface` is None where a probe fails (another Python
+implementation, a free-threaded build, a changed layout), and calls then take the slow path, which
+``tracejit doctor`` reports.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+import sysconfig
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+#: Index of PyArray_Empty in NumPy's API table, fixed by its ABI.
+_ARRAY_EMPTY: Final = 184
+#: Byte offsets in PyArrayObject: data, nd, dimensions, descr, flags.
+ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 56, 64
+#: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
+ARRAY_PLAIN: Final = 0x1 | 0x100
+#: Offset of the value in a PyFloatObject.
+FLOAT_VALUE: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class NativeInterface:
+    """Addresses of functions and objects, and the offsets of Tensor's slots."""
+
+    functions: dict[str, int]
+    objects: dict[str, int]
+    slots: dict[str, int]
+
+
+_FUNCTIONS: Final = (
+    "PyObject_Vectorcall",
+    "PyType_GenericAlloc",
+    "PyTuple_New",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "PyErr_Occurred",
+    "PyErr_Clear",
+    "PyLong_AsLongLong",
+    "PyDict_GetItemWithError",
+    "Py_IncRef",
+    "Py_DecRef",
+)
+
+
+@functools.lru_cache(maxsize=1)
+def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterface | None:
+    """The interface for tensors of `tensor_type` with `slots`, or None where a probe fails."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None
+    try:
+        functions = {
+            name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+            for name in _FUNCTIONS
+        }
+        functions["PyArray_Empty"] = _array_empty()
+    except (AttributeError, ImportError):
+        return None
+    objects = {
+        "None": id(None),
+        "False": id(False),
+        "True": id(True),
+        "Tensor": id(tensor_type),
+        "ndarray": id(np.ndarray),
+        "float": id(float),
+        "int": id(int),
+    }
+    offsets = {name: _slot_offset(tensor_type, name) for name in slots}
+    if not _array_layout_holds() or not _slots_hold(tensor_type, offsets):
+        return None
+    return NativeInterface(functions, objects, offsets)
+
+
+def _array_empty() -> int:
+    capsule = np._core._multiarray_umath._ARRAY_API
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+    address = table[_ARRAY_EMPTY]
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.c_int, ctypes.POINTER(ctypes.c_ssize_t), ctypes.py_object, ctypes.c_int
+    )(address)
+    descr = np.dtype(np.float32)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(descr))  # the call steals a reference
+    made = make(2, (ctypes.c_ssize_t * 2)(3, 5), descr, 0)
+    if not (isinstance(made, np.ndarray) and made.shape == (3, 5) and made.dtype == descr):
+        raise ImportError("numpy's API table is not as expected")
+    return int(address or 0)
+
+
+def _array_layout_holds() -> bool:
+    array = np.zeros((2, 3), np.float32)
+    base = id(array)
+    dims = ctypes.c_ssize_t.from_address(base + ARRAY_DIMS).value
+    flags = ctypes.c_int.from_address(base + ARRAY_FLAGS).value
+    return (
+        ctypes.c_ssize_t.from_address(base + ARRAY_DATA).value == array.ctypes.data
+        and ctypes.c_int.from_address(base + ARRAY_NDIM).value == 2
+        and [ctypes.c_ssize_t.from_address(dims + 8 * i).value for i in range(2)] == [2, 3]
+        and ctypes.c_ssize_t.from_address(base + ARRAY_DESCR).value == id(array.dtype)
+        and flags & ARRAY_PLAIN == ARRAY_PLAIN
+        and ctypes.c_double.from_address(id(float("1.5")) + FLOAT_VALUE).value == 1.5
+    )
+
+
+def _slot_offset(cls: type, name: str) -> int:
+    """The byte offset of a ``__slots__`` member: in the PyMemberDef behind its descriptor."""
+    pointer = ctypes.sizeof(ctypes.c_void_p)
+    descriptor = id(cls.__dict__[name])
+    # PyMemberDescrObject: object header (2 words), type, name, qualname, then PyMemberDef*
+    member = ctypes.c_void_p.from_address(descriptor + 5 * pointer).value or 0
+    # PyMemberDef: const char *name, int type, Py_ssize_t offset
+    return int(ctypes.c_ssize_t.from_address(member + 2 * pointer).value)
+
+
+def _slots_hold(cls: Any, offsets: dict[str, int]) -> bool:
+    probe = object.__new__(cls)
+    marks = {name: [name] for name in offsets}
+    for name, mark in marks.items():
+        setattr(probe, name, mark)
+    return all(
+        ctypes.c_void_p.from_address(id(probe) + offset).value == id(marks[name])
+        for name, offset in offsets.items()
+    )

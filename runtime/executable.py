@@ -1,0 +1,159 @@
+"""Executable: a compiled Function, ready to call."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..codegen.entry import EntrySpec, Layout, entry_text
+from ..codegen.llvm import Library, compile_module
+from ..codegen.module import PARALLEL_FOR, HostCall, Module, generate
+from ..codegen.target import host
+from ..ir.errors import CompileError, OutOfBoundsError
+from ..ir.graph import Function
+from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
+from .blas import find_blas
+from .threads import POOL
+
+Array = np.ndarray[Any, Any]
+
+#: Estimated cycles from which the GIL is let go while native code runs.
+RELEASE_GIL_CYCLES = 40_000.0
+
+
+class Executable:
+    """Native code for one Function.
+
+    Attributes:
+        source: the Function as traced.
+        optimized: after the passes before fusion.
+        fused: after fusion, what code was generated from.
+        module: the generated LLVM text with its kernels.
+        milliseconds: compile time by phase.
+    """
+
+    def __init__(self, function: Function, entry: Callable[[Module], tuple[EntrySpec, Layout]] | None = None) -> None:
+        start = time.perf_counter()
+        self.source = function
+        self.milliseconds: dict[str, float] = {}
+        self.optimized = run_passes(function, OPTIMIZE)
+        self.fused = run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :])
+        self._lap("passes", start)
+        start = time.perf_counter()
+        target = host()
+        self.module = generate(self.fused, target, find_blas())
+        text = self.module.text
+        if entry is not None:
+            text += "\n" + entry_text(*entry(self.module))
+        self._lap("generate", start)
+        self._raised = threading.local()
+        self._callbacks = [_callback(call, self._raised) for call in self.module.host_calls]
+        self.library = self._link(text, with_entry=entry is not None)
+        self.milliseconds.update(self.library.milliseconds)
+        self._main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
+            self.library.addresses["main"]
+        )
+
+    def _lap(self, phase: str, start: float) -> None:
+        self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
+
+    def _link(self, text: str, *, with_entry: bool) -> Library:
+        imports = dict(self.module.imports)
+        if self.module.parallel:
+            imports[PARALLEL_FOR] = POOL.address()
+        for call, callback in zip(self.module.host_calls, self._callbacks, strict=True):
+            imports[call.symbol] = ctypes.cast(callback, ctypes.c_void_p).value or 0
+        exports = ["main"] + ["entry"] * with_entry + ["release"] * ("@release()" in text)
+        return compile_module(text, exports, imports)
+
+    @property
+    def entry_address(self) -> int:
+        """The address of the native call entry."""
+        return self.library.addresses["entry"]
+
+    @property
+    def not_lowered(self) -> list[str]:
+        """Ops that run by their NumPy kernel from within."""
+        return [call.instruction.op.name for call in self.module.host_calls]
+
+    def __call__(self, args: Sequence[Array]) -> list[Array]:
+        """Run on arrays of just the parameters' types; anything else raises CompileError.
+
+        The arrays are copied first where they are not contiguous, aligned and in native byte order.
+        """
+        plain = [self._plain(arg, i) for i, arg in enumerate(args)]
+        if len(plain) != len(self.source.params):
+            raise CompileError(f"expected {len(self.source.params)} arguments, got {len(plain)}")
+        results = [np.empty(one.shape, one.dtype) for one in self.source.results]
+        inputs = (ctypes.c_void_p * max(1, len(plain)))(*[one.ctypes.data for one in plain])
+        outputs = (ctypes.c_void_p * max(1, len(results)))(*[one.ctypes.data for one in results])
+        status = self._main(ctypes.addressof(inputs), ctypes.addressof(outputs))
+        if status:
+            self._raise(status)
+        return results
+
+    def _plain(self, arg: Any, position: int) -> Array:
+        param = self.source.params[position]
+        array = np.require(arg, requirements=["C", "A"])
+        if array.dtype != param.dtype or array.shape != param.shape:
+            raise CompileError(
+                f"argument {position} must be {param.type}, got {array.dtype} {array.shape}"
+            )
+        return array if array.dtype is param.dtype else array.astype(param.dtype)
+
+    def _raise(self, status: int) -> None:
+        message = self.module.errors[status - 1]
+        raised = getattr(self._raised, "error", None)
+        if raised is not None:
+            self._raised.error = None
+            raise raised
+        if message.startswith("out of memory"):
+            raise MemoryError(message)
+        raise OutOfBoundsError(message)
+
+    def __del__(self) -> None:
+        library = getattr(self, "library", None)
+        if library is not None and "release" in library.addresses:
+            ctypes.CFUNCTYPE(None)(library.addresses["release"])()
+
+
+def _callback(call: HostCall, raised: threading.local) -> Any:
+    """A C function that runs `call`'s NumPy kernel on the buffers it is given; 1 if the kernel raised."""
+    instruction = call.instruction
+    operands = [(one.shape, one.dtype) for one in instruction.operands]
+    results = [(one.shape, one.dtype) for one in instruction.results]
+
+    def run(pointers: int) -> int:
+        addresses = (ctypes.c_void_p * (len(operands) + len(results))).from_address(pointers)
+        try:
+            arrays = [
+                _array_at(address, shape, dtype)
+                for address, (shape, dtype) in zip(addresses, operands + results, strict=True)
+            ]
+            for array in arrays[: len(operands)]:
+                array.flags.writeable = False
+            with np.errstate(all="ignore"):
+                outcome = instruction.op.eval(*arrays[: len(operands)], **instruction.attrs)
+            outcomes = outcome if len(results) > 1 else [outcome]
+            for target, value in zip(arrays[len(operands) :], outcomes, strict=True):
+                target[...] = value
+        except BaseException as error:  # handed to the caller: it must not unwind native frames
+            raised.error = error
+            return 1
+        return 0
+
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(run)
+
+
+def _array_at(address: int | None, shape: tuple[int, ...], dtype: Any) -> Array:
+    """An ndarray over `address`, valid while the native call runs."""
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if count == 0:
+        return np.empty(shape, dtype)
+    memory = (ctypes.c_char * count).from_address(address or 0)
+    return np.frombuffer(memory, dtype).reshape(shape)

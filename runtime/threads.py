@@ -1,0 +1,153 @@
+"""Threads: how many, and the pool's workers, which live in native code and never take the GIL.
+
+Nothing starts at import. The pool is compiled and its workers are created when the first function whose work
+pays for threads is linked. After a fork the child begins anew.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..codegen.llvm import Library, compile_module
+from ..codegen.pool import EXPORTS, pool_text
+from ..codegen.target import host
+from ..ir.errors import TracejitError
+
+
+def available_cores() -> int:
+    """The cores this process may use: its affinity, limited by a cgroup's CPU quota."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cores = os.cpu_count() or 1
+    return max(1, min(cores, _cgroup_quota() or cores))
+
+
+def _cgroup_quota() -> int | None:
+    """Whole cores of the cgroup v2 quota, None where there is none."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+    except (OSError, ValueError):
+        return None
+    return None if quota == "max" else max(1, -(-int(quota) // int(period)))
+
+
+class _Pool:
+    """The native pool of this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.library: Library | None = None
+        self.started = 0
+        self.wanted = _initial()
+
+    def address(self) -> int:
+        """The address of ``parallel_for``, with the workers running."""
+        with self.lock:
+            if self.library is None:
+                self.library = compile_module(pool_text(host().triple), EXPORTS)
+                self._call("tracejit_pool_init", 0)
+            self._set_workers()
+            return self.library.addresses["tracejit_parallel_for"]
+
+    def set_wanted(self, count: int) -> None:
+        with self.lock:
+            self.wanted = count
+            if self.library is not None:
+                self._set_workers()
+
+    def _call(self, name: str, argument: int) -> None:
+        assert self.library is not None
+        ctypes.CFUNCTYPE(None, ctypes.c_int64)(self.library.addresses[name])(argument)
+
+    def _set_workers(self) -> None:
+        assert self.library is not None
+        while self.started < self.wanted - 1:
+            _start_thread(self.library.addresses["tracejit_worker"], self.started)
+            self.started += 1
+        place = self.library.addresses["tracejit_workers"]
+        ctypes.c_int64.from_address(place).value = self.wanted - 1
+
+    def after_fork(self) -> None:
+        """In a child: its parent's workers are not there."""
+        self.lock = threading.Lock()
+        self.started = 0
+        if self.library is not None:
+            self._call("tracejit_pool_init", 0)
+            self._set_workers()
+
+
+def _initial() -> int:
+    text = os.environ.get("TRACEJIT_NUM_THREADS", "")
+    if not text:
+        return available_cores()
+    if not text.isdigit() or int(text) < 1:
+        raise TracejitError(f"TRACEJIT_NUM_THREADS must be a positive integer, got {text!r}")
+    return int(text)
+
+
+def _start_thread(entry: int, number: int) -> None:
+    """A detached native thread with all signals blocked: those belong to Python's threads."""
+    libc: Any = ctypes.CDLL(None)
+    handle = ctypes.c_ulong()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        status = libc.pthread_create(
+            ctypes.byref(handle), None, ctypes.c_void_p(entry), ctypes.c_void_p(number)
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if status != 0:
+        raise TracejitError(f"could not start a worker thread: {os.strerror(status)}")
+    libc.pthread_detach(handle)
+
+
+POOL = _Pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=POOL.after_fork)
+
+
+def num_threads() -> int:
+    """How many threads compiled functions may use, the caller's included."""
+    return POOL.wanted
+
+
+def set_num_threads(count: int) -> None:
+    """Use at most `count` threads, the caller's included. ``TRACEJIT_NUM_THREADS`` sets the initial value.
+
+    Example:
+        >>> import tracejit as tj
+        >>> before = tj.num_threads()
+        >>> tj.set_num_threads(1)
+        >>> tj.num_threads()
+        1
+        >>> tj.set_num_threads(before)
+    """
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise TracejitError(f"set_num_threads: expected a positive integer, got {count!r}")
+    POOL.set_wanted(count)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Use at most `count` threads inside the ``with`` block.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.threads(1):
+        ...     tj.num_threads()
+        1
+    """
+    before = num_threads()
+    set_num_threads(count)
+    try:
+        yield
+    finally:
+        set_num_threads(before)

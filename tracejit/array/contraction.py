@@ -1,0 +1,191 @@
+"""Products that sum over axes: matmul, dot, inner, outer, tensordot and their relatives.
+
+All become the op ``matmul`` on the last two axes, in the operands' common dtype.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from ..ir.errors import AxisError, ShapeError
+from ..ir.types import Shape, broadcast_shapes, normalize_axis
+from ..tensor import Tensor
+from .manipulation import moveaxis, ravel
+from .operands import broadcast, permuted, promoted, reshaped, run
+
+__all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecdot"]
+
+
+def matmul(x: Any, y: Any, /) -> Tensor:
+    """The matrix product over the last axis of `x` and the last but one of `y`; other axes broadcast.
+
+    A vector on the left counts as a row, on the right as a column, and its axis goes from the result.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.matmul([[1, 2], [3, 4]], [1, 1])
+
+    Raises ShapeError where the sizes differ, and for rank 0. Semantics: ``numpy.matmul``.
+    """
+    x, y = promoted(x, y)
+    if x.ndim == 0 or y.ndim == 0:
+        raise ShapeError(f"matmul: expected rank 1 or more, got shapes {x.shape} and {y.shape}; use * for scaling")
+    if x.ndim == 2 and y.ndim == 2 and x.shape[1] == y.shape[0]:
+        return run("matmul", x, y)
+    rows = reshaped(x, (1, *x.shape)) if x.ndim == 1 else x
+    columns = reshaped(y, (*y.shape, 1)) if y.ndim == 1 else y
+    if rows.shape[-1] != columns.shape[-2]:
+        raise ShapeError(
+            f"matmul: {x.shape} and {y.shape} do not fit: {rows.shape[-1]} columns against "
+            f"{columns.shape[-2]} rows"
+        )
+    batch = broadcast_shapes("matmul", rows.shape[:-2], columns.shape[:-2])
+    result = run("matmul", broadcast(rows, batch + rows.shape[-2:]), broadcast(columns, batch + columns.shape[-2:]))
+    shape = batch
+    shape += () if x.ndim == 1 else (rows.shape[-2],)
+    shape += () if y.ndim == 1 else (columns.shape[-1],)
+    return reshaped(result, shape)
+
+
+def dot(x: Any, y: Any) -> Tensor:
+    """The sum over the last axis of `x` and the last but one of `y` (the only one of a vector).
+
+    Unlike ``matmul``, the other axes of both follow one another, and rank 0 scales.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.dot([1, 2, 3], [4, 5, 6])
+
+    Raises ShapeError. Semantics: ``numpy.dot``.
+    """
+    x, y = promoted(x, y)
+    if x.ndim == 0 or y.ndim == 0:
+        return run("mul", x, y)
+    if y.ndim <= 2:
+        return _named("dot", x, y, x.shape[-1], y.shape[0])
+    return tensordot(x, y, ((x.ndim - 1,), (y.ndim - 2,)))
+
+
+def _named(name: str, x: Tensor, y: Tensor, columns: int, rows: int) -> Tensor:
+    if columns != rows:
+        raise ShapeError(f"{name}: {x.shape} and {y.shape} do not fit: {columns} against {rows} elements")
+    return matmul(x, y)
+
+
+def vdot(x: Any, y: Any) -> Tensor:
+    """The inner product of both, raveled.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.vdot([[1, 2], [3, 4]], [[1, 1], [1, 1]])
+
+    Raises ShapeError. Semantics: ``numpy.vdot``, for real numbers.
+    """
+    x, y = (ravel(one) for one in promoted(x, y))
+    return _named("vdot", x, y, x.size, y.size)
+
+
+def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Tensor:
+    """The inner products along `axis`; the other axes broadcast.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.vecdot([[1, 2], [3, 4]], [1, 10])
+
+    Raises ShapeError and AxisError. Semantics: ``numpy.vecdot``, for real numbers.
+    """
+    x, y = promoted(x, y)
+    x, y = (moveaxis(one, normalize_axis("vecdot", axis, one.ndim), -1) for one in (x, y))
+    if x.shape[-1] != y.shape[-1]:
+        raise ShapeError(f"vecdot: {x.shape[-1]} against {y.shape[-1]} elements along axis {axis}")
+    products = run("mul", x, y)
+    return run("sum", products, axes=(products.ndim - 1,))
+
+
+def inner(x: Any, y: Any) -> Tensor:
+    """The sum over the last axes of both.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.inner([1, 2, 3], [0, 1, 0])
+
+    Raises ShapeError. Semantics: ``numpy.inner``.
+    """
+    x, y = promoted(x, y)
+    if x.ndim == 0 or y.ndim == 0:
+        return run("mul", x, y)
+    if x.shape[-1] != y.shape[-1]:
+        raise ShapeError(f"inner: the last axes of {x.shape} and {y.shape} differ")
+    return tensordot(x, y, ((x.ndim - 1,), (y.ndim - 1,)))
+
+
+def outer(x: Any, y: Any) -> Tensor:
+    """All products of an element of `x` and one of `y`, both raveled.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.outer([1, 2], [3, 4])
+
+    Semantics: ``numpy.outer``.
+    """
+    x, y = promoted(x, y)
+    return run("mul", reshaped(x, (x.size, 1)), reshaped(y, (1, y.size)))
+
+
+def tensordot(x: Any, y: Any, axes: Any = 2) -> Tensor:
+    """The sum over pairs of axes; what is left of `x` precedes what is left of `y`.
+
+    `axes` is how many of the last of `x` meet the first of `y`, or the pair (axes of x, axes of y).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]], axes=2)
+
+    Raises ShapeError and AxisError. Semantics: ``numpy.tensordot``.
+    """
+    x, y = promoted(x, y)
+    mine, theirs = _paired(axes, x.ndim, y.ndim)
+    if len(mine) != len(theirs) or any(x.shape[a] != y.shape[b] for a, b in zip(mine, theirs, strict=True)):
+        raise ShapeError(f"tensordot: axes {axes} of shapes {x.shape} and {y.shape} do not fit")
+    left = [axis for axis in range(x.ndim) if axis not in mine]
+    right = [axis for axis in range(y.ndim) if axis not in theirs]
+    kept_left: Shape = tuple(x.shape[axis] for axis in left)
+    kept_right: Shape = tuple(y.shape[axis] for axis in right)
+    summed = math.prod(x.shape[axis] for axis in mine)
+    rows = reshaped(permuted(x, left + mine), (math.prod(kept_left), summed))
+    columns = reshaped(permuted(y, theirs + right), (summed, math.prod(kept_right)))
+    return reshaped(run("matmul", rows, columns), kept_left + kept_right)
+
+
+def _paired(axes: Any, rank_x: int, rank_y: int) -> tuple[list[int], list[int]]:
+    try:
+        count = operator.index(axes)
+    except TypeError:
+        mine, theirs = (one if isinstance(one, (tuple, list)) else (one,) for one in axes)
+        found = [normalize_axis("tensordot", one, rank_x) for one in mine]
+        others = [normalize_axis("tensordot", one, rank_y) for one in theirs]
+        if len(set(found)) < len(found) or len(set(others)) < len(others):
+            raise AxisError(f"tensordot: axes {axes} name a dimension twice") from None
+        return found, others
+    if not 0 <= count <= min(rank_x, rank_y):
+        raise AxisError(f"tensordot: axes={count} for operands of rank {rank_x} and {rank_y}")
+    return list(range(rank_x - count, rank_x)), list(range(count))
+
+
+def kron(x: Any, y: Any) -> Tensor:
+    """The Kronecker product: `y` scaled by each element of `x`, as blocks.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.kron([1, 10], [1, 2])
+
+    Semantics: ``numpy.kron``.
+    """
+    x, y = promoted(x, y)
+    rank = max(x.ndim, y.ndim)
+    left, right = (1,) * (rank - x.ndim) + x.shape, (1,) * (rank - y.ndim) + y.shape
+    wide = reshaped(x, tuple(one for size in left for one in (size, 1)))
+    tall = reshaped(y, tuple(one for size in right for one in (1, size)))
+    return reshaped(run("mul", wide, tall), tuple(a * b for a, b in zip(left, right, strict=True)))

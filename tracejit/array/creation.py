@@ -1,0 +1,247 @@
+"""Creation of tensors: filled, from Python data, and by the position of an element.
+
+Under a trace these emit ``full``, ``iota`` and ``constant`` ops instead of capturing arrays. Floating
+results have ``default_dtype()`` where NumPy has float64; integers have NumPy's dtype, int64.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype
+from ..ir.errors import DTypeError
+from ..ir.types import Shape, as_shape
+from ..tensor import Tensor, as_array, tensor, wrap
+from .operands import (
+    SCALARS,
+    array_of_traced,
+    as_tensor,
+    broadcast,
+    cast,
+    constant_of,
+    filled,
+    holds_tensors,
+    is_tracing,
+    run,
+)
+
+__all__ = [
+    "array",
+    "array_of_traced",
+    "asarray",
+    "constant_of",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "identity",
+    "ones",
+    "ones_like",
+    "tri",
+    "zeros",
+    "zeros_like",
+]
+
+#: ``tj.array`` is ``tj.tensor``.
+array = tensor
+
+
+def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor:
+    """`data` (numbers, nested lists, an ndarray or a Tensor) as a tensor, copied only where needed.
+
+    An ndarray of a supported dtype shares its memory with the result. ``copy=True`` always copies,
+    ``copy=False`` raises DTypeError where a copy would be needed.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.asarray([1, 2, 3])
+
+    Semantics: the Array API's ``asarray``.
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(data, (list, tuple)) and holds_tensors(data):
+        return array_of_traced(data, wanted)
+    if not isinstance(data, (Tensor, np.ndarray)) and wanted is not None:
+        result = constant_of(np.asarray(as_array(data), wanted))
+    else:
+        result = as_tensor(data)
+    if wanted is not None and result.dtype is not wanted:
+        if copy is False:
+            raise DTypeError(f"asarray: a copy is needed to convert {result.dtype.name} to {wanted.name}")
+        return cast(result, wanted)
+    return cast(result, result.dtype, copy=True) if copy else result
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+    """`fill_value` (a number, or anything that broadcasts to `shape`) everywhere.
+
+    The dtype is that of `fill_value` unless given. Raises ShapeError for negative sizes.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.full((2, 2), 7)
+
+    Semantics: ``numpy.full``.
+    """
+    return _filled("full", shape, fill_value, None if dtype is None else as_dtype(dtype))
+
+
+def _filled(name: str, shape: Any, value: Any, dtype: DType | None) -> Tensor:
+    sizes = as_shape(name, shape)
+    if type(value) in SCALARS:
+        return filled(value, sizes, dtype or _dtype_of_number(value))
+    source = as_tensor(value)
+    return cast(broadcast(source, sizes), dtype or source.dtype, copy=True)
+
+
+def _dtype_of_number(value: Any) -> DType:
+    if isinstance(value, bool):
+        return BOOL
+    return default_dtype() if isinstance(value, float) else INT64
+
+
+def zeros(shape: Any, dtype: Any = None) -> Tensor:
+    """Zeros of `shape` (an int or a tuple), in the default dtype unless given.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.zeros((2, 3))
+
+    Semantics: ``numpy.zeros``.
+    """
+    return filled(0, as_shape("zeros", shape), default_dtype() if dtype is None else as_dtype(dtype))
+
+
+def ones(shape: Any, dtype: Any = None) -> Tensor:
+    """Ones of `shape` (an int or a tuple), in the default dtype unless given.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.ones(3)
+
+    Semantics: ``numpy.ones``.
+    """
+    return filled(1, as_shape("ones", shape), default_dtype() if dtype is None else as_dtype(dtype))
+
+
+def empty(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor to be overwritten. It holds zeros, so that results never depend on old memory.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.empty((2, 2)).shape
+
+    Semantics: ``numpy.empty``, but defined.
+    """
+    return zeros(shape, dtype)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """`fill_value` with the shape and dtype of `x`, unless others are given.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.full_like(tj.ones(2), 5)
+
+    Semantics: ``numpy.full_like``.
+    """
+    like, sizes = _like(x, dtype, shape)
+    return _filled("full_like", sizes, fill_value, like)
+
+
+def _like(x: Any, dtype: Any, shape: Any) -> tuple[DType, Shape]:
+    source = x if isinstance(x, Tensor) else as_array(x)
+    sizes = source.shape if shape is None else as_shape("like", shape)
+    return as_dtype(source.dtype if dtype is None else dtype), sizes
+
+
+def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """Zeros with the shape and dtype of `x`, unless others are given.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.zeros_like([[1, 2], [3, 4]])
+
+    Semantics: ``numpy.zeros_like``.
+    """
+    like, sizes = _like(x, dtype, shape)
+    return filled(0, sizes, like)
+
+
+def ones_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """Ones with the shape and dtype of `x`, unless others are given.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.ones_like([1.5, 2.5])
+
+    Semantics: ``numpy.ones_like``.
+    """
+    like, sizes = _like(x, dtype, shape)
+    return filled(1, sizes, like)
+
+
+def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+    """A tensor like `x` to be overwritten; it holds zeros.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.empty_like(tj.ones((2, 3))).shape
+
+    Semantics: ``numpy.empty_like``, but defined.
+    """
+    return zeros_like(x, dtype, shape=shape)
+
+
+def tri(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
+    """Ones on and below the `k`-th diagonal of a matrix, zeros above.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.tri(3, dtype=int)
+
+    Semantics: ``numpy.tri``.
+    """
+    wanted = default_dtype() if dtype is None else as_dtype(dtype)
+    return cast(compare_positions("le", rows, columns, k), wanted)
+
+
+def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
+    """A matrix with ones on its `k`-th diagonal and zeros elsewhere.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.eye(2)
+
+    Semantics: ``numpy.eye``.
+    """
+    wanted = default_dtype() if dtype is None else as_dtype(dtype)
+    return cast(compare_positions("eq", rows, columns, k), wanted)
+
+
+def identity(n: int, dtype: Any = None) -> Tensor:
+    """The identity matrix of order `n`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.identity(2, dtype=int)
+
+    Semantics: ``numpy.identity``.
+    """
+    return eye(n, dtype=dtype)
+
+
+def compare_positions(comparison: str, rows: int, columns: int | None, k: int) -> Tensor:
+    """Where the column number compares so with the row number plus `k`: a matrix of bools."""
+    shape = as_shape("eye", (rows, rows if columns is None else columns))
+    offset = operator.index(k)
+    if is_tracing():
+        column = run("iota", shape=shape, axis=1, dtype=INT64)
+        row = run("iota", shape=shape, axis=0, dtype=INT64)
+    else:
+        column, row = wrap(np.arange(shape[1])), wrap(np.arange(shape[0])[:, None])
+    return run(comparison, column, run("add", row, offset))

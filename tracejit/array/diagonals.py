@@ -1,0 +1,109 @@
+"""Triangles and diagonals of matrices, and stacks of matrices."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ..ir.dtypes import BOOL
+from ..ir.errors import ShapeError
+from ..ir.types import normalize_axis
+from ..tensor import Tensor
+from .creation import compare_positions
+from .operands import as_tensor, filled, permuted, reshaped, run, sliced
+from .reductions import sum
+
+__all__ = ["diag", "diagonal", "trace", "tril", "triu"]
+
+
+def tril(x: Any, k: int = 0) -> Tensor:
+    """The last two axes with zeros above the `k`-th diagonal.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.tril([[1, 2], [3, 4]])
+
+    Raises ShapeError below rank 1. Semantics: ``numpy.tril``.
+    """
+    return _triangle("tril", x, "le", k)
+
+
+def triu(x: Any, k: int = 0) -> Tensor:
+    """The last two axes with zeros below the `k`-th diagonal.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.triu([[1, 2], [3, 4]])
+
+    Raises ShapeError below rank 1. Semantics: ``numpy.triu``.
+    """
+    return _triangle("triu", x, "ge", k)
+
+
+def _triangle(name: str, x: Any, comparison: str, k: int) -> Tensor:
+    x = as_tensor(x)
+    if x.ndim == 0:
+        raise ShapeError(f"{name}: expected rank 1 or more, got a tensor of rank 0")
+    rows = x.shape[-2] if x.ndim > 1 else x.shape[-1]
+    inside = compare_positions(comparison, rows, x.shape[-1], k)
+    return run("where", inside, x, False if x.dtype is BOOL else 0)
+
+
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """The elements x[i, i + offset] of the planes of `axis1` and `axis2`, along a new last axis.
+
+    A copy, and not the view that NumPy gives.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.diagonal([[1, 2], [3, 4]])
+
+    Raises AxisError, and ShapeError below rank 2. Semantics: ``numpy.diagonal``.
+    """
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise ShapeError(f"diagonal: expected rank 2 or more, got shape {x.shape}")
+    first, second = (normalize_axis("diagonal", one, x.ndim) for one in (axis1, axis2))
+    if first == second:
+        raise ShapeError(f"diagonal: axis1 and axis2 must differ, got {axis1} and {axis2}")
+    x = permuted(x, [*(axis for axis in range(x.ndim) if axis not in (first, second)), first, second])
+    down, right = max(-operator.index(offset), 0), max(operator.index(offset), 0)
+    *lead, rows, columns = x.shape
+    size = max(min(rows - down, columns - right), 0)
+    square = sliced(sliced(x, x.ndim - 2, down, size), x.ndim - 1, right, size)
+    flat = run("reshape", square, shape=(*lead, size * size))
+    return sliced(flat, flat.ndim - 1, 0, size, size + 1)
+
+
+def diag(x: Any, k: int = 0) -> Tensor:
+    """The `k`-th diagonal of a matrix; or of a vector, the matrix that has it there and zeros elsewhere.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.diag([1, 2])
+
+    Raises ShapeError for other ranks. Semantics: ``numpy.diag``.
+    """
+    x = as_tensor(x)
+    if x.ndim == 2:
+        return diagonal(x, k)
+    if x.ndim != 1:
+        raise ShapeError(f"diag: expected rank 1 or 2, got shape {x.shape}")
+    offset = operator.index(k)
+    order = x.size + abs(offset)
+    flat = filled(0, (order * order,), x.dtype)
+    # along the rows, one diagonal step is one row and one column
+    start = (offset if offset >= 0 else -offset * order) if x.size else 0
+    return reshaped(run("update", flat, x, start=(start,), step=(order + 1,)), (order, order))
+
+
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+    """The sum along the diagonal of the planes of `axis1` and `axis2`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.trace([[1, 2], [3, 4]])
+
+    Raises AxisError, and ShapeError below rank 2. Semantics: ``numpy.trace``.
+    """
+    return sum(diagonal(x, offset, axis1, axis2), -1, dtype)

@@ -1,0 +1,164 @@
+"""einsum: sums of products written with labelled axes, contracted two operands at a time by matmul."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.errors import ShapeError
+from ..tensor import Tensor
+from .diagonals import diagonal
+from .operands import broadcast, permuted, promoted, reshaped, run
+
+__all__ = ["einsum"]
+
+
+def einsum(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Tensor:
+    """The sum of products that `subscripts` describe, such as ``"ij,jk->ik"``.
+
+    Each letter labels an axis; labels missing from the output are summed over. Without ``->`` the output has
+    the labels that occur once, in alphabetical order. A label repeated in one operand takes its diagonal;
+    ``...`` stands for further axes, which broadcast. Three and more operands are contracted in the order of
+    ``numpy.einsum_path``, which `optimize` is passed to; with ``False``, from left to right.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 1])
+
+    Raises ShapeError for subscripts that do not fit. Semantics: ``numpy.einsum``.
+    """
+    if not isinstance(subscripts, str):
+        raise ShapeError(f"einsum: expected subscripts as a string first, got {type(subscripts).__name__}")
+    tensors = promoted(*operands)
+    inputs, output = _parse(subscripts, tensors)
+    sizes = _sizes(subscripts, inputs, tensors)
+    terms = [_prepared(one, labels, sizes) for one, labels in zip(tensors, inputs, strict=True)]
+    for chosen in _path(terms, output, optimize):
+        taken = [terms.pop(position) for position in sorted(chosen, reverse=True)][::-1]
+        while len(taken) > 1:
+            needed = set(output).union(*(labels for _, labels in (*terms, *taken[2:])))
+            taken[:2] = [_pair(taken[0], taken[1], needed)]
+        terms.append(taken[0])
+    result, labels = _summed(*terms[0], set(output))
+    result = permuted(result, [labels.index(one) for one in output if one in labels])
+    shape = tuple(sizes[one] for one in output)
+    present = tuple(sizes[one] if one in labels else 1 for one in output)
+    return broadcast(reshaped(result, present), shape)
+
+
+Term = tuple[Tensor, str]
+
+
+def _parse(subscripts: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
+    """The labels of each operand and of the output, with fresh labels in place of ellipses."""
+    text = subscripts.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    parts = left.split(",")
+    if len(parts) != len(tensors):
+        raise ShapeError(f"einsum: {subscripts!r} has {len(parts)} operands, {len(tensors)} were given")
+    letters = text.replace("...", "").replace(",", "").replace("->", "")
+    if not all(one in string.ascii_letters for one in letters):
+        raise ShapeError(f"einsum: subscripts are letters, commas, '...' and '->', got {subscripts!r}")
+    unused = [one for one in string.ascii_letters if one not in letters]
+    counts = [one.ndim - len(part.replace("...", "")) for part, one in zip(parts, tensors, strict=True)]
+    for part, count, one in zip(parts, counts, tensors, strict=True):
+        if count < 0 or (count and "..." not in part):
+            raise ShapeError(f"einsum: {part!r} in {subscripts!r} does not fit an operand of shape {one.shape}")
+    extra = max((count for part, count in zip(parts, counts, strict=True) if "..." in part), default=0)
+    if extra > len(unused):
+        raise ShapeError(f"einsum: {subscripts!r} needs more labels than there are letters")
+    ellipsis = "".join(unused[:extra])
+    # shorter ellipses align at their end, as in broadcasting
+    inputs = [
+        part.replace("...", ellipsis[extra - count :]) for part, count in zip(parts, counts, strict=True)
+    ]
+    if arrow:
+        output = right.replace("...", ellipsis)
+    else:
+        seen = Counter(left.replace("...", "").replace(",", ""))
+        output = ellipsis + "".join(sorted(one for one, times in seen.items() if times == 1))
+    if len(set(output)) < len(output) or not set(output) <= set("".join(inputs)):
+        raise ShapeError(f"einsum: the output {right!r} of {subscripts!r} must use labels of the operands, each once")
+    return inputs, output
+
+
+def _sizes(subscripts: str, inputs: Sequence[str], tensors: Sequence[Tensor]) -> dict[str, int]:
+    """The size of each label; axes of size 1 broadcast."""
+    sizes: dict[str, int] = {}
+    for labels, one in zip(inputs, tensors, strict=True):
+        for label, size in zip(labels, one.shape, strict=True):
+            known = sizes.setdefault(label, size)
+            if known == 1:
+                sizes[label] = size
+            elif size not in (1, known):
+                given = ", ".join(str(each.shape) for each in tensors)
+                raise ShapeError(f"einsum: {subscripts!r} gives label {label!r} sizes {known} and {size} in {given}")
+    return sizes
+
+
+def _prepared(x: Tensor, labels: str, sizes: dict[str, int]) -> Term:
+    """`x` without axes that broadcast, and with the diagonals of repeated labels."""
+    narrow = [axis for axis, label in enumerate(labels) if x.shape[axis] == 1 and sizes[label] != 1]
+    if narrow:
+        x = reshaped(x, tuple(size for axis, size in enumerate(x.shape) if axis not in narrow))
+        labels = "".join(label for axis, label in enumerate(labels) if axis not in narrow)
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            x = diagonal(x, 0, first, second)
+            labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
+    return x, labels
+
+
+def _path(terms: Sequence[Term], output: str, optimize: Any) -> list[tuple[int, ...]]:
+    """Which operands to contract at each step; results go to the end."""
+    if len(terms) <= 2 or not optimize:
+        return [(0, 1)] if len(terms) == 2 else [(0, 1), *[(0, len(terms) - 1 - i) for i in range(1, len(terms) - 1)]] if len(terms) > 2 else []
+    # einsum_path only looks at shapes: arrays without memory will do
+    shapes = [np.broadcast_to(np.empty(()), one.shape) for one, _ in terms]
+    present = "".join(labels for _, labels in terms)
+    text = ",".join(labels for _, labels in terms) + "->" + "".join(one for one in output if one in present)
+    steps, _ = np.einsum_path(text, *shapes, optimize=optimize)
+    return [tuple(one) for one in steps[1:]]
+
+
+def _summed(x: Tensor, labels: str, needed: set[str]) -> Term:
+    """`x` summed over the labels that nobody needs."""
+    gone = tuple(axis for axis, label in enumerate(labels) if label not in needed)
+    if not gone:
+        return x, labels
+    return run("sum", x, axes=gone), "".join(label for label in labels if label in needed)
+
+
+def _pair(first: Term, second: Term, needed: set[str]) -> Term:
+    """The product of two operands, summed over the labels not in `needed`."""
+    x, xs = _summed(*first, needed | set(second[1]))
+    y, ys = _summed(*second, needed | set(first[1]))
+    size = dict(zip(xs, x.shape, strict=True)) | dict(zip(ys, y.shape, strict=True))
+    batch = [one for one in xs if one in ys and one in needed]
+    summed = [one for one in xs if one in ys and one not in needed]
+    rows = [one for one in xs if one not in ys]
+    columns = [one for one in ys if one not in xs]
+    result = "".join((*batch, *rows, *columns))
+
+    def arranged(one: Tensor, labels: str, order: list[str], shape: Sequence[int]) -> Tensor:
+        return reshaped(permuted(one, [labels.index(label) for label in order]), tuple(shape))
+
+    lead = [size[one] for one in batch]
+    m, n = math.prod(size[one] for one in rows), math.prod(size[one] for one in columns)
+    if summed:
+        k = math.prod(size[one] for one in summed)
+        left = arranged(x, xs, batch + rows + summed, (*lead, m, k))
+        right = arranged(y, ys, batch + summed + columns, (*lead, k, n))
+        product = run("matmul", left, right)
+    else:
+        left = arranged(x, xs, batch + rows, (*lead, m, 1))
+        right = arranged(y, ys, batch + columns, (*lead, 1, n))
+        product = run("mul", left, right)
+    return reshaped(product, tuple(size[one] for one in result)), result

@@ -1,0 +1,271 @@
+"""Reading and writing elements: ``x[key]``, ``x[key] = value``, and their functional forms.
+
+A write is in place, seen by all views, where an eager tensor outside the autograd graph is written. Where a
+gradient must flow, or under a trace, the new value is computed by the ``update`` and ``scatter`` ops, and the
+Tensor object takes it over; views taken before keep the old value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir.dtypes import BOOL, DType, is_float
+from ..ir.errors import DTypeError, GradientError, OutOfBoundsError, ShapeError, TracejitError, TraceError
+from ..ir.graph import Value
+from ..ir.types import Shape, broadcastable
+from ..state import STATE
+from ..tensor import Tensor, as_array, wrap
+from .keys import Plan, plan_key, refuse_masks
+from .operands import SCALARS, as_tensor, broadcast, cast, filled, permuted, reshaped, run
+
+__all__ = ["getitem", "index_add", "index_update", "setitem"]
+
+
+def getitem(x: Any, key: Any, /) -> Tensor:
+    """``x[key]``: ints, slices, None, Ellipsis, index arrays and boolean masks, as in NumPy.
+
+    A key without arrays gives a view (of a single element: a copy). Under a trace, integer tensors may index
+    (an index outside is then wrapped or clamped by the kernel), but a mask raises ConcretizationError.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.getitem([[1, 2], [3, 4]], (slice(None), 0))
+
+    Raises OutOfBoundsError, ShapeError and DTypeError. Semantics: NumPy's indexing.
+    """
+    x = as_tensor(x)
+    plan = plan_key("getitem", x.shape, key)
+    refuse_masks("getitem", plan)
+    view = _view(x, plan)
+    if plan.indices:
+        return _gathered(view, plan)
+    if plan.scalar or view is x:
+        # NumPy gives an immutable scalar for one element: writing to the result must not reach x
+        return cast(view, x.dtype, copy=True) if plan.scalar else run("reshape", x, shape=x.shape)
+    return view
+
+
+def _view(x: Tensor, plan: Plan) -> Tensor:
+    """The slice of `plan`, in its middle shape."""
+    if not plan.whole:
+        x = run("slice", x, start=plan.start, size=plan.size, step=plan.step)
+    return reshaped(x, plan.middle)
+
+
+def _gathered(view: Tensor, plan: Plan) -> Tensor:
+    shape = plan.index_shape("getitem")
+    indices = [broadcast(one, shape) for one in plan.indices]
+    front = permuted(view, plan.positions + plan.rest)
+    return permuted(run("gather", front, *indices), _placement(len(shape), plan))
+
+
+def _placement(rank: int, plan: Plan) -> list[int]:
+    """The order that moves the arrays' `rank` leading dimensions to their place among the others."""
+    rest = list(range(rank, rank + len(plan.rest)))
+    return [*rest[: plan.place], *range(rank), *rest[plan.place :]]
+
+
+def _value_for(value: Any, dtype: DType, shape: Shape, name: str) -> Tensor:
+    """`value` converted and broadcast to what is to be written; extra leading axes of size 1 go."""
+    if type(value) in SCALARS:
+        return filled(value, shape, dtype)
+    result = cast(as_tensor(value), dtype)
+    while result.ndim > len(shape) and result.shape[0] == 1:
+        result = reshaped(result, result.shape[1:])
+    if not broadcastable(result.shape, shape):
+        raise ShapeError(f"{name}: a value of shape {result.shape} does not broadcast to the shape {shape} indexed")
+    return broadcast(result, shape)
+
+
+def _written(x: Tensor, key: Any, value: Any, mode: str, name: str) -> Tensor:
+    """`x` with `value` set or added at `key`, as a new tensor."""
+    plan = plan_key(name, x.shape, key)
+    if plan.masks:
+        view = _masked(_view(x, plan), plan, value, mode, name)
+    elif plan.indices:
+        view = _scattered(_view(x, plan), plan, value, mode, name)
+    else:
+        view = _value_for(value, x.dtype, plan.middle, name)
+        if mode == "add":
+            view = run("add", _view(x, plan), view)
+    view = reshaped(view, plan.size)
+    # a value for the whole array is the result; a copy, lest it share memory with what was given
+    return cast(view, x.dtype, copy=True) if plan.whole else run("update", x, view, start=plan.start, step=plan.step)
+
+
+def _scattered(view: Tensor, plan: Plan, value: Any, mode: str, name: str) -> Tensor:
+    shape = plan.index_shape(name)
+    rest = tuple(plan.middle[axis] for axis in plan.rest)
+    target = rest[: plan.place] + shape + rest[plan.place :]
+    order = _placement(len(shape), plan)
+    written = permuted(_value_for(value, view.dtype, target, name), _inverse(order))
+    indices = [broadcast(one, shape) for one in plan.indices]
+    perm = plan.positions + plan.rest
+    result = run("scatter", permuted(view, perm), written, *indices, mode=mode)
+    return permuted(result, _inverse(perm))
+
+
+def _inverse(order: Any) -> list[int]:
+    return [int(one) for one in np.argsort(order)]
+
+
+def _masked(view: Tensor, plan: Plan, value: Any, mode: str, name: str) -> Tensor:
+    """A write through a traced mask becomes a choice, where the value does not depend on how many are true."""
+    if plan.indices or len(plan.masks) > 1:
+        refuse_masks(f"{name}: a traced mask beside other index arrays", plan)
+    mask = plan.masks[0]
+    after = view.shape[mask.first + mask.tensor.ndim :]
+    value = value if type(value) in SCALARS else as_tensor(value)
+    if isinstance(value, Tensor):
+        # x[mask] has the shape (..., count, *after): only values that are the same for each count will do
+        while value.ndim > len(after) and value.shape[0] == 1:
+            value = reshaped(value, value.shape[1:])
+        if not broadcastable(value.shape, after):
+            refuse_masks(f"{name}: a value of shape {value.shape}", plan)
+    new = _value_for(value, view.dtype, view.shape, name)
+    if mode == "add":
+        new = run("add", view, new)
+    chosen = reshaped(mask.tensor, mask.tensor.shape + (1,) * len(after))
+    return run("where", chosen, new, view)
+
+
+def index_update(x: Any, key: Any, value: Any) -> Tensor:
+    """A new tensor: `x` with `value` (broadcast and converted to its dtype) at `key`.
+
+    Of several values for one element the last one stays.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.index_update([1, 2, 3], 0, 9)
+
+    Raises OutOfBoundsError and ShapeError. Semantics: JAX's ``x.at[key].set(value)``.
+    """
+    return _written(as_tensor(x), key, value, "set", "index_update")
+
+
+def index_add(x: Any, key: Any, value: Any) -> Tensor:
+    """A new tensor: `x` with `value` added at `key`; several values for one element are all added.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.index_add([0, 0, 0], [1, 1, 2], 5)
+
+    Raises OutOfBoundsError and ShapeError, and DTypeError for a value of another kind of number than `x`.
+    Semantics: ``numpy.add.at``, JAX's ``x.at[key].add(value)``.
+    """
+    x = as_tensor(x)
+    given = value if type(value) in SCALARS else as_tensor(value)
+    number = given if type(given) in SCALARS else given.dtype
+    kinds = "biuf"
+    kind = number.kind if isinstance(number, np.dtype) else np.min_scalar_type(number).kind
+    if kinds.index(kind) > kinds.index(x.dtype.kind) and (kind == "f" or x.dtype is BOOL):
+        raise DTypeError(f"index_add: {value!r} cannot be added to a tensor of dtype {x.dtype.name}")
+    return _written(x, key, given, "add", "index_add")
+
+
+# -- writing through the handle -----------------------------------------------------------------------
+
+
+def setitem(x: Tensor, key: Any, value: Any, /) -> None:
+    """``x[key] = value``: in place where nothing records, else the tensor takes over a new value.
+
+    `value` is broadcast and converted to the dtype of `x`. Through a traced boolean mask, values that do not
+    depend on the number of true elements can be written.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.zeros(3)
+        >>> tj.setitem(x, 1, 5.0)
+        >>> x
+
+    Raises OutOfBoundsError and ShapeError; GradientError on a leaf that requires grad while gradients are
+    recorded; TraceError on a concrete tensor under a trace. Semantics: NumPy, and PyTorch's autograd.
+    """
+    if not isinstance(x, Tensor):
+        raise DTypeError(f"setitem: expected a Tensor, got {type(x).__name__}")
+    if writes_memory(x, value, "setitem"):
+        _write(x, key, value)
+    else:
+        old = alias(x)
+        if value is x:
+            value = old
+        take_over(x, _written(old, key, value, "set", "setitem"))
+
+
+def writes_memory(x: Tensor, value: Any, name: str) -> bool:
+    """Whether writing `value` to `x` writes its memory. Raises where it may not be written at all."""
+    if isinstance(x._data, Value):
+        return False
+    if STATE.tracer is not None:
+        raise TraceError(
+            f"{name}: a tensor of type {x.type} from outside the traced function is being written inside it. "
+            "Return the new value instead, or pass the tensor as an argument."
+        )
+    if not STATE.recording:
+        return True
+    if x._requires_grad and x._node is None:
+        raise GradientError(
+            f"{name}: a leaf tensor that requires grad is being modified in place. Do it under tj.no_grad(), or "
+            "compute a new tensor"
+        )
+    return not (x._requires_grad or (is_float(x.dtype) and _requires_grad(value)))
+
+
+def _requires_grad(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_requires_grad(one) for one in value)
+    return isinstance(value, Tensor) and value._requires_grad
+
+
+def alias(x: Tensor) -> Tensor:
+    """A second handle for the value of `x` and its place in the graph."""
+    old = wrap(x._data)
+    old._node, old._requires_grad, old._version = x._node, x._requires_grad, x._version
+    return old
+
+
+def take_over(x: Tensor, result: Tensor) -> None:
+    """Make the handle `x` stand for `result`. What was saved through it before is marked as modified."""
+    x._data, x._node, x._requires_grad = result._data, result._node, result._requires_grad
+    x._version = [1 if x._version is None else x._version[0] + 1]
+
+
+def bump(x: Tensor) -> None:
+    """Count a write to the memory of `x`."""
+    if x._version is None:
+        x._version = [1]
+    else:
+        x._version[0] += 1
+
+
+def _write(x: Tensor, key: Any, value: Any) -> None:
+    data = x._data
+    if not data.flags.writeable:
+        raise TracejitError(f"setitem: the memory of this tensor of shape {x.shape} is read-only; use x.copy()")
+    new = value if type(value) in SCALARS else _detached_array(value)
+    try:
+        data[_memory_key(key)] = new
+    except IndexError as error:
+        plan_key("setitem", x.shape, key)
+        raise OutOfBoundsError(f"setitem: {error}") from error
+    except ValueError as error:
+        plan_key("setitem", x.shape, key)
+        raise ShapeError(f"setitem: the value does not fit: {error}") from error
+    except (OverflowError, TypeError) as error:
+        raise DTypeError(f"setitem: {value!r} does not fit dtype {data.dtype.name}: {error}") from error
+    bump(x)
+
+
+def _detached_array(value: Any) -> Any:
+    return value._data if isinstance(value, Tensor) else as_array(value)
+
+
+def _memory_key(key: Any) -> Any:
+    """`key` with Tensors as arrays."""
+    if isinstance(key, tuple):
+        return tuple(_memory_key(one) for one in key)
+    if isinstance(key, list):
+        return [_memory_key(one) for one in key]
+    return key._data if isinstance(key, Tensor) else key

@@ -1,0 +1,173 @@
+"""Joining tensors along an axis, and taking them apart again."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.dtypes import as_dtype
+from ..ir.errors import ShapeError
+from ..ir.types import normalize_axis
+from ..tensor import Tensor
+from .manipulation import atleast_1d, atleast_2d, expand_dims, ravel
+from .operands import as_tensor, cast, promoted, run, sliced
+
+__all__ = [
+    "array_split",
+    "concat",
+    "concatenate",
+    "hstack",
+    "split",
+    "stack",
+    "unstack",
+    "vstack",
+]
+
+
+def _parts(name: str, arrays: Any) -> list[Tensor]:
+    parts = promoted(*arrays)
+    if not parts:
+        raise ShapeError(f"{name}: expected at least one array")
+    return parts
+
+
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
+    """`arrays` joined along the existing `axis`, or raveled and joined if that is None.
+
+    The dtype is their common one unless given.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.concatenate([[1, 2], [3]])
+
+    Raises ShapeError where other sizes differ. Semantics: ``numpy.concatenate``.
+    """
+    parts = _parts("concatenate", arrays)
+    if dtype is not None:
+        parts = [cast(one, as_dtype(dtype)) for one in parts]
+    if axis is None:
+        parts, axis = [ravel(one) for one in parts], 0
+    rank = parts[0].ndim
+    if rank == 0:
+        raise ShapeError("concatenate: tensors of rank 0 cannot be joined; use stack")
+    place = normalize_axis("concatenate", axis, rank)
+    rest = [one.shape[:place] + one.shape[place + 1 :] for one in parts]
+    if any(one.ndim != rank for one in parts) or any(one != rest[0] for one in rest):
+        given = ", ".join(str(one.shape) for one in parts)
+        raise ShapeError(f"concatenate: shapes must agree except along axis {place}, got {given}")
+    return run("concat", *parts, axis=place)
+
+
+def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Tensor:
+    """`arrays` of one shape joined along the new `axis`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.stack([[1, 2], [3, 4]], axis=1)
+
+    Raises ShapeError where shapes differ. Semantics: ``numpy.stack``.
+    """
+    parts = _parts("stack", arrays)
+    if any(one.shape != parts[0].shape for one in parts):
+        given = ", ".join(str(one.shape) for one in parts)
+        raise ShapeError(f"stack: shapes must be equal, got {given}")
+    place = normalize_axis("stack", axis, parts[0].ndim + 1)
+    return concatenate([expand_dims(one, place) for one in parts], place, dtype)
+
+
+def vstack(arrays: Any, dtype: Any = None) -> Tensor:
+    """`arrays` joined along the first axis; vectors count as rows.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.vstack([[1, 2], [3, 4]])
+
+    Raises ShapeError. Semantics: ``numpy.vstack``.
+    """
+    return concatenate([atleast_2d(one) for one in arrays], 0, dtype)
+
+
+def hstack(arrays: Any, dtype: Any = None) -> Tensor:
+    """`arrays` joined along the second axis; vectors along their only one.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.hstack([[1, 2], [3]])
+
+    Raises ShapeError. Semantics: ``numpy.hstack``.
+    """
+    parts = [atleast_1d(one) for one in arrays]
+    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype)
+
+
+def _cut(x: Tensor, axis: int, bounds: Sequence[int]) -> list[Tensor]:
+    """The pieces between consecutive `bounds`, counted and clamped as slices do."""
+    pieces = []
+    for low, high in zip(bounds[:-1], bounds[1:], strict=True):
+        start, stop, _ = slice(low, high).indices(x.shape[axis])
+        pieces.append(sliced(x, axis, start, max(stop - start, 0)))
+    return pieces
+
+
+def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """Views of `x` cut along `axis`: at the given indices, or into as many parts of nearly equal size.
+
+    Example:
+        >>> import tracejit as tj
+        >>> [part.tolist() for part in tj.array_split(tj.arange(5), 2)]
+
+    Raises ShapeError. Semantics: ``numpy.array_split``.
+    """
+    x = as_tensor(x)
+    place = normalize_axis("array_split", axis, x.ndim)
+    extent = x.shape[place]
+    try:
+        sections = operator.index(indices_or_sections)
+    except TypeError:
+        inner = [operator.index(one) for one in indices_or_sections]
+        return _cut(x, place, [0, *inner, extent])
+    if sections <= 0:
+        raise ShapeError(f"array_split: the number of sections must be positive, got {sections}")
+    each, more = divmod(extent, sections)
+    bounds = [part * each + min(part, more) for part in range(sections + 1)]
+    return _cut(x, place, bounds)
+
+
+def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """As ``array_split``, but parts counted by an int must have equal sizes.
+
+    Example:
+        >>> import tracejit as tj
+        >>> [part.tolist() for part in tj.split(tj.arange(6), 3)]
+
+    Raises ShapeError where they have not. Semantics: ``numpy.split``.
+    """
+    x = as_tensor(x)
+    place = normalize_axis("split", axis, x.ndim)
+    if isinstance(indices_or_sections, int) and indices_or_sections > 0 and x.shape[place] % indices_or_sections:
+        raise ShapeError(
+            f"split: axis {place} of size {x.shape[place]} does not divide into {indices_or_sections} equal parts; "
+            "use array_split"
+        )
+    return array_split(x, indices_or_sections, place)
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Tensor, ...]:
+    """The slices of `x` along `axis`, which they lack.
+
+    Example:
+        >>> import tracejit as tj
+        >>> a, b = tj.unstack([[1, 2], [3, 4]])
+        >>> b
+
+    Raises AxisError. Semantics: ``numpy.unstack``.
+    """
+    x = as_tensor(x)
+    place = normalize_axis("unstack", axis, x.ndim)
+    shape = x.shape[:place] + x.shape[place + 1 :]
+    return tuple(run("reshape", sliced(x, place, row, 1), shape=shape) for row in range(x.shape[place]))
+
+
+# The Array API's name.
+concat = concatenate

@@ -1,0 +1,173 @@
+"""What every array function begins with: operands as tensors, of one dtype, in one shape.
+
+Relies on ``tracejit.dispatch`` alone, so that each other module of the package can build on this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dispatch import apply
+from ..ir.dtypes import DType, Operand, as_dtype, is_float, result_type, ufunc_types
+from ..ir.errors import DTypeError, ShapeError
+from ..ir.registry import OPS
+from ..ir.types import Shape
+from ..state import STATE
+from ..tensor import Array, Tensor, as_array, wrap
+
+SCALARS = frozenset((bool, int, float))
+#: Arrays up to this size become part of the program under a trace; larger ones are captured.
+_CONSTANT_SIZE = 64
+
+
+def run(name: str, *operands: Any, **attrs: Any) -> Tensor:
+    """The op `name` on `operands`: eagerly, on the tape, or into the trace."""
+    result: Tensor = apply(OPS[name], operands, attrs)
+    return result
+
+
+def is_tracing() -> bool:
+    """Whether operations go to a graph."""
+    return STATE.tracer is not None
+
+
+def as_tensor(value: Any) -> Tensor:
+    """`value` itself if it is a Tensor, else what it holds as one.
+
+    Under a trace, arrays are captured by reference, and lists and numbers become constants.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (list, tuple)) and holds_tensors(value):
+        return array_of_traced(value, None)
+    tracer = STATE.tracer
+    if tracer is None:
+        return wrap(as_array(value))
+    if isinstance(value, np.ndarray):
+        return wrap(tracer.lift(value))
+    return constant_of(as_array(value))
+
+
+def constant_of(array: Array) -> Tensor:
+    """`array` as a tensor whose elements are fixed: under a trace a constant, or a capture when large."""
+    tracer = STATE.tracer
+    if tracer is None:
+        return wrap(array)
+    if array.ndim == 0:
+        return run("full", value=array.item(), shape=(), dtype=array.dtype)
+    if array.size <= _CONSTANT_SIZE:
+        elements = tuple(array.ravel().tolist())
+        return run("constant", data=elements, shape=array.shape, dtype=array.dtype)
+    return wrap(tracer.lift(array))
+
+
+def holds_tensors(data: Any) -> bool:
+    """Whether nested lists `data` contain a Tensor."""
+    if isinstance(data, (list, tuple)):
+        return any(holds_tensors(one) for one in data)
+    return isinstance(data, Tensor)
+
+
+def array_of_traced(data: Any, dtype: Any) -> Tensor:
+    """Nested lists that hold Tensors, stacked to one tensor that depends on them.
+
+    Raises ShapeError where the nesting is ragged.
+    """
+    leaves: list[Any] = []
+    _collect(data, leaves)
+    common = as_dtype(dtype) if dtype is not None else result_type(*map(kind_of, leaves))
+    return _stacked(data, common)
+
+
+def _collect(data: Any, leaves: list[Any]) -> None:
+    if isinstance(data, (list, tuple)):
+        for one in data:
+            _collect(one, leaves)
+    else:
+        leaves.append(data)
+
+
+def _stacked(data: Any, dtype: DType) -> Tensor:
+    if not isinstance(data, (list, tuple)):
+        if isinstance(data, Tensor):
+            return cast(data, dtype, copy=True)
+        return constant_of(as_array(data).astype(dtype))
+    parts = [_stacked(one, dtype) for one in data]
+    shapes = {one.shape for one in parts}
+    if len(shapes) > 1:
+        raise ShapeError(f"tensor: ragged nesting, with parts of shapes {sorted(shapes)}")
+    if not parts:
+        return constant_of(np.empty(0, dtype))
+    rows = [run("reshape", one, shape=(1, *one.shape)) for one in parts]
+    return run("concat", *rows, axis=0)
+
+
+def kind_of(value: Any) -> Operand:
+    """What `value` is to promotion: a dtype, or the type of a Python number."""
+    if isinstance(value, Tensor):
+        return value.dtype
+    if isinstance(value, bool) or type(value) not in SCALARS:
+        return as_array(value).dtype
+    weak: type[int] | type[float] = type(value)
+    return weak
+
+
+def cast(x: Tensor, dtype: DType, *, copy: bool = False) -> Tensor:
+    """`x` in `dtype`; itself where it has that already, unless `copy`."""
+    if x.dtype is dtype and not copy:
+        return x
+    return run("cast", x, dtype=dtype)
+
+
+def promoted(*operands: Any) -> list[Tensor]:
+    """`operands` as tensors of their common dtype; Python numbers are weak."""
+    dtype = result_type(*map(kind_of, operands))
+    return [cast(as_tensor(one), dtype) for one in operands]
+
+
+def floating(x: Any) -> Tensor:
+    """`x` as a floating tensor: integers in the dtype that NumPy's floating functions give them."""
+    x = as_tensor(x)
+    return x if is_float(x.dtype) else cast(x, ufunc_types(np.exp, (x.dtype,))[0])
+
+
+def broadcast(x: Tensor, shape: Shape) -> Tensor:
+    """`x` repeated to `shape`; itself where it has that already."""
+    return x if x.shape == shape else run("broadcast", x, shape=shape)
+
+
+def reshaped(x: Tensor, shape: Shape) -> Tensor:
+    """`x` in `shape`; itself where it has that already."""
+    return x if x.shape == shape else run("reshape", x, shape=shape)
+
+
+def permuted(x: Tensor, perm: Sequence[int]) -> Tensor:
+    """`x` with its axes in the order `perm`; itself where that is the order."""
+    order = tuple(perm)
+    return x if order == tuple(range(len(order))) else run("transpose", x, perm=order)
+
+
+def sliced(x: Tensor, axis: int, start: int, size: int, step: int = 1) -> Tensor:
+    """`size` elements along `axis` from `start`, `step` apart."""
+    if start == 0 and step == 1 and size == x.shape[axis]:
+        return x
+    starts, sizes, steps = [0] * x.ndim, list(x.shape), [1] * x.ndim
+    starts[axis], sizes[axis], steps[axis] = (start if size else 0), size, step
+    return run("slice", x, start=tuple(starts), size=tuple(sizes), step=tuple(steps))
+
+
+def filled(value: bool | int | float, shape: Shape, dtype: DType) -> Tensor:
+    """`value` everywhere. Raises DTypeError where `dtype` cannot hold it."""
+    return run("full", value=scalar_of(value, dtype), shape=shape, dtype=dtype)
+
+
+def scalar_of(value: Any, dtype: DType) -> bool | int | float:
+    """The Python number `value`, converted to `dtype` as an assignment would."""
+    try:
+        item: bool | int | float = dtype.type(value).item()
+    except (OverflowError, ValueError, TypeError) as error:
+        raise DTypeError(f"{value!r} does not fit dtype {dtype.name}: {error}") from error
+    return item

@@ -1,0 +1,158 @@
+"""Creation of evenly spaced numbers: arange, linspace, logspace, geomspace.
+
+Eagerly and under a trace the same formula is evaluated, ``start + i step``, in the result's dtype.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..ir.dtypes import DType, as_dtype, default_dtype, is_float, result_type
+from ..ir.errors import DTypeError, ShapeError
+from ..ir.types import normalize_axis
+from ..tensor import Tensor, wrap
+from .operands import SCALARS, as_tensor, broadcast, cast, floating, is_tracing, kind_of, promoted, reshaped, run
+
+__all__ = ["arange", "geomspace", "linspace", "logspace"]
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+    """The numbers from `start` (0 unless two or more are given) up to but excluding `stop`, `step` apart.
+
+    The bounds must be known numbers, since they decide the shape: a traced one raises
+    ConcretizationError. The dtype is theirs, int64 for Python ints and the default dtype for floats.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.arange(5)
+        >>> tj.arange(1.0, 2.0, 0.25)
+
+    Semantics: ``numpy.arange``.
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    bounds = [one.item() if isinstance(one, (Tensor, np.generic)) else one for one in (first, last, step)]
+    if any(type(one) not in SCALARS for one in bounds):
+        raise DTypeError(f"arange: start, stop and step must be numbers, got {first!r}, {last!r}, {step!r}")
+    if bounds[2] == 0:
+        raise ShapeError("arange: step must not be zero")
+    wanted = as_dtype(dtype) if dtype is not None else _arange_dtype(first, last, step)
+    values = np.arange(*bounds, dtype=wanted)
+    if not is_tracing():
+        return wrap(values)
+    result = run("iota", shape=values.shape, axis=0, dtype=wanted)
+    if values.size < 2:
+        return result if not values.size or not bounds[0] else run("add", result, values[0].item())
+    # NumPy's own delta: the second element minus the first, in the result's dtype
+    delta = (values[1] - values[0]).item()
+    if delta != 1:
+        result = run("mul", result, delta)
+    return result if values[0] == 0 else run("add", result, values[0].item())
+
+
+def _arange_dtype(*bounds: Any) -> DType:
+    found = result_type(*map(kind_of, bounds))
+    strong = [one for one in bounds if type(one) not in SCALARS]
+    return found if strong or not is_float(found) else default_dtype()
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` evenly spaced numbers from `start` to `stop`, which is included if `endpoint`.
+
+    `start` and `stop` may be tensors, traced or requiring gradients; the numbers then run along the new
+    axis `axis`. With ``retstep=True`` gives (numbers, step). Integer `dtype` rounds down.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.linspace(0, 1, 5)
+
+    Raises ShapeError for a negative `num`. Semantics: ``numpy.linspace``.
+    """
+    count = operator.index(num)
+    if count < 0:
+        raise ShapeError(f"linspace: num must not be negative, got {num}")
+    wanted = None if dtype is None else as_dtype(dtype)
+    low, high = promoted(start, stop)
+    low, high = _spaced_operand(low), _spaced_operand(high)
+    shape = np.broadcast_shapes(low.shape, high.shape)
+    low, high = broadcast(low, shape), broadcast(high, shape)
+    divisions = count - 1 if endpoint else count
+    span = run("sub", high, low)
+    step = run("div", span, float(divisions)) if divisions > 0 else run("mul", span, np.nan)
+    column = (count, *[1] * len(shape))
+    place = reshaped(run("iota", shape=(count,), axis=0, dtype=low.dtype), column)
+    offset = run("mul", place, step if divisions > 0 else span)
+    result = run("add", offset, low)
+    if endpoint and count > 1:
+        last = run("eq", place, float(count - 1))
+        result = run("where", last, high, result)
+    if wanted is not None and not is_float(wanted):
+        result = run("floor", result)
+    if wanted is not None:
+        result = cast(result, wanted)
+    place_axis = normalize_axis("linspace", axis, result.ndim)
+    if place_axis:
+        order = [*range(1, place_axis + 1), 0, *range(place_axis + 1, result.ndim)]
+        result = run("transpose", result, perm=tuple(order))
+    return (result, step) if retstep else result
+
+
+def _spaced_operand(x: Tensor) -> Tensor:
+    """Bounds compute in floating point: Python and integer ones in the default dtype."""
+    return x if is_float(x.dtype) else cast(x, default_dtype())
+
+
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Tensor:
+    """`num` numbers from ``base ** start`` to ``base ** stop``, evenly spaced in the exponent.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.logspace(0, 2, 3)
+
+    Semantics: ``numpy.logspace``.
+    """
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    result = run("pow", floating(base) if not isinstance(base, float) else base, exponents)
+    return result if dtype is None else cast(result, as_dtype(dtype))
+
+
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Tensor:
+    """`num` numbers from `start` to `stop` with a constant ratio; both of one sign, neither zero.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.geomspace(1, 8, 4)
+
+    Semantics: ``numpy.geomspace``, for real numbers.
+    """
+    first, last = promoted(start, stop)
+    first, last = _spaced_operand(as_tensor(first)), _spaced_operand(as_tensor(last))
+    sign = run("sign", first)
+    low, high = run("mul", first, sign), run("mul", last, sign)
+    logs = linspace(run("log10", low), run("log10", high), num, endpoint)
+    result = run("mul", run("pow", 10.0, logs), sign)
+    # the ends are exact
+    column = (result.shape[0], *[1] * (result.ndim - 1))
+    place = reshaped(run("iota", shape=(result.shape[0],), axis=0, dtype=result.dtype), column)
+    result = run("where", run("eq", place, 0.0), first, result)
+    if endpoint and result.shape[0] > 1:
+        result = run("where", run("eq", place, float(result.shape[0] - 1)), last, result)
+    place_axis = normalize_axis("geomspace", axis, result.ndim)
+    if place_axis:
+        order = [*range(1, place_axis + 1), 0, *range(place_axis + 1, result.ndim)]
+        result = run("transpose", result, perm=tuple(order))
+    return result if dtype is None else cast(result, as_dtype(dtype))

@@ -1,0 +1,298 @@
+"""Padding, reversing, rolling, turning and repeating: elements of one tensor in new places."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.dtypes import INT64
+from ..ir.errors import DTypeError, ShapeError
+from ..ir.types import as_shape, normalize_axes, normalize_axis
+from ..tensor import Array, Tensor, as_array
+from .indexing import getitem
+from .manipulation import flatten, ravel, swapaxes
+from .operands import as_tensor, broadcast, cast, constant_of, reshaped, run, sliced
+
+__all__ = [
+    "flip",
+    "fliplr",
+    "flipud",
+    "meshgrid",
+    "pad",
+    "repeat",
+    "roll",
+    "rot90",
+    "tile",
+]
+
+_PAD_MODES = ("edge", "reflect", "symmetric", "wrap")
+
+
+def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
+    """`x` with elements added before and after along each axis.
+
+    `pad_width` is an int, (before, after), ((before, after),) or one pair per axis. `mode` is ``constant``
+    (with `constant_values`, in the same forms), ``edge``, ``reflect``, ``symmetric`` or ``wrap``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.pad([1, 2, 3], (1, 2), mode="reflect")
+
+    Raises ShapeError. Semantics: ``numpy.pad``.
+    """
+    x = as_tensor(x)
+    widths = _pairs(x.ndim, pad_width)
+    if any(before < 0 or after < 0 for before, after in widths):
+        raise ShapeError(f"pad: pad_width must not be negative, got {pad_width!r}")
+    if mode == "constant":
+        return _pad_constant(x, widths, constant_values)
+    if mode not in _PAD_MODES:
+        raise ShapeError(f"pad: mode must be constant, {', '.join(_PAD_MODES)}, got {mode!r}")
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            if x.shape[axis] == 0:
+                raise ShapeError(f"pad: axis {axis} of {x.shape} is empty, so mode {mode!r} has nothing to repeat")
+            places = np.pad(np.arange(x.shape[axis]), (before, after), mode=mode)  # type: ignore[call-overload]
+            x = _picked(x, axis, places)
+    return x
+
+
+def _pairs(rank: int, given: Any) -> list[tuple[int, int]]:
+    """NumPy's forms of pad_width as one (before, after) per axis."""
+    try:
+        pairs = np.broadcast_to(np.asarray(given), (rank, 2))
+    except ValueError as error:
+        raise ShapeError(f"pad: expected a pair for each of {rank} axes, got {given!r}") from error
+    if pairs.dtype.kind not in "iu":
+        raise ShapeError(f"pad: pad_width must be integers, got {given!r}")
+    return [(int(before), int(after)) for before, after in pairs]
+
+
+def _pad_constant(x: Tensor, widths: list[tuple[int, int]], values: Any) -> Tensor:
+    if isinstance(values, Tensor) or np.ndim(values) == 0:
+        start = tuple(before for before, _ in widths)
+        shape = tuple(before + size + after for (before, after), size in zip(widths, x.shape, strict=True))
+        around = broadcast(cast(as_tensor(values), x.dtype), shape)
+        return run("update", around, x, start=start, step=(1,) * x.ndim)
+    fills = np.broadcast_to(np.asarray(values), (x.ndim, 2))
+    for axis, (before, after) in enumerate(widths):
+        parts = [x]
+        for width, value in ((before, fills[axis][0]), (after, fills[axis][1])):
+            shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
+            parts.append(broadcast(cast(as_tensor(value.item()), x.dtype), shape))
+        x = run("concat", parts[1], parts[0], parts[2], axis=axis)
+    return x
+
+
+def _picked(x: Tensor, axis: int, places: Array) -> Tensor:
+    """The elements at `places` along `axis`, as slices of constant step joined together."""
+    parts = []
+    for start, size, step in _runs(places.tolist()):
+        if step == 0:
+            shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+            parts.append(broadcast(sliced(x, axis, start, 1), shape))
+        else:
+            parts.append(sliced(x, axis, start, size, step))
+    return parts[0] if len(parts) == 1 else run("concat", *parts, axis=axis)
+
+
+def _runs(places: list[int]) -> list[tuple[int, int, int]]:
+    """`places` as maximal runs (first, count, step) with steps -1, 0 and 1."""
+    runs: list[tuple[int, int, int]] = []
+    for place in places:
+        if runs:
+            first, count, step = runs[-1]
+            last = first + step * (count - 1)
+            if count == 1 and abs(place - last) <= 1:
+                runs[-1] = (first, 2, place - last)
+                continue
+            if count > 1 and place - last == step:
+                runs[-1] = (first, count + 1, step)
+                continue
+        runs.append((place, 1, 1))
+    return runs
+
+
+def flip(x: Any, axis: Any = None) -> Tensor:
+    """Reversed along `axis` (an int or several), or along all axes if that is None.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.flip([1, 2, 3])
+
+    Raises AxisError. Semantics: ``numpy.flip``.
+    """
+    x = as_tensor(x)
+    axes = normalize_axes("flip", axis, x.ndim)
+    start = tuple(max(size - 1, 0) if one in axes else 0 for one, size in enumerate(x.shape))
+    step = tuple(-1 if one in axes else 1 for one in range(x.ndim))
+    return run("slice", x, start=start, size=x.shape, step=step)
+
+
+def flipud(x: Any) -> Tensor:
+    """Reversed along the first axis.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.flipud([[1, 2], [3, 4]])
+
+    Raises AxisError. Semantics: ``numpy.flipud``.
+    """
+    return flip(x, 0)
+
+
+def fliplr(x: Any) -> Tensor:
+    """Reversed along the second axis.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.fliplr([[1, 2], [3, 4]])
+
+    Raises AxisError. Semantics: ``numpy.fliplr``.
+    """
+    return flip(x, 1)
+
+
+def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
+    """The elements moved by `shift` along `axis`, those beyond the end coming in at the front.
+
+    `shift` and `axis` may be tuples that broadcast together; without `axis`, `x` is rolled as raveled.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.roll([1, 2, 3, 4], 1)
+
+    Raises AxisError. Semantics: ``numpy.roll``.
+    """
+    x = as_tensor(x)
+    if axis is None:
+        return reshaped(roll(ravel(x), shift, 0), x.shape)
+    shifts, axes = np.broadcast_arrays(np.asarray(shift), np.asarray(axis))
+    if shifts.ndim > 1:
+        raise ShapeError("roll: shift and axis must be integers or sequences of them")
+    for one, place in zip(shifts.ravel().tolist(), axes.ravel().tolist(), strict=True):
+        x = _rolled(x, operator.index(one), normalize_axis("roll", place, x.ndim))
+    return x if shifts.size else cast(x, x.dtype, copy=True)
+
+
+def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
+    extent = x.shape[axis]
+    if extent == 0 or shift % extent == 0:
+        return cast(x, x.dtype, copy=True)
+    cut = extent - shift % extent
+    return run("concat", sliced(x, axis, cut, extent - cut), sliced(x, axis, 0, cut), axis=axis)
+
+
+def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
+    """Turned by `k` right angles in the plane of `axes`, from the first towards the second.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.rot90([[1, 2], [3, 4]])
+
+    Raises AxisError. Semantics: ``numpy.rot90``.
+    """
+    x = as_tensor(x)
+    first, second = (normalize_axis("rot90", one, x.ndim) for one in axes)
+    if first == second:
+        raise ShapeError(f"rot90: the axes must differ, got {axes}")
+    turns = k % 4
+    if turns == 0:
+        return run("reshape", x, shape=x.shape)
+    if turns == 2:
+        return flip(x, (first, second))
+    if turns == 1:
+        return swapaxes(flip(x, second), first, second)
+    return flip(swapaxes(x, first, second), second)
+
+
+def tile(x: Any, reps: Any) -> Tensor:
+    """`x` repeated as a whole, `reps` times along each axis (an int, or one per axis, the last axes last).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.tile([1, 2], (2, 2))
+
+    Raises ShapeError. Semantics: ``numpy.tile``.
+    """
+    x = as_tensor(x)
+    counts = as_shape("tile", reps)
+    rank = max(len(counts), x.ndim)
+    counts = (1,) * (rank - len(counts)) + counts
+    sizes = (1,) * (rank - x.ndim) + x.shape
+    pairs = [one for count, size in zip(counts, sizes, strict=True) for one in (count, size)]
+    singles = [one for size in sizes for one in (1, size)]
+    wide = broadcast(reshaped(x, tuple(singles)), tuple(pairs))
+    shape = tuple(count * size for count, size in zip(counts, sizes, strict=True))
+    return run("reshape", wide, shape=shape) if wide is not x else cast(x, x.dtype, copy=True)
+
+
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    """Each element `repeats` times along `axis`, or of the raveled array if that is None.
+
+    `repeats` is an int, or one count per element; its values decide the shape, so a traced tensor raises
+    ConcretizationError.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.repeat([1, 2], 2)
+        >>> tj.repeat([1, 2], [1, 3])
+
+    Raises ShapeError. Semantics: ``numpy.repeat``.
+    """
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    place = normalize_axis("repeat", axis, x.ndim)
+    counts = as_array(repeats)
+    if counts.dtype.kind not in "iub" or counts.ndim > 1:
+        raise DTypeError(f"repeat: repeats must be an integer or a vector of them, got {repeats!r}")
+    if counts.size and counts.min() < 0:
+        raise ShapeError("repeat: repeats must not be negative")
+    extent = x.shape[place]
+    if counts.size == 1:
+        return _repeated(x, int(counts.reshape(())), place)
+    if counts.shape != (extent,):
+        raise ShapeError(f"repeat: {counts.size} counts for {extent} elements of axis {place}")
+    origins = np.repeat(np.arange(extent), counts)
+    return getitem(x, (slice(None),) * place + (constant_of(origins.astype(INT64)),))
+
+
+def _repeated(x: Tensor, count: int, axis: int) -> Tensor:
+    before, after = x.shape[: axis + 1], x.shape[axis + 1 :]
+    wide = broadcast(reshaped(x, (*before, 1, *after)), (*before, count, *after))
+    return flatten(wide) if x.ndim == 1 else run("reshape", wide, shape=(*before[:-1], before[-1] * count, *after))
+
+
+def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Tensor, ...]:
+    """The coordinates of the grid that `vectors` span: one array each, varying along its own axis.
+
+    With ``indexing="xy"`` the first two axes are exchanged; with `sparse` other axes have size 1.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.meshgrid([1, 2], [3, 4])[0]
+
+    Raises ShapeError. Semantics: ``numpy.meshgrid``.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ShapeError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    tensors = [ravel(one) for one in vectors]
+    count = len(tensors)
+    places: Sequence[int] = range(count)
+    if indexing == "xy" and count > 1:
+        places = [1, 0, *range(2, count)]
+    columns = []
+    for vector, place in zip(tensors, places, strict=True):
+        shape = [1] * count
+        shape[place] = vector.size
+        columns.append(reshaped(vector, tuple(shape)))
+    if sparse:
+        return tuple(columns)
+    sizes = [0] * count
+    for vector, place in zip(tensors, places, strict=True):
+        sizes[place] = vector.size
+    return tuple(cast(broadcast(one, tuple(sizes)), one.dtype, copy=True) for one in columns)

@@ -1,0 +1,258 @@
+"""Reductions along axes: sums and products, extremes, truth, counts and running sums.
+
+`axis` is an int, a tuple of ints, or None for all; `keepdims` leaves the reduced axes with size 1. Sums and
+products of bools and small integers are computed in int64 or uint64, as NumPy does on 64-bit systems.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_float
+from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
+from ..tensor import Tensor
+from .operands import as_tensor, cast, filled, reshaped, run
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "cumsum",
+    "max",
+    "mean",
+    "min",
+    "nanmean",
+    "nansum",
+    "prod",
+    "ptp",
+    "sum",
+]
+
+_UINT64 = as_dtype("u64")
+
+
+def _reduced(name: str, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    axes = normalize_axes(name, axis, x.ndim)
+    return kept(run(name, x, axes=axes), x.shape, axes, keepdims)
+
+
+def kept(result: Tensor, shape: Shape, axes: Shape, keepdims: bool) -> Tensor:
+    """`result` of reducing `shape` over `axes`, which with `keepdims` stay with size 1."""
+    return reshaped(result, remove_axes(shape, axes, keepdims=True)) if keepdims else result
+
+
+def accumulated(x: Tensor, dtype: Any) -> Tensor:
+    """`x` in the dtype that its sum is computed in: `dtype`, or NumPy's choice."""
+    if dtype is not None:
+        return cast(x, as_dtype(dtype))
+    if x.dtype is BOOL or (x.dtype.kind == "i" and x.dtype.itemsize < 8):
+        return cast(x, INT64)
+    return cast(x, _UINT64) if x.dtype.kind == "u" and x.dtype.itemsize < 8 else x
+
+
+def sum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The sum along `axis`; 0 of nothing.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
+
+    Raises AxisError. Semantics: ``numpy.sum``.
+    """
+    return _reduced("sum", accumulated(as_tensor(x), dtype), axis, keepdims)
+
+
+def prod(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The product along `axis`; 1 of nothing. Its gradient is right at zeros.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.prod([1, 2, 3, 4])
+
+    Raises AxisError. Semantics: ``numpy.prod``.
+    """
+    return _reduced("prod", accumulated(as_tensor(x), dtype), axis, keepdims)
+
+
+def averaged(x: Any, dtype: Any) -> Tensor:
+    """`x` in the floating dtype that its mean is computed in."""
+    x = as_tensor(x)
+    if dtype is not None:
+        return cast(x, as_dtype(dtype))
+    return x if is_float(x.dtype) else cast(x, default_dtype())
+
+
+def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The arithmetic mean along `axis`, NaN of nothing. Integers give the default dtype.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.mean([[1, 2], [3, 4]], axis=1)
+
+    Raises AxisError, and DTypeError for an integer `dtype`. Semantics: ``numpy.mean``.
+    """
+    return _reduced("mean", averaged(x, dtype), axis, keepdims)
+
+
+def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The largest element along `axis`, NaN if any is NaN. Several largest share the gradient equally.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.max([[1, 5], [3, 4]], axis=1)
+
+    Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.max``.
+    """
+    return _reduced("max", as_tensor(x), axis, keepdims)
+
+
+def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The smallest element along `axis`, NaN if any is NaN. Several smallest share the gradient equally.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.min([[1, 5], [3, 4]], axis=1)
+
+    Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.min``.
+    """
+    return _reduced("min", as_tensor(x), axis, keepdims)
+
+
+def all(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """Whether all elements along `axis` are true (not zero). True of nothing.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.all([[True, False], [True, True]], axis=1)
+
+    Raises AxisError. Semantics: ``numpy.all``.
+    """
+    return _reduced("all", cast(as_tensor(x), BOOL), axis, keepdims)
+
+
+def any(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """Whether any element along `axis` is true (not zero). False of nothing.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.any([[True, False], [False, False]], axis=1)
+
+    Raises AxisError. Semantics: ``numpy.any``.
+    """
+    return _reduced("any", cast(as_tensor(x), BOOL), axis, keepdims)
+
+
+def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
+    x = as_tensor(x)
+    if axis is None:
+        result = run(name, reshaped(x, (x.size,)), axis=0)
+        return reshaped(result, (1,) * x.ndim) if keepdims else result
+    place = normalize_axis(name, axis, x.ndim)
+    return kept(run(name, x, axis=place), x.shape, (place,), keepdims)
+
+
+def argmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The index along `axis` of the first largest element or NaN; of the raveled array if `axis` is None.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.argmax([[1, 5], [4, 3]], axis=1)
+
+    Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmax``.
+    """
+    return _indexed("argmax", x, axis, keepdims)
+
+
+def argmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The index along `axis` of the first smallest element or NaN; of the raveled array if `axis` is None.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.argmin([[1, 5], [4, 3]], axis=1)
+
+    Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmin``.
+    """
+    return _indexed("argmin", x, axis, keepdims)
+
+
+def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Tensor:
+    """Running sums along `axis`, or of the raveled array if `axis` is None.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.cumsum([1, 2, 3])
+
+    Raises AxisError. Semantics: ``numpy.cumsum``.
+    """
+    x = accumulated(as_tensor(x), dtype)
+    if axis is None:
+        return run("cumsum", reshaped(x, (x.size,)), axis=0, reverse=False)
+    return run("cumsum", x, axis=normalize_axis("cumsum", axis, x.ndim), reverse=False)
+
+
+def ptp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The largest minus the smallest element along `axis`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.ptp([3, 1, 7])
+
+    Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.ptp``.
+    """
+    x = as_tensor(x)
+    return run("sub", max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+
+
+def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The number of elements along `axis` that are not zero, in int64.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.count_nonzero([0, 1, 7, 0])
+
+    Raises AxisError. Semantics: ``numpy.count_nonzero``.
+    """
+    return sum(cast(as_tensor(x), BOOL), axis, keepdims=keepdims)
+
+
+def nansum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The sum along `axis` with NaN as 0.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.nansum([1.0, float("nan")])
+
+    Raises AxisError. Semantics: ``numpy.nansum``.
+    """
+    x = as_tensor(x)
+    if is_float(x.dtype):
+        x = run("where", run("isnan", x), 0.0, x)
+    return sum(x, axis, dtype, keepdims=keepdims)
+
+
+def nanmean(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The mean along `axis` of the elements that are not NaN; NaN where there are none.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.nanmean([1.0, 3.0, float("nan")])
+
+    Raises AxisError. Semantics: ``numpy.nanmean``.
+    """
+    x = averaged(x, None)
+    count = cast(sum(run("logical_not", run("isnan", x)), axis, keepdims=keepdims), x.dtype)
+    total = nansum(x, axis, keepdims=keepdims)
+    none = run("eq", count, 0.0)
+    safe = run("div", total, run("where", none, 1.0, count))
+    return run("where", none, filled(np.nan, (), x.dtype), safe)
+
+
+# NumPy's second names.
+amax = max
+amin = min

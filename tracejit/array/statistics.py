@@ -1,0 +1,136 @@
+"""Reductions composed of several ops: variance, weighted means, log-sum-exp and the Euclidean norm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..ir.errors import ShapeError
+from ..ir.types import normalize_axes, normalize_axis
+from ..tensor import Tensor
+from .operands import as_tensor, broadcast, filled, floating, promoted, reshaped, run
+from .reductions import averaged, kept, mean, sum
+
+__all__ = ["average", "logsumexp", "std", "var"]
+
+
+def var(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0,
+    correction: float | None = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """The variance along `axis`: the squared distances from the mean, summed, over (count - `ddof`).
+
+    `correction` is the Array API's name for `ddof`. NaN or inf where count <= `ddof`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.var([1.0, 2.0, 3.0, 4.0], ddof=1)
+
+    Raises AxisError. Semantics: ``numpy.var``.
+    """
+    x = averaged(x, dtype)
+    axes = normalize_axes("var", axis, x.ndim)
+    centred = run("sub", x, mean(x, axes, keepdims=True))
+    total = run("sum", run("square", centred), axes=axes)
+    count = math.prod(x.shape[one] for one in axes) - (ddof if correction is None else correction)
+    return kept(run("div", total, float(max(count, 0))), x.shape, axes, keepdims)
+
+
+def std(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0,
+    correction: float | None = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """The standard deviation along `axis`, the square root of ``var``.
+
+    Where the variance is zero the gradient is zero (the subgradient that PyTorch takes), not NaN.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.std([1.0, 2.0, 3.0, 4.0])
+
+    Raises AxisError. Semantics: ``numpy.std``.
+    """
+    return root(var(x, axis, dtype, ddof=ddof, correction=correction, keepdims=keepdims))
+
+
+def root(x: Tensor) -> Tensor:
+    """The square root with slope 0 at 0, where that of ``sqrt`` is infinite."""
+    zero = run("eq", x, 0.0)
+    return run("where", zero, 0.0, run("sqrt", run("where", zero, 1.0, x)))
+
+
+def euclidean_norm(x: Any) -> Tensor:
+    """The square root of the sum of all squares; its gradient at 0 is 0, as in PyTorch."""
+    return root(sum(run("square", floating(x))))
+
+
+def average(
+    x: Any, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False
+) -> Any:
+    """The mean along `axis`, weighted by `weights` of the shape of `x`, or of its length along one `axis`.
+
+    With `returned`, gives (average, sum of the weights).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.average([1.0, 2.0, 3.0], weights=[3.0, 0.0, 1.0])
+
+    Raises AxisError, and ShapeError for weights that do not fit. Semantics: ``numpy.average``.
+    """
+    if weights is None:
+        x = averaged(x, None)
+        result = mean(x, axis, keepdims=keepdims)
+        total = filled(x.size / max(result.size, 1), result.shape, result.dtype)
+        return (result, total) if returned else result
+    x, weights = promoted(averaged(x, None), as_tensor(weights))
+    if weights.shape != x.shape:
+        if axis is None or isinstance(axis, tuple) or weights.ndim != 1:
+            raise ShapeError(f"average: weights of shape {weights.shape} do not fit {x.shape} along axis {axis}")
+        place = normalize_axis("average", axis, x.ndim)
+        if weights.shape[0] != x.shape[place]:
+            raise ShapeError(f"average: {weights.shape[0]} weights for {x.shape[place]} elements of axis {place}")
+        column = [1] * x.ndim
+        column[place] = weights.shape[0]
+        weights = broadcast(reshaped(weights, tuple(column)), x.shape)
+    total = sum(weights, axis, keepdims=keepdims)
+    result = run("div", sum(run("mul", x, weights), axis, keepdims=keepdims), total)
+    return (result, total) if returned else result
+
+
+def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """log(sum(exp(x))) along `axis` without overflow; -inf of nothing and where all elements are -inf.
+
+    The gradient is softmax(x); it is 0 where all elements are -inf, and NaN at elements that are +inf.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.logsumexp([1000.0, 1000.0])
+
+    Raises AxisError. Semantics: ``scipy.special.logsumexp``.
+    """
+    x = floating(x)
+    axes = normalize_axes("logsumexp", axis, x.ndim)
+    if math.prod(x.shape[one] for one in axes) == 0:
+        shape = kept(run("sum", x, axes=axes), x.shape, axes, keepdims).shape
+        return filled(-math.inf, shape, x.dtype)
+    # Any finite shift gives the same result, so none of it needs a gradient. An infinite one would give NaN.
+    limits = np.finfo(x.dtype)
+    largest = kept(run("max", x.detach(), axes=axes), x.shape, axes, True)
+    shift = run("clip", largest, float(limits.min), float(limits.max))
+    total = run("sum", run("exp", run("sub", x, shift)), axes=axes)
+    none = run("eq", total, 0.0)
+    logarithm = run("log", run("where", none, 1.0, total))
+    shifted = run("add", logarithm, reshaped(shift, total.shape))
+    return kept(run("where", none, -math.inf, shifted), x.shape, axes, keepdims)
