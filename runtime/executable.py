@@ -49,7 +49,8 @@ class Executable:
         self.module = generate(self.fused, target, find_blas())
         text = self.module.text
         if entry is not None:
-            text += "\n" + entry_text(*entry(self.module))
+            spec, self._layout = entry(self.module)
+            text += "\n" + entry_text(spec, self._layout)
         self._lap("generate", start)
         self._raised = threading.local()
         self._callbacks = [_callback(call, self._raised) for call in self.module.host_calls]
@@ -68,6 +69,8 @@ class Executable:
             imports[PARALLEL_FOR] = POOL.address()
         for call, callback in zip(self.module.host_calls, self._callbacks, strict=True):
             imports[call.symbol] = ctypes.cast(callback, ctypes.c_void_p).value or 0
+        if with_entry:
+            imports.update(self._layout.functions)
         exports = ["main"] + ["entry"] * with_entry + ["release"] * ("@release()" in text)
         return compile_module(text, exports, imports)
 

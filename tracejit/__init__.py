@@ -1,0 +1,105 @@
+"""tracejit: a tracing JIT for NumPy-style Python, with eager autograd and symbolic gradients.
+
+    import tracejit as tj
+
+Array functions have NumPy's names and semantics, eager autograd PyTorch's, transforms JAX's.
+"""
+
+from __future__ import annotations
+
+from . import array as _array
+from . import autograd
+from .array import *  # noqa: F403
+from .autograd import graph_of
+from .ir import ops as _ops
+from .ir.dtypes import BY_NAME as _DTYPES
+from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
+from .ir.errors import (
+    AttributeValueError,
+    AxisError,
+    CompileError,
+    ConcretizationError,
+    DTypeError,
+    GradientError,
+    OutOfBoundsError,
+    ParseError,
+    ShapeError,
+    TraceError,
+    TracejitError,
+    VerificationError,
+)
+from .ir.graph import Function
+from .ir.types import TensorType
+from .jit import disable_jit, jit, trace
+from .modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .pytree import register_pytree_node, tree_leaves, tree_map
+from .runtime.threads import num_threads, set_num_threads, threads
+from .tensor import Tensor, tensor
+from .transforms import grad, value_and_grad
+
+__version__ = "0.1.0"
+
+bool_ = _DTYPES["bool"]
+int8, int16, int32, int64 = (_DTYPES[f"i{bits}"] for bits in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (_DTYPES[f"u{bits}"] for bits in (8, 16, 32, 64))
+float32, float64 = _DTYPES["f32"], _DTYPES["f64"]
+
+from math import e, inf, nan, pi  # noqa: E402
+
+newaxis = None
+
+__all__ = [
+    *_array.__all__,
+    "AttributeValueError",
+    "AxisError",
+    "CompileError",
+    "ConcretizationError",
+    "DTypeError",
+    "Function",
+    "GradientError",
+    "OutOfBoundsError",
+    "ParseError",
+    "ShapeError",
+    "Tensor",
+    "TensorType",
+    "TraceError",
+    "TracejitError",
+    "VerificationError",
+    "as_dtype",
+    "autograd",
+    "bool_",
+    "default_dtype",
+    "disable_jit",
+    "e",
+    "enable_grad",
+    "float32",
+    "float64",
+    "grad",
+    "graph_of",
+    "inf",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "is_grad_enabled",
+    "jit",
+    "nan",
+    "newaxis",
+    "no_grad",
+    "num_threads",
+    "pi",
+    "register_pytree_node",
+    "set_default_dtype",
+    "set_grad_enabled",
+    "set_num_threads",
+    "tensor",
+    "threads",
+    "trace",
+    "tree_leaves",
+    "tree_map",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "value_and_grad",
+]

@@ -7,6 +7,7 @@ Tensors where the gradient itself must be differentiable or is being traced.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,6 +50,8 @@ class Node:
         self.types = types
         #: The result's data where a rule needs it.
         self.output = output
+        #: Weak references to untracked operands that were not saved, by position, for `graph_of`.
+        self.operands: dict[int, weakref.ref[Any]] | None = None
         self.location: Location | None = None
 
     @property
@@ -170,6 +173,7 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
     saved: list[Any] = []
     versions: list[int] | None = None
     types: list[Any] = []
+    unsaved: dict[int, weakref.ref[Any]] | None = None
     for position, operand in enumerate(operands):
         if tracked[position]:
             parents.append(operand._node or operand)
@@ -187,7 +191,13 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
             types.append(_SCALAR)
         else:
             types.append((np.shape(operand), np.asarray(operand).dtype))
-        saved.append(operand if inputs[position] else None)
+        if inputs[position] or type(operand) in _SCALARS:
+            saved.append(operand)
+        else:
+            saved.append(None)
+            if not tracked[position]:
+                unsaved = unsaved or {}
+                unsaved[position] = weakref.ref(operand)
     node = Node(
         op,
         attrs,
@@ -197,6 +207,7 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
         tuple(types),
         result._data if output else None,
     )
+    node.operands = unsaved
     tracer = STATE.tracer
     if tracer is not None:
         node.location = tracer.location

@@ -7,6 +7,7 @@ jitted function are symbols too, of weak type: they adopt the dtype of what they
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from .ir.graph import Function, Value
 from .ir.registry import Attrs, Op
 from .ir.types import TensorType
 from .location import user_location
+from .runtime.entry import BYPASS
 from .state import STATE
 from .tensor import Tensor, as_array, wrap
 
@@ -97,6 +99,15 @@ class Tracer(Builder):
         return result
 
 
+_bypass_lock = threading.Lock()
+
+
+def bypass_native_entries(change: int) -> None:
+    """Count up or down those who need every call to take the slow path, where it can be traced."""
+    with _bypass_lock:
+        BYPASS.value += change
+
+
 class tracing:
     """Context manager: operations of this thread go to `tracer`."""
 
@@ -106,9 +117,11 @@ class tracing:
     def __enter__(self) -> Tracer:
         self._outer = STATE.tracer
         STATE.tracer = self._tracer
+        bypass_native_entries(+1)
         return self._tracer
 
     def __exit__(self, *exc: object) -> None:
+        bypass_native_entries(-1)
         STATE.tracer = self._outer
 
 
@@ -127,9 +140,9 @@ def scalar_type(value: bool | int | float) -> TensorType:
 
 
 def trace_flat(
-    fn: Callable[..., Any], types: Sequence[tuple[TensorType, str, bool]]
+    fn: Callable[..., Any], types: Sequence[tuple[TensorType, bool, str]]
 ) -> tuple[Function, list[Any], Any]:
-    """Run `fn` on symbols of `types` (type, name, weak), collecting captures.
+    """Run `fn` on symbols of `types` (type, weak, name), collecting captures.
 
     `fn` returns ``(leaves, rest)``: the results as a flat list of Tensors, arrays and numbers, and
     anything else to hand back. Gives the Function, whose parameters are the arguments and then the
@@ -137,7 +150,7 @@ def trace_flat(
     """
     tracer = Tracer(STATE.tracer)
     with tracing(tracer):
-        arguments = [tracer.argument(type, name, weak=weak) for type, name, weak in types]
+        arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
         leaves, rest = fn(*arguments)
         results = [as_value(tracer, leaf) for leaf in leaves]
     holders = [holder for holder, _ in tracer.captures.values()]

@@ -41,8 +41,9 @@ def erfc(b: Emitter, x: Reg) -> Reg:
     # q (x + K) = x - K, whatever the roundings above: x - K (q + 1) - q x is what is missing.
     missing = b.fma(b.neg(q), size, b.fma(b.exact("fadd", q, 1.0), b.const(-centre, x), size))
     q = muladd(b, missing, inverse, q)
-    factor = b.mul(polynomial(b, q, ERFC[dtype]), inverse)
+    first, *others = ERFC[dtype]
+    factor = b.mul(muladd(b, q, polynomial(b, q, others), first), inverse)
     high, low = two_product(b, size, size)
-    value, biased = exp_wide(b, b.neg(high), b.neg(low))
-    tail = scale(b, b.mul(value, factor), biased)
+    excess, biased = exp_wide(b, b.neg(high), b.neg(low))
+    tail = scale(b, muladd(b, factor, excess, factor), biased)
     return b.select(b.lt(x, 0.0), b.sub(2.0, tail), tail)

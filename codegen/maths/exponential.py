@@ -63,7 +63,7 @@ def exp(b: Emitter, x: Reg) -> Reg:
     """e^x, within ULP_BOUND["exp"] (1 ulp)."""
     low, high = EXP_RANGE[x.dtype]
     biased, r = reduce(b, clamp(b, x, low, high), 2 * BIAS[x.dtype])
-    return scale(b, b.add(expm1_reduced(b, r), 1.0), biased)
+    return scale(b, b.exact("fadd", expm1_reduced(b, r), 1.0), biased)
 
 
 def exp2(b: Emitter, x: Reg) -> Reg:
@@ -90,6 +90,6 @@ def expm1(b: Emitter, x: Reg) -> Reg:
 
 
 def exp_wide(b: Emitter, high: Reg, low: Reg) -> tuple[Reg, Reg]:
-    """(p, biased) with e^(high + low) = scale(p, biased), for callers that multiply before they scale."""
+    """(e, biased) with e^(high + low) = scale(1 + e, biased), for callers that multiply before they scale."""
     biased, r = reduce(b, high, 2 * BIAS[high.dtype])
-    return b.add(expm1_reduced(b, b.add(r, low)), 1.0), biased
+    return expm1_reduced(b, b.add(r, low)), biased

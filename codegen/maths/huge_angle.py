@@ -12,7 +12,7 @@ from typing import Final
 
 from ..emitter import Emitter, Reg, constant
 from .coefficients import COS_QUARTER, SIN_QUARTER
-from .support import flip_sign, muladd, polynomial
+from .support import flip_sign, muladd, polynomial, two_sum
 
 #: 64 zero bits, then the first 1,216 bits of 2/pi after the binary point (mpmath).
 TWO_OVER_PI: Final = (
@@ -26,6 +26,7 @@ PI_HALF_LOW: Final = float.fromhex("0x1.1a62633145c07p-54")
 
 TABLE: Final = "tracejit.two_over_pi"
 FUNCTION: Final = "tracejit.huge_sincos"
+RESULT: Final = "[4 x double]"
 
 #: From %x: the quadrant %q, and the fraction of a quadrant %high + %low, at most 1/2 in size.
 REDUCTION: Final = """\
@@ -88,25 +89,25 @@ REDUCTION: Final = """\
   %low = fmul double %smaller, %unit"""
 
 
-def sin_quarter(b: Emitter, r: Reg, low: Reg) -> Reg:
-    """sin(r + low) for |r| <= pi/4."""
+def sin_quarter(b: Emitter, r: Reg, low: Reg) -> tuple[Reg, Reg]:
+    """sin(r + low) for |r| <= pi/4, as a double word."""
     z = b.mul(r, r)
     cube = b.mul(z, polynomial(b, z, SIN_QUARTER[r.dtype]))
-    return b.add(r, muladd(b, r, cube, low))
+    return two_sum(b, r, muladd(b, r, cube, low))
 
 
-def cos_quarter(b: Emitter, r: Reg, low: Reg) -> Reg:
-    """cos(r + low) for |r| <= pi/4."""
+def cos_quarter(b: Emitter, r: Reg, low: Reg) -> tuple[Reg, Reg]:
+    """cos(r + low) for |r| <= pi/4, as a double word."""
     z = b.mul(r, r)
     tail = muladd(b, b.mul(z, z), polynomial(b, z, COS_QUARTER[r.dtype]), b.neg(b.mul(r, low)))
     half = b.mul(z, 0.5)
     near = b.exact("fsub", 1.0, half)
     lost = b.exact("fsub", b.exact("fsub", 1.0, near), half)
-    return b.add(near, b.add(lost, tail))
+    return two_sum(b, near, b.add(lost, tail))
 
 
 def declare(b: Emitter) -> str:
-    """Register the function ``{double, double} (double)`` for |x| >= 2^16; return its name."""
+    """Register the function double -> (sin, cos, and the low parts of both) for |x| >= 2^16; return its name."""
     if FUNCTION in b.declarations:
         return FUNCTION
     items = ", ".join(f"i64 {word - (1 << 64) if word >> 63 else word}" for word in TWO_OVER_PI)
@@ -123,17 +124,22 @@ def declare(b: Emitter) -> str:
     error = inner.add(error, muladd(inner, high, PI_HALF_LOW, inner.mul(low, half)))
     # Infinity minus itself is the NaN that infinity must give.
     r = inner.add(r, inner.exact("fsub", x, x))
-    sine, cosine = sin_quarter(inner, r, error), cos_quarter(inner, r, error)
+    (sine, sine_low), (cosine, cosine_low) = sin_quarter(inner, r, error), cos_quarter(inner, r, error)
     odd = inner.ne(inner.and_(quadrant, 1), 0)
     half_turns = inner.lshr(quadrant, 1)
     # x < 0 has the cosine of |x| and the opposite sine.
-    first = flip_sign(inner, inner.select(odd, cosine, sine), half_turns)
-    second = flip_sign(inner, inner.select(odd, sine, cosine), inner.xor(half_turns, inner.and_(quadrant, 1)))
-    negative = inner.lshr(inner.bits(x), 63)
-    first = flip_sign(inner, first, negative)
-    pair = inner.assign(f"insertvalue {{double, double}} poison, {first}, 0", "f64")
-    whole = inner.assign(f"insertvalue {{double, double}} {pair.text}, {second}, 1", "f64")
-    head = f"define internal {{double, double}} @{FUNCTION}(double %x) cold noinline nounwind {{"
-    inner.line(f"ret {{double, double}} {whole.text}")
+    cosine_flips = inner.xor(half_turns, inner.and_(quadrant, 1))
+    sine_flips = inner.xor(half_turns, inner.lshr(inner.bits(x), 63))
+    values = (
+        flip_sign(inner, inner.select(odd, cosine, sine), sine_flips),
+        flip_sign(inner, inner.select(odd, sine, cosine), cosine_flips),
+        flip_sign(inner, inner.select(odd, cosine_low, sine_low), sine_flips),
+        flip_sign(inner, inner.select(odd, sine_low, cosine_low), cosine_flips),
+    )
+    whole = "poison"
+    for position, value in enumerate(values):
+        whole = inner.assign(f"insertvalue {RESULT} {whole}, {value}, {position}", "f64").text
+    head = f"define internal {RESULT} @{FUNCTION}(double %x) cold noinline nounwind {{"
+    inner.line(f"ret {RESULT} {whole}")
     b.declarations[FUNCTION] = "\n".join([head, REDUCTION.format(table=TABLE), *inner.lines, "}"])
     return FUNCTION

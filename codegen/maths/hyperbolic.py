@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import Emitter, Reg
-from .coefficients import COSH, EXP, SINH
-from .exponential import reduce
+from .coefficients import COSH, SINH, TANH
+from .exponential import expm1_reduced, reduce
 from .logarithm import LN2, log1p_wide
 from .support import BIAS, INFINITY, MAGIC, NAN, bit_pattern, integer_like, muladd, polynomial, power_of_two
 
@@ -45,7 +45,7 @@ def sinh(b: Emitter, x: Reg) -> Reg:
     size = b.abs(x)
     up, down, s, c = _parts(b, size)
     odd, even = b.sub(up, down), b.add(up, down)
-    half = b.add(odd, muladd(b, even, s, b.mul(odd, c)))
+    half = b.exact("fadd", odd, muladd(b, even, s, b.mul(odd, c)))
     result = b.copysign(b.mul(half, 2.0), x)
     return b.select(b.lt(size, SINH_TINY[x.dtype]), x, result)
 
@@ -54,23 +54,25 @@ def cosh(b: Emitter, x: Reg) -> Reg:
     """cosh x, within ULP_BOUND["cosh"] (2 ulp)."""
     up, down, s, c = _parts(b, b.abs(x))
     odd, even = b.sub(up, down), b.add(up, down)
-    return b.mul(b.add(even, muladd(b, odd, s, b.mul(even, c))), 2.0)
+    # `down` is added apart: up + down may lose it by half an ulp.
+    rest = muladd(b, odd, s, muladd(b, even, c, down))
+    return b.mul(b.exact("fadd", up, rest), 2.0)
 
 
 def tanh(b: Emitter, x: Reg) -> Reg:
     """tanh x, within ULP_BOUND["tanh"] (2 ulp).
 
-    With 2 |x| = k ln 2 + r: (E + (1 - 2^-k)) / (E + (1 + 2^-k)), E = e^r - 1.
+    An odd series up to 1/2; beyond, with 2 |x| = k ln 2 + r, 1 - 2^(1-k) / (e^r - 1 + (1 + 2^-k)).
     """
     dtype = x.dtype
     size = b.min(TANH_TOP[dtype], b.abs(x))
     biased, r = reduce(b, b.add(size, size), 0.0)
     down = power_of_two(b, b.sub(integer_like(b, BIAS[dtype], x), b.bits(biased)), dtype)
-    square = b.mul(r, r)
-    bend = b.mul(square, polynomial(b, r, EXP[dtype], square))
-    above = b.add(b.add(b.sub(1.0, down), r), bend)
-    ratio = b.div(above, b.add(b.add(r, bend), b.add(down, 1.0)))
-    return b.copysign(ratio, x)
+    below = b.add(expm1_reduced(b, r), b.add(down, 1.0))
+    far = b.sub(1.0, b.div(b.add(down, down), below))
+    z = b.mul(size, size)
+    near = muladd(b, b.mul(size, z), polynomial(b, z, TANH[dtype]), size)
+    return b.copysign(b.select(b.gt(size, 0.5), far, near), x)
 
 
 def asinh(b: Emitter, x: Reg) -> Reg:

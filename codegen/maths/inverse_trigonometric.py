@@ -31,7 +31,10 @@ def asin(b: Emitter, x: Reg) -> Reg:
     """asin x, within ULP_BOUND["asin"] (2 ulp); NaN outside [-1, 1]."""
     high, low = PI_HALF[x.dtype]
     large, _, t, excess = _asin_parts(b, x)
-    turned = b.add(muladd(b, t, -2.0, high), muladd(b, excess, -2.0, low))
+    double = b.add(t, t)
+    turned = b.exact("fsub", high, double)
+    lost = b.exact("fsub", b.exact("fsub", high, turned), double)
+    turned = b.exact("fadd", turned, b.add(lost, muladd(b, excess, -2.0, low)))
     return b.copysign(b.select(large, turned, b.add(t, excess)), x)
 
 
@@ -45,7 +48,7 @@ def acos(b: Emitter, x: Reg) -> Reg:
     double, double_excess = b.mul(signed, 2.0), b.mul(signed_excess, 2.0)
     base = b.select(negative, b.const(2 * high, x), 0.0)
     base_low = b.select(negative, b.const(2 * low, x), 0.0)
-    far = b.add(b.add(base, double), b.add(double_excess, base_low))
+    far = b.exact("fadd", b.exact("fadd", base, double), b.add(double_excess, base_low))
     near = b.exact("fsub", high, b.exact("fsub", signed, b.exact("fsub", low, signed_excess)))
     return b.select(large, far, near)
 
@@ -54,9 +57,10 @@ def _atan_of_ratio(b: Emitter, t: Reg, steep: Reg) -> Reg:
     """atan t, or pi/2 - atan t where `steep`, for t in [0, 1]."""
     high, low = PI_HALF[t.dtype]
     z = b.mul(t, t)
-    excess = b.mul(b.mul(t, z), polynomial(b, z, ATAN[t.dtype]))
-    turned = b.add(b.exact("fsub", high, t), b.exact("fsub", low, excess))
-    return b.select(steep, turned, b.add(t, excess))
+    first, *others = ATAN[t.dtype]
+    bend = b.mul(z, muladd(b, z, polynomial(b, z, others), first))
+    turned = b.exact("fadd", b.exact("fsub", high, t), muladd(b, b.neg(t), bend, low))
+    return b.select(steep, turned, muladd(b, t, bend, t))
 
 
 def atan(b: Emitter, x: Reg) -> Reg:

@@ -126,7 +126,7 @@ def combine(b: Emitter, e: Reg, f: Reg, f_low: Reg | None, base: Base) -> Reg:
     high, low = two_sum(b, shift, main)
     if base.two_low[dtype]:
         rest = muladd(b, e, base.two_low[dtype], rest)
-    return b.add(high, b.add(low, rest))
+    return b.exact("fadd", high, b.add(low, rest))
 
 
 def patch(b: Emitter, x: Reg, y: Reg) -> Reg:

@@ -11,7 +11,7 @@ from typing import Final
 
 from ..emitter import Emitter, Reg
 from .coefficients import SIN
-from .huge_angle import cos_quarter, declare, sin_quarter
+from .huge_angle import RESULT, cos_quarter, declare, sin_quarter
 from .support import MAGIC, BlockEmitter, flip_sign, muladd, per_lane_function, polynomial, rarely, two_product
 
 PI: Final = {
@@ -35,11 +35,12 @@ def _huge(b: BlockEmitter, name: str, x: Reg, common: Reg) -> Reg:
 
     def work(inner: Emitter, args: list[Reg]) -> Reg:
         wide = inner.cast(args[1], "f64")
-        pair = inner.assign(f"call {{double, double}} @{angle}({wide})", "f64")
-        sine = inner.assign(f"extractvalue {{double, double}} {pair.text}, 0", "f64")
-        cosine = inner.assign(f"extractvalue {{double, double}} {pair.text}, 1", "f64")
+        values = inner.assign(f"call {RESULT} @{angle}({wide})", "f64").text
+        sine, cosine, sine_low, cosine_low = (
+            inner.assign(f"extractvalue {RESULT} {values}, {i}", "f64") for i in range(4)
+        )
         value = {"sin": sine, "cos": cosine}.get(name)
-        return inner.cast(inner.div(sine, cosine) if value is None else value, x.dtype)
+        return inner.cast(value or _ratio(inner, sine, sine_low, cosine, cosine_low), x.dtype)
 
     function = per_lane_function(b, f"tracejit.huge_{name}", (common, x), needed, work)
     return rarely(b, needed(b, [common, x]), function, common, x)
@@ -77,6 +78,15 @@ def cos(b: BlockEmitter, x: Reg) -> Reg:
     return _huge(b, "cos", x, value)
 
 
+def _ratio(b: Emitter, above: Reg, above_low: Reg, below: Reg, below_low: Reg) -> Reg:
+    """The quotient of two double words, nearly rounded correctly."""
+    inverse = b.div(1.0, below)
+    ratio = b.mul(above, inverse)
+    minus = b.neg(ratio)
+    missing = b.add(b.fma(minus, below, above), muladd(b, minus, below_low, above_low))
+    return muladd(b, missing, inverse, ratio)
+
+
 def tan(b: BlockEmitter, x: Reg) -> Reg:
     """tan x, within ULP_BOUND["tan"] (2 ulp) for all x."""
     first, second, third = (part / 2 for part in PI[x.dtype])
@@ -87,9 +97,12 @@ def tan(b: BlockEmitter, x: Reg) -> Reg:
     r = b.exact("fsub", near, step)
     low = b.exact("fsub", b.exact("fsub", b.exact("fsub", near, r), step), step_low)
     low = b.fma(k, b.const(-third, x), low)
-    sine, cosine = sin_quarter(b, r, low), cos_quarter(b, r, low)
+    sine, sine_low = sin_quarter(b, r, low)
+    cosine, cosine_low = cos_quarter(b, r, low)
     bits = b.bits(shifted)
     odd = b.ne(b.and_(bits, 1), 0)
-    ratio = b.div(b.select(odd, cosine, sine), b.select(odd, sine, cosine))
+    above, above_low = b.select(odd, cosine, sine), b.select(odd, cosine_low, sine_low)
+    below, below_low = b.select(odd, sine, cosine), b.select(odd, sine_low, cosine_low)
+    ratio = _ratio(b, above, above_low, below, below_low)
     value = b.select(b.eq(x, 0.0), x, flip_sign(b, ratio, bits))
     return _huge(b, "tan", x, value)

@@ -39,7 +39,7 @@ def remez(spec: Spec, grid_per_degree: int = 24) -> tuple[list[Any], Any]:
     low, high = mp.mpf(spec.low), mp.mpf(spec.high)
     grid = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * (i + 0.5) / points) for i in range(points)]
     values = [spec.target(t) for t in grid]
-    weights = [spec.weight(t) for t in grid]
+    weights = [abs(spec.weight(t)) for t in grid]
     chosen = [min(points - 1, i * points // (count - 1)) for i in range(count)]
     coefficients: list[Any] = []
     for _ in range(60):
@@ -149,6 +149,8 @@ def specs() -> list[Spec]:
     out += both(
         "COSH", lambda z: (mp.cosh(q(z)) - 1) / z, lambda z: z / mp.cosh(q(z)), 0, HALF_LN2**2, 2, 4
     )
+    # tanh x = x + x^3 A(x^2), x <= 1/2
+    out += odd("TANH", mp.tanh, 0.5, 4, 9)
     # log1p(f) = f + f^2 Q(f)
     out += both("LOG", lambda f: (mp.log1p(f) - f) / f**2, lambda f: f**2 / mp.log1p(f), LOW_F, HIGH_F, 9, -1)
     # log1p(f) = 2 s + s z L(z), s = f / (2 + f), z = s^2
@@ -189,7 +191,7 @@ def specs() -> list[Spec]:
             )
         )
     # erfc x = d exp(-x^2) F(q), d = 1 / (x + K), q = (x - K) d
-    for dtype, top, degree in (("f32", 10.1, 9), ("f64", 27.3, 21)):
+    for dtype, top, degree in (("f32", 10.1, 10), ("f64", 27.3, 22)):
         k = ERFC_K[dtype]
         out.append(
             Spec(

@@ -26,12 +26,15 @@ def matmul(x: Any, y: Any, /) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.matmul([[1, 2], [3, 4]], [1, 1])
+        tensor([3, 7])
 
     Raises ShapeError where the sizes differ, and for rank 0. Semantics: ``numpy.matmul``.
     """
     x, y = promoted(x, y)
     if x.ndim == 0 or y.ndim == 0:
-        raise ShapeError(f"matmul: expected rank 1 or more, got shapes {x.shape} and {y.shape}; use * for scaling")
+        raise ShapeError(
+            f"matmul: expected rank 1 or more, got shapes {x.shape} and {y.shape}; use * for scaling"
+        )
     if x.ndim == 2 and y.ndim == 2 and x.shape[1] == y.shape[0]:
         return run("matmul", x, y)
     rows = reshaped(x, (1, *x.shape)) if x.ndim == 1 else x
@@ -42,7 +45,9 @@ def matmul(x: Any, y: Any, /) -> Tensor:
             f"{columns.shape[-2]} rows"
         )
     batch = broadcast_shapes("matmul", rows.shape[:-2], columns.shape[:-2])
-    result = run("matmul", broadcast(rows, batch + rows.shape[-2:]), broadcast(columns, batch + columns.shape[-2:]))
+    result = run(
+        "matmul", broadcast(rows, batch + rows.shape[-2:]), broadcast(columns, batch + columns.shape[-2:])
+    )
     shape = batch
     shape += () if x.ndim == 1 else (rows.shape[-2],)
     shape += () if y.ndim == 1 else (columns.shape[-1],)
@@ -57,6 +62,7 @@ def dot(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.dot([1, 2, 3], [4, 5, 6])
+        tensor(32)
 
     Raises ShapeError. Semantics: ``numpy.dot``.
     """
@@ -80,6 +86,7 @@ def vdot(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.vdot([[1, 2], [3, 4]], [[1, 1], [1, 1]])
+        tensor(10)
 
     Raises ShapeError. Semantics: ``numpy.vdot``, for real numbers.
     """
@@ -93,6 +100,7 @@ def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.vecdot([[1, 2], [3, 4]], [1, 10])
+        tensor([21, 43])
 
     Raises ShapeError and AxisError. Semantics: ``numpy.vecdot``, for real numbers.
     """
@@ -110,6 +118,7 @@ def inner(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.inner([1, 2, 3], [0, 1, 0])
+        tensor(2)
 
     Raises ShapeError. Semantics: ``numpy.inner``.
     """
@@ -127,6 +136,8 @@ def outer(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.outer([1, 2], [3, 4])
+        tensor([[3, 4],
+                [6, 8]])
 
     Semantics: ``numpy.outer``.
     """
@@ -142,6 +153,7 @@ def tensordot(x: Any, y: Any, axes: Any = 2) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]], axes=2)
+        tensor(5)
 
     Raises ShapeError and AxisError. Semantics: ``numpy.tensordot``.
     """
@@ -180,6 +192,7 @@ def kron(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.kron([1, 10], [1, 2])
+        tensor([ 1,  2, 10, 20])
 
     Semantics: ``numpy.kron``.
     """

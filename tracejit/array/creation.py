@@ -59,6 +59,7 @@ def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor
     Example:
         >>> import tracejit as tj
         >>> tj.asarray([1, 2, 3])
+        tensor([1, 2, 3])
 
     Semantics: the Array API's ``asarray``.
     """
@@ -84,6 +85,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.full((2, 2), 7)
+        tensor([[7, 7],
+                [7, 7]])
 
     Semantics: ``numpy.full``.
     """
@@ -110,6 +113,8 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.zeros((2, 3))
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
 
     Semantics: ``numpy.zeros``.
     """
@@ -122,6 +127,7 @@ def ones(shape: Any, dtype: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.ones(3)
+        tensor([1., 1., 1.])
 
     Semantics: ``numpy.ones``.
     """
@@ -134,6 +140,7 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.empty((2, 2)).shape
+        (2, 2)
 
     Semantics: ``numpy.empty``, but defined.
     """
@@ -146,6 +153,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) 
     Example:
         >>> import tracejit as tj
         >>> tj.full_like(tj.ones(2), 5)
+        tensor([5., 5.])
 
     Semantics: ``numpy.full_like``.
     """
@@ -165,6 +173,8 @@ def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.zeros_like([[1, 2], [3, 4]])
+        tensor([[0, 0],
+                [0, 0]])
 
     Semantics: ``numpy.zeros_like``.
     """
@@ -178,6 +188,7 @@ def ones_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.ones_like([1.5, 2.5])
+        tensor([1., 1.])
 
     Semantics: ``numpy.ones_like``.
     """
@@ -191,6 +202,7 @@ def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.empty_like(tj.ones((2, 3))).shape
+        (2, 3)
 
     Semantics: ``numpy.empty_like``, but defined.
     """
@@ -203,6 +215,9 @@ def tri(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) ->
     Example:
         >>> import tracejit as tj
         >>> tj.tri(3, dtype=int)
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 1]])
 
     Semantics: ``numpy.tri``.
     """
@@ -216,6 +231,8 @@ def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) ->
     Example:
         >>> import tracejit as tj
         >>> tj.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
 
     Semantics: ``numpy.eye``.
     """
@@ -229,6 +246,8 @@ def identity(n: int, dtype: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.identity(2, dtype=int)
+        tensor([[1, 0],
+                [0, 1]])
 
     Semantics: ``numpy.identity``.
     """

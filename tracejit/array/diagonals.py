@@ -22,6 +22,8 @@ def tril(x: Any, k: int = 0) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.tril([[1, 2], [3, 4]])
+        tensor([[1, 0],
+                [3, 4]])
 
     Raises ShapeError below rank 1. Semantics: ``numpy.tril``.
     """
@@ -34,6 +36,8 @@ def triu(x: Any, k: int = 0) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.triu([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [0, 4]])
 
     Raises ShapeError below rank 1. Semantics: ``numpy.triu``.
     """
@@ -57,6 +61,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.diagonal([[1, 2], [3, 4]])
+        tensor([1, 4])
 
     Raises AxisError, and ShapeError below rank 2. Semantics: ``numpy.diagonal``.
     """
@@ -81,6 +86,8 @@ def diag(x: Any, k: int = 0) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.diag([1, 2])
+        tensor([[1, 0],
+                [0, 2]])
 
     Raises ShapeError for other ranks. Semantics: ``numpy.diag``.
     """
@@ -103,6 +110,7 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     Example:
         >>> import tracejit as tj
         >>> tj.trace([[1, 2], [3, 4]])
+        tensor(5)
 
     Raises AxisError, and ShapeError below rank 2. Semantics: ``numpy.trace``.
     """

@@ -15,7 +15,9 @@ _SOURCES = {"erf": "C99's ``erf``", "erfc": "C99's ``erfc``"}
 def documented_unary(op: str, name: str, meaning: str, example: str, shows: str) -> Callable[[Any], Tensor]:
     """The callable of the unary elementwise op `op`, called `name`."""
     call = unary(op)
-    _document(call, name, meaning, "`x` is anything that `asarray` takes; the result has its shape.", example, shows)
+    _document(
+        call, name, meaning, "`x` is anything that `asarray` takes; the result has its shape.", example, shows
+    )
     return call
 
 
@@ -28,7 +30,9 @@ def documented_binary(
     return call
 
 
-def _document(call: Callable[..., Any], name: str, meaning: str, shapes: str, example: str, shows: str) -> None:
+def _document(
+    call: Callable[..., Any], name: str, meaning: str, shapes: str, example: str, shows: str
+) -> None:
     source = _SOURCES.get(name, f"``numpy.{name}``")
     shown = shows.replace("\n", "\n        ")
     call.__name__ = call.__qualname__ = name

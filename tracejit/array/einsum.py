@@ -29,6 +29,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 1])
+        tensor([3, 7])
 
     Raises ShapeError for subscripts that do not fit. Semantics: ``numpy.einsum``.
     """
@@ -68,7 +69,9 @@ def _parse(subscripts: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
     counts = [one.ndim - len(part.replace("...", "")) for part, one in zip(parts, tensors, strict=True)]
     for part, count, one in zip(parts, counts, tensors, strict=True):
         if count < 0 or (count and "..." not in part):
-            raise ShapeError(f"einsum: {part!r} in {subscripts!r} does not fit an operand of shape {one.shape}")
+            raise ShapeError(
+                f"einsum: {part!r} in {subscripts!r} does not fit an operand of shape {one.shape}"
+            )
     extra = max((count for part, count in zip(parts, counts, strict=True) if "..." in part), default=0)
     if extra > len(unused):
         raise ShapeError(f"einsum: {subscripts!r} needs more labels than there are letters")
@@ -83,7 +86,9 @@ def _parse(subscripts: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
         seen = Counter(left.replace("...", "").replace(",", ""))
         output = ellipsis + "".join(sorted(one for one, times in seen.items() if times == 1))
     if len(set(output)) < len(output) or not set(output) <= set("".join(inputs)):
-        raise ShapeError(f"einsum: the output {right!r} of {subscripts!r} must use labels of the operands, each once")
+        raise ShapeError(
+            f"einsum: the output {right!r} of {subscripts!r} must use labels of the operands, each once"
+        )
     return inputs, output
 
 
@@ -97,7 +102,9 @@ def _sizes(subscripts: str, inputs: Sequence[str], tensors: Sequence[Tensor]) ->
                 sizes[label] = size
             elif size not in (1, known):
                 given = ", ".join(str(each.shape) for each in tensors)
-                raise ShapeError(f"einsum: {subscripts!r} gives label {label!r} sizes {known} and {size} in {given}")
+                raise ShapeError(
+                    f"einsum: {subscripts!r} gives label {label!r} sizes {known} and {size} in {given}"
+                )
     return sizes
 
 
@@ -118,8 +125,10 @@ def _prepared(x: Tensor, labels: str, sizes: dict[str, int]) -> Term:
 
 def _path(terms: Sequence[Term], output: str, optimize: Any) -> list[tuple[int, ...]]:
     """Which operands to contract at each step; results go to the end."""
-    if len(terms) <= 2 or not optimize:
-        return [(0, 1)] if len(terms) == 2 else [(0, 1), *[(0, len(terms) - 1 - i) for i in range(1, len(terms) - 1)]] if len(terms) > 2 else []
+    if len(terms) == 1:
+        return []
+    if len(terms) == 2 or not optimize:
+        return [tuple(range(len(terms)))]
     # einsum_path only looks at shapes: arrays without memory will do
     shapes = [np.broadcast_to(np.empty(()), one.shape) for one, _ in terms]
     present = "".join(labels for _, labels in terms)

@@ -48,6 +48,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     Example:
         >>> import tracejit as tj
         >>> tj.where([True, False], [1.0, 2.0], 0.0)
+        tensor([1., 0.])
 
     Semantics: ``numpy.where``. Gradients flow to the chosen elements alone.
     """
@@ -68,6 +69,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.clip([-2.0, 0.5, 3.0], 0, 1)
+        tensor([0. , 0.5, 1. ])
 
     Semantics: ``numpy.clip``.
     """
@@ -92,6 +94,7 @@ def positive(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.positive([1.0, -2.0])
+        tensor([ 1., -2.])
 
     Semantics: ``numpy.positive``.
     """
@@ -107,6 +110,7 @@ def divmod(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     Example:
         >>> import tracejit as tj
         >>> tj.divmod([7, -7], 3)
+        (tensor([ 2, -3]), tensor([1, 2]))
 
     Semantics: ``numpy.divmod``.
     """
@@ -119,6 +123,7 @@ def float_power(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.float_power([1, 2], -1)
+        tensor([1. , 0.5])
 
     Semantics: ``numpy.float_power``.
     """
@@ -133,6 +138,7 @@ def fabs(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.fabs([-1, 2])
+        tensor([1., 2.])
 
     Semantics: ``numpy.fabs``.
     """
@@ -145,6 +151,7 @@ def fix(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.fix([1.7, -1.7])
+        tensor([ 1., -1.])
 
     Semantics: ``numpy.fix``.
     """
@@ -159,6 +166,7 @@ def round(x: Any, decimals: int = 0) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.round([1.25, 2.5, 3.14159], 1)
+        tensor([1.2, 2.5, 3.1])
 
     Semantics: ``numpy.round``.
     """
@@ -184,6 +192,7 @@ def deg2rad(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.deg2rad([0.0, 180.0])
+        tensor([0.        , 3.14159265])
 
     Semantics: ``numpy.deg2rad``.
     """
@@ -196,6 +205,7 @@ def rad2deg(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.rad2deg([0.0, tj.pi])
+        tensor([  0., 180.])
 
     Semantics: ``numpy.rad2deg``.
     """
@@ -208,6 +218,7 @@ def sinc(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.sinc([0.0, 0.5])
+        tensor([1.        , 0.63661977])
 
     Semantics: ``numpy.sinc``.
     """
@@ -223,9 +234,7 @@ def sinc(x: Any) -> Tensor:
     return run("where", small, series, run("div", run("sin", safe), safe))
 
 
-def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Tensor:
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
     """`x` with NaN and infinities replaced: by `nan`, `posinf` and `neginf`.
 
     None stands for the largest and the lowest finite number. The slope at replaced elements is 0.
@@ -234,6 +243,7 @@ def nan_to_num(
     Example:
         >>> import tracejit as tj
         >>> tj.nan_to_num([1.0, float("nan")], nan=-1.0)
+        tensor([ 1., -1.])
 
     Semantics: ``numpy.nan_to_num``.
     """
@@ -255,6 +265,7 @@ def modf(x: Any) -> tuple[Tensor, Tensor]:
     Example:
         >>> import tracejit as tj
         >>> tj.modf([1.5, -2.25])
+        (tensor([ 0.5 , -0.25]), tensor([ 1., -2.]))
 
     Semantics: ``numpy.modf``.
     """
@@ -271,6 +282,7 @@ def ldexp(x: Any, exponent: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.ldexp([0.5, 3.0], [1, -1])
+        tensor([1. , 1.5])
 
     Raises DTypeError unless `exponent` is of integers. Semantics: ``numpy.ldexp``; relies on ``exp2`` being
     exact at integers.
@@ -302,6 +314,7 @@ def frexp(x: Any) -> tuple[Tensor, Tensor]:
     Example:
         >>> import tracejit as tj
         >>> tj.frexp([3.0, 0.0])
+        (tensor([0.75, 0.  ]), tensor([2, 0], dtype=int32))
 
     Semantics: ``numpy.frexp``; the gradient of the mantissa is 2 to the power minus exponent.
     """
@@ -317,7 +330,9 @@ def frexp(x: Any) -> tuple[Tensor, Tensor]:
     exponent = run("add", run("floor", run("log2", size)), 1.0)
     # log2 rounds: correct the exponent where the mantissa falls outside [0.5, 1)
     half = run("floor", run("mul", exponent, 0.5))
-    mantissa = run("mul", run("mul", size, _power_of_two(half, -1)), _power_of_two(run("sub", exponent, half), -1))
+    mantissa = run(
+        "mul", run("mul", size, _power_of_two(half, -1)), _power_of_two(run("sub", exponent, half), -1)
+    )
     too_large, too_small = run("ge", mantissa, 1.0), run("lt", mantissa, 0.5)
     exponent = run("add", exponent, run("where", too_large, 1.0, run("where", too_small, -1.0, 0.0)))
     half = run("floor", run("mul", exponent, 0.5))

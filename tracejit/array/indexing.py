@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.dtypes import BOOL, DType, is_float
-from ..ir.errors import DTypeError, GradientError, OutOfBoundsError, ShapeError, TracejitError, TraceError
+from ..ir.errors import DTypeError, GradientError, OutOfBoundsError, ShapeError, TraceError, TracejitError
 from ..ir.graph import Value
 from ..ir.types import Shape, broadcastable
 from ..state import STATE
@@ -32,6 +32,7 @@ def getitem(x: Any, key: Any, /) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.getitem([[1, 2], [3, 4]], (slice(None), 0))
+        tensor([1, 3])
 
     Raises OutOfBoundsError, ShapeError and DTypeError. Semantics: NumPy's indexing.
     """
@@ -75,7 +76,9 @@ def _value_for(value: Any, dtype: DType, shape: Shape, name: str) -> Tensor:
     while result.ndim > len(shape) and result.shape[0] == 1:
         result = reshaped(result, result.shape[1:])
     if not broadcastable(result.shape, shape):
-        raise ShapeError(f"{name}: a value of shape {result.shape} does not broadcast to the shape {shape} indexed")
+        raise ShapeError(
+            f"{name}: a value of shape {result.shape} does not broadcast to the shape {shape} indexed"
+        )
     return broadcast(result, shape)
 
 
@@ -92,7 +95,11 @@ def _written(x: Tensor, key: Any, value: Any, mode: str, name: str) -> Tensor:
             view = run("add", _view(x, plan), view)
     view = reshaped(view, plan.size)
     # a value for the whole array is the result; a copy, lest it share memory with what was given
-    return cast(view, x.dtype, copy=True) if plan.whole else run("update", x, view, start=plan.start, step=plan.step)
+    return (
+        cast(view, x.dtype, copy=True)
+        if plan.whole
+        else run("update", x, view, start=plan.start, step=plan.step)
+    )
 
 
 def _scattered(view: Tensor, plan: Plan, value: Any, mode: str, name: str) -> Tensor:
@@ -112,7 +119,7 @@ def _inverse(order: Any) -> list[int]:
 
 
 def _masked(view: Tensor, plan: Plan, value: Any, mode: str, name: str) -> Tensor:
-    """A write through a traced mask becomes a choice, where the value does not depend on how many are true."""
+    """A write through a traced mask: a choice, of values that do not depend on how many are true."""
     if plan.indices or len(plan.masks) > 1:
         refuse_masks(f"{name}: a traced mask beside other index arrays", plan)
     mask = plan.masks[0]
@@ -139,6 +146,7 @@ def index_update(x: Any, key: Any, value: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.index_update([1, 2, 3], 0, 9)
+        tensor([9, 2, 3])
 
     Raises OutOfBoundsError and ShapeError. Semantics: JAX's ``x.at[key].set(value)``.
     """
@@ -151,6 +159,7 @@ def index_add(x: Any, key: Any, value: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.index_add([0, 0, 0], [1, 1, 2], 5)
+        tensor([ 0, 10,  5])
 
     Raises OutOfBoundsError and ShapeError, and DTypeError for a value of another kind of number than `x`.
     Semantics: ``numpy.add.at``, JAX's ``x.at[key].add(value)``.
@@ -179,6 +188,7 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
         >>> x = tj.zeros(3)
         >>> tj.setitem(x, 1, 5.0)
         >>> x
+        tensor([0., 5., 0.])
 
     Raises OutOfBoundsError and ShapeError; GradientError on a leaf that requires grad while gradients are
     recorded; TraceError on a concrete tensor under a trace. Semantics: NumPy, and PyTorch's autograd.
@@ -207,8 +217,8 @@ def writes_memory(x: Tensor, value: Any, name: str) -> bool:
         return True
     if x._requires_grad and x._node is None:
         raise GradientError(
-            f"{name}: a leaf tensor that requires grad is being modified in place. Do it under tj.no_grad(), or "
-            "compute a new tensor"
+            f"{name}: a leaf tensor that requires grad is being modified in place. Do it "
+            "under tj.no_grad(), or compute a new tensor"
         )
     return not (x._requires_grad or (is_float(x.dtype) and _requires_grad(value)))
 
@@ -243,7 +253,9 @@ def bump(x: Tensor) -> None:
 def _write(x: Tensor, key: Any, value: Any) -> None:
     data = x._data
     if not data.flags.writeable:
-        raise TracejitError(f"setitem: the memory of this tensor of shape {x.shape} is read-only; use x.copy()")
+        raise TracejitError(
+            f"setitem: the memory of this tensor of shape {x.shape} is read-only; use x.copy()"
+        )
     new = value if type(value) in SCALARS else _detached_array(value)
     try:
         data[_memory_key(key)] = new

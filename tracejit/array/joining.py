@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -40,6 +41,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.concatenate([[1, 2], [3]])
+        tensor([1, 2, 3])
 
     Raises ShapeError where other sizes differ. Semantics: ``numpy.concatenate``.
     """
@@ -65,6 +67,8 @@ def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.stack([[1, 2], [3, 4]], axis=1)
+        tensor([[1, 3],
+                [2, 4]])
 
     Raises ShapeError where shapes differ. Semantics: ``numpy.stack``.
     """
@@ -82,6 +86,8 @@ def vstack(arrays: Any, dtype: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.vstack([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
 
     Raises ShapeError. Semantics: ``numpy.vstack``.
     """
@@ -94,6 +100,7 @@ def hstack(arrays: Any, dtype: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.hstack([[1, 2], [3]])
+        tensor([1, 2, 3])
 
     Raises ShapeError. Semantics: ``numpy.hstack``.
     """
@@ -104,7 +111,7 @@ def hstack(arrays: Any, dtype: Any = None) -> Tensor:
 def _cut(x: Tensor, axis: int, bounds: Sequence[int]) -> list[Tensor]:
     """The pieces between consecutive `bounds`, counted and clamped as slices do."""
     pieces = []
-    for low, high in zip(bounds[:-1], bounds[1:], strict=True):
+    for low, high in itertools.pairwise(bounds):
         start, stop, _ = slice(low, high).indices(x.shape[axis])
         pieces.append(sliced(x, axis, start, max(stop - start, 0)))
     return pieces
@@ -116,6 +123,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
     Example:
         >>> import tracejit as tj
         >>> [part.tolist() for part in tj.array_split(tj.arange(5), 2)]
+        [[0, 1, 2], [3, 4]]
 
     Raises ShapeError. Semantics: ``numpy.array_split``.
     """
@@ -140,15 +148,20 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     Example:
         >>> import tracejit as tj
         >>> [part.tolist() for part in tj.split(tj.arange(6), 3)]
+        [[0, 1], [2, 3], [4, 5]]
 
     Raises ShapeError where they have not. Semantics: ``numpy.split``.
     """
     x = as_tensor(x)
     place = normalize_axis("split", axis, x.ndim)
-    if isinstance(indices_or_sections, int) and indices_or_sections > 0 and x.shape[place] % indices_or_sections:
+    if (
+        isinstance(indices_or_sections, int)
+        and indices_or_sections > 0
+        and x.shape[place] % indices_or_sections
+    ):
         raise ShapeError(
-            f"split: axis {place} of size {x.shape[place]} does not divide into {indices_or_sections} equal parts; "
-            "use array_split"
+            f"split: axis {place} of size {x.shape[place]} does not divide into "
+            f"{indices_or_sections} equal parts; use array_split"
         )
     return array_split(x, indices_or_sections, place)
 
@@ -160,6 +173,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Tensor, ...]:
         >>> import tracejit as tj
         >>> a, b = tj.unstack([[1, 2], [3, 4]])
         >>> b
+        tensor([3, 4])
 
     Raises AxisError. Semantics: ``numpy.unstack``.
     """

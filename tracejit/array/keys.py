@@ -170,7 +170,9 @@ def _as_index(name: str, item: Any) -> Any:
             return operator.index(item)
         item = as_tensor(item)
     if item.dtype.kind == "f":
-        raise DTypeError(f"{name}: indices must be integers, slices, None, ... or boolean masks, got {item.type}")
+        raise DTypeError(
+            f"{name}: indices must be integers, slices, None, ... or boolean masks, got {item.type}"
+        )
     if item.ndim == 0 and not isinstance(item._data, Value) and not is_tracing():
         return item._data.item()
     return item
@@ -216,7 +218,7 @@ def refuse_masks(name: str, plan: Plan) -> None:
     if plan.masks:
         mask, where = plan.masks[0].tensor, user_location()
         raise ConcretizationError(
-            f"{name}: the shape of x[mask] depends on the values of the mask, a traced tensor of type {mask.type}"
+            f"{name}: the shape of x[mask] depends on the values of the mask, which is traced, of type {mask.type}"
             + (f", at {where.file}:{where.line}" if where else "")
             + ". Use tj.where(mask, x, other), or index with integers computed outside the traced function."
         )

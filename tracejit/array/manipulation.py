@@ -49,6 +49,8 @@ def reshape(x: Any, shape: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.reshape([1, 2, 3, 4], (2, -1))
+        tensor([[1, 2],
+                [3, 4]])
 
     Raises ShapeError. Semantics: ``numpy.reshape``.
     """
@@ -62,6 +64,7 @@ def ravel(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.ravel([[1, 2], [3, 4]])
+        tensor([1, 2, 3, 4])
 
     Semantics: ``numpy.ravel``.
     """
@@ -75,6 +78,7 @@ def flatten(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.flatten([[1, 2], [3, 4]])
+        tensor([1, 2, 3, 4])
 
     Semantics: ``numpy.ndarray.flatten``.
     """
@@ -87,6 +91,8 @@ def transpose(x: Any, axes: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.transpose([[1, 2], [3, 4]])
+        tensor([[1, 3],
+                [2, 4]])
 
     Raises AxisError. Semantics: ``numpy.transpose``.
     """
@@ -95,7 +101,9 @@ def transpose(x: Any, axes: Any = None) -> Tensor:
         return run("transpose", x, perm=tuple(range(x.ndim))[::-1])
     perm = tuple(normalize_axis("transpose", axis, x.ndim) for axis in axes)
     if sorted(perm) != list(range(x.ndim)):
-        raise AxisError(f"transpose: axes {tuple(axes)} are not a permutation of the {x.ndim} axes of {x.shape}")
+        raise AxisError(
+            f"transpose: axes {tuple(axes)} are not a permutation of the {x.ndim} axes of {x.shape}"
+        )
     return run("transpose", x, perm=perm)
 
 
@@ -105,6 +113,7 @@ def permute_dims(x: Any, axes: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.permute_dims(tj.ones((2, 3, 4)), (2, 0, 1)).shape
+        (4, 2, 3)
 
     Raises AxisError. Semantics: the Array API's ``permute_dims``.
     """
@@ -117,6 +126,7 @@ def matrix_transpose(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.matrix_transpose(tj.ones((5, 2, 3))).shape
+        (5, 3, 2)
 
     Raises ShapeError below rank 2. Semantics: ``numpy.matrix_transpose``.
     """
@@ -132,6 +142,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.swapaxes(tj.ones((2, 3, 4)), 0, 2).shape
+        (4, 3, 2)
 
     Raises AxisError. Semantics: ``numpy.swapaxes``.
     """
@@ -148,13 +159,16 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.moveaxis(tj.ones((2, 3, 4)), 0, -1).shape
+        (3, 4, 2)
 
     Raises AxisError. Semantics: ``numpy.moveaxis``.
     """
     x = as_tensor(x)
     origins, places = _axis_list(source, x.ndim), _axis_list(destination, x.ndim)
     if len(origins) != len(places) or len(set(origins)) < len(origins) or len(set(places)) < len(places):
-        raise AxisError(f"moveaxis: source {source} and destination {destination} must be distinct and as many")
+        raise AxisError(
+            f"moveaxis: source {source} and destination {destination} must be distinct and as many"
+        )
     perm = [axis for axis in range(x.ndim) if axis not in origins]
     for place, origin in sorted(zip(places, origins, strict=True)):
         perm.insert(place, origin)
@@ -172,6 +186,7 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.squeeze(tj.ones((1, 3, 1))).shape
+        (3,)
 
     Raises ShapeError where a named axis has another size. Semantics: ``numpy.squeeze``.
     """
@@ -190,6 +205,7 @@ def expand_dims(x: Any, axis: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.expand_dims([1, 2], 0)
+        tensor([[1, 2]])
 
     Raises AxisError. Semantics: ``numpy.expand_dims``.
     """
@@ -207,6 +223,8 @@ def broadcast_to(x: Any, shape: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.broadcast_to([1, 2], (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
 
     Raises ShapeError. Semantics: ``numpy.broadcast_to``.
     """
@@ -223,6 +241,9 @@ def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     Example:
         >>> import tracejit as tj
         >>> tj.broadcast_arrays([1, 2], [[3], [4]])
+        (tensor([[1, 2],
+                [1, 2]]), tensor([[3, 3],
+                [4, 4]]))
 
     Raises ShapeError. Semantics: ``numpy.broadcast_arrays``.
     """
@@ -244,6 +265,7 @@ def atleast_1d(*arrays: Any) -> Any:
     Example:
         >>> import tracejit as tj
         >>> tj.atleast_1d(1.5)
+        tensor([1.5])
 
     Semantics: ``numpy.atleast_1d``.
     """
@@ -256,6 +278,7 @@ def atleast_2d(*arrays: Any) -> Any:
     Example:
         >>> import tracejit as tj
         >>> tj.atleast_2d([1, 2])
+        tensor([[1, 2]])
 
     Semantics: ``numpy.atleast_2d``.
     """
@@ -268,6 +291,7 @@ def atleast_3d(*arrays: Any) -> Any:
     Example:
         >>> import tracejit as tj
         >>> tj.atleast_3d([1, 2]).shape
+        (1, 2, 1)
 
     Semantics: ``numpy.atleast_3d``.
     """
@@ -286,6 +310,7 @@ def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.astype([1.7, -1.7], int)
+        tensor([ 1, -1])
 
     Raises DTypeError. Semantics: ``numpy.ndarray.astype``. Gradients pass between floating dtypes.
     """
@@ -298,6 +323,7 @@ def copy(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.copy([1.0, 2.0])
+        tensor([1., 2.])
 
     Semantics: ``numpy.copy``.
     """

@@ -14,7 +14,18 @@ from ..ir.dtypes import DType, as_dtype, default_dtype, is_float, result_type
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
 from ..tensor import Tensor, wrap
-from .operands import SCALARS, as_tensor, broadcast, cast, floating, is_tracing, kind_of, promoted, reshaped, run
+from .operands import (
+    SCALARS,
+    as_tensor,
+    broadcast,
+    cast,
+    floating,
+    is_tracing,
+    kind_of,
+    promoted,
+    reshaped,
+    run,
+)
 
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 
@@ -28,7 +39,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     Example:
         >>> import tracejit as tj
         >>> tj.arange(5)
+        tensor([0, 1, 2, 3, 4])
         >>> tj.arange(1.0, 2.0, 0.25)
+        tensor([1.  , 1.25, 1.5 , 1.75])
 
     Semantics: ``numpy.arange``.
     """
@@ -75,6 +88,7 @@ def linspace(
     Example:
         >>> import tracejit as tj
         >>> tj.linspace(0, 1, 5)
+        tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
 
     Raises ShapeError for a negative `num`. Semantics: ``numpy.linspace``.
     """
@@ -113,13 +127,20 @@ def _spaced_operand(x: Tensor) -> Tensor:
 
 
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Tensor:
     """`num` numbers from ``base ** start`` to ``base ** stop``, evenly spaced in the exponent.
 
     Example:
         >>> import tracejit as tj
         >>> tj.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
 
     Semantics: ``numpy.logspace``.
     """
@@ -136,6 +157,7 @@ def geomspace(
     Example:
         >>> import tracejit as tj
         >>> tj.geomspace(1, 8, 4)
+        tensor([1., 2., 4., 8.])
 
     Semantics: ``numpy.geomspace``, for real numbers.
     """

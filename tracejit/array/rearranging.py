@@ -40,6 +40,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
     Example:
         >>> import tracejit as tj
         >>> tj.pad([1, 2, 3], (1, 2), mode="reflect")
+        tensor([2, 1, 2, 3, 2, 1])
 
     Raises ShapeError. Semantics: ``numpy.pad``.
     """
@@ -54,7 +55,9 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
     for axis, (before, after) in enumerate(widths):
         if before or after:
             if x.shape[axis] == 0:
-                raise ShapeError(f"pad: axis {axis} of {x.shape} is empty, so mode {mode!r} has nothing to repeat")
+                raise ShapeError(
+                    f"pad: axis {axis} of {x.shape} is empty, so mode {mode!r} has nothing to repeat"
+                )
             places = np.pad(np.arange(x.shape[axis]), (before, after), mode=mode)  # type: ignore[call-overload]
             x = _picked(x, axis, places)
     return x
@@ -122,6 +125,7 @@ def flip(x: Any, axis: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.flip([1, 2, 3])
+        tensor([3, 2, 1])
 
     Raises AxisError. Semantics: ``numpy.flip``.
     """
@@ -138,6 +142,8 @@ def flipud(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.flipud([[1, 2], [3, 4]])
+        tensor([[3, 4],
+                [1, 2]])
 
     Raises AxisError. Semantics: ``numpy.flipud``.
     """
@@ -150,6 +156,8 @@ def fliplr(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.fliplr([[1, 2], [3, 4]])
+        tensor([[2, 1],
+                [4, 3]])
 
     Raises AxisError. Semantics: ``numpy.fliplr``.
     """
@@ -164,6 +172,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.roll([1, 2, 3, 4], 1)
+        tensor([4, 1, 2, 3])
 
     Raises AxisError. Semantics: ``numpy.roll``.
     """
@@ -192,6 +201,8 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.rot90([[1, 2], [3, 4]])
+        tensor([[2, 4],
+                [1, 3]])
 
     Raises AxisError. Semantics: ``numpy.rot90``.
     """
@@ -215,6 +226,8 @@ def tile(x: Any, reps: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.tile([1, 2], (2, 2))
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
 
     Raises ShapeError. Semantics: ``numpy.tile``.
     """
@@ -239,7 +252,9 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.repeat([1, 2], 2)
+        tensor([1, 1, 2, 2])
         >>> tj.repeat([1, 2], [1, 3])
+        tensor([1, 2, 2, 2])
 
     Raises ShapeError. Semantics: ``numpy.repeat``.
     """
@@ -264,7 +279,11 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
 def _repeated(x: Tensor, count: int, axis: int) -> Tensor:
     before, after = x.shape[: axis + 1], x.shape[axis + 1 :]
     wide = broadcast(reshaped(x, (*before, 1, *after)), (*before, count, *after))
-    return flatten(wide) if x.ndim == 1 else run("reshape", wide, shape=(*before[:-1], before[-1] * count, *after))
+    return (
+        flatten(wide)
+        if x.ndim == 1
+        else run("reshape", wide, shape=(*before[:-1], before[-1] * count, *after))
+    )
 
 
 def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Tensor, ...]:
@@ -275,6 +294,8 @@ def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> tuple
     Example:
         >>> import tracejit as tj
         >>> tj.meshgrid([1, 2], [3, 4])[0]
+        tensor([[1, 2],
+                [1, 2]])
 
     Raises ShapeError. Semantics: ``numpy.meshgrid``.
     """

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_float
+from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_float
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
 from ..tensor import Tensor
 from .operands import as_tensor, cast, filled, reshaped, run
@@ -62,6 +62,7 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) 
     Example:
         >>> import tracejit as tj
         >>> tj.sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
+        tensor([4., 6.])
 
     Raises AxisError. Semantics: ``numpy.sum``.
     """
@@ -74,6 +75,7 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False)
     Example:
         >>> import tracejit as tj
         >>> tj.prod([1, 2, 3, 4])
+        tensor(24)
 
     Raises AxisError. Semantics: ``numpy.prod``.
     """
@@ -94,6 +96,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False)
     Example:
         >>> import tracejit as tj
         >>> tj.mean([[1, 2], [3, 4]], axis=1)
+        tensor([1.5, 3.5])
 
     Raises AxisError, and DTypeError for an integer `dtype`. Semantics: ``numpy.mean``.
     """
@@ -106,6 +109,7 @@ def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.max([[1, 5], [3, 4]], axis=1)
+        tensor([5, 4])
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.max``.
     """
@@ -118,6 +122,7 @@ def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.min([[1, 5], [3, 4]], axis=1)
+        tensor([1, 3])
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.min``.
     """
@@ -130,6 +135,7 @@ def all(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.all([[True, False], [True, True]], axis=1)
+        tensor([False,  True])
 
     Raises AxisError. Semantics: ``numpy.all``.
     """
@@ -142,6 +148,7 @@ def any(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.any([[True, False], [False, False]], axis=1)
+        tensor([ True, False])
 
     Raises AxisError. Semantics: ``numpy.any``.
     """
@@ -163,6 +170,7 @@ def argmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.argmax([[1, 5], [4, 3]], axis=1)
+        tensor([1, 0])
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmax``.
     """
@@ -175,6 +183,7 @@ def argmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.argmin([[1, 5], [4, 3]], axis=1)
+        tensor([0, 1])
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmin``.
     """
@@ -187,6 +196,7 @@ def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.cumsum([1, 2, 3])
+        tensor([1, 3, 6])
 
     Raises AxisError. Semantics: ``numpy.cumsum``.
     """
@@ -202,6 +212,7 @@ def ptp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.ptp([3, 1, 7])
+        tensor(6)
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.ptp``.
     """
@@ -215,6 +226,7 @@ def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor
     Example:
         >>> import tracejit as tj
         >>> tj.count_nonzero([0, 1, 7, 0])
+        tensor(2)
 
     Raises AxisError. Semantics: ``numpy.count_nonzero``.
     """
@@ -227,6 +239,7 @@ def nansum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = Fals
     Example:
         >>> import tracejit as tj
         >>> tj.nansum([1.0, float("nan")])
+        tensor(1.)
 
     Raises AxisError. Semantics: ``numpy.nansum``.
     """
@@ -242,6 +255,7 @@ def nanmean(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.nanmean([1.0, 3.0, float("nan")])
+        tensor(2.)
 
     Raises AxisError. Semantics: ``numpy.nanmean``.
     """

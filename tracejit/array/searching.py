@@ -28,6 +28,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     Example:
         >>> import tracejit as tj
         >>> tj.take([10, 20, 30], [2, 0])
+        tensor([30, 10])
 
     Raises AxisError and OutOfBoundsError. Semantics: ``numpy.take``.
     """
@@ -39,7 +40,9 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
         if mode not in ("wrap", "clip"):
             raise DTypeError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
         positions, extent = as_tensor(indices), x.shape[place]
-        bounded = run("remainder", positions, extent) if mode == "wrap" else run("clip", positions, 0, extent - 1)
+        bounded = (
+            run("remainder", positions, extent) if mode == "wrap" else run("clip", positions, 0, extent - 1)
+        )
         indices = bounded
     elif isinstance(indices, tuple):
         indices = list(indices)
@@ -54,6 +57,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.take_along_axis([[10, 30, 20]], [[1, 0]], axis=1)
+        tensor([[30, 10]])
 
     Raises AxisError, ShapeError and OutOfBoundsError. Semantics: ``numpy.take_along_axis``.
     """
@@ -78,18 +82,24 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Tensor:
         elif x.shape[dimension] == 1:
             key.append(0)
         else:
-            key.append(run("iota", shape=shape, axis=dimension, dtype=INT64) if size else constant_of(np.zeros(shape, int)))
+            key.append(
+                run("iota", shape=shape, axis=dimension, dtype=INT64)
+                if size
+                else constant_of(np.zeros(shape, int))
+            )
     return getitem(x, tuple(key))
 
 
 def nonzero(x: Any) -> tuple[Tensor, ...]:
     """The indices of the elements that are not zero, one array per axis.
 
-    Their number depends on values, so under a trace this raises ConcretizationError: use ``tj.where(c, a, b)``.
+    Their number depends on values, so under a trace this raises ConcretizationError: use
+    ``tj.where(condition, a, b)`` there.
 
     Example:
         >>> import tracejit as tj
         >>> tj.nonzero([0, 7, 0, 8])
+        (tensor([1, 3]),)
 
     Raises ShapeError at rank 0. Semantics: ``numpy.nonzero``.
     """
@@ -105,6 +115,8 @@ def argwhere(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.argwhere([0, 7, 0, 8])
+        tensor([[1],
+                [3]])
 
     Semantics: ``numpy.argwhere``.
     """
@@ -120,6 +132,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     Example:
         >>> import tracejit as tj
         >>> tj.diff([1, 4, 9, 16])
+        tensor([3, 5, 7])
 
     Raises AxisError, and ShapeError for negative `n`. Semantics: ``numpy.diff``.
     """

@@ -32,6 +32,7 @@ def var(
     Example:
         >>> import tracejit as tj
         >>> tj.var([1.0, 2.0, 3.0, 4.0], ddof=1)
+        tensor(1.66666667)
 
     Raises AxisError. Semantics: ``numpy.var``.
     """
@@ -59,6 +60,7 @@ def std(
     Example:
         >>> import tracejit as tj
         >>> tj.std([1.0, 2.0, 3.0, 4.0])
+        tensor(1.11803399)
 
     Raises AxisError. Semantics: ``numpy.std``.
     """
@@ -86,6 +88,7 @@ def average(
     Example:
         >>> import tracejit as tj
         >>> tj.average([1.0, 2.0, 3.0], weights=[3.0, 0.0, 1.0])
+        tensor(1.5)
 
     Raises AxisError, and ShapeError for weights that do not fit. Semantics: ``numpy.average``.
     """
@@ -97,10 +100,14 @@ def average(
     x, weights = promoted(averaged(x, None), as_tensor(weights))
     if weights.shape != x.shape:
         if axis is None or isinstance(axis, tuple) or weights.ndim != 1:
-            raise ShapeError(f"average: weights of shape {weights.shape} do not fit {x.shape} along axis {axis}")
+            raise ShapeError(
+                f"average: weights of shape {weights.shape} do not fit {x.shape} along axis {axis}"
+            )
         place = normalize_axis("average", axis, x.ndim)
         if weights.shape[0] != x.shape[place]:
-            raise ShapeError(f"average: {weights.shape[0]} weights for {x.shape[place]} elements of axis {place}")
+            raise ShapeError(
+                f"average: {weights.shape[0]} weights for {x.shape[place]} elements of axis {place}"
+            )
         column = [1] * x.ndim
         column[place] = weights.shape[0]
         weights = broadcast(reshaped(weights, tuple(column)), x.shape)
@@ -117,6 +124,7 @@ def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.logsumexp([1000.0, 1000.0])
+        tensor(1000.69314718)
 
     Raises AxisError. Semantics: ``scipy.special.logsumexp``.
     """

@@ -1,0 +1,148 @@
+"""Helpers of the array tests: comparison with NumPy eagerly and under a trace, and gradients to second order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit.array as tj
+from tracejit.ir.interpreter import interpret
+from tracejit.ir.types import TensorType
+from tracejit.ir.verifier import verify
+from tracejit.tape import run_backward
+from tracejit.tensor import Tensor, tensor, wrap
+from tracejit.tracing import trace_flat
+
+
+def leaves_of(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def _traced(function: Any, *arrays: Any) -> list[np.ndarray[Any, Any]]:
+    """The results of tracing `function` on symbols of the arrays' types, verified and interpreted."""
+    arrays = tuple(np.asarray(one) for one in arrays)
+    types = [(TensorType(one.dtype, one.shape), False, f"x{i}") for i, one in enumerate(arrays)]
+    graph, holders, _ = trace_flat(lambda *args: (leaves_of(function(*args)), None), types)
+    verify(graph)
+    captured = [one._data if isinstance(one, Tensor) else one for one in holders]
+    return interpret(graph, [*arrays, *captured])
+
+
+def _same(actual: Any, wanted: Any, rtol: float) -> None:
+    wanted = np.asarray(wanted)
+    assert actual.shape == wanted.shape
+    assert actual.dtype == wanted.dtype
+    if rtol:
+        np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=rtol)
+    else:
+        np.testing.assert_array_equal(actual, wanted)
+
+
+def _agrees(function: Any, reference: Any, *arrays: Any, rtol: float = 0.0, dtypes: bool = True) -> None:
+    """`function` on tensors gives what `reference` gives on arrays, eagerly and under a trace."""
+    arrays = tuple(np.asarray(one) for one in arrays)
+    with np.errstate(all="ignore"):
+        wanted = [np.asarray(one) for one in leaves_of(reference(*arrays))]
+        eager = leaves_of(function(*[tensor(one) for one in arrays]))
+        symbolic = _traced(function, *arrays)
+    assert len(eager) == len(wanted) == len(symbolic)
+    for one, other, expected in zip(eager, symbolic, wanted, strict=True):
+        assert isinstance(one, Tensor)
+        if not dtypes:
+            expected = expected.astype(one.dtype)
+        _same(one.detach().numpy(), expected, rtol)
+        # the same operations in the same order: equal to the last bit
+        np.testing.assert_array_equal(other, one.detach().numpy())
+        assert other.dtype == one.dtype
+
+
+def _weights(count: int, shape: tuple[int, ...]) -> Any:
+    return np.random.default_rng(count).uniform(0.5, 1.5, shape)
+
+
+def _scalar(function: Any, *inputs: Tensor) -> Tensor:
+    """All results of `function`, weighted and summed, so that each element has its own cotangent."""
+    total: Any = 0.0
+    for number, one in enumerate(leaves_of(function(*inputs))):
+        if one.dtype.kind == "f":
+            total = tj.add(total, tj.sum(tj.multiply(one, wrap(_weights(number, one.shape)))))
+    return total
+
+
+def _gradients(function: Any, inputs: list[Tensor], create_graph: bool) -> list[Tensor]:
+    root = _scalar(function, *inputs)
+    seed = wrap(np.ones(()))
+    found = run_backward([root], [seed], retain_graph=True, create_graph=create_graph, targets=inputs)
+    return [tj.zeros_like(x) if one is None else one for one, x in zip(found, inputs, strict=True)]
+
+
+def _differences(function: Any, arrays: list[Any], step: float) -> list[Any]:
+    """Central differences of a scalar `function` of arrays."""
+    found = []
+    for position, array in enumerate(arrays):
+        slope = np.zeros_like(array)
+        for place in np.ndindex(array.shape):
+            high, low = [np.array(one) for one in arrays], [np.array(one) for one in arrays]
+            high[position][place] += step
+            low[position][place] -= step
+            slope[place] = (function(high) - function(low)) / (2 * step)
+        found.append(slope)
+    return found
+
+
+def _check_gradients(function: Any, *arrays: Any, second: bool = True, rtol: float = 1e-5) -> None:
+    """First and second derivatives of `function` at float64 `arrays` against central differences.
+
+    The differences err by step^2 f'''/6 and by 1e-16 / step: about 1e-10 at step 1e-5, for functions of order 1.
+    """
+    arrays = [np.array(one, np.float64) for one in arrays]
+
+    def value(at: list[Any]) -> float:
+        return float(_scalar(function, *[wrap(one) for one in at]).item())
+
+    def slopes(at: list[Any]) -> float:
+        inputs = [wrap(np.array(one)).requires_grad_() for one in at]
+        parts = _gradients(function, inputs, create_graph=False)
+        return sum(float(np.sum(one._data * _weights(7 + i, one.shape))) for i, one in enumerate(parts))
+
+    with np.errstate(all="ignore"):
+        inputs = [wrap(one).requires_grad_() for one in arrays]
+        first = _gradients(function, inputs, create_graph=True)
+        for mine, wanted in zip(first, _differences(value, arrays, 1e-5), strict=True):
+            np.testing.assert_allclose(mine._data, wanted, rtol=rtol, atol=1e-7)
+        if not second:
+            return
+        total: Any = 0.0
+        for number, one in enumerate(first):
+            total = tj.add(total, tj.sum(tj.multiply(one, wrap(_weights(7 + number, one.shape)))))
+        if total._node is None:
+            again: list[Any] = [None] * len(inputs)
+        else:
+            again = run_backward(
+                [total], [wrap(np.ones(()))], retain_graph=True, create_graph=False, targets=inputs
+            )
+        for mine, wanted in zip(again, _differences(slopes, arrays, 1e-5), strict=True):
+            actual = np.zeros_like(wanted) if mine is None else mine._data
+            np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=1e-6)
+
+
+@pytest.fixture
+def traced() -> Any:
+    return _traced
+
+
+@pytest.fixture
+def agrees() -> Any:
+    return _agrees
+
+
+@pytest.fixture
+def check_gradients() -> Any:
+    return _check_gradients
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)

@@ -1,0 +1,260 @@
+"""Operators and methods of Tensor. ``bind()`` attaches them when ``tracejit.array`` is imported.
+
+The functions themselves become the methods where the arguments agree, so that ``x + y`` costs no more than
+``add(x, y)``. Methods have NumPy's meaning; of PyTorch's, those that do not contradict it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..ir.errors import DTypeError, ShapeError, TracejitError
+from ..ir.graph import Value
+from ..state import STATE
+from ..tensor import Tensor
+from . import (
+    contraction,
+    elementwise,
+    floats,
+    indexing,
+    logic,
+    manipulation,
+    rearranging,
+    reductions,
+    statistics,
+    transcendental,
+)
+from .operands import cast
+from .searching import take
+
+__all__ = ["bind"]
+
+_Binary = Callable[[Any, Any], Any]
+
+
+def _reflected(function: _Binary) -> _Binary:
+    def call(x: Any, y: Any) -> Any:
+        return function(y, x)
+
+    return call
+
+
+def _comparison(function: _Binary) -> _Binary:
+    """== or !=, which give way to Python's identity where the other operand is no array of numbers."""
+
+    def call(x: Any, y: Any) -> Any:
+        try:
+            return function(x, y)
+        except DTypeError:
+            return NotImplemented
+
+    return call
+
+
+def _in_place(name: str, function: _Binary) -> _Binary:
+    """``x += y`` and its like: `function`, with its result written to `x`.
+
+    As NumPy's, it keeps dtype and shape of `x`, and raises where the result has others. A rank-0 tensor
+    stands for NumPy's immutable scalars as well: there such a result replaces it.
+    """
+
+    def call(x: Tensor, y: Any) -> Tensor:
+        tracer = STATE.tracer
+        if (
+            tracer is not None
+            and isinstance(x._data, Value)
+            and isinstance(tracer.operand_kind(x._data), type)
+        ):
+            return function(x, y)  # type: ignore[no-any-return]  # a Python number in a jitted function
+        in_memory = indexing.writes_memory(x, y, name)
+        old = x if in_memory else indexing.alias(x)
+        result: Tensor = function(old, old if y is x else y)
+        fits = result.shape == x.shape and np.can_cast(result.dtype, x.dtype, "same_kind")
+        if not fits and x.ndim == 0:
+            return result
+        if result.shape != x.shape:
+            raise ShapeError(
+                f"{name}: the result has shape {result.shape}, which does not fit {x.shape} in place"
+            )
+        if not fits:
+            raise DTypeError(
+                f"{name}: the result has dtype {result.dtype.name}, which {x.dtype.name} cannot take"
+            )
+        result = cast(result, x.dtype)
+        if not in_memory:
+            indexing.take_over(x, result)
+            return x
+        if not x._data.flags.writeable:
+            raise TracejitError(
+                f"{name}: the memory of this tensor of shape {x.shape} is read-only; use x.copy()"
+            )
+        x._data[...] = result._data
+        indexing.bump(x)
+        return x
+
+    return call
+
+
+def _fill(x: Tensor, value: Any) -> Tensor:
+    """Every element becomes `value`, in place."""
+    indexing.setitem(x, Ellipsis, value)
+    return x
+
+
+def _iterate(x: Tensor) -> Iterator[Tensor]:
+    if x.ndim == 0:
+        raise DTypeError("iteration over a tensor of rank 0")
+    return (indexing.getitem(x, row) for row in range(x.shape[0]))
+
+
+def _reshape(x: Tensor, *shape: Any) -> Tensor:
+    """``reshape`` with the sizes one by one or as a tuple."""
+    return manipulation.reshape(x, manipulation.method_shape(shape))
+
+
+def _transpose(x: Tensor, *axes: Any) -> Tensor:
+    """``transpose`` with the axes one by one or as a tuple; without any, reversed."""
+    if not axes or axes == (None,):
+        return manipulation.transpose(x)
+    return manipulation.transpose(x, manipulation.method_shape(axes))
+
+
+def _permute(x: Tensor, *axes: Any) -> Tensor:
+    """``permute_dims``, PyTorch's name."""
+    return manipulation.transpose(x, manipulation.method_shape(axes))
+
+
+def _t(x: Tensor) -> Tensor:
+    """The transpose of a tensor of rank 2 or less. PyTorch's."""
+    if x.ndim > 2:
+        raise ShapeError(f"t: expected rank 2 or less, got shape {x.shape}; use mT or permute")
+    return manipulation.transpose(x)
+
+
+def _numel(x: Tensor) -> int:
+    """The number of elements. PyTorch's name of ``size``."""
+    return x.size
+
+
+def _dim(x: Tensor) -> int:
+    """The number of dimensions. PyTorch's name of ``ndim``."""
+    return x.ndim
+
+
+def _round(x: Tensor, decimals: int | None = None) -> Tensor:
+    return floats.round(x, 0 if decimals is None else operator.index(decimals))
+
+
+def _astype(x: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:
+    return manipulation.astype(x, dtype, copy=copy)
+
+
+_OPERATORS: dict[str, _Binary] = {
+    "add": elementwise.add,
+    "sub": elementwise.subtract,
+    "mul": elementwise.multiply,
+    "truediv": elementwise.divide,
+    "floordiv": elementwise.floor_divide,
+    "mod": elementwise.remainder,
+    "pow": elementwise.power,
+    "matmul": contraction.matmul,
+    "and": logic.bitwise_and,
+    "or": logic.bitwise_or,
+    "xor": logic.bitwise_xor,
+    "lshift": logic.left_shift,
+    "rshift": logic.right_shift,
+}
+_METHODS: dict[str, Callable[..., Any]] = {
+    "__neg__": elementwise.negative,
+    "__pos__": floats.positive,
+    "__abs__": elementwise.absolute,
+    "__invert__": logic.bitwise_not,
+    "__lt__": logic.less,
+    "__le__": logic.less_equal,
+    "__gt__": logic.greater,
+    "__ge__": logic.greater_equal,
+    "__eq__": _comparison(logic.equal),
+    "__ne__": _comparison(logic.not_equal),
+    "__divmod__": floats.divmod,
+    "__rdivmod__": _reflected(floats.divmod),
+    "__round__": _round,
+    "__getitem__": indexing.getitem,
+    "__setitem__": indexing.setitem,
+    "__iter__": _iterate,
+    # NumPy's methods
+    "sum": reductions.sum,
+    "prod": reductions.prod,
+    "mean": reductions.mean,
+    "var": statistics.var,
+    "std": statistics.std,
+    "min": reductions.min,
+    "max": reductions.max,
+    "all": reductions.all,
+    "any": reductions.any,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "cumsum": reductions.cumsum,
+    "reshape": _reshape,
+    "ravel": manipulation.ravel,
+    "flatten": manipulation.flatten,
+    "transpose": _transpose,
+    "swapaxes": manipulation.swapaxes,
+    "squeeze": manipulation.squeeze,
+    "astype": _astype,
+    "clip": floats.clip,
+    "round": floats.round,
+    "dot": contraction.dot,
+    "copy": manipulation.copy,
+    "repeat": rearranging.repeat,
+    "take": take,
+    "fill": _fill,
+    # PyTorch's, where they mean the same
+    "eq": logic.equal,
+    "ne": logic.not_equal,
+    "lt": logic.less,
+    "le": logic.less_equal,
+    "gt": logic.greater,
+    "ge": logic.greater_equal,
+    "abs": elementwise.absolute,
+    "exp": transcendental.exp,
+    "log": transcendental.log,
+    "sqrt": elementwise.sqrt,
+    "sin": transcendental.sin,
+    "cos": transcendental.cos,
+    "tanh": transcendental.tanh,
+    "square": elementwise.square,
+    "pow": elementwise.power,
+    "matmul": contraction.matmul,
+    "clamp": floats.clip,
+    "view": _reshape,
+    "t": _t,
+    "permute": _permute,
+    "unsqueeze": manipulation.expand_dims,
+    "norm": statistics.euclidean_norm,
+    "numel": _numel,
+    "dim": _dim,
+}
+
+
+def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__name__ = name
+    function.__qualname__ = f"Tensor.{name}"
+    return function
+
+
+def bind() -> None:
+    """Attach every operator and method to Tensor. Calling it again changes nothing."""
+    for name, function in _OPERATORS.items():
+        setattr(Tensor, f"__{name}__", function)
+        setattr(Tensor, f"__r{name}__", _named(f"__r{name}__", _reflected(function)))
+        setattr(Tensor, f"__i{name}__", _named(f"__i{name}__", _in_place(f"__i{name}__", function)))
+    for name, function in _METHODS.items():
+        setattr(Tensor, name, function)
+    Tensor.T = property(lambda x: manipulation.transpose(x), doc="The axes reversed.")  # type: ignore[attr-defined]
+    Tensor.mT = property(  # type: ignore[attr-defined]
+        lambda x: manipulation.matrix_transpose(x), doc="The last two axes exchanged."
+    )

@@ -1,0 +1,146 @@
+"""Calls of compiled Functions on Tensors, recorded on the tape as one node whose backward is compiled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+from .ir.autodiff import Pullback, inline, split_pullback
+from .ir.builder import Builder
+from .ir.dtypes import is_float
+from .ir.graph import Function
+from .runtime.executable import Executable
+from .state import STATE
+from .tape import Engine, Node, Output
+from .tensor import Tensor, wrap
+
+
+class CompiledFunction:
+    """A Function with its executable and its derivatives, each made when first needed."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self._lock = threading.RLock()
+        self._executable: Executable | None = None
+        self._pullbacks: dict[tuple[int, ...], tuple[Pullback, CompiledFunction, CompiledFunction]] = {}
+        self._joint: dict[tuple[int, ...], CompiledFunction] = {}
+
+    @property
+    def executable(self) -> Executable:
+        if self._executable is None:
+            with self._lock:
+                if self._executable is None:
+                    self._executable = Executable(self.function)
+        return self._executable
+
+    def use(self, executable: Executable) -> None:
+        """Take an executable that was made for this function elsewhere."""
+        self._executable = executable
+
+    def pullback(self, wrt: tuple[int, ...]) -> tuple[Pullback, CompiledFunction, CompiledFunction]:
+        """The split into forward and backward parts for inputs `wrt`."""
+        with self._lock:
+            if wrt not in self._pullbacks:
+                split = split_pullback(self.function, wrt)
+                self._pullbacks[wrt] = (split, CompiledFunction(split.forward), CompiledFunction(split.backward))
+            return self._pullbacks[wrt]
+
+    def joint_backward(self, wrt: tuple[int, ...]) -> CompiledFunction:
+        """``(*inputs, *cotangents) -> gradients``, which computes what it needs of the forward part again."""
+        with self._lock:
+            if wrt not in self._joint:
+                split = self.pullback(wrt)[0]
+                builder = Builder()
+                args = [builder.parameter(one.type, one.hint) for one in self.function.params]
+                residuals = inline(builder, split.forward, args)[split.outputs :]
+                kept = len(split.forward.results) - split.outputs
+                cotangents = [builder.parameter(one.type, one.hint) for one in split.backward.params[kept:]]
+                gradients = inline(builder, split.backward, [*residuals, *cotangents])
+                self._joint[wrt] = CompiledFunction(builder.finish(split.backward.name, gradients))
+            return self._joint[wrt]
+
+
+class CallNode(Node):
+    """The node of a compiled call: its backward is a compiled Function."""
+
+    __slots__ = ("compiled", "inputs", "label", "residuals", "result_types", "wrt")
+
+    def __init__(
+        self,
+        compiled: CompiledFunction,
+        wrt: tuple[int, ...],
+        inputs: list[Tensor],
+        residuals: list[Any],
+        result_types: list[Any],
+    ) -> None:
+        self.compiled, self.wrt, self.inputs, self.residuals = compiled, wrt, inputs, residuals
+        self.result_types = result_types
+        self.label = "JitBackward"
+        self.parents = tuple(
+            (one._node or one) if i in wrt else None for i, one in enumerate(inputs)
+        )
+        self.types = tuple((one.shape, one.dtype) for one in inputs)
+        self.saved: tuple[Any, ...] | None = tuple(inputs)
+        self.versions = tuple(0 if one._version is None else one._version[0] for one in inputs)
+        self.output = None
+        self.operands = None
+        self.attrs = {}
+        self.location = None
+
+    def name(self) -> str:
+        return self.label
+
+    def pull(self, b: Engine, cotangents: list[Any], wanted: Callable[[Any], bool]) -> list[Any]:
+        if self.saved is None:
+            return super().pull(b, cotangents, wanted)  # raises
+        self._check_versions()
+        split, _, backward = self.compiled.pullback(self.wrt)
+        given: list[Any] = []
+        for index in split.differentiable:
+            cotangent = cotangents[index] if index < len(cotangents) else None
+            given.append(self._zeros(b, index) if cotangent is None else cotangent)
+        if b.tensors:
+            joint = self.compiled.joint_backward(self.wrt)
+            gradients: list[Any] = list(call(joint, [*self.inputs, *given]))
+        else:
+            gradients = list(backward.executable([*self.residuals, *given]))
+        found: list[Any] = [None] * len(self.parents)
+        for position, gradient in zip(self.wrt, gradients, strict=True):
+            found[position] = gradient
+        return found
+
+    def _zeros(self, b: Engine, index: int) -> Any:
+        shape, dtype = self.result_types[index]
+        return b.namespace.full(value=0.0, shape=shape, dtype=dtype)
+
+    def free(self) -> None:
+        super().free()
+        self.inputs, self.residuals = [], []
+
+
+def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """The results of a compiled Function on Tensors of just its parameters' types."""
+    tracer = STATE.tracer
+    if tracer is not None:
+        results = inline(tracer, compiled.function, [tracer.lift(one) for one in inputs])
+        return [wrap(one) for one in results]
+    arrays = [one._data for one in inputs]
+    wrt: tuple[int, ...] = ()
+    if STATE.recording:
+        wrt = tuple(i for i, one in enumerate(inputs) if one._requires_grad)
+    if not wrt:
+        return [wrap(one) for one in compiled.executable(arrays)]
+    split, forward, _ = compiled.pullback(wrt)
+    values = forward.executable(arrays)
+    results = [wrap(one) for one in values[: split.outputs]]
+    types = [(one.shape, one.dtype) for one in results]
+    node = CallNode(compiled, wrt, list(inputs), values[split.outputs :], types)
+    for index, result in enumerate(results):
+        if is_float(result.dtype):
+            result._node = Output(node, index)
+            result._requires_grad = True
+    return results
+
+

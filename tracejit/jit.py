@@ -1,0 +1,529 @@
+"""``jit``: compile a function for the types it is called with.
+
+A call goes through three doors. The native entry of a signature checks and runs everything in machine code.
+What it does not recognise comes to `_slow`, which flattens the arguments and looks for a compiled signature;
+and a new signature is traced and compiled. Under a trace, or with ``disable_jit``, the function just runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .calls import CompiledFunction, call
+from .captures import Source, locate
+from .codegen.entry import ArraySpec, EntrySpec, Layout, ScalarSpec
+from .codegen.module import Module
+from .ir.dtypes import SHORT_NAME, as_dtype, default_dtype
+from .ir.errors import DTypeError, TraceError, TracejitError
+from .ir.graph import Function, Value
+from .ir.types import TensorType
+from .lowered import Lowered
+from .pytree import TreeDef, flatten, leaf_paths
+from .runtime.entry import BYPASS_ADDRESS, entry_layout, make_entry
+from .runtime.executable import RELEASE_GIL_CYCLES, Executable
+from .runtime.kinds import array_spec
+from .state import STATE
+from .tensor import Tensor, as_array, wrap
+from .tracing import bypass_native_entries, scalar_type, trace_flat
+
+_TENSOR_SLOTS = ("_data", "_grad", "_node", "_requires_grad", "_version")
+_MISS = object()
+#: How many native entries are tried one after the other before the slow path looks the signature up.
+_CHAIN = 6
+_SCALARS: dict[type, str] = {float: "float", int: "int", bool: "bool"}
+_disabled = threading.local()
+
+#: The type of one leaf: (dtype, shape), or the name of a Python scalar type.
+LeafType = Any
+
+
+@dataclass(slots=True)
+class Signature:
+    """One compiled specialisation of a jitted function."""
+
+    structure: TreeDef
+    leaf_types: tuple[LeafType, ...]
+    static: tuple[Any, ...]
+    function: Function
+    compiled: CompiledFunction
+    sources: list[Source]
+    result: TreeDef
+    #: The native entry on flat leaves, None where it cannot be used.
+    flat_entry: Any = None
+    milliseconds: dict[str, float] = field(default_factory=dict)
+    reason: str = ""
+
+
+class JitFunction:
+    """A function that compiles itself for the types it is called with. Made by ``tj.jit``."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        static_argnums: Sequence[int] = (),
+        static_argnames: Sequence[str] = (),
+    ) -> None:
+        functools.update_wrapper(self, fn)
+        self._fn = fn
+        self._static_argnums, self._static_argnames = _static_arguments(fn, static_argnums, static_argnames)
+        self._lock = threading.RLock()
+        self._signatures: dict[Any, Signature] = {}
+        self._by_structure: dict[Any, Signature] = {}
+        self._entry: Any = None
+        self._slow_calls = 0
+        self._chained = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        entry = self._entry
+        if entry is not None and not kwargs:
+            return entry(*args)
+        return self._slow(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit of {getattr(self._fn, '__qualname__', self._fn)!s}, {len(self._signatures)} signatures>"
+
+    # -- calling ----------------------------------------------------------------------------------
+
+    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+        if STATE.tracer is not None or getattr(_disabled, "on", False):
+            return self._fn(*args, **kwargs)
+        self._slow_calls += 1
+        static, dynamic = self._split(args, kwargs)
+        leaves, structure = flatten(dynamic)
+        likely = self._by_structure.get((structure, static, default_dtype()))
+        if likely is not None:
+            results = _native(likely, leaves)
+            if results is not _MISS:
+                return results
+        leaf_types = tuple([self._leaf_type(leaf, i, dynamic) for i, leaf in enumerate(leaves)])
+        key = (structure, leaf_types, static, default_dtype())
+        with self._lock:
+            signature = self._signatures.get(key)
+            captured = None if signature is None else _read_captures(signature)
+            if signature is None or captured is None:
+                signature = self._compile(args, kwargs, key, leaves, recompiled=signature is not None)
+                captured = _read_captures(signature)
+                assert captured is not None, "what was captured a moment ago can be read"
+            self._by_structure[(structure, static, default_dtype())] = signature
+        if signature is not likely:
+            results = _native(signature, leaves)
+            if results is not _MISS:
+                return results
+        inputs = [_as_input(leaf) for leaf in leaves] + captured
+        return signature.result.unflatten(call(signature.compiled, inputs))
+
+    def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+        """Static arguments as a hashable tuple, and the others."""
+        if not self._static_argnums and not self._static_argnames:
+            return (), (args, kwargs)
+        static: list[tuple[Any, Any]] = []
+        positional = []
+        for position, value in enumerate(args):
+            if position in self._static_argnums:
+                static.append((position, value))
+            else:
+                positional.append(value)
+        named = {}
+        for name, value in kwargs.items():
+            if name in self._static_argnames:
+                static.append((name, value))
+            else:
+                named[name] = value
+        for which, value in static:
+            try:
+                hash(value)
+            except TypeError as error:
+                raise TracejitError(
+                    f"{self._name}: the static argument {which!r} must be hashable, got {type(value).__name__}"
+                ) from error
+        return tuple([(which, type(value), value) for which, value in static]), (tuple(positional), named)
+
+    @property
+    def _name(self) -> str:
+        return getattr(self._fn, "__name__", "f")
+
+    def _leaf_type(self, leaf: Any, position: int, dynamic: Any) -> LeafType:
+        if type(leaf) is Tensor or isinstance(leaf, (Tensor, np.ndarray, np.generic)):
+            data = leaf._data if isinstance(leaf, Tensor) else leaf
+            if isinstance(data, Value):
+                raise TraceError(
+                    f"{self._name}: argument {self._path(position, dynamic)} is a traced tensor of type "
+                    f"{data.type} that outlived its trace; return it from the function instead of storing it"
+                )
+            return (self._checked_dtype(data.dtype, position, dynamic), data.shape)
+        scalar = _SCALARS.get(type(leaf))
+        if scalar is not None:
+            if scalar == "int":
+                scalar_type(leaf)  # raises where it does not fit 64 bits
+            return scalar
+        if isinstance(leaf, TensorType):
+            return (leaf.dtype, leaf.shape)
+        raise DTypeError(
+            f"{self._name}: argument {self._path(position, dynamic)} has type {type(leaf).__name__}; expected "
+            "a tensor, an array, a number, or containers of those. Mark other arguments with static_argnums "
+            "or static_argnames"
+        )
+
+    def _checked_dtype(self, dtype: Any, position: int, dynamic: Any) -> Any:
+        try:
+            return as_dtype(dtype)
+        except DTypeError as error:
+            raise DTypeError(f"{self._name}: argument {self._path(position, dynamic)}: {error}") from error
+
+    def _path(self, position: int, dynamic: Any) -> str:
+        path = leaf_paths(dynamic)[position]
+        for prefix, name in (("[0]", "args"), ("[1]", "kwargs")):
+            if path.startswith(prefix):
+                return name + path[len(prefix) :]
+        return path
+
+    # -- compiling --------------------------------------------------------------------------------
+
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Function, list[Any], TreeDef]:
+        """The Function for these arguments, what it captures, and the structure of its result."""
+        _, dynamic = self._split(args, kwargs)
+        leaves, structure = flatten(dynamic)
+        types = [self._leaf_type(leaf, i, dynamic) for i, leaf in enumerate(leaves)]
+        names = _parameter_names(self._fn, leaf_paths(dynamic), self._static_argnums)
+
+        def run(*symbols: Tensor) -> tuple[list[Any], TreeDef]:
+            positional, named = structure.unflatten(symbols)
+            result = self._fn(*self._with_static(args, positional), **{**kwargs, **named})
+            results, result_structure = flatten(result)
+            for position, one in enumerate(results):
+                if not isinstance(one, (Tensor, np.ndarray, np.generic, bool, int, float)):
+                    raise DTypeError(
+                        f"{self._name}: result {leaf_paths(result)[position] or 'value'} has type "
+                        f"{type(one).__name__}; a jitted function returns tensors, arrays and numbers"
+                    )
+            return results, result_structure
+
+        run.__name__ = self._name if self._name.isidentifier() else "lambda"
+        outer, STATE.recording = STATE.recording, True
+        try:
+            symbols = [(*_symbol_type(one), name) for one, name in zip(types, names, strict=True)]
+            return trace_flat(run, symbols)
+        finally:
+            STATE.recording = outer
+
+    def _with_static(self, args: tuple[Any, ...], positional: Sequence[Any]) -> list[Any]:
+        following = iter(positional)
+        return [
+            value if position in self._static_argnums else next(following)
+            for position, value in enumerate(args)
+        ]
+
+    def _compile(
+        self, args: Any, kwargs: Any, key: Any, leaves: list[Any], *, recompiled: bool
+    ) -> Signature:
+        start = time.perf_counter()
+        function, holders, result = self._trace(args, kwargs)
+        traced = (time.perf_counter() - start) * 1e3
+        structure, leaf_types, static, _ = key
+        sources = locate(self._fn, holders)
+        signature = Signature(
+            structure, leaf_types, static, function, CompiledFunction(function), sources, result
+        )
+        signature.reason = self._reason(key, recompiled=recompiled)
+        if not any(isinstance(one, (Tensor,)) and one._requires_grad for one in [*leaves, *holders]):
+            self._make_entries(signature)
+            signature.milliseconds = {"trace": traced, **signature.compiled.executable.milliseconds}
+        else:
+            signature.milliseconds = {"trace": traced}
+        self._signatures[key] = signature
+        return signature
+
+    def _make_entries(self, signature: Signature) -> None:
+        layout = entry_layout(Tensor, _TENSOR_SLOTS)
+        captures = [
+            source.native(param.dtype, param.shape)
+            for source, param in zip(
+                signature.sources, signature.function.params[len(signature.leaf_types) :], strict=True
+            )
+        ]
+        if layout is None or None in captures:
+            return
+        flat = signature.result.is_leaf or _is_flat_tuple(signature.result)
+
+        def spec(module: Module) -> tuple[EntrySpec, Layout]:
+            results = tuple(array_spec(one.dtype, one.shape) for one in signature.function.results)
+            made = EntrySpec(
+                tuple(_leaf_spec(one) for one in signature.leaf_types),
+                tuple(one for one in captures if one is not None),
+                results,
+                not signature.result.is_leaf,
+                module.cycles > RELEASE_GIL_CYCLES,
+                BYPASS_ADDRESS,
+            )
+            return made, layout
+
+        executable = Executable(signature.function, spec)
+        signature.compiled.use(executable)
+        signature.flat_entry = make_entry(self._name, executable, _miss, signature.sources)
+        as_given = signature.structure == flatten((tuple([0] * len(signature.leaf_types)), {}))[1]
+        if flat and as_given and not signature.static:
+            self._chained += 1
+            earlier = self._entry if self._chained % _CHAIN else None
+            self._entry = make_entry(self._name, executable, earlier or self._slow, signature.sources)
+
+    def _reason(self, key: Any, *, recompiled: bool) -> str:
+        """Why this signature is compiled although there are others."""
+        if recompiled:
+            return "a captured tensor changed its type"
+        if not self._signatures:
+            return "first call"
+        structure, leaf_types, static, dtype = key
+        for other, their_types, their_static, their_dtype in reversed(self._signatures):
+            if other != structure:
+                continue
+            if their_static != static:
+                return f"static arguments changed from {_static_text(their_static)} to {_static_text(static)}"
+            if their_dtype != dtype:
+                return f"the default dtype changed to {dtype.name}"
+            paths = leaf_paths(structure.unflatten(leaf_types))
+            for path, old, new in zip(paths, their_types, leaf_types, strict=False):
+                if old != new:
+                    return f"argument {path.removeprefix('[0]')} changed from {_type_text(old)} to {_type_text(new)}"
+        return "arguments of another structure"
+
+    # -- looking inside ---------------------------------------------------------------------------
+
+    def trace(self, *args: Any, **kwargs: Any) -> Function:
+        """The IR Function for these arguments (arrays, numbers, or ``TensorType``s), before any pass."""
+        return self._trace(args, kwargs)[0]
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The function at every stage of compilation, as text: ``f.lower(x).as_text("loops")``."""
+        return Lowered(self.trace(*args, **kwargs))
+
+    def explain(self) -> str:
+        """What was compiled, why, how long it took, and what runs by NumPy kernels instead of native code.
+
+        Example:
+            >>> import tracejit as tj
+            >>> f = tj.jit(lambda x: x + 1)
+            >>> _ = f(tj.ones(3))
+            >>> print(f.explain().splitlines()[0])
+            <lambda>: 1 signature compiled
+        """
+        count = len(self._signatures)
+        lines = [f"{self._name}: {count} signature{'s' * (count != 1)} compiled"]
+        for number, one in enumerate(self._signatures.values()):
+            types = ", ".join(map(_type_text, one.leaf_types))
+            lines.append(f"  [{number}] ({types}): {one.reason}")
+            if one.static:
+                lines.append(f"      static: {_static_text(one.static)}")
+            if one.sources:
+                lines.append(f"      captures: {', '.join(s.key or s.kind for s in one.sources)}")
+            phases = ", ".join(f"{name} {value:.1f}" for name, value in one.milliseconds.items())
+            lines.append(f"      milliseconds: {phases}")
+            executable = one.compiled.executable
+            lines.append(f"      kernels: {len(executable.module.kernels)}, arena {executable.module.arena_bytes} bytes")
+            if executable.not_lowered:
+                lines.append(f"      not compiled, run by their NumPy kernels: {', '.join(executable.not_lowered)}")
+            else:
+                lines.append("      everything is native code")
+        return "\n".join(lines)
+
+    def clear_cache(self) -> None:
+        """Forget every compiled signature."""
+        with self._lock:
+            self._signatures.clear()
+            self._by_structure.clear()
+            self._entry = None
+
+
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
+    """Compile `fn` to native code for the types it is called with; a decorator or a function.
+
+    Arguments and results are pytrees of tensors, arrays and Python numbers. A change of shape, dtype or
+    structure compiles again; a change of a Python number's value does not. Arguments named by
+    `static_argnums` or `static_argnames` are constants: hashable, and a new value compiles again. Tensors
+    that `fn` closes over are read afresh at each call. Python code in `fn` runs only while tracing.
+
+    Example:
+        >>> import tracejit as tj
+        >>> @tj.jit
+        ... def f(x, y):
+        ...     return x * y + 1
+        >>> f(tj.tensor([1.0, 2.0]), 3.0)
+        tensor([4., 7.])
+
+    Raises ConcretizationError where `fn` asks a traced value for its Python value (``if x:``). Semantics:
+    ``jax.jit``.
+    """
+    nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    if fn is None:
+        return lambda f: JitFunction(f, nums, names)
+    if not callable(fn):
+        raise TracejitError(f"jit: expected a function, got {type(fn).__name__}")
+    return JitFunction(fn, nums, names)
+
+
+@contextmanager
+def disable_jit() -> Iterator[None]:
+    """Jitted functions run as plain Python inside the ``with`` block, for debugging.
+
+    Example:
+        >>> import tracejit as tj
+        >>> with tj.disable_jit():
+        ...     _ = tj.jit(lambda x: print("runs", x) or x)(tj.tensor(2.0))
+        runs tensor(2.)
+    """
+    before = getattr(_disabled, "on", False)
+    _disabled.on = True
+    bypass_native_entries(+1)
+    try:
+        yield
+    finally:
+        bypass_native_entries(-1)
+        _disabled.on = before
+
+
+def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Function:
+    """The IR Function of `fn` for arguments like `args`: arrays, numbers, or ``TensorType``s.
+
+    What `fn` closes over becomes parameters after the arguments.
+
+    Example:
+        >>> import tracejit as tj
+        >>> print(tj.trace(lambda x: x + 1, tj.ones(3)).results[0].type)
+        f64[3]
+    """
+    target = fn if isinstance(fn, JitFunction) else JitFunction(fn)
+    return target.trace(*args, **kwargs)
+
+
+# -- details --------------------------------------------------------------------------------------
+
+
+def _miss(*args: Any) -> Any:
+    return _MISS
+
+
+def _native(signature: Signature, leaves: list[Any]) -> Any:
+    """The result by the native entry, `_MISS` where that does not apply."""
+    if signature.flat_entry is None:
+        return _MISS
+    results = signature.flat_entry(*leaves)
+    if results is _MISS:
+        return _MISS
+    return results if signature.result.is_leaf else signature.result.unflatten(results)
+
+
+def _static_arguments(
+    fn: Callable[..., Any], nums: Sequence[int], names: Sequence[str]
+) -> tuple[frozenset[int], frozenset[str]]:
+    """Both lists completed by each other through `fn`'s parameter names."""
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        return frozenset(nums), frozenset(names)
+    order = [one.name for one in parameters]
+    positional = [
+        one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    has_more = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    for num in nums:
+        if not -len(positional) <= num < len(positional) and not has_more:
+            raise TracejitError(f"jit: static_argnums {num} is out of range for {len(positional)} parameters")
+    for name in names:
+        if name not in order and not any(one.kind is one.VAR_KEYWORD for one in parameters):
+            raise TracejitError(f"jit: static_argnames {name!r} is not a parameter; expected one of {order}")
+    indices = {num % len(positional) if num < 0 else num for num in nums}
+    indices |= {positional.index(name) for name in names if name in positional}
+    return frozenset(indices), frozenset(names) | {positional[i] for i in indices if i < len(positional)}
+
+
+def _parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset[int]) -> list[str]:
+    """Names for the IR's parameters, from the arguments' names and the leaves' paths."""
+    try:
+        order = [one for i, one in enumerate(inspect.signature(fn).parameters) if i not in static]
+    except (TypeError, ValueError):
+        order = []
+    names = []
+    for path in paths:
+        kind, position, rest = _take_index(path)
+        if kind == "0":
+            base = order[int(position)] if int(position) < len(order) else f"arg{position}"
+        else:
+            base = position.strip("'\"")
+        text = "".join(c if c.isalnum() and c.isascii() else "_" for c in base + rest).strip("_")
+        names.append(text or "arg")
+    return names
+
+
+def _take_index(path: str) -> tuple[str, str, str]:
+    """``[0][2]['w']`` as ("0", "2", "['w']")."""
+    kind, rest = path[1:].split("]", 1)
+    position, rest = rest[1:].split("]", 1)
+    return kind, position, rest
+
+
+def _symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
+    if isinstance(leaf_type, str):
+        return scalar_type({"float": 0.0, "int": 0, "bool": False}[leaf_type]), True
+    return TensorType(leaf_type[0], leaf_type[1]), False
+
+
+def _leaf_spec(leaf_type: LeafType) -> ArraySpec | ScalarSpec:
+    if isinstance(leaf_type, str):
+        return ScalarSpec(leaf_type)
+    return array_spec(leaf_type[0], leaf_type[1])
+
+
+def _type_text(leaf_type: LeafType) -> str:
+    if isinstance(leaf_type, str):
+        return f"Python {leaf_type}"
+    return f"{SHORT_NAME[leaf_type[0]]}[{','.join(map(str, leaf_type[1]))}]"
+
+
+def _static_text(static: tuple[Any, ...]) -> str:
+    return ", ".join(f"{which}={value!r}" for which, _, value in static) or "none"
+
+
+def _is_flat_tuple(structure: TreeDef) -> bool:
+    shape = structure.shape
+    return shape is not None and shape[0] == "tuple" and bool(shape[2]) and all(one is None for one in shape[2])
+
+
+def _as_input(leaf: Any) -> Tensor:
+    """A leaf as a Tensor in plain memory."""
+    if isinstance(leaf, Tensor):
+        return leaf
+    if type(leaf) in _SCALARS:
+        return wrap(np.asarray(leaf, scalar_type(leaf).dtype))
+    return wrap(as_array(leaf))
+
+
+def _read_captures(signature: Signature) -> list[Tensor] | None:
+    """The captured values now, None if one no longer has the type it was compiled for."""
+    found = []
+    params = signature.function.params[len(signature.leaf_types) :]
+    for source, param in zip(signature.sources, params, strict=True):
+        value = source.read()
+        if not isinstance(value, (Tensor, np.ndarray)):
+            return None
+        data = value._data if isinstance(value, Tensor) else value
+        if isinstance(data, Value) or data.shape != param.shape or as_dtype(data.dtype) is not param.dtype:
+            return None
+        found.append(_as_input(value))
+    return found

@@ -1,0 +1,134 @@
+"""The live graph: turns the dynamic graph behind an eager result into a Function of its leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .calls import CallNode
+from .ir.autodiff import inline
+from .ir.builder import Builder
+from .ir.dtypes import as_dtype
+from .ir.errors import GradientError
+from .ir.graph import Function, Value
+from .ir.types import TensorType
+from .tape import Node, Output
+from .tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class LiveGraph:
+    """A Function of the leaves of a graph, and those leaves in the order of its parameters."""
+
+    function: Function
+    leaves: tuple[Any, ...]
+
+    def to_ir(self) -> Function:
+        """The Function; parameters that require grad are named ``leaf``, others ``const``."""
+        return self.function
+
+    def __str__(self) -> str:
+        return str(self.function)
+
+
+def graph_of(tensor: Tensor) -> LiveGraph:
+    """The graph behind `tensor` as a Function of its leaves.
+
+    Leaves are the tensors that require grad and the other tensors and arrays that entered the computation;
+    Python numbers are constants.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
+        >>> print(tj.graph_of((x * 3).sum()))
+        func @graph(%leaf0: f64[2]) -> f64[] {
+          %0: f64[]  = full() {value=3.0, shape=[], dtype=f64}
+          %1: f64[2] = broadcast(%0) {shape=[2]}
+          %2: f64[2] = mul(%leaf0, %1)
+          %3: f64[]  = sum(%2) {axes=[0]}
+          return %3
+        }
+
+    Raises GradientError where the graph was freed by ``backward``, or an operand that was not saved is gone.
+    """
+    return _Importer().run(tensor)
+
+
+class _Importer:
+    def __init__(self) -> None:
+        self.builder = Builder()
+        self.leaves: dict[int, tuple[Any, Value]] = {}
+        self.results: dict[int, tuple[Value, ...]] = {}
+
+    def run(self, tensor: Tensor) -> LiveGraph:
+        if tensor._node is None:
+            result = self._leaf(tensor)
+        else:
+            for node in _producers_first(tensor._node.node):
+                self._import(node)
+            result = self._place(tensor._node)
+        function = self.builder.finish("graph", [result])
+        return LiveGraph(function, tuple(leaf for leaf, _ in self.leaves.values()))
+
+    def _leaf(self, value: Any) -> Value:
+        known = self.leaves.get(id(value))
+        if known is None:
+            array = value._data if isinstance(value, Tensor) else np.asarray(value)
+            kind = "leaf" if isinstance(value, Tensor) and value._requires_grad else "const"
+            param = self.builder.parameter(
+                TensorType(as_dtype(array.dtype), array.shape), f"{kind}{len(self.leaves)}"
+            )
+            known = self.leaves[id(value)] = (value, param)
+        return known[1]
+
+    def _place(self, place: Any) -> Value:
+        if isinstance(place, Tensor):
+            return self._leaf(place)
+        index = place.index if isinstance(place, Output) else 0
+        return self.results[id(place.node)][index]
+
+    def _import(self, node: Node) -> None:
+        operands = [self._operand(node, position) for position in range(len(node.parents))]
+        self.builder.location = node.location
+        if isinstance(node, CallNode):
+            results = inline(self.builder, node.compiled.function, operands)
+        else:
+            results = (self.builder.apply(node.op, tuple(operands), node.attrs),)
+        self.results[id(node)] = results
+
+    def _operand(self, node: Node, position: int) -> Any:
+        parent = node.parents[position]
+        if parent is not None:
+            return self._place(parent)
+        if node.saved is None:
+            raise GradientError("graph_of: the graph was freed by backward; pass retain_graph=True to it")
+        saved = node.saved[position]
+        if saved is None and node.operands is not None:
+            saved = node.operands[position]()
+        if saved is None:
+            raise GradientError(
+                f"graph_of: operand {position} of {node.name()} was not saved and is gone; keep a reference to it"
+            )
+        return saved if type(saved) in (bool, int, float) else self._leaf(saved)
+
+
+def _producers_first(root: Node) -> list[Node]:
+    """The nodes behind `root`, each after those it depends on."""
+    order: list[Node] = []
+    seen: set[int] = set()
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+            continue
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        stack.append((node, True))
+        for parent in reversed(node.parents):
+            if parent is not None and not isinstance(parent, Tensor) and id(parent.node) not in seen:
+                stack.append((parent.node, False))
+    return order

@@ -1,0 +1,195 @@
+"""Pytrees: nested containers of leaves. dict, list, tuple, namedtuple, dataclass instances and None are
+containers; classes registered with `register_pytree_node` are too; everything else is a leaf.
+
+Dicts are taken apart in sorted key order where keys can be compared, else in insertion order, as in JAX.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .ir.errors import ShapeError, TracejitError
+
+
+class TreeDef:
+    """The structure of a pytree, without its leaves. Compares and hashes by structure."""
+
+    __slots__ = ("_hash", "leaves", "shape")
+
+    def __init__(self, shape: Any, leaves: int) -> None:
+        self.shape = shape
+        self.leaves = leaves
+        self._hash = hash(shape)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TreeDef) and self.shape == other.shape
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.shape is None
+
+    def __repr__(self) -> str:
+        return f"TreeDef({self.unflatten(['*'] * self.leaves)!r})"
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this structure with `leaves`."""
+        return _build(self.shape, iter(leaves))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Registered:
+    flatten: Callable[[Any], tuple[Sequence[Any], Any]]
+    unflatten: Callable[[Any, Sequence[Any]], Any]
+
+
+_REGISTERED: dict[type, _Registered] = {}
+
+
+def register_pytree_node(
+    cls: type,
+    flatten: Callable[[Any], tuple[Sequence[Any], Any]],
+    unflatten: Callable[[Any, Sequence[Any]], Any],
+) -> None:
+    """Make instances of `cls` containers.
+
+    `flatten(x)` returns ``(children, aux)`` with hashable `aux`; `unflatten(aux, children)` is its inverse.
+
+    Example:
+        >>> import tracejit as tj
+        >>> class Point:
+        ...     def __init__(self, x, y): self.x, self.y = x, y
+        >>> tj.register_pytree_node(Point, lambda p: ((p.x, p.y), None), lambda _, xy: Point(*xy))
+        >>> tj.tree_leaves([Point(1, 2), 3])
+        [1, 2, 3]
+
+    Semantics: ``jax.tree_util.register_pytree_node``.
+    """
+    if cls in _REGISTERED:
+        raise TracejitError(f"{cls.__name__} is registered as a pytree node already")
+    _REGISTERED[cls] = _Registered(flatten, unflatten)
+
+
+def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
+    """The leaves of `tree` in order, and its structure."""
+    leaves: list[Any] = []
+    shape = _walk(tree, leaves)
+    return leaves, TreeDef(shape, len(leaves))
+
+
+def _walk(tree: Any, leaves: list[Any]) -> Any:
+    """Append leaves; return the structure: None for a leaf, else (kind, meta, children)."""
+    cls = type(tree)
+    if cls is tuple:
+        return ("tuple", None, tuple([_walk(one, leaves) for one in tree]))
+    if cls is list:
+        return ("list", None, tuple([_walk(one, leaves) for one in tree]))
+    if isinstance(tree, dict):
+        keys = _ordered_keys(tree)
+        return ("dict", (cls, keys), tuple([_walk(tree[key], leaves) for key in keys]))
+    if tree is None:
+        return ("none", None, ())
+    registered = _REGISTERED.get(cls)
+    if registered is not None:
+        children, aux = registered.flatten(tree)
+        return ("node", (cls, aux), tuple([_walk(one, leaves) for one in children]))
+    if isinstance(tree, tuple) and hasattr(cls, "_fields"):
+        return ("namedtuple", cls, tuple([_walk(one, leaves) for one in tree]))
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        names = tuple(field.name for field in dataclasses.fields(tree))
+        return ("dataclass", (cls, names), tuple([_walk(getattr(tree, name), leaves) for name in names]))
+    leaves.append(tree)
+    return None
+
+
+def _ordered_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(tree))
+    except TypeError:
+        return tuple(tree)
+
+
+def _build(shape: Any, leaves: Any) -> Any:
+    if shape is None:
+        return next(leaves)
+    kind, meta, children = shape
+    parts = [_build(child, leaves) for child in children]
+    if kind == "tuple":
+        return tuple(parts)
+    if kind == "list":
+        return parts
+    if kind == "dict":
+        cls, keys = meta
+        pairs = zip(keys, parts, strict=True)
+        return dict(pairs) if cls is dict else cls(pairs)
+    if kind == "none":
+        return None
+    if kind == "node":
+        cls, aux = meta
+        return _REGISTERED[cls].unflatten(aux, parts)
+    if kind == "namedtuple":
+        return meta(*parts)
+    cls, names = meta
+    result = object.__new__(cls)
+    for name, part in zip(names, parts, strict=True):
+        object.__setattr__(result, name, part)
+    return result
+
+
+def tree_leaves(tree: Any) -> list[Any]:
+    """The leaves of `tree` in order.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.tree_leaves({"b": [1, 2], "a": (3, None)})
+        [3, 1, 2]
+    """
+    return flatten(tree)[0]
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """`f` of each leaf of `tree` (and of the leaves at the same places of `others`), in the same structure.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.tree_map(lambda p, g: p - g, {"w": 3, "b": 1}, {"w": 1, "b": 1})
+        {'b': 0, 'w': 2}
+
+    Raises ShapeError where the structures differ. Semantics: ``jax.tree.map``.
+    """
+    leaves, structure = flatten(tree)
+    columns = [leaves]
+    for other in others:
+        more, theirs = flatten(other)
+        if theirs != structure:
+            raise ShapeError(f"tree_map: structures differ: {structure} and {theirs}")
+        columns.append(more)
+    return structure.unflatten([f(*each) for each in zip(*columns, strict=True)])
+
+
+def leaf_paths(tree: Any) -> list[str]:
+    """Where each leaf is, as Python writes it: ``['w'][0].bias``."""
+    paths: list[str] = []
+    _paths(_walk(tree, []), "", paths)
+    return paths
+
+
+def _paths(shape: Any, prefix: str, paths: list[str]) -> None:
+    if shape is None:
+        paths.append(prefix)
+        return
+    kind, meta, children = shape
+    for position, child in enumerate(children):
+        if kind == "dict":
+            step = f"[{meta[1][position]!r}]"
+        elif kind == "dataclass":
+            step = f".{meta[1][position]}"
+        elif kind == "namedtuple":
+            step = f".{meta._fields[position]}"
+        else:
+            step = f"[{position}]"
+        _paths(child, prefix + step, paths)
