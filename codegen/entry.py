@@ -8,10 +8,12 @@ entry of another signature, so entries chain.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .loops import FunctionWriter
+from .results import CACHED_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,10 @@ class ArraySpec:
     descr: int
     shape: tuple[int, ...]
     itemsize: int
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ _SIGNATURES = {
     "Py_IncRef": "void @Py_IncRef(ptr)",
     "Py_DecRef": "void @Py_DecRef(ptr)",
     "PyArray_Empty": "ptr @PyArray_Empty(i32, ptr, ptr, i32)",
+    "tracejit_result_array": "ptr @tracejit_result_array(ptr, ptr, i32, ptr, i64)",
 }
 #: Offset of ob_item in a PyTupleObject and of ob_ref in a PyCellObject, and of ob_type in any object.
 _TUPLE_ITEMS, _CELL_REF, _OBJECT_TYPE = 24, 16, 8
@@ -260,10 +267,16 @@ class _EntryWriter:
             dims = f"@dims{index}"
             self.globals.append(f"{dims} = internal constant [{len(spec.shape)} x i64] [{sizes}]")
         descr = _address(spec.descr)
-        self._call("Py_IncRef", "void", f"ptr {descr}")  # PyArray_Empty steals it
-        array = self._call(
-            "PyArray_Empty", "ptr", f"i32 {len(spec.shape)}", f"ptr {dims}", f"ptr {descr}", "i32 0"
-        )
+        self._call("Py_IncRef", "void", f"ptr {descr}")  # the allocation takes it over
+        rank = f"i32 {len(spec.shape)}"
+        if spec.nbytes >= CACHED_BYTES:
+            ndarray = _address(self.layout.objects["ndarray"])
+            array = self._call(
+                "tracejit_result_array", "ptr", f"ptr {ndarray}", f"ptr {descr}", rank, f"ptr {dims}",
+                f"i64 {spec.nbytes}",
+            )  # fmt: skip
+        else:
+            array = self._call("PyArray_Empty", "ptr", rank, f"ptr {dims}", f"ptr {descr}", "i32 0")
         made, failed = w.label("made"), w.label("nomemory")
         ok = w.fresh("t")
         w.line(f"{ok} = icmp ne ptr {array}, null")

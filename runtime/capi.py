@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
-#: Index of PyArray_Empty in NumPy's API table, fixed by its ABI.
-_ARRAY_EMPTY: Final = 184
+#: Indices in NumPy's API table, fixed by its ABI.
+_ARRAY_API: Final = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184, "PyArray_SetBaseObject": 282}
 #: Byte offsets in PyArrayObject: data, nd, dimensions, descr, flags.
 ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 56, 64
 #: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
@@ -78,12 +78,17 @@ def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterfa
     return NativeInterface(functions, objects, offsets)
 
 
-def _array_empty() -> int:
+def array_api(name: str) -> int:
+    """The address of a function of NumPy's C API."""
     capsule = np._core._multiarray_umath._ARRAY_API
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_void_p))
-    address = table[_ARRAY_EMPTY]
+    return int(table[_ARRAY_API[name]] or 0)
+
+
+def _array_empty() -> int:
+    address = array_api("PyArray_Empty")
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object, ctypes.c_int, ctypes.POINTER(ctypes.c_ssize_t), ctypes.py_object, ctypes.c_int
     )(address)
@@ -92,7 +97,7 @@ def _array_empty() -> int:
     made = make(2, (ctypes.c_ssize_t * 2)(3, 5), descr, 0)
     if not (isinstance(made, np.ndarray) and made.shape == (3, 5) and made.dtype == descr):
         raise ImportError("numpy's API table is not as expected")
-    return int(address or 0)
+    return address
 
 
 def _array_layout_holds() -> bool:

@@ -18,6 +18,7 @@ from ..ir.errors import CompileError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .blas import find_blas
+from .results import allocator_address, empty
 from .threads import POOL
 
 Array = np.ndarray[Any, Any]
@@ -71,6 +72,8 @@ class Executable:
             imports[call.symbol] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         if with_entry:
             imports.update(self._layout.functions)
+            if "@tracejit_result_array" in text:
+                imports["tracejit_result_array"] = allocator_address()
         exports = ["main"] + ["entry"] * with_entry + ["release"] * ("@release()" in text)
         return compile_module(text, exports, imports)
 
@@ -92,7 +95,7 @@ class Executable:
         plain = [self._plain(arg, i) for i, arg in enumerate(args)]
         if len(plain) != len(self.source.params):
             raise CompileError(f"expected {len(self.source.params)} arguments, got {len(plain)}")
-        results = [np.empty(one.shape, one.dtype) for one in self.source.results]
+        results = [empty(one.shape, one.dtype) for one in self.source.results]
         inputs = (ctypes.c_void_p * max(1, len(plain)))(*[one.ctypes.data for one in plain])
         outputs = (ctypes.c_void_p * max(1, len(results)))(*[one.ctypes.data for one in results])
         status = self._main(ctypes.addressof(inputs), ctypes.addressof(outputs))

@@ -246,7 +246,7 @@ class JitFunction:
         return signature
 
     def _make_entries(self, signature: Signature) -> None:
-        layout = entry_layout(Tensor, _TENSOR_SLOTS)
+        layout = entry_layout_of_tensors()
         captures = [
             source.native(param.dtype, param.shape)
             for source, param in zip(
@@ -410,6 +410,11 @@ def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Function:
     """
     target = fn if isinstance(fn, JitFunction) else JitFunction(fn)
     return target.trace(*args, **kwargs)
+
+
+def entry_layout_of_tensors() -> Layout | None:
+    """What native entries need to know of Tensors, None where this interpreter does not allow them."""
+    return entry_layout(Tensor, _TENSOR_SLOTS)
 
 
 # -- details --------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .ir.errors import ShapeError, TracejitError
+from .ir.types import TensorType
 
 
 class TreeDef:
@@ -99,7 +100,7 @@ def _walk(tree: Any, leaves: list[Any]) -> Any:
         return ("node", (cls, aux), tuple([_walk(one, leaves) for one in children]))
     if isinstance(tree, tuple) and hasattr(cls, "_fields"):
         return ("namedtuple", cls, tuple([_walk(one, leaves) for one in tree]))
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+    if dataclasses.is_dataclass(tree) and cls is not TensorType and not isinstance(tree, type):
         names = tuple(field.name for field in dataclasses.fields(tree))
         return ("dataclass", (cls, names), tuple([_walk(getattr(tree, name), leaves) for name in names]))
     leaves.append(tree)

@@ -343,7 +343,8 @@ def _propagate(
     def wanted(parent: Any) -> bool:
         if isinstance(parent, Tensor):
             return wanted_places is None or id(parent) in wanted_places
-        return id(_node_and_index(parent)[0]) in useful
+        node, index = _node_and_index(parent)
+        return id(node) in useful or (wanted_places is not None and (id(node), index) in wanted_places)
 
     for root, cotangent in zip(roots, cotangents, strict=True):
         deliver(root._node or root, root, cotangent if engine.tensors else cotangent._data)

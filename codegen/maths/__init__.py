@@ -1,8 +1,8 @@
 """Maths functions written inline as LLVM IR, for f32 and f64, scalars and vectors.
 
-`MathsEmitter` is the emitter with every function as a method: ``b.exp(x)``. The functions are branch-free but for sin,
-cos, tan and fmod, whose rare arguments are left to internal functions (see `BlockEmitter`), and call nothing outside
-the module. `ULP_BOUND` states the accuracy of each.
+`MathsEmitter` is the emitter with every function as a method: ``b.exp(x)``. The functions are branch-free but
+for sin, cos, tan and fmod, whose rare arguments are left to internal functions (see `BlockEmitter`), and call
+nothing outside the module. `ULP_BOUND` states the accuracy of each.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from . import (
 )
 from .support import BlockEmitter
 
-#: No error larger than this was measured for each function, in units in the last place of the result, by method and
-#: dtype. For logaddexp and logaddexp2 the unit is that of the larger of |result| and |max(x, y)|.
+#: No error larger than this was measured for each function, in units in the last place of the result, by
+#: method and dtype. For logaddexp and logaddexp2 the unit is that of the larger of |result| and |max(x,
+#: y)|.
 ULP_BOUND: Final[dict[str, dict[str, float]]] = {
     "exp": {"f32": 1.0, "f64": 1.0},
     "exp2": {"f32": 1.0, "f64": 1.0},
@@ -59,7 +60,7 @@ ULP_BOUND: Final[dict[str, dict[str, float]]] = {
 
 
 class MathsEmitter(BlockEmitter):
-    """An emitter that knows mathematics: each attribute is a function ``(emitter, *registers) -> register``."""
+    """An emitter that knows mathematics: each attribute is ``(emitter, *registers) -> register``."""
 
     exp = exponential.exp
     exp2 = exponential.exp2

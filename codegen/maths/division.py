@@ -1,7 +1,8 @@
 """Integer and floating division that rounds: fmod, remainder, floor_divide.
 
-Floating semantics are those of NumPy's npy_math (fmod is C's, exact; remainder takes the divisor's sign). Integer
-division by zero gives 0 and the most negative integer over -1 gives itself, as in NumPy, and nothing traps.
+Floating semantics are those of NumPy's npy_math (fmod is C's, exact; remainder takes the divisor's sign).
+Integer division by zero gives 0 and the most negative integer over -1 gives itself, as in NumPy, and
+nothing traps.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ def _quotient(b: Emitter, x: Reg, y: Reg) -> Reg:
     signed, bits = x.is_signed, BITS[x.dtype]
     if x.lanes == 1 or bits == 64:
         return b.assign(f"{'sdiv' if signed else 'udiv'} {x}, {y.text}", x.dtype, x.lanes)
-    # No vector unit divides integers; a float with twice the bits (or 24 for 16) has the quotient's integer part right.
+    # No vector unit divides integers; a float with twice the bits (or 24 for 16) has the quotient's integer
+    # part right.
     wide = "f64" if bits == 32 else "f32"
     ratio = b.div(b.cast(x, wide), b.cast(y, wide))
     return b.assign(f"{'fptosi' if signed else 'fptoui'} {ratio} to {x.type}", x.dtype, x.lanes)

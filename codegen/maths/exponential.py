@@ -1,8 +1,8 @@
 """exp, exp2 and expm1.
 
-x = k ln 2 + r with |r| <= ln(2)/2 (Cody and Waite), then a polynomial in r, scaled by 2^k. The integer k is made by
-adding a large constant, so that it stands in the low bits of the sum; the scaling is by two factors 2^(k/2), so that
-results in the denormal range are rounded once and overflow to infinity by themselves.
+x = k ln 2 + r with |r| <= ln(2)/2 (Cody and Waite), then a polynomial in r, scaled by 2^k. The integer k is
+made by adding a large constant, so that it stands in the low bits of the sum; the scaling is by two factors
+2^(k/2), so that results in the denormal range are rounded once and overflow to infinity by themselves.
 """
 
 from __future__ import annotations

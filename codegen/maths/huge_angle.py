@@ -1,9 +1,9 @@
 """Sine and cosine of huge angles: exact reduction after Payne and Hanek (1983), one angle at a time.
 
-x = m 2^e with a 53-bit m. Of the bits of 2/pi only a window of 192 matters: those above it contribute multiples of four
-quadrants, those below too little. m times the window, modulo 2^192, has two bits of quadrant and 190 of fraction, of
-which the upper 126 are kept; the closest any double comes to a multiple of pi/2 costs 61 of them (Muller, Elementary
-Functions, 11.3).
+x = m 2^e with a 53-bit m. Of the bits of 2/pi only a window of 192 matters: those above it contribute
+multiples of four quadrants, those below too little. m times the window, modulo 2^192, has two bits of
+quadrant and 190 of fraction, of which the upper 126 are kept; the closest any double comes to a multiple of
+pi/2 costs 61 of them (Muller, Elementary Functions, 11.3).
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ TABLE: Final = "tracejit.two_over_pi"
 FUNCTION: Final = "tracejit.huge_sincos"
 RESULT: Final = "[4 x double]"
 
-#: From %x: the quadrant %q, and the fraction of a quadrant %high + %low, at most 1/2 in size.
+#: From %x: the quadrant %q, and the fraction of a quadrant, at most 1/2 in size, as the exact sum %a + %b +
+#: %c of three parts with 42 bits each.
 REDUCTION: Final = """\
   %bits = bitcast double %x to i64
   %field0 = lshr i64 %bits, 52
@@ -65,28 +66,19 @@ REDUCTION: Final = """\
   %q = trunc i128 %q128 to i64
   %whole = shl i128 %q128, 126
   %frac = sub i128 %turns, %whole
-  %sign = ashr i128 %frac, 127
-  %flipped = xor i128 %frac, %sign
-  %size = sub i128 %flipped, %sign
-  %zeros = call i128 @llvm.ctlz.i128(i128 %size, i1 false)
-  %zeros64 = trunc i128 %zeros to i64
-  %normal = shl i128 %size, %zeros
-  %upper = lshr i128 %normal, 75
-  %lower = lshr i128 %normal, 22
+  %upper = ashr i128 %frac, 84
   %upper64 = trunc i128 %upper to i64
+  %lower = lshr i128 %frac, 42
   %lower64 = trunc i128 %lower to i64
-  %lower53 = and i64 %lower64, 9007199254740991
-  %upperf = uitofp i64 %upper64 to double
-  %lowerf = uitofp i64 %lower53 to double
-  %field2 = sub i64 972, %zeros64
-  %exponent = shl i64 %field2, 52
-  %sign64 = trunc i128 %sign to i64
-  %signbit = shl i64 %sign64, 63
-  %unitbits = or i64 %exponent, %signbit
-  %unit = bitcast i64 %unitbits to double
-  %high = fmul double %upperf, %unit
-  %smaller = fmul double %lowerf, 0x3CA0000000000000
-  %low = fmul double %smaller, %unit"""
+  %lower42 = and i64 %lower64, 4398046511103
+  %last64 = trunc i128 %frac to i64
+  %last42 = and i64 %last64, 4398046511103
+  %upperf = sitofp i64 %upper64 to double
+  %lowerf = sitofp i64 %lower42 to double
+  %lastf = sitofp i64 %last42 to double
+  %a = fmul double %upperf, 0x3D50000000000000
+  %b = fmul double %lowerf, 0x3AB0000000000000
+  %c = fmul double %lastf, 0x3810000000000000"""
 
 
 def sin_quarter(b: Emitter, r: Reg, low: Reg) -> tuple[Reg, Reg]:
@@ -107,16 +99,17 @@ def cos_quarter(b: Emitter, r: Reg, low: Reg) -> tuple[Reg, Reg]:
 
 
 def declare(b: Emitter) -> str:
-    """Register the function double -> (sin, cos, and the low parts of both) for |x| >= 2^16; return its name."""
+    """Register the function double -> (sin, cos, low parts of both) for |x| >= 2^16; return its name."""
     if FUNCTION in b.declarations:
         return FUNCTION
     items = ", ".join(f"i64 {word - (1 << 64) if word >> 63 else word}" for word in TWO_OVER_PI)
     kind = f"[{len(TWO_OVER_PI)} x i64]"
     b.declarations[TABLE] = f"@{TABLE} = private unnamed_addr constant {kind} [{items}]"
     b.declare("llvm.fshl.i64", "i64 @llvm.fshl.i64(i64, i64, i64)")
-    b.declare("llvm.ctlz.i128", "i128 @llvm.ctlz.i128(i128, i1)")
     inner = Emitter(b.declarations)
-    high, low, x = (Reg(name, "f64") for name in ("%high", "%low", "%x"))
+    first, second, third, x = (Reg(name, "f64") for name in ("%a", "%b", "%c", "%x"))
+    high, low = two_sum(inner, first, second)
+    high, low = two_sum(inner, high, inner.add(low, third))
     quadrant = Reg("%q", "i64")
     half = constant(PI_HALF_HIGH, "f64")
     r = inner.exact("fmul", high, half)

@@ -1,8 +1,8 @@
 """sinh, cosh, tanh and their inverses.
 
-x = k ln 2 + r. With S = sinh r and C = cosh r - 1 from short series,
-sinh x = sinh(k ln 2) (1 + C) + cosh(k ln 2) S, and cosh x likewise: no division, and no cancellation that matters.
-The inverses are `log1p_wide` of an argument that keeps its low part.
+x = k ln 2 + r. With S = sinh r and C = cosh r - 1 from short series, sinh x = sinh(k ln 2) (1 + C) + cosh(k
+ln 2) S, and cosh x likewise: no division, and no cancellation that matters. The inverses are `log1p_wide`
+of an argument that keeps its low part.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def asinh(b: Emitter, x: Reg) -> Reg:
     rest = b.div(b.mul(held, held), b.add(root, 1.0))
     total = b.exact("fadd", size, rest)
     lost = b.exact("fsub", rest, b.exact("fsub", total, size))
-    value = log1p_wide(b, b.select(big, b.exact("fsub", size, 1.0), total), b.select(big, b.const(0.0, x), lost))
+    value = log1p_wide(
+        b, b.select(big, b.exact("fsub", size, 1.0), total), b.select(big, b.const(0.0, x), lost)
+    )
     value = b.add(value, b.select(big, b.const(LN2, x), 0.0))
     return b.copysign(b.select(b.lt(size, INFINITY), value, size), x)
 

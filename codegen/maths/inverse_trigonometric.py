@@ -10,7 +10,7 @@ from typing import Final
 
 from ..emitter import INT_OF, Emitter, Reg
 from .coefficients import ASIN, ATAN
-from .support import INFINITY, muladd, polynomial
+from .support import INFINITY, NAN, muladd, polynomial
 
 PI_HALF: Final = {
     "f32": (float.fromhex("0x1.921fb6p+0"), float.fromhex("-0x1.777a5cp-25")),
@@ -53,12 +53,18 @@ def acos(b: Emitter, x: Reg) -> Reg:
     return b.select(large, far, near)
 
 
+def _is_steep(b: Emitter, up: Reg, across: Reg) -> Reg:
+    # At 45 degrees either way will do; these are the ones that round pi/4 correctly.
+    return b.gt(up, across) if up.dtype == "f32" else b.ge(up, across)
+
+
 def _atan_of_ratio(b: Emitter, t: Reg, steep: Reg) -> Reg:
     """atan t, or pi/2 - atan t where `steep`, for t in [0, 1]."""
     high, low = PI_HALF[t.dtype]
     z = b.mul(t, t)
     first, *others = ATAN[t.dtype]
-    bend = b.mul(z, muladd(b, z, polynomial(b, z, others), first))
+    square = b.mul(z, z)
+    bend = muladd(b, z, first, b.mul(square, polynomial(b, z, others, square)))
     turned = b.exact("fadd", b.exact("fsub", high, t), muladd(b, b.neg(t), bend, low))
     return b.select(steep, turned, muladd(b, t, bend, t))
 
@@ -66,22 +72,22 @@ def _atan_of_ratio(b: Emitter, t: Reg, steep: Reg) -> Reg:
 def atan(b: Emitter, x: Reg) -> Reg:
     """atan x, within ULP_BOUND["atan"] (2 ulp)."""
     size = b.abs(x)
-    steep = b.gt(size, 1.0)
+    steep = _is_steep(b, size, b.const(1.0, x))
     t = b.div(b.select(steep, b.const(1.0, x), size), b.select(steep, size, 1.0))
     return b.copysign(_atan_of_ratio(b, t, steep), x)
 
 
 def atan2(b: Emitter, y: Reg, x: Reg) -> Reg:
-    """The angle of the point (x, y), within ULP_BOUND["atan2"] (4 ulp); C99's values at zeros and infinities."""
+    """The angle of the point (x, y), within ULP_BOUND["atan2"] (4 ulp); C99's values at 0 and infinity."""
     high, low = PI_HALF[x.dtype]
     across, up = b.abs(x), b.abs(y)
-    steep = b.gt(up, across)
+    steep = _is_steep(b, up, across)
     small, large = b.select(steep, across, up), b.select(steep, up, across)
     t = b.div(small, large)
-    # 0/0 means the angle 0, inf/inf 45 degrees.
-    t = b.select(b.eq(large, 0.0), b.const(0.0, x), t)
+    # inf/inf means 45 degrees, 0/0 the angle 0.
     t = b.select(b.eq(small, INFINITY), b.const(1.0, x), t)
-    angle = _atan_of_ratio(b, t, steep)
+    angle = b.select(b.eq(large, 0.0), b.const(0.0, x), _atan_of_ratio(b, t, steep))
     backward = b.lt(b.bits(x), b.const(0, Reg("", INT_OF[x.dtype], x.lanes)))
     angle = b.select(backward, b.add(b.exact("fsub", 2 * high, angle), 2 * low), angle)
-    return b.copysign(angle, y)
+    unordered = b.assign(f"fcmp uno {x}, {y.text}", "bool", x.lanes)
+    return b.select(unordered, b.const(NAN, x), b.copysign(angle, y))

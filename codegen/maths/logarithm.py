@@ -1,8 +1,8 @@
 """log, log2, log10, log1p, and the double-word kernel that the inverse hyperbolic functions use.
 
-x = 2^e m with sqrt(1/2) <= m < sqrt(2), f = m - 1, and log(1 + f) = f + q(f): a polynomial in f32, in f64 the series in
-s = f / (2 + f) as fdlibm arranges it. The sum e log_b(2) + f log_b(e) is kept as a double word, so that the rounding
-of q is all that is left beside the last one.
+x = 2^e m with sqrt(1/2) <= m < sqrt(2), f = m - 1, and log(1 + f) = f + q(f): a polynomial in f32, in f64
+the series in s = f / (2 + f) as fdlibm arranges it. The sum e log_b(2) + f log_b(e) is kept as a double
+word, so that the rounding of q is all that is left beside the last one.
 """
 
 from __future__ import annotations
@@ -176,8 +176,11 @@ def log1p(b: Emitter, x: Reg) -> Reg:
     return b.copysign(patch(b, b.add(x, 1.0), log1p_wide(b, x)), x)
 
 
-def _log_of_two(b: Emitter, x: Reg, y: Reg, power: Callable[[Emitter, Reg], Reg], base: Base, one: float) -> Reg:
-    # NumPy's npy_logaddexp: equal operands (infinities among them) apart, else larger + log1p(power(-|x - y|)).
+def _log_of_two(
+    b: Emitter, x: Reg, y: Reg, power: Callable[[Emitter, Reg], Reg], base: Base, one: float
+) -> Reg:
+    # NumPy's npy_logaddexp: equal operands (infinities among them) apart, else larger + log1p(power(-|x -
+    # y|)).
     difference = b.sub(x, y)
     larger = b.select(b.gt(x, y), x, y)
     ratio = power(b, b.neg(b.abs(difference)))

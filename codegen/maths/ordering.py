@@ -84,8 +84,8 @@ def nextafter(b: Emitter, x: Reg, y: Reg) -> Reg:
     return b.select(unordered, b.const(NAN, x), moved)
 
 
-#: Exponents below the first go down by the second (a step that cannot lose bits that the result keeps), those above
-#: the third go up by it; beyond the last every result is 0 or infinite.
+#: Exponents below the first go down by the second (a step that cannot lose bits that the result keeps),
+#: those above the third go up by it; beyond the last every result is 0 or infinite.
 LDEXP: Final = {"f32": (-126, -102, 127, 300), "f64": (-1022, -969, 1023, 2200)}
 
 

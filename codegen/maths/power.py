@@ -1,6 +1,7 @@
 """pow, cbrt, hypot, rsqrt and reciprocal.
 
-pow is exp2(y log2 |x|). For f32 it is computed in f64; for f64 the logarithm is a double word, good to about 2^-63.
+pow is exp2(y log2 |x|). For f32 it is computed in f64; for f64 the logarithm is a double word, good to
+about 2^-63.
 """
 
 from __future__ import annotations
@@ -29,17 +30,16 @@ TWO_THIRDS_OVER_LN2: Final = (float.fromhex("0x1.ec709dc3a03fdp-1"), float.fromh
 
 
 def _pow_f32(b: Emitter, size: Reg, y: Reg) -> Reg:
-    wide, wide_y = b.cast(size, "f64"), b.cast(y, "f64")
-    exponent, m = split(b, wide)
-    f = b.exact("fsub", m, 1.0)
-    e = exponent_as_float(b, exponent, "f64")
-    log2 = muladd(b, f, polynomial(b, f, LOG2_IN_F64["f64"]), e)
-    t = clamp(b, b.mul(clamp(b, wide_y, -1e100, 1e100), log2), -200.0, 200.0)
-    offset = MAGIC["f64"] + BIAS["f64"]
-    biased = b.exact("fadd", t, offset)
-    r = b.exact("fsub", t, b.exact("fsub", biased, offset))
-    power = power_of_two(b, b.bits(biased), "f64")
-    return b.cast(b.mul(muladd(b, r, polynomial(b, r, EXP2_IN_F64["f64"]), 1.0), power), "f32")
+    # Only the logarithm and its product with y need f64; what is left of them after rounding is again f32.
+    e, m = split_any(b, size)
+    f = b.cast(b.exact("fsub", m, 1.0), "f64")
+    log2 = muladd(b, f, polynomial(b, f, LOG2_IN_F64["f64"]), b.cast(e, "f64"))
+    y = b.cast(clamp(b, y, -1e30, 1e30), "f64")
+    t = clamp(b, b.mul(y, log2), -200.0, 200.0)
+    k = b.exact("fsub", b.exact("fadd", t, MAGIC["f64"]), MAGIC["f64"])
+    r = b.cast(b.exact("fsub", t, k), "f32")
+    biased = b.exact("fadd", b.cast(k, "f32"), MAGIC["f32"] + 2 * BIAS["f32"])
+    return scale(b, exp2_reduced(b, r), biased)
 
 
 def _log2_wide(b: Emitter, size: Reg) -> tuple[Reg, Reg]:
@@ -55,7 +55,9 @@ def _log2_wide(b: Emitter, size: Reg) -> tuple[Reg, Reg]:
     z_low = muladd(b, b.add(s, s), s_low, z_low)
     linear, linear_low = two_product(b, z, TWO_THIRDS_OVER_LN2[0])
     rest = muladd(b, b.mul(z, z), polynomial(b, z, LOG2_WIDE["f64"]), TWO_OVER_LN2[1])
-    rest = b.add(rest, muladd(b, z_low, TWO_THIRDS_OVER_LN2[0], muladd(b, z, TWO_THIRDS_OVER_LN2[1], linear_low)))
+    rest = b.add(
+        rest, muladd(b, z_low, TWO_THIRDS_OVER_LN2[0], muladd(b, z, TWO_THIRDS_OVER_LN2[1], linear_low))
+    )
     factor, factor_low = two_sum(b, b.const(TWO_OVER_LN2[0], z), linear)
     factor_low = b.add(factor_low, rest)
     main, main_low = two_product(b, s, factor)
@@ -95,8 +97,9 @@ def pow(b: Emitter, x: Reg, y: Reg) -> Reg:
     return b.select(b.or_(b.eq(y, 0.0), b.eq(x, 1.0)), b.const(1.0, x), value)
 
 
-#: A float's bits over three, taken from this, are the bits of about x^(-1/3): 4/3 bias less a constant that balances
-#: the error at 3% (the integer trick of Kahan's cbrt; Moroz et al. 2021 for the reciprocal), in units of 2^-23.
+#: A float's bits over three, taken from this, are the bits of about x^(-1/3): 4/3 bias less a constant that
+#: balances the error at 3% (the integer trick of Kahan's cbrt; Moroz et al. 2021 for the reciprocal), in
+#: units of 2^-23.
 RECIPROCAL_CBRT: Final = {"f32": (127 * 4 / 3 - 0.0668) * 2.0**23, "f64": (1023 * 4 / 3 - 0.0668) * 2.0**23}
 #: Below the first, x is multiplied by the second, and the result by the third.
 CBRT_LIFT: Final = {"f32": (2.0**-60, 2.0**72, 2.0**-24), "f64": (2.0**-800, 2.0**300, 2.0**-100)}
@@ -125,7 +128,9 @@ def cbrt(b: Emitter, x: Reg) -> Reg:
     small = b.lt(size, limit)
     a = b.select(small, b.mul(size, lift), size)
     y = _reciprocal_cbrt_guess(b, a)
-    for series in ((1 / 3, 2 / 9, 14 / 81),) if x.dtype == "f32" else ((1 / 3, 2 / 9, 14 / 81), (1 / 3, 2 / 9)):
+    for series in (
+        ((1 / 3, 2 / 9, 14 / 81),) if x.dtype == "f32" else ((1 / 3, 2 / 9, 14 / 81), (1 / 3, 2 / 9))
+    ):
         h = muladd(b, b.neg(b.mul(a, y)), b.mul(y, y), 1.0)
         y = muladd(b, b.mul(y, h), polynomial(b, h, series), y)
     square = b.mul(y, y)

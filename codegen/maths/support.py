@@ -1,7 +1,7 @@
 """What the maths functions share: polynomials, double-word arithmetic, and code that runs rarely.
 
-A double word is an unevaluated sum ``high + low`` with ``|low| <= ulp(high) / 2`` (Dekker 1971; Knuth, TAOCP 2,
-4.2.2; Muller et al., Handbook of Floating-Point Arithmetic, chapters 4 and 14).
+A double word is an unevaluated sum ``high + low`` with ``|low| <= ulp(high) / 2`` (Dekker 1971; Knuth, TAOCP
+2, 4.2.2; Muller et al., Handbook of Floating-Point Arithmetic, chapters 4 and 14).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class BlockEmitter(Emitter):
     """An emitter whose functions may open basic blocks for work that is rarely needed.
 
     With `branches` on, such a function leaves the emitter in another basic block than it began in, and sets
-    `block` to its label; a caller that writes phi instructions must name that block. With `branches` off the same
-    functions call out instead, each time, and the block never changes.
+    `block` to its label; a caller that writes phi instructions must name that block. With `branches` off
+    the same functions call out instead, each time, and the block never changes.
     """
 
     branches: bool = True
@@ -100,7 +100,7 @@ def any_lane(b: Emitter, condition: Reg) -> Reg:
 
 
 def rarely(b: BlockEmitter, condition: Reg, name: str, common: Reg, *args: Reg) -> Reg:
-    """`common` unless `condition` holds in some lane; then what the function `name` returns for (common, *args)."""
+    """`common`, or where `condition` holds in some lane what the function `name` makes of (common, *args)."""
     call = f"call {common.type} @{name}({', '.join(map(str, (common, *args)))})"
     if not b.branches:
         return b.assign(call, common.dtype, common.lanes)
@@ -115,7 +115,9 @@ def rarely(b: BlockEmitter, condition: Reg, name: str, common: Reg, *args: Reg) 
     b.lines.append(f"{after}:")
     b.block = after
     return b.assign(
-        f"phi {common.type} [ {common.text}, %{here} ], [ {corrected.text}, %{rare} ]", common.dtype, common.lanes
+        f"phi {common.type} [ {common.text}, %{here} ], [ {corrected.text}, %{rare} ]",
+        common.dtype,
+        common.lanes,
     )
 
 
@@ -128,8 +130,8 @@ def per_lane_function(
 ) -> str:
     """Register an internal function that corrects the lanes that need it, one at a time; return its name.
 
-    Its arguments are like `args`; the first is the common result, which lanes keep where `needed` is false. Both
-    callbacks write scalar code on one lane's arguments; `work` may open blocks if it sets `block`.
+    Its arguments are like `args`; the first is the common result, which lanes keep where `needed` is false.
+    Both callbacks write scalar code on one lane's arguments; `work` may open blocks if it sets `block`.
     """
     lanes, dtype = args[0].lanes, args[0].dtype
     full = f"{name}.{suffix(dtype, lanes)}"

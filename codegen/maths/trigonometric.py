@@ -1,8 +1,8 @@
 """sin, cos and tan.
 
-Up to a limit x is reduced by multiples of pi (sin, cos: one polynomial on [-pi/2, pi/2]) or pi/2 (tan) with the constant
-in three parts (Cody and Waite), where FMA makes the first step exact. Beyond it a separate function reduces exactly, see
-`huge_angle`; it is called only where some lane needs it.
+Up to a limit x is reduced by multiples of pi (sin, cos: one polynomial on [-pi/2, pi/2]) or pi/2 (tan) with
+the constant in three parts (Cody and Waite), where FMA makes the first step exact. Beyond it a separate
+function reduces exactly, see `huge_angle`; it is called only where some lane needs it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from typing import Final
 from ..emitter import Emitter, Reg
 from .coefficients import SIN
 from .huge_angle import RESULT, cos_quarter, declare, sin_quarter
-from .support import MAGIC, BlockEmitter, flip_sign, muladd, per_lane_function, polynomial, rarely, two_product
+from .support import (
+    MAGIC,
+    BlockEmitter,
+    flip_sign,
+    muladd,
+    per_lane_function,
+    polynomial,
+    rarely,
+    two_product,
+)
 
 PI: Final = {
     "f32": tuple(map(float.fromhex, ("0x1.921fb6p+1", "-0x1.777a5cp-24", "-0x1.ee59dap-49"))),
@@ -21,8 +30,8 @@ PI: Final = {
     ),
 }
 ONE_OVER_PI: Final = float.fromhex("0x1.45f306dc9c883p-2")
-#: Up to here the three parts suffice: the nearest multiple is k <= 2^15 in f32, 2^30 in f64, and the quotient's
-#: rounding leaves the polynomial's interval by at most k ulps.
+#: Up to here the three parts suffice: the nearest multiple is k <= 2^15 in f32, 2^30 in f64, and the
+#: quotient's rounding leaves the polynomial's interval by at most k ulps.
 LIMIT: Final = {"f32": 1e5, "f64": 1e9}
 
 

@@ -30,10 +30,14 @@ def jit() -> tuple[Any, Any]:
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     triple = llvm.Target.from_triple(llvm.get_process_triple())
     machine = triple.create_target_machine(cpu=cpu, features=features, opt=2, codemodel="jitdefault")
-    return machine, llvm.create_lljit_compiler(triple.create_target_machine(cpu=cpu, features=features, opt=2))
+    return machine, llvm.create_lljit_compiler(
+        triple.create_target_machine(cpu=cpu, features=features, opt=2)
+    )
 
 
-def module_text(method: str, dtypes: Sequence[str], lanes: int, branches: bool = True, name: str = "kernel") -> str:
+def module_text(
+    method: str, dtypes: Sequence[str], lanes: int, branches: bool = True, name: str = "kernel"
+) -> str:
     """The IR of ``void name(ptr out, ptr a, ..., i64 n)``, n a multiple of `lanes`."""
     b = MathsEmitter()
     b.branches = branches
@@ -51,7 +55,9 @@ def module_text(method: str, dtypes: Sequence[str], lanes: int, branches: bool =
         result = b.assign(f"zext {result} to {llvm_type('i8', lanes)}", "i8", lanes)
     where = b.assign(f"getelementptr {LLVM_SCALAR[result.dtype]}, ptr %out, i64 %i", "i64")
     b.line(f"store {result}, ptr {where.text}, align 1")
-    parameters = ", ".join(["ptr noalias %out", *(f"ptr noalias %a{i}" for i in range(len(dtypes))), "i64 %n"])
+    parameters = ", ".join(
+        ["ptr noalias %out", *(f"ptr noalias %a{i}" for i in range(len(dtypes))), "i64 %n"]
+    )
     head = [
         f'define void @{name}({parameters}) nounwind "prefer-vector-width"="512" {{',
         "entry:",

@@ -53,7 +53,9 @@ def remez(spec: Spec, grid_per_degree: int = 24) -> tuple[list[Any], Any]:
         solution = mp.lu_solve(matrix, right)
         coefficients = [solution[k] for k in range(count - 1)]
         level = abs(solution[count - 1])
-        errors = [w * (mp.polyval(coefficients[::-1], t) - v) for t, v, w in zip(grid, values, weights, strict=True)]
+        errors = [
+            w * (mp.polyval(coefficients[::-1], t) - v) for t, v, w in zip(grid, values, weights, strict=True)
+        ]
         extrema: list[int] = []  # one index per run of equal sign: its largest error
         for i, error in enumerate(errors):
             if extrema and (error > 0) == (errors[extrema[-1]] > 0):
@@ -112,7 +114,9 @@ def odd(name: str, function: Function, high: Any, f32: int, f64: int) -> list[Sp
     top = mp.mpf(high) ** 2 * (1 + mp.mpf(2) ** -16)
     pair = (("f32", f32), ("f64", f64))
     return [
-        Spec(name, odd_excess(function), odd_weight(function), mp.mpf(10) ** -12, top, n, d) for d, n in pair if n
+        Spec(name, odd_excess(function), odd_weight(function), mp.mpf(10) ** -12, top, n, d)
+        for d, n in pair
+        if n
     ]
 
 
@@ -121,7 +125,9 @@ LOW_F, HIGH_F = mp.sqrt(0.5) - 1 - mp.mpf(2) ** -16, mp.sqrt(2) - 1 + mp.mpf(2) 
 TOP_Z = (HIGH_F / (2 + HIGH_F)) ** 2
 
 
-def both(name: str, target: Function, weight: Function, low: Any, high: Any, f32: int, f64: int) -> list[Spec]:
+def both(
+    name: str, target: Function, weight: Function, low: Any, high: Any, f32: int, f64: int
+) -> list[Spec]:
     pair = (("f32", f32), ("f64", f64))
     return [Spec(name, guarded(target), guarded(weight), low, high, n, d) for d, n in pair if n >= 0]
 
@@ -137,18 +143,18 @@ ERF_MIDDLE = {"f32": 2.5, "f64": 3.5}
 
 
 def specs() -> list[Spec]:
-    e, s, q = mp.exp, mp.sinh, mp.sqrt
+    s, q = mp.sinh, mp.sqrt
     out: list[Spec] = []
     # e^r = 1 + r + r^2 Q(r)
-    out += both("EXP", lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.expm1(r), -HALF_LN2, HALF_LN2, 5, 10)
+    out += both(
+        "EXP", lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / mp.expm1(r), -HALF_LN2, HALF_LN2, 5, 10
+    )
     # 2^r = 1 + r Q(r)
     half = mp.mpf(0.5) * (1 + mp.mpf(2) ** -16)
     out += both("EXP2", lambda r: mp.expm1(r * mp.log(2)) / r, lambda r: r / 2**r, -half, half, 5, 11)
     # sinh r = r + r^3 A(r^2); cosh r = 1 + r^2 B(r^2)
     out += odd("SINH", s, HALF_LN2, 1, 4)
-    out += both(
-        "COSH", lambda z: (mp.cosh(q(z)) - 1) / z, lambda z: z / mp.cosh(q(z)), 0, HALF_LN2**2, 2, 4
-    )
+    out += both("COSH", lambda z: (mp.cosh(q(z)) - 1) / z, lambda z: z / mp.cosh(q(z)), 0, HALF_LN2**2, 2, 4)
     # tanh x = x + x^3 A(x^2), x <= 1/2
     out += odd("TANH", mp.tanh, 0.5, 4, 9)
     # log1p(f) = f + f^2 Q(f)
@@ -171,10 +177,16 @@ def specs() -> list[Spec]:
     )
     # asin x = x + x^3 A(x^2), x <= 1/2; atan x = x + x^3 A(x^2), x <= 1
     out += odd("ASIN", mp.asin, 0.5, 4, 11)
-    out += odd("ATAN", mp.atan, 1, 7, 18)
+    out += odd("ATAN", mp.atan, 1, 8, 19)
     # erf x = x + x A(x^2), x <= 1
     out += both(
-        "ERF_SMALL", lambda z: mp.erf(q(z)) / q(z) - 1, lambda z: q(z) / mp.erf(q(z)), mp.mpf(10) ** -10, 1, 6, 11
+        "ERF_SMALL",
+        lambda z: mp.erf(q(z)) / q(z) - 1,
+        lambda z: q(z) / mp.erf(q(z)),
+        mp.mpf(10) ** -10,
+        1,
+        6,
+        11,
     )
     # erf x = 1 - exp(-x G(x - middle)), 1 <= x <= 4 or 6
     for dtype, top, degree in (("f32", 4, 5), ("f64", 6, 16)):
@@ -206,7 +218,9 @@ def specs() -> list[Spec]:
         )
     # pow in f32, through f64: log2(1 + f) = f Q(f); 2^r as 1 + r Q(r)
     ln2 = mp.log(2)
-    out += both("LOG2_IN_F64", lambda f: mp.log1p(f) / f / ln2, lambda f: f / mp.log1p(f), LOW_F, HIGH_F, -1, 12)
+    out += both(
+        "LOG2_IN_F64", lambda f: mp.log1p(f) / f / ln2, lambda f: f / mp.log1p(f), LOW_F, HIGH_F, -1, 12
+    )
     out += both("EXP2_IN_F64", lambda r: mp.expm1(r * ln2) / r, lambda r: r / 2**r, -half, half, -1, 5)
     # pow in f64: log2(m) = s (2 + 2/3 z + z^2 Q(z)) / ln 2
     out += both(
@@ -227,7 +241,8 @@ def main() -> None:
         if wanted and spec.name not in wanted:
             continue
         coefficients, worst = remez(spec)
-        print(f"# {spec.name} {spec.dtype}: degree {spec.degree}, weighted error 2^{float(mp.log(worst, 2)):.1f}")
+        bits = float(mp.log(worst, 2))
+        print(f"# {spec.name} {spec.dtype}: degree {spec.degree}, weighted error 2^{bits:.1f}")
         print("(", ", ".join(repr(rounded(one, spec.dtype)) for one in coefficients), "),", flush=True)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tracejit.array as tj
+import tracejit as tj
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify

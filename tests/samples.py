@@ -1,0 +1,342 @@
+"""Sample operands and attributes for every op, by kind, with a table for the ops that need their own.
+
+An op without a maker here makes tests/test_registry.py fail and say so. The dtypes come from the registry: a
+sample is kept where the op's type rule accepts it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.dtypes import BY_NAME
+from tracejit.ir.errors import TracejitError
+from tracejit.ir.registry import Kind, Op
+
+from .support import Array, type_of
+
+SHAPES = [(), (1,), (0,), (3,), (17,), (5, 33), (2, 3, 4), (100,)]
+DTYPES = list(BY_NAME.values())
+FLOATS = [one for one in DTYPES if one.kind == "f"]
+I64 = BY_NAME["i64"]
+
+
+@dataclass
+class Sample:
+    """Operands and attributes of one application of an op."""
+
+    operands: list[Array]
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"({', '.join(str(type_of(one)) for one in self.operands)}) {self.attrs or ''}"
+
+
+def specials(dtype: np.dtype[Any]) -> Array:
+    """The values at which functions go wrong."""
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind in "iu":
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        near = [0, 1, 2, 3, 5, 7, 13, 31, 63, 64, high, high - 1, low, low + 1]
+        return np.array(near + ([-1, -2, -3, -7, -64] if low else []), dtype)
+    info = np.finfo(dtype)
+    positive = [0.0, info.smallest_subnormal, info.tiny, info.eps, 0.3, 0.5, 1.0, 1 + info.eps, 1.5, 2.0, 2.5]
+    positive += [3.0, np.pi, 7.75, 20.0, 88.5, 104.5, 709.5, 1e5, 1e15, info.max / 2, info.max, np.inf]
+    with np.errstate(over="ignore"):
+        return np.array([sign * one for one in positive for sign in (1.0, -1.0)] + [np.nan]).astype(dtype)
+
+
+def random_values(dtype: np.dtype[Any], shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Ordinary values: floats in (-3, 3), small and large integers."""
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if dtype.kind == "f":
+        return rng.uniform(-3, 3, shape).astype(dtype)
+    info = np.iinfo(dtype)
+    small = rng.integers(max(info.min, -20), 20, shape).astype(dtype)
+    large = rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+    return np.where(rng.random(shape) < 0.7, small, large).astype(dtype)
+
+
+def mixed_values(dtype: np.dtype[Any], shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Ordinary values with some special ones among them."""
+    ordinary = random_values(dtype, shape, rng)
+    return np.where(rng.random(shape) < 0.3, rng.choice(specials(dtype), shape), ordinary).astype(dtype)
+
+
+def axes_of(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Every set of axes of `shape`."""
+    ranks = range(len(shape))
+    return [axes for count in range(len(shape) + 1) for axes in itertools.combinations(ranks, count)]
+
+
+Maker = Callable[[Op, np.random.Generator], Iterator[Sample]]
+
+
+def _elementwise(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    if op.attrs:
+        raise LookupError(f"op {op.name} has attributes: tests/samples.py needs a maker of its own for it")
+    count = len(op.params)
+    for dtype in DTYPES:
+        special = specials(dtype)
+        if count <= 2:
+            grid = np.meshgrid(*[special] * count)
+            yield Sample([np.ascontiguousarray(one).reshape(-1) for one in grid])
+        else:
+            yield Sample([rng.choice(special, 500) for _ in range(count)])
+        for shape in SHAPES:
+            yield Sample([mixed_values(dtype, shape, rng) for _ in range(count)])
+
+
+def _powers(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for sample in _elementwise(op, rng):
+        x, y = sample.operands
+        # NumPy refuses negative integer powers; that has a test of its own
+        yield Sample([x, y % 70 if y.dtype.kind == "i" else y])
+
+
+def _where(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, shape in itertools.product(DTYPES, SHAPES):
+        pair = [mixed_values(dtype, shape, rng) for _ in range(2)]
+        yield Sample([random_values(BY_NAME["bool"], shape, rng), *pair])
+
+
+def _casts(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for source, target in itertools.product(DTYPES, DTYPES):
+        values = np.concatenate([specials(source), random_values(source, (50,), rng)])
+        if source.kind == "f" and target.kind in "iu":
+            # beyond the target's range C leaves the result open; that has a test of its own
+            low, high = float(np.iinfo(target).min), float(np.iinfo(target).max)
+            with np.errstate(invalid="ignore"):
+                values = values[(values > low - 1) & (values < high)]
+        yield Sample([values], {"dtype": target})
+    for shape in SHAPES:
+        yield Sample([random_values(BY_NAME["i32"], shape, rng)], {"dtype": BY_NAME["f64"]})
+
+
+def _reductions(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    if set(op.attrs) != {"axes"}:
+        raise LookupError(f"reduction {op.name} has attributes beside axes: tests/samples.py needs a maker for it")
+    for dtype in DTYPES:
+        for shape in [*SHAPES, (4, 0, 3), (70, 9)] if dtype.itemsize >= 4 else [(17,), (5, 33), (0,)]:
+            for axes in axes_of(shape):
+                yield Sample([random_values(dtype, shape, rng)], {"axes": axes})
+        yield Sample([mixed_values(dtype, (6, 40), rng)], {"axes": (1,)})
+        yield Sample([mixed_values(dtype, (40, 6), rng)], {"axes": (0,)})
+
+
+def _along_axis(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    if not {"axis"} <= set(op.attrs) <= {"axis", "reverse"}:
+        raise LookupError(f"op {op.name} has unknown attributes: tests/samples.py needs a maker for it")
+    for dtype, shape in itertools.product(DTYPES, [(1,), (0,), (3,), (100,), (5, 33), (33, 5), (2, 3, 4), (3, 0)]):
+        for axis in range(len(shape)):
+            for reverse in (False, True) if "reverse" in op.attrs else (None,):
+                attrs = {"axis": axis} if reverse is None else {"axis": axis, "reverse": reverse}
+                # cumulative sums of special values are compared too: NaN and infinity propagate
+                make = mixed_values if len(shape) == 2 else random_values
+                yield Sample([make(dtype, shape, rng)], attrs)
+
+
+def _per_dtype(cases: list[tuple[tuple[tuple[int, ...], ...], dict[str, Any]]]) -> Maker:
+    """Each case, a tuple of operand shapes and attributes, in every dtype."""
+
+    def make(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+        for dtype, (shapes, attrs) in itertools.product(DTYPES, cases):
+            yield Sample([mixed_values(dtype, shape, rng) for shape in shapes], attrs)
+
+    return make
+
+
+_RESHAPES = _per_dtype([
+    (((),), {"shape": (1, 1)}), (((3,),), {"shape": (1, 3, 1)}), (((0,),), {"shape": (4, 0)}),
+    (((5, 33),), {"shape": (165,)}), (((2, 3, 4),), {"shape": (4, 3, 2)}), (((100,),), {"shape": (10, 2, 5)}),
+])  # fmt: skip
+_TRANSPOSES = _per_dtype([
+    (((),), {"perm": ()}), (((17,),), {"perm": (0,)}), (((5, 33),), {"perm": (1, 0)}),
+    (((0, 3),), {"perm": (1, 0)}), (((2, 3, 4),), {"perm": (2, 0, 1)}), (((2, 3, 4),), {"perm": (0, 2, 1)}),
+    (((70, 66),), {"perm": (1, 0)}),
+])  # fmt: skip
+_BROADCASTS = _per_dtype([
+    (((),), {"shape": (3, 17)}), (((1,),), {"shape": (0,)}), (((3,),), {"shape": (5, 3)}),
+    (((5, 1),), {"shape": (5, 33)}), (((1, 3, 1),), {"shape": (2, 3, 4)}), (((0,),), {"shape": (2, 0)}),
+])  # fmt: skip
+_SLICES = _per_dtype([
+    (((),), {"start": (), "size": (), "step": ()}), (((17,),), {"start": (2,), "size": (5,), "step": (3,)}),
+    (((17,),), {"start": (16,), "size": (17,), "step": (-1,)}), (((17,),), {"start": (3,), "size": (0,), "step": (1,)}),
+    (((5, 33),), {"start": (4, 30), "size": (3, 8), "step": (-2, -4)}),
+    (((2, 3, 4),), {"start": (1, 0, 1), "size": (1, 3, 2), "step": (1, 1, 2)}),
+    (((0, 3),), {"start": (0, 0), "size": (0, 2), "step": (1, 2)}),
+])  # fmt: skip
+_UPDATES = _per_dtype([
+    (((), ()), {"start": (), "step": ()}), (((17,), (5,)), {"start": (2,), "step": (3,)}),
+    (((17,), (17,)), {"start": (16,), "step": (-1,)}), (((17,), (0,)), {"start": (3,), "step": (1,)}),
+    (((5, 33), (3, 8)), {"start": (4, 30), "step": (-2, -4)}),
+    (((2, 3, 4), (1, 3, 2)), {"start": (1, 0, 1), "step": (1, 1, 2)}),
+    (((100, 40), (100, 20)), {"start": (0, 1), "step": (1, 2)}),
+])  # fmt: skip
+_CONCATS = _per_dtype([
+    (((3,),), {"axis": 0}), (((3,), (0,), (17,)), {"axis": 0}), (((5, 33), (2, 33)), {"axis": 0}),
+    (((5, 33), (5, 1), (5, 7)), {"axis": 1}), (((2, 3, 4), (2, 1, 4)), {"axis": 1}), (((0, 3), (0, 2)), {"axis": 1}),
+])  # fmt: skip
+
+
+def _matmuls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    sizes = [(1, 1, 1), (3, 4, 5), (0, 3, 2), (3, 0, 2), (17, 33, 9), (64, 70, 50), (1, 100, 1), (8, 1, 8)]
+    for dtype, (m, k, n) in itertools.product(DTYPES, sizes):
+        yield Sample([random_values(dtype, (m, k), rng), random_values(dtype, (k, n), rng)])
+    for dtype in DTYPES:
+        yield Sample([random_values(dtype, (2, 3, 4, 5), rng), random_values(dtype, (2, 3, 5, 2), rng)])
+
+
+_INDEXED = [((7,), (4,), 1), ((7,), (), 1), ((5, 33), (9,), 1), ((5, 33), (2, 3), 2), ((2, 3, 4), (6,), 2), ((3,), (0,), 1)]
+
+
+def _indices(shape: tuple[int, ...], index: tuple[int, ...], count: int, rng: np.random.Generator) -> list[Array]:
+    return [np.asarray(rng.integers(-shape[axis], shape[axis], index)) for axis in range(count)]
+
+
+def _gathers(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, (shape, index, count) in itertools.product(DTYPES, _INDEXED):
+        yield Sample([mixed_values(dtype, shape, rng), *_indices(shape, index, count, rng)])
+
+
+def _scatters(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, (shape, index, count), mode in itertools.product(DTYPES, _INDEXED, ("set", "add")):
+        value = random_values(dtype, index + shape[count:], rng)
+        yield Sample([random_values(dtype, shape, rng), value, *_indices(shape, index, count, rng)], {"mode": mode})
+
+
+def _fulls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype in DTYPES:
+        for value in specials(dtype)[:: 5 if dtype.kind != "b" else 1]:
+            yield Sample([], {"value": value.item(), "shape": (2, 3), "dtype": dtype})
+        for shape in SHAPES:
+            yield Sample([], {"value": dtype.type(1).item(), "shape": shape, "dtype": dtype})
+
+
+def _iotas(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, shape in itertools.product(DTYPES, [(1,), (0,), (17,), (5, 33), (2, 3, 4)]):
+        if dtype.kind != "b":
+            for axis in range(len(shape)):
+                yield Sample([], {"shape": shape, "axis": axis, "dtype": dtype})
+
+
+def _constants(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, shape in itertools.product(DTYPES, [*SHAPES, (2, 0)]):
+        data = tuple(mixed_values(dtype, shape, rng).reshape(-1).tolist())
+        yield Sample([], {"data": data, "shape": shape, "dtype": dtype})
+
+
+BY_KIND: dict[Kind, Maker] = {
+    Kind.ELEMENTWISE: _elementwise,
+    Kind.REDUCTION: _reductions,
+    Kind.COMPOSITE: _reductions,
+    Kind.ARG_REDUCTION: _along_axis,
+    Kind.CUMULATIVE: _along_axis,
+}
+BY_NAME_OF_OP: dict[str, Maker] = {
+    "pow": _powers, "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
+    "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
+    "gather": _gathers, "scatter": _scatters, "full": _fulls, "iota": _iotas, "constant": _constants,
+}  # fmt: skip
+#: Ops that the walk leaves to other tests, and why.
+ELSEWHERE = {"fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py"}
+
+
+def samples_of(op: Op, rng: np.random.Generator) -> list[Sample]:
+    """The samples of `op` that its type rule accepts. LookupError where nobody wrote a maker."""
+    maker = BY_NAME_OF_OP.get(op.name) or BY_KIND.get(op.kind)
+    if maker is None:
+        raise LookupError(f"op {op.name} of kind {op.kind.value} has no sample maker in tests/samples.py")
+    found = [sample for sample in maker(op, rng) if accepted(op, sample)]
+    if not found:
+        raise LookupError(f"op {op.name}: its type rule accepts none of the samples of tests/samples.py")
+    return found
+
+
+def accepted(op: Op, sample: Sample) -> bool:
+    """Whether the op's type rule takes the sample's types."""
+    try:
+        op.infer(tuple(type_of(one) for one in sample.operands), sample.attrs)
+    except TracejitError:
+        return False
+    return True
+
+
+# -- NumPy's functions, independent of the records' own `eval` --------------------------------------
+
+
+def _np_reduce(ufunc: np.ufunc) -> Callable[..., Any]:
+    return lambda x, axes: ufunc.reduce(x, axis=axes, dtype=x.dtype)
+
+
+def _np_slice(start: Any, size: Any, step: Any) -> Any:
+    axes = zip(start, size, step, strict=True)
+    return np.ix_(*[first + by * np.arange(count) for first, count, by in axes])
+
+
+def _np_update(x: Array, v: Array, start: Any, step: Any) -> Array:
+    out = x.copy()
+    if x.ndim:
+        out[_np_slice(start, v.shape, step)] = v
+        return out
+    return v.copy()
+
+
+def _np_scatter(x: Array, v: Array, *indices: Array, mode: str) -> Array:
+    out = x.copy()
+    for place in np.ndindex(indices[0].shape):
+        at = tuple(int(one[place]) for one in indices)
+        out[at] = np.add(out[at], v[place], dtype=x.dtype) if mode == "add" else v[place]
+    return out
+
+
+def _cumsum(x: Array, axis: int, reverse: bool) -> Array:
+    moved = np.moveaxis(x, axis, 0)
+    out = np.empty_like(moved)
+    total = np.zeros(moved.shape[1:], x.dtype)
+    for i in range(moved.shape[0])[:: -1 if reverse else 1]:
+        total = np.add(total, moved[i], dtype=x.dtype)
+        out[i] = total
+    return np.moveaxis(out, 0, axis)
+
+
+def _by_math(function: Callable[[float], float]) -> Callable[..., Any]:
+    return lambda x: np.array([function(float(one)) for one in x.reshape(-1)]).reshape(x.shape).astype(x.dtype)
+
+
+_RENAMED = {
+    "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "pow": np.power,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal, "bitwise_not": np.invert, "shift_left": np.left_shift, "shift_right": np.right_shift,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "atan2": np.arctan2,
+    "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    "cast": lambda x, dtype: x.astype(dtype),
+    "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
+    "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),
+    "min": _np_reduce(np.minimum), "all": _np_reduce(np.logical_and), "any": _np_reduce(np.logical_or),
+    "mean": lambda x, axes: np.mean(x, axis=axes, dtype=x.dtype) if axes else x,
+    "cumsum": _cumsum, "transpose": lambda x, perm: np.transpose(x, perm),
+    "reshape": lambda x, shape: x.reshape(shape), "broadcast": lambda x, shape: np.broadcast_to(x, shape),
+    "slice": lambda x, start, size, step: x[_np_slice(start, size, step)] if x.ndim else x,
+    "concat": lambda *xs, axis: np.concatenate(xs, axis), "update": _np_update,
+    "gather": lambda x, *indices: x[indices], "scatter": _np_scatter,
+    "full": lambda value, shape, dtype: np.full(shape, value, dtype),
+    "iota": lambda shape, axis, dtype: np.indices(shape)[axis].astype(dtype),
+    "constant": lambda data, shape, dtype: np.array(data, dtype).reshape(shape),
+}  # fmt: skip
+
+
+def numpy_meaning(op: Op) -> Callable[..., Any]:
+    """NumPy's function for `op`: the one in the table, or the one of the same name."""
+    found = _RENAMED.get(op.name) or getattr(np, op.name, None)
+    if found is None:
+        raise LookupError(f"op {op.name}: tests/samples.py does not say what it is in NumPy")
+    return found  # type: ignore[no-any-return]

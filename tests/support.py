@@ -1,0 +1,102 @@
+"""What several test files share: comparing arrays, and running Functions every way there is.
+
+Tolerances. Integers, bools and moved data are equal bit for bit. Floating results are compared in ULPs
+(lattice distance, so that subnormals and the step from the largest float to infinity count as one) where
+a single rounding or a maths function made them, and relative to the sum of absolute terms where an order
+of summation did.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tracejit.ir.ops  # fills the registry
+from tracejit.ir.builder import Builder
+from tracejit.ir.graph import Function
+from tracejit.ir.interpreter import interpret
+from tracejit.ir.text.parser import parse_function
+from tracejit.ir.text.printer import print_function
+from tracejit.ir.types import TensorType
+from tracejit.ir.verifier import verify
+from tracejit.runtime.executable import Executable
+
+Array = NDArray[Any]
+assert tracejit.ir.ops
+
+
+def type_of(array: Array) -> TensorType:
+    """The IR type of an array."""
+    return TensorType(array.dtype, array.shape)
+
+
+def function_of(name: str, operands: list[Array], build: Any) -> Function:
+    """A Function whose parameters have the types of `operands` and whose results `build(b, *params)` gives."""
+    b = Builder()
+    params = [b.parameter(type_of(one), f"x{i}") for i, one in enumerate(operands)]
+    results = build(b, *params)
+    return b.finish(name, list(results) if isinstance(results, (tuple, list)) else [results])
+
+
+def ulps(got: Array, want: Array) -> Array:
+    """Distance in representable floats; 0 where both are NaN, infinite where one is."""
+    kind = {4: np.int32, 8: np.int64}[got.dtype.itemsize]
+    keys = []
+    for one in (got, want):
+        bits = np.ascontiguousarray(one).view(kind).astype(np.int64)
+        magnitude = (bits & np.iinfo(kind).max).astype(np.uint64)
+        middle = np.uint64(1 << 63)
+        keys.append(np.where(bits < 0, middle - magnitude, middle + magnitude))
+    distance = (np.maximum(*keys) - np.minimum(*keys)).astype(np.float64)
+    nan_got, nan_want = np.isnan(got), np.isnan(want)
+    distance[nan_got & nan_want] = 0.0
+    distance[nan_got ^ nan_want] = np.inf
+    return distance
+
+
+def mismatch(
+    got: Array, want: Array, *, bound: float = 0.0, atol: Array | float = 0.0, zero_sign: bool = True
+) -> str:
+    """What differs, or "" where every element is within `bound` ULPs or `atol` of what is wanted."""
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return f"{got.dtype}{got.shape} instead of {want.dtype}{want.shape}"
+    if got.dtype.kind != "f":
+        bad = np.atleast_1d(got != want)
+    else:
+        distance = np.atleast_1d(ulps(np.atleast_1d(got), np.atleast_1d(want)))
+        with np.errstate(all="ignore"):
+            near = np.abs(got.astype(np.float64) - want) <= atol
+        bad = (distance > bound) & ~np.atleast_1d(near)
+        if zero_sign:
+            both = np.atleast_1d((got == 0) & (want == 0))
+            bad |= both & np.atleast_1d(np.signbit(got) != np.signbit(want))
+    if not bad.any():
+        return ""
+    first = tuple(int(i) for i in np.argwhere(bad)[0])
+    return (
+        f"{int(bad.sum())} of {bad.size} elements differ, first at {first}: "
+        f"{np.atleast_1d(got)[first]!r} instead of {np.atleast_1d(want)[first]!r}"
+    )
+
+
+def native(function: Function, arrays: list[Array]) -> list[Array]:
+    """The results of the compiled Function, and a check that it left its arguments alone."""
+    before = [one.copy() for one in arrays]
+    results = Executable(function)(arrays)
+    for one, kept in zip(arrays, before, strict=True):
+        assert one.tobytes() == kept.tobytes(), "a compiled Function changed an argument"
+    return results
+
+
+def check_round_trip(function: Function) -> Function:
+    """Print, parse, print: the same text, valid, with the same types; returns what was parsed."""
+    text = print_function(function)
+    parsed = parse_function(text)
+    assert print_function(parsed) == text
+    verify(parsed)
+    return parsed
+
+
+__all__ = ["Array", "check_round_trip", "function_of", "interpret", "mismatch", "native", "type_of", "ulps"]

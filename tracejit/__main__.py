@@ -1,0 +1,9 @@
+"""``python -m tracejit``: the same as the ``tracejit`` command."""
+
+from __future__ import annotations
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

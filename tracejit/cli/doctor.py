@@ -1,0 +1,77 @@
+"""``tracejit doctor``: what this machine and installation offer."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import time
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..codegen.lazy import llvm_binding
+from ..codegen.target import host
+from ..jit import entry_layout_of_tensors, jit
+from ..runtime.blas import find_blas
+from ..runtime.threads import available_cores, num_threads
+from ..tensor import tensor
+
+
+def add_parser(commands: Any) -> None:
+    """Add ``doctor`` to the command line."""
+    parser = commands.add_parser(
+        "doctor",
+        help="print versions, CPU features, threads, BLAS and cache state, and check that compiling works",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the report; 0 if compiled code computes what it should."""
+    report = examine()
+    if options.json:
+        print(json.dumps(report))
+    else:
+        width = max(map(len, report))
+        for name, value in report.items():
+            print(f"{name:<{width}}  {value}")
+    return 0 if report["compiling"].startswith("works") else 1
+
+
+def examine() -> dict[str, str]:
+    """The report, in order."""
+    target = host()
+    blas = find_blas()
+    threads = os.environ.get("TRACEJIT_NUM_THREADS")
+    return {
+        "tracejit": __version__,
+        "python": f"{platform.python_version()} ({platform.python_implementation()}, {platform.machine()})",
+        "numpy": np.__version__,
+        "llvmlite": f"{importlib.metadata.version('llvmlite')}, LLVM {'.'.join(map(str, llvm_binding().llvm_version_info))}",
+        "cpu": f"{target.cpu}, {target.vector_bits}-bit vectors, masked memory access: {_yes(target.fast_masks)}",
+        "cores": f"{available_cores()} available",
+        "threads": f"{num_threads()}" + (f" (TRACEJIT_NUM_THREADS={threads})" if threads else ""),
+        "BLAS": blas.name if blas else "not found: large matrix products use tracejit's own nest",
+        "native call entry": "in use" if entry_layout_of_tensors() else "not available here: calls take the slow path",
+        "compile cache": "in memory, per jitted function; nothing is kept on disk",
+        "compiling": _try_compiling(),
+    }
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _try_compiling() -> str:
+    start = time.perf_counter()
+    f = jit(lambda x: (x * 2 + 1).sum())
+    result = float(f(tensor([1.0, 2.0, 3.0])))
+    milliseconds = (time.perf_counter() - start) * 1e3
+    if result != 15.0:
+        return f"FAILS: expected 15.0, got {result}"
+    return f"works, first function in {milliseconds:.0f} ms"
