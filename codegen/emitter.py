@@ -192,7 +192,7 @@ class Emitter:
 
     def fma(self, x: Number, y: Number, z: Number) -> Reg:
         """x * y + z with one rounding."""
-        model = next(one for one in (x, y, z) if isinstance(one, Reg) and one.lanes > 1 or one is z)
+        model = next(one for one in (x, y, z) if (isinstance(one, Reg) and one.lanes > 1) or one is z)
         if not isinstance(model, Reg):
             model = next(one for one in (x, y) if isinstance(one, Reg))
         a, b, c = (self.like(one, model) for one in (x, y, z))

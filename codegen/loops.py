@@ -108,8 +108,8 @@ class FunctionWriter(MathsEmitter):
         self.start(joined)
         merged = []
         for init, new in zip(carried, out, strict=True):
-            phi = f"phi {new.type} [ {new.text}, %{done} ], [ {init.text}, %{skipped} ]"
-            merged.append(self.assign(phi, new.dtype, new.lanes))
+            choice = f"phi {new.type} [ {new.text}, %{done} ], [ {init.text}, %{skipped} ]"
+            merged.append(self.assign(choice, new.dtype, new.lanes))
         return merged
 
     # -- memory -----------------------------------------------------------------------------------

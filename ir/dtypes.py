@@ -108,7 +108,7 @@ def result_type(*operands: Operand) -> DType:
     ('float32', 'float64')
     """
     found = _result_type(operands)
-    if found is FLOAT64 and _default_float is FLOAT32 and FLOAT64 not in operands and float in operands:
+    if found is FLOAT64 and _default_float is FLOAT32 and _narrows(operands) and any(o is float for o in operands):
         return FLOAT32
     return found
 
@@ -117,6 +117,11 @@ def result_type(*operands: Operand) -> DType:
 def _result_type(operands: tuple[Operand, ...]) -> DType:
     stand_ins = [operand(0) if isinstance(operand, type) else operand for operand in operands]
     return as_dtype(np.result_type(*stand_ins))
+
+
+def _narrows(operands: tuple[Operand, ...]) -> bool:
+    """Whether no operand is float64 itself. By identity: ``np.dtype("f8") == float`` is true."""
+    return not any(operand is FLOAT64 for operand in operands)
 
 
 def ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
@@ -128,7 +133,7 @@ def ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, 
     ['float64', 'float64', 'float64']
     """
     found = _ufunc_types(ufunc, operands)
-    if _default_float is FLOAT32 and FLOAT64 not in operands and FLOAT64 in found:
+    if _default_float is FLOAT32 and _narrows(operands) and FLOAT64 in found:
         return tuple(FLOAT32 if dtype is FLOAT64 else dtype for dtype in found)
     return found
 

@@ -119,6 +119,8 @@ class Op:
     promote: Callable[[tuple[Operand, ...]], tuple[DType, ...]] | None = None
     #: For elementwise ops: scalar machine code, ``emit(b, *regs)``; None where there is none yet.
     emit: Callable[..., Any] | None = None
+    #: The kinds of dtype (NumPy's letters) that `emit` serves; others run by the NumPy kernel.
+    emit_kinds: str = "biuf"
     reduction: Reduction | None = None
     access: Callable[[TensorType, TensorType, Attrs], Access | None] | None = None
     #: For composite ops: the same in terms of simpler ops, ``decompose(b, *operands, **attrs)``.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 from typing import Final
-
-import numpy as np
 
 from ..codegen.nests.contraction import Blas
 
@@ -27,8 +26,8 @@ def find_blas() -> Blas | None:
     is loaded that was not in the process.
     """
     try:
-        library = ctypes.CDLL(np._core._multiarray_umath.__file__)
-    except (AttributeError, OSError):
+        library = ctypes.CDLL(importlib.import_module("numpy._core._multiarray_umath").__file__)
+    except (ImportError, OSError):
         return None
     for pattern, integer, name in _NAMES:
         found = {}

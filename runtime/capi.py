@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import sys
 import sysconfig
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterfa
 
 def array_api(name: str) -> int:
     """The address of a function of NumPy's C API."""
-    capsule = np._core._multiarray_umath._ARRAY_API
+    capsule = importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_void_p))

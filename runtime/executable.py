@@ -105,7 +105,7 @@ class Executable:
 
     def _plain(self, arg: Any, position: int) -> Array:
         param = self.source.params[position]
-        array = np.require(arg, requirements=["C", "A"])
+        array: Array = np.require(arg, requirements=["C", "A"])
         if array.dtype != param.dtype or array.shape != param.shape:
             raise CompileError(
                 f"argument {position} must be {param.type}, got {array.dtype} {array.shape}"

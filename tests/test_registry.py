@@ -14,7 +14,7 @@ import pytest
 
 from tracejit.codegen.maths import ULP_BOUND
 from tracejit.ir.builder import Builder
-from tracejit.ir.dtypes import SHORT_NAME
+from tracejit.ir.dtypes import BY_NAME, SHORT_NAME
 from tracejit.ir.errors import DTypeError
 from tracejit.ir.graph import Function
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Op
@@ -23,7 +23,7 @@ from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 
 from .samples import DTYPES, ELSEWHERE, Sample, numpy_meaning, samples_of
-from .support import Array, check_round_trip, interpret, mismatch, native, type_of
+from .support import Array, check_round_trip, function_of, interpret, mismatch, native, type_of
 
 NAMES = [op.name for op in OPS if op.name not in ELSEWHERE]
 #: NumPy's own error against the truth, which comes on top of ours: its SVML kernels promise 4 ULP.
@@ -206,3 +206,64 @@ def test_gradient_rules_name_operands(name: str) -> None:
         for position, operand in enumerate(sample.operands):
             if operand.dtype.kind == "f":
                 assert op.rule_for(position) is not None, f"{name}: operand {position}"
+
+
+@pytest.mark.parametrize("source", ["f32", "f64"])
+@pytest.mark.parametrize("target", ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"])
+def test_out_of_range_cast_is_defined(source: str, target: str) -> None:
+    """A float beyond the integer type gives some value, the same in a vector's body, its tail and alone.
+
+    For signed targets it is what NumPy gives on this machine; for unsigned ones NumPy itself differs between
+    its scalar and its vector loops.
+    """
+    odd = [np.nan, np.inf, -np.inf, 1e10, -1e10, 300.0, -300.0, 1e20, -1e20, 2.0**31, 2.0**63, 2.0**64]
+    x = np.tile(np.array(odd, BY_NAME[source]), 9)[:-1]
+    function = function_of("cast", [x], lambda b, v: b.cast(v, dtype=BY_NAME[target]))
+    (got,) = native(function, [x])
+    alone = function_of("cast", [x[:1]], lambda b, v: b.cast(v, dtype=BY_NAME[target]))
+    executable = Executable(alone)
+    for i, one in enumerate(got):
+        assert executable([x[i : i + 1]])[0][0] == one, f"{x[i]} gives {one} in a vector"
+    if target[0] == "i":
+        assert np.array_equal(got, interpret(function, [x])[0])
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i32", "i64"])
+def test_integers_to_negative_powers_are_an_error(dtype: str) -> None:
+    x, y = np.array([2, 3], BY_NAME[dtype]), np.array([1, -1], BY_NAME[dtype])
+    function = function_of("power", [x, y], lambda b, v, w: b.pow(v, w))
+    with pytest.raises(ValueError, match="negative integer powers"):
+        interpret(function, [x, y])
+    with pytest.raises(ValueError, match="negative integer powers"):
+        native(function, [x, y])
+    assert native(function, [x, abs(y)])[0].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i16", "i32", "i64"])
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_integer_division_never_traps(name: str, dtype: str) -> None:
+    """By zero it gives 0, and the smallest integer by -1 wraps: as NumPy, and without SIGFPE."""
+    low = np.iinfo(BY_NAME[dtype]).min
+    x = np.array([low, low, 7, 0, -7], BY_NAME[dtype])
+    y = np.array([-1, 0, 0, 0, 2], BY_NAME[dtype])
+    function = function_of(name, [x, y], lambda b, v, w: b.apply(OPS[name], (v, w), {}))
+    (got,) = native(function, [x, y])
+    assert np.array_equal(got, interpret(function, [x, y])[0])
+    assert got[1:4].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("op", ["gather", "set", "add"])
+@pytest.mark.parametrize("bad", [7, -8, 2**62, -(2**63)])
+def test_out_of_range_index_is_an_error(op: str, bad: int) -> None:
+    x, v, i = np.arange(7.0), np.ones(3), np.array([0, bad, 1])
+
+    def build(b: Any, x: Any, v: Any, i: Any) -> Any:
+        return b.gather(x, i) if op == "gather" else b.scatter(x, v, i, mode=op)
+
+    function = function_of("indexed", [x, v, i], build)
+    with pytest.raises(IndexError):
+        interpret(function, [x, v, i])
+    with pytest.raises(IndexError, match=f"{'gather' if op == 'gather' else 'scatter'}"):
+        native(function, [x, v, i])
+    good = np.array([0, -7, 6])  # and it works again afterwards
+    assert not mismatch(native(function, [x, v, good])[0], interpret(function, [x, v, good])[0])

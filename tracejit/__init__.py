@@ -11,7 +11,6 @@ from . import array as _array
 from . import autograd
 from .array import *  # noqa: F403
 from .autograd import graph_of
-from .ir import ops as _ops
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (
@@ -30,7 +29,8 @@ from .ir.errors import (
 )
 from .ir.graph import Function
 from .ir.types import TensorType
-from .jit import disable_jit, jit, trace
+from .jit import disable_jit, jit
+from .jit import trace as trace  # type: ignore[assignment]
 from .modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads

@@ -115,4 +115,4 @@ def _method(
     backward(self, gradient, retain_graph, create_graph, inputs)
 
 
-Tensor.backward = _method  # type: ignore[attr-defined]
+Tensor.backward = _method  # type: ignore[assignment,method-assign]

@@ -124,8 +124,7 @@ def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
     """The results of a compiled Function on Tensors of just its parameters' types."""
     tracer = STATE.tracer
     if tracer is not None:
-        results = inline(tracer, compiled.function, [tracer.lift(one) for one in inputs])
-        return [wrap(one) for one in results]
+        return [wrap(one) for one in inline(tracer, compiled.function, list(map(tracer.lift, inputs)))]
     arrays = [one._data for one in inputs]
     wrt: tuple[int, ...] = ()
     if STATE.recording:

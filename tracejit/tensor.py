@@ -18,12 +18,15 @@ from .location import user_location
 from .state import STATE
 
 if TYPE_CHECKING:
+    from .array.signatures import Signatures
     from .tape import Node
+else:
+    Signatures = object
 
 Array = np.ndarray[Any, Any]
 
 
-class Tensor:
+class Tensor(Signatures):
     """An n-dimensional array that can record how it was computed.
 
     Make one with ``tj.tensor``, ``tj.asarray`` or a creation function. Arithmetic, methods and dtype
@@ -263,7 +266,7 @@ class Tensor:
         parts = [text]
         if data.size == 0 and data.shape != (0,):
             parts.append(f"size={data.shape}")
-        if data.dtype not in (default_dtype(), BOOL) and not (data.dtype == np.int64):
+        if data.dtype not in (default_dtype(), BOOL) and data.dtype != np.int64:
             parts.append(f"dtype={data.dtype.name}")
         if self._node is not None:
             parts.append(f"grad_fn=<{self._node.node.name()}>")
@@ -360,7 +363,7 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
     Raises DTypeError for what is not numbers, ShapeError for ragged nesting. Semantics: ``torch.tensor``,
     with NumPy's dtypes.
     """
-    if isinstance(data, Tensor) and data.is_traced or _holds_traced(data):
+    if _holds_traced(data):
         from .array.creation import array_of_traced  # only while tracing; it builds on ops
 
         return array_of_traced(data, dtype)

@@ -224,15 +224,6 @@ LOG2_IN_F64: Final[Table] = {
     ),
 }
 
-#: 2^r = 1 + r P(r), |r| <= 1/2, good to f32, computed in f64; weight r / 2^r.
-#: Errors: f64 degree 5, 2^-28.9.
-EXP2_IN_F64: Final[Table] = {
-    "f64": (
-        0.6931472028556375, 0.24022647913791098, 0.055503324720213056, 0.00961843725521384,
-        0.0013398873514474756, 0.00015353398777495815,
-    ),
-}
-
 #: log2(m) = s (2 + 2/3 z + z^2 P(z)) / ln(2), s = (m - 1) / (m + 1), z = s^2; weight z^2.
 #: Errors: f64 degree 6, 2^-64.8.
 LOG2_WIDE: Final[Table] = {

@@ -12,7 +12,7 @@ from typing import Final
 
 from ..emitter import Emitter, Reg, constant
 from .coefficients import COS_QUARTER, SIN_QUARTER
-from .support import flip_sign, muladd, polynomial, two_sum
+from .support import BlockEmitter, flip_sign, muladd, polynomial, two_sum
 
 #: 64 zero bits, then the first 1,216 bits of 2/pi after the binary point (mpmath).
 TWO_OVER_PI: Final = (
@@ -98,9 +98,19 @@ def cos_quarter(b: Emitter, r: Reg, low: Reg) -> tuple[Reg, Reg]:
     return two_sum(b, near, b.add(lost, tail))
 
 
-def declare(b: Emitter) -> str:
+def module_text() -> str:
+    """A module of its own with the function, for the emitters that set `shared_functions`."""
+    b = BlockEmitter()
+    declare(b)
+    return "\n".join(b.declarations.values()).replace("define internal", "define")
+
+
+def declare(b: BlockEmitter) -> str:
     """Register the function double -> (sin, cos, low parts of both) for |x| >= 2^16; return its name."""
     if FUNCTION in b.declarations:
+        return FUNCTION
+    if b.shared_functions:
+        b.declare(FUNCTION, f"{RESULT} @{FUNCTION}(double)")
         return FUNCTION
     items = ", ".join(f"i64 {word - (1 << 64) if word >> 63 else word}" for word in TWO_OVER_PI)
     kind = f"[{len(TWO_OVER_PI)} x i64]"

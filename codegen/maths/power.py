@@ -1,7 +1,7 @@
 """pow, cbrt, hypot, rsqrt and reciprocal.
 
-pow is exp2(y log2 |x|). For f32 it is computed in f64; for f64 the logarithm is a double word, good to
-about 2^-63.
+pow is exp2(y log2 |x|). For f32 the logarithm is computed in f64; for f64 it is a double word, good to about
+2^-63.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import INT_OF, Emitter, Reg, llvm_type
-from .coefficients import EXP2_IN_F64, LOG2_IN_F64, LOG2_WIDE
+from .coefficients import LOG2_IN_F64, LOG2_WIDE
 from .exponential import clamp, exp2_reduced, scale
-from .logarithm import exponent_as_float, split, split_any
+from .logarithm import split_any
 from .support import (
     BIAS,
     INFINITY,
@@ -19,7 +19,6 @@ from .support import (
     NAN,
     muladd,
     polynomial,
-    power_of_two,
     two_product,
     two_sum,
 )

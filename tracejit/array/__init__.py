@@ -17,9 +17,7 @@ from .contraction import (
 )
 from .creation import (
     array,
-    array_of_traced,
     asarray,
-    constant_of,
     empty,
     empty_like,
     eye,
@@ -35,7 +33,6 @@ from .creation import (
 from .diagonals import (
     diag,
     diagonal,
-    trace,
     tril,
     triu,
 )
@@ -273,7 +270,6 @@ __all__ = [
     "around",
     "array",
     "array_equal",
-    "array_of_traced",
     "array_split",
     "asarray",
     "asin",
@@ -300,7 +296,6 @@ __all__ = [
     "clip",
     "concat",
     "concatenate",
-    "constant_of",
     "copy",
     "copysign",
     "cos",
@@ -442,7 +437,6 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
-    "trace",
     "transpose",
     "tri",
     "tril",

@@ -17,22 +17,20 @@ from ..ir.types import Shape, as_shape
 from ..tensor import Tensor, as_array, tensor, wrap
 from .operands import (
     SCALARS,
-    array_of_traced,
     as_tensor,
     broadcast,
     cast,
-    constant_of,
     filled,
     holds_tensors,
     is_tracing,
     run,
 )
+from .operands import array_of_traced as array_of_traced
+from .operands import constant_of as constant_of
 
 __all__ = [
     "array",
-    "array_of_traced",
     "asarray",
-    "constant_of",
     "empty",
     "empty_like",
     "eye",

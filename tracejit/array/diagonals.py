@@ -13,7 +13,7 @@ from .creation import compare_positions
 from .operands import as_tensor, filled, permuted, reshaped, run, sliced
 from .reductions import sum
 
-__all__ = ["diag", "diagonal", "trace", "tril", "triu"]
+__all__ = ["diag", "diagonal", "tril", "triu"]
 
 
 def tril(x: Any, k: int = 0) -> Tensor:
@@ -107,9 +107,11 @@ def diag(x: Any, k: int = 0) -> Tensor:
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
     """The sum along the diagonal of the planes of `axis1` and `axis2`.
 
+    A method, ``x.trace()``: the name ``tj.trace`` belongs to the tracing of functions.
+
     Example:
         >>> import tracejit as tj
-        >>> tj.trace([[1, 2], [3, 4]])
+        >>> tj.tensor([[1, 2], [3, 4]]).trace()
         tensor(5)
 
     Raises AxisError, and ShapeError below rank 2. Semantics: ``numpy.trace``.

@@ -27,10 +27,10 @@ __all__ = [
 
 
 def _parts(name: str, arrays: Any) -> list[Tensor]:
-    parts = promoted(*arrays)
-    if not parts:
+    given = list(arrays)
+    if not given:
         raise ShapeError(f"{name}: expected at least one array")
-    return parts
+    return promoted(*given)
 
 
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:

@@ -19,7 +19,7 @@ from ..ir.errors import ConcretizationError, DTypeError, OutOfBoundsError, Shape
 from ..ir.graph import Value
 from ..ir.types import Shape, broadcast_shapes
 from ..location import user_location
-from ..tensor import Array, Tensor, as_array, wrap
+from ..tensor import Array, Tensor, as_array
 from .operands import array_of_traced, as_tensor, cast, constant_of, holds_tensors, is_tracing
 
 
@@ -131,6 +131,9 @@ def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[s
             axis += 1
         elif isinstance(item, bool):
             yield "flag", axis, constant_of(np.zeros(int(item), np.int64))
+        elif isinstance(item, np.ndarray):
+            yield from _known_mask(name, shape, axis, item)
+            axis += item.ndim
         elif isinstance(item, Tensor):
             if item.dtype is BOOL:
                 yield from _mask(name, shape, axis, item)
@@ -150,11 +153,12 @@ def _is_basic(item: Any) -> bool:
 def _axes_used(item: Any) -> int:
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
-    return item.ndim if isinstance(item, Tensor) and item.dtype is BOOL else 1
+    mask = isinstance(item, np.ndarray) or (isinstance(item, Tensor) and item.dtype is BOOL)
+    return item.ndim if mask else 1
 
 
 def _as_index(name: str, item: Any) -> Any:
-    """`item` as an int, a bool, or a Tensor of integers or bools."""
+    """`item` as an int, a bool, a Tensor of integers or bools, or a mask of known values as an ndarray."""
     if isinstance(item, (bool, np.bool_)):
         return bool(item)
     if isinstance(item, np.integer):
@@ -162,6 +166,8 @@ def _as_index(name: str, item: Any) -> Any:
     if isinstance(item, (list, tuple)):
         if not holds_tensors(item):
             array = as_array(item)
+            if array.dtype is BOOL and array.size:
+                return array
             item = constant_of(_as_places(array if array.size else array.astype(np.int64)))
         else:
             item = array_of_traced(item, None)
@@ -200,17 +206,24 @@ def _checked(name: str, shape: Shape, axis: int, item: Tensor) -> Tensor:
 
 
 def _mask(name: str, shape: Shape, axis: int, mask: Tensor) -> Iterator[tuple[str, int, Any]]:
-    covered = shape[axis : axis + mask.ndim]
-    if mask.shape != covered:
-        raise ShapeError(f"{name}: a boolean mask of shape {mask.shape} does not fit axes of shape {covered}")
     if isinstance(mask._data, Value) or is_tracing():
+        _check_mask(name, shape, axis, mask.shape)
         yield "mask", axis, mask
-        return
-    if mask.ndim == 0:
-        yield "flag", axis, wrap(np.zeros(int(mask._data), np.int64))
-        return
-    for offset, places in enumerate(np.nonzero(mask._data)):
-        yield "array", axis + offset, wrap(places)
+    else:
+        yield from _known_mask(name, shape, axis, mask._data)
+
+
+def _known_mask(name: str, shape: Shape, axis: int, mask: Array) -> Iterator[tuple[str, int, Any]]:
+    """A mask as the index arrays of its true elements."""
+    _check_mask(name, shape, axis, mask.shape)
+    for offset, places in enumerate(np.nonzero(mask)):
+        yield "array", axis + offset, constant_of(places)
+
+
+def _check_mask(name: str, shape: Shape, axis: int, given: Shape) -> None:
+    covered = shape[axis : axis + len(given)]
+    if given != covered:
+        raise ShapeError(f"{name}: a boolean mask of shape {given} does not fit axes of shape {covered}")
 
 
 def refuse_masks(name: str, plan: Plan) -> None:
@@ -218,7 +231,7 @@ def refuse_masks(name: str, plan: Plan) -> None:
     if plan.masks:
         mask, where = plan.masks[0].tensor, user_location()
         raise ConcretizationError(
-            f"{name}: the shape of x[mask] depends on the values of the mask, which is traced, of type {mask.type}"
+            f"{name}: the shape of x[mask] depends on the values of the mask, which is traced ({mask.type})"
             + (f", at {where.file}:{where.line}" if where else "")
             + ". Use tj.where(mask, x, other), or index with integers computed outside the traced function."
         )

@@ -18,6 +18,7 @@ from ..state import STATE
 from ..tensor import Tensor
 from . import (
     contraction,
+    diagonals,
     elementwise,
     floats,
     indexing,
@@ -212,6 +213,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "repeat": rearranging.repeat,
     "take": take,
     "fill": _fill,
+    "trace": diagonals.trace,
+    "diagonal": diagonals.diagonal,
     # PyTorch's, where they mean the same
     "eq": logic.equal,
     "ne": logic.not_equal,
@@ -254,7 +257,7 @@ def bind() -> None:
         setattr(Tensor, f"__i{name}__", _named(f"__i{name}__", _in_place(f"__i{name}__", function)))
     for name, function in _METHODS.items():
         setattr(Tensor, name, function)
-    Tensor.T = property(lambda x: manipulation.transpose(x), doc="The axes reversed.")  # type: ignore[attr-defined]
-    Tensor.mT = property(  # type: ignore[attr-defined]
+    Tensor.T = property(lambda x: manipulation.transpose(x), doc="The axes reversed.")  # type: ignore[assignment,method-assign]
+    Tensor.mT = property(  # type: ignore[assignment,method-assign]
         lambda x: manipulation.matrix_transpose(x), doc="The last two axes exchanged."
     )

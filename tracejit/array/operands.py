@@ -78,8 +78,13 @@ def array_of_traced(data: Any, dtype: Any) -> Tensor:
     """
     leaves: list[Any] = []
     _collect(data, leaves)
-    common = as_dtype(dtype) if dtype is not None else result_type(*map(kind_of, leaves))
+    common = as_dtype(dtype) if dtype is not None else result_type(*[_element_dtype(one) for one in leaves])
     return _stacked(data, common)
+
+
+def _element_dtype(value: Any) -> DType:
+    # in a nesting Python numbers are not weak, as for NumPy's array()
+    return value.dtype if isinstance(value, Tensor) else as_array(value).dtype
 
 
 def _collect(data: Any, leaves: list[Any]) -> None:
@@ -110,9 +115,9 @@ def kind_of(value: Any) -> Operand:
     if isinstance(value, Tensor):
         return value.dtype
     if isinstance(value, bool) or type(value) not in SCALARS:
-        return as_array(value).dtype
-    weak: type[int] | type[float] = type(value)
-    return weak
+        strong: DType = as_array(value).dtype
+        return strong
+    return float if type(value) is float else int
 
 
 def cast(x: Tensor, dtype: DType, *, copy: bool = False) -> Tensor:

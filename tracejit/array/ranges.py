@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dtypes import DType, as_dtype, default_dtype, is_float, result_type
+from ..ir.dtypes import as_dtype, default_dtype, is_float
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
-from ..tensor import Tensor, wrap
+from ..tensor import Array, Tensor, wrap
 from .operands import (
     SCALARS,
     as_tensor,
@@ -21,7 +21,6 @@ from .operands import (
     cast,
     floating,
     is_tracing,
-    kind_of,
     promoted,
     reshaped,
     run,
@@ -46,29 +45,30 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     Semantics: ``numpy.arange``.
     """
     first, last = (0, start) if stop is None else (start, stop)
-    bounds = [one.item() if isinstance(one, (Tensor, np.generic)) else one for one in (first, last, step)]
-    if any(type(one) not in SCALARS for one in bounds):
+    bounds: list[Any] = [
+        np.asarray(one)[()] if isinstance(one, Tensor) else one for one in (first, last, step)
+    ]
+    if any(not isinstance(one, (bool, int, float, np.bool_, np.number)) for one in bounds):
         raise DTypeError(f"arange: start, stop and step must be numbers, got {first!r}, {last!r}, {step!r}")
     if bounds[2] == 0:
         raise ShapeError("arange: step must not be zero")
-    wanted = as_dtype(dtype) if dtype is not None else _arange_dtype(first, last, step)
-    values = np.arange(*bounds, dtype=wanted)
+    wanted = None if dtype is None else as_dtype(dtype)
+    values: Array = np.arange(*bounds) if wanted is None else np.arange(*bounds, dtype=wanted)
+    if wanted is None:
+        wanted = as_dtype(values.dtype)
+        if is_float(wanted) and all(type(one) in SCALARS for one in bounds):
+            wanted = default_dtype()
+        values = values.astype(wanted)
     if not is_tracing():
         return wrap(values)
     result = run("iota", shape=values.shape, axis=0, dtype=wanted)
     if values.size < 2:
-        return result if not values.size or not bounds[0] else run("add", result, values[0].item())
+        return result if not values.size or not values[0] else run("add", result, values[0].item())
     # NumPy's own delta: the second element minus the first, in the result's dtype
     delta = (values[1] - values[0]).item()
     if delta != 1:
         result = run("mul", result, delta)
     return result if values[0] == 0 else run("add", result, values[0].item())
-
-
-def _arange_dtype(*bounds: Any) -> DType:
-    found = result_type(*map(kind_of, bounds))
-    strong = [one for one in bounds if type(one) not in SCALARS]
-    return found if strong or not is_float(found) else default_dtype()
 
 
 def linspace(

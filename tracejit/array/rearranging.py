@@ -13,7 +13,7 @@ from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import as_shape, normalize_axes, normalize_axis
 from ..tensor import Array, Tensor, as_array
 from .indexing import getitem
-from .manipulation import flatten, ravel, swapaxes
+from .manipulation import ravel, swapaxes
 from .operands import as_tensor, broadcast, cast, constant_of, reshaped, run, sliced
 
 __all__ = [
@@ -44,23 +44,24 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
 
     Raises ShapeError. Semantics: ``numpy.pad``.
     """
-    x = as_tensor(x)
-    widths = _pairs(x.ndim, pad_width)
+    result = as_tensor(result)
+    widths = _pairs(result.ndim, pad_width)
     if any(before < 0 or after < 0 for before, after in widths):
         raise ShapeError(f"pad: pad_width must not be negative, got {pad_width!r}")
     if mode == "constant":
-        return _pad_constant(x, widths, constant_values)
+        return _pad_constant(result, widths, constant_values)
     if mode not in _PAD_MODES:
         raise ShapeError(f"pad: mode must be constant, {', '.join(_PAD_MODES)}, got {mode!r}")
     for axis, (before, after) in enumerate(widths):
         if before or after:
-            if x.shape[axis] == 0:
+            if result.shape[axis] == 0:
                 raise ShapeError(
-                    f"pad: axis {axis} of {x.shape} is empty, so mode {mode!r} has nothing to repeat"
+                    f"pad: axis {axis} of {result.shape} is empty, so mode {mode!r} has nothing to repeat"
                 )
-            places = np.pad(np.arange(x.shape[axis]), (before, after), mode=mode)  # type: ignore[call-overload]
-            x = _picked(x, axis, places)
-    return x
+            line = np.arange(result.shape[axis])
+            places: Array = np.pad(line, (before, after), mode=mode)  # type: ignore[call-overload]
+            result = _picked(result, axis, places)
+    return result
 
 
 def _pairs(rank: int, given: Any) -> list[tuple[int, int]]:
@@ -236,11 +237,12 @@ def tile(x: Any, reps: Any) -> Tensor:
     rank = max(len(counts), x.ndim)
     counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - x.ndim) + x.shape
+    if all(count == 1 for count in counts):
+        return cast(reshaped(x, sizes), x.dtype, copy=True)
     pairs = [one for count, size in zip(counts, sizes, strict=True) for one in (count, size)]
     singles = [one for size in sizes for one in (1, size)]
     wide = broadcast(reshaped(x, tuple(singles)), tuple(pairs))
-    shape = tuple(count * size for count, size in zip(counts, sizes, strict=True))
-    return run("reshape", wide, shape=shape) if wide is not x else cast(x, x.dtype, copy=True)
+    return run("reshape", wide, shape=tuple(count * size for count, size in zip(counts, sizes, strict=True)))
 
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
@@ -277,13 +279,11 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
 
 
 def _repeated(x: Tensor, count: int, axis: int) -> Tensor:
+    if count == 1:
+        return cast(x, x.dtype, copy=True)
     before, after = x.shape[: axis + 1], x.shape[axis + 1 :]
     wide = broadcast(reshaped(x, (*before, 1, *after)), (*before, count, *after))
-    return (
-        flatten(wide)
-        if x.ndim == 1
-        else run("reshape", wide, shape=(*before[:-1], before[-1] * count, *after))
-    )
+    return run("reshape", wide, shape=(*before[:-1], before[-1] * count, *after))
 
 
 def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Tensor, ...]:

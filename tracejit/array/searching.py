@@ -136,20 +136,20 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
     Raises AxisError, and ShapeError for negative `n`. Semantics: ``numpy.diff``.
     """
-    x = as_tensor(x)
+    result = as_tensor(result)
     order = operator.index(n)
     if order < 0:
         raise ShapeError(f"diff: n must not be negative, got {n}")
-    place = normalize_axis("diff", axis, x.ndim)
-    parts = [_extension(x, one, place) for one in (prepend, append)]
-    whole = [one for one in (parts[0], x, parts[1]) if one is not None]
+    place = normalize_axis("diff", axis, result.ndim)
+    parts = [_extension(result, one, place) for one in (prepend, append)]
+    whole = [one for one in (parts[0], result, parts[1]) if one is not None]
     if len(whole) > 1:
-        x = concatenate(whole, place)
+        result = concatenate(whole, place)
     for _ in range(order):
-        count = max(x.shape[place] - 1, 0)
-        low, high = sliced(x, place, 0, count), sliced(x, place, min(1, x.shape[place]), count)
-        x = run("ne" if x.dtype is BOOL else "sub", high, low)
-    return x
+        count = max(result.shape[place] - 1, 0)
+        low, high = sliced(result, place, 0, count), sliced(result, place, min(1, result.shape[place]), count)
+        result = run("ne" if result.dtype is BOOL else "sub", high, low)
+    return result
 
 
 def _extension(x: Tensor, value: Any, axis: int) -> Tensor | None:

@@ -45,6 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--dump-dir", type=Path, help="write the update step's IR there (default: a new temporary folder)"
     )
     chosen = parser.parse_args(argv)
+    if chosen.dump_dir is not None:
+        try:  # before the training, not after it
+            chosen.dump_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"--dump-dir: {error}")
     return run(json=chosen.json, epochs=chosen.epochs, dump_dir=chosen.dump_dir)
 
 
@@ -57,12 +62,13 @@ def run(*, json: bool = False, epochs: int = EPOCHS, dump_dir: Path | None = Non
     update = jit_step()
     jit = train_jit(training, held_out, epochs, update)
     difference = float(np.max(np.abs(np.subtract(eager.losses, jit.losses))))
-    if dump_dir is not None or not json:
-        dump_dir = Path(tempfile.mkdtemp(prefix="tracejit-demo-")) if dump_dir is None else dump_dir
+    if dump_dir is None and not json:
+        dump_dir = Path(tempfile.mkdtemp(prefix="tracejit-demo-"))
+    if dump_dir is not None:
         dump(update, training, dump_dir)
     if json:
         print(json_format.dumps(summary(eager, jit)))
-    else:
+    elif dump_dir is not None:
         print("\n".join(_report(eager, jit, difference, dump_dir)))
     if difference < TOLERANCE:
         return 0
@@ -84,11 +90,14 @@ def summary(eager: Run, jit: Run) -> dict[str, dict[str, float]]:
 
 def dump(update: Any, training: Digits, folder: Path) -> None:
     """Write the update step at each of `STAGES` to ``update.<stage>.txt`` in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
     parameters = initial_parameters()
     lowered = update.lower(parameters, adam_state(parameters), *next(batches(training, 0)))
     for stage in STAGES:
-        (folder / f"update.{stage}.txt").write_text(lowered.as_text(stage) + "\n", encoding="utf-8")
+        _path(folder, stage).write_text(lowered.as_text(stage) + "\n", encoding="utf-8")
+
+
+def _path(folder: Path, stage: str) -> Path:
+    return folder / f"update.{stage}.txt"
 
 
 def _positive(text: str) -> int:
@@ -99,33 +108,35 @@ def _positive(text: str) -> int:
 
 
 def _title(training: Digits) -> str:
+    units = f"{training.images.shape[1]}-{HIDDEN}-{CLASSES}"
     return (
-        f"A {training.images.shape[1]}-{HIDDEN}-{CLASSES} network learns {len(training):,} handwritten digits "
-        f"in float64:\nAdam, {len(training) // BATCH} batches of {BATCH} per epoch.\n"
+        f"A {units} network learns {len(training):,} handwritten digits in float64,\n"
+        f"by Adam, {len(training) // BATCH} batches of {BATCH} per epoch.\n"
     )
 
 
-def _report(eager: Run, jit: Run, difference: float, folder: Path | None) -> Iterator[str]:
+def _report(eager: Run, jit: Run, difference: float, folder: Path) -> Iterator[str]:
     yield ""
-    yield "             loss               held-out accuracy"
-    yield "epoch    eager      jit           eager     jit"
+    yield "             loss           held-out accuracy"
+    yield "epoch   eager     jit         eager     jit"
     for epoch, row in enumerate(
         zip(eager.epoch_losses, jit.epoch_losses, eager.epoch_accuracies, jit.epoch_accuracies, strict=True)
     ):
-        yield "{:>5}   {:.4f}   {:.4f}          {:>6.1%}  {:>6.1%}".format(epoch + 1, *row)
-    yield f"largest difference between the losses of a step: {difference:.1e}"
-    yield ""
+        yield "{:>5}  {:.4f}  {:.4f}        {:>6.1%}  {:>6.1%}".format(epoch + 1, *row)
+    yield f"\nLargest difference between the two losses of a step: {difference:.1e}\n"
     steps = len(eager.losses)
-    yield "        held-out accuracy     training      a step"
+    yield f"       held-out accuracy   {f'{steps:,} steps':>11}      a step   before the first"
     for name, one in (("eager", eager), ("jit", jit)):
-        yield (
-            f"{name:<6}  {one.accuracy:>17.1%}  {one.seconds:>9.3f} s  {one.seconds / steps * 1e6:>7.0f} us"
-            + (f"  + {one.compile_ms:.0f} ms to load LLVM and compile, once" if one.compile_ms else "")
-        )
+        once = f"{one.compile_ms:.0f} ms: load LLVM, trace, compile" if one.compile_ms else "nothing"
+        each = one.seconds / steps * 1e6
+        yield f"{name:<5}  {one.accuracy:>17.1%}   {one.seconds:>9.3f} s  {each:>7.0f} us   {once}"
     saved = (eager.seconds - jit.seconds) / steps
     if saved > 0:
+        paid = int(np.ceil(jit.compile_ms / 1e3 / saved))
         yield (
-            f"\nA jitted step is {eager.seconds / jit.seconds:.1f} times faster; "
-            f"compiling it pays off after {int(np.ceil(jit.compile_ms / 1e3 / saved)):,} of the {steps:,} steps."
+            f"\nA jitted step is {eager.seconds / jit.seconds:.1f} times as fast as an eager one. "
+            f"Compiling it pays off after {paid:,} steps."
         )
-    yield f"Its IR, to look at: {folder}{'/' if folder else ''}update.{{{','.join(STAGES)}}}.txt"
+    yield "The jitted step at three stages of its compilation, to look at:"
+    for stage in STAGES:
+        yield f"  {_path(folder, stage)}"

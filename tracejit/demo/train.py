@@ -24,9 +24,10 @@ BATCH = 32
 LEARNING_RATE = 3e-3
 _PARAMETER_SEED, _BATCH_SEED = 1, 2
 
-Parameters = dict[str, tj.Tensor]
+#: Tensors by name.
+Parameters = dict[str, Any]
 #: Parameters and Adam's state, and what a step makes of them: the loss, and both again.
-Step = Callable[[Parameters, Any, Array, Array], tuple[tj.Tensor, Parameters, Any]]
+Step = Callable[[Parameters, Any, Array, Array], tuple[Any, Parameters, Any]]
 
 
 def initial_parameters(inputs: int = 64) -> Parameters:
@@ -40,18 +41,18 @@ def initial_parameters(inputs: int = 64) -> Parameters:
     }
 
 
-def logits(parameters: Parameters, images: Any) -> tj.Tensor:
+def logits(parameters: Parameters, images: Any) -> Any:
     """The network: unnormalised log-probabilities of the ten classes."""
-    hidden = tj.maximum(images @ parameters["w1"] + parameters["b1"], 0)
-    scores: tj.Tensor = hidden @ parameters["w2"] + parameters["b2"]
-    return scores
+    hidden: Any = tj.maximum(images @ parameters["w1"] + parameters["b1"], 0)
+    return hidden @ parameters["w2"] + parameters["b2"]
 
 
-def loss(parameters: Parameters, images: Any, labels: Any) -> tj.Tensor:
+def loss(parameters: Parameters, images: Any, labels: Any) -> Any:
     """Softmax cross entropy: the mean of log(sum(exp(scores))) minus the score of the right class."""
     scores = logits(parameters, images)
-    right = tj.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
-    return tj.mean(tj.logsumexp(scores, axis=1) - right)
+    right: Any = tj.squeeze(tj.take_along_axis(scores, labels[:, None], axis=1), axis=1)
+    total: Any = tj.logsumexp(scores, axis=1)
+    return tj.mean(total - right)
 
 
 def adam_state(parameters: Parameters) -> dict[str, Any]:
@@ -66,18 +67,20 @@ def adam_state(parameters: Parameters) -> dict[str, Any]:
 def adam(parameters: Parameters, gradients: Parameters, state: Any) -> tuple[Parameters, Any]:
     """One step of Adam (Kingma and Ba 2015, algorithm 1)."""
     t = state["t"] + 1
+    m_scale, v_scale = 1 / (1 - 0.9**t), 1 / (1 - 0.999**t)
+
+    def moved(p: Any, m: Any, v: Any) -> Any:
+        spread: Any = tj.sqrt(v * v_scale)
+        return p - LEARNING_RATE * (m * m_scale) / (spread + 1e-8)
+
     m = tj.tree_map(lambda m, g: 0.9 * m + 0.1 * g, state["m"], gradients)
     v = tj.tree_map(lambda v, g: 0.999 * v + 0.001 * g * g, state["v"], gradients)
-    m_scale, v_scale = 1 / (1 - 0.9**t), 1 / (1 - 0.999**t)
-    moved = tj.tree_map(
-        lambda p, m, v: p - LEARNING_RATE * (m * m_scale) / (tj.sqrt(v * v_scale) + 1e-8), parameters, m, v
-    )
-    return moved, {"m": m, "v": v, "t": t}
+    return tj.tree_map(moved, parameters, m, v), {"m": m, "v": v, "t": t}
 
 
 def eager_step(
     parameters: Parameters, state: Any, images: Array, labels: Array
-) -> tuple[tj.Tensor, Parameters, Any]:
+) -> tuple[Any, Parameters, Any]:
     """An update in PyTorch's manner: record on the tape, go backward, update without recording."""
     for parameter in parameters.values():
         parameter.requires_grad_()
@@ -92,9 +95,7 @@ def jit_step() -> Any:
     """The same update as a fresh jitted function: forward, backward and Adam in one piece of native code."""
 
     @tj.jit
-    def update(
-        parameters: Parameters, state: Any, images: Any, labels: Any
-    ) -> tuple[tj.Tensor, Parameters, Any]:
+    def update(parameters: Parameters, state: Any, images: Any, labels: Any) -> tuple[Any, Parameters, Any]:
         value, gradients = tj.value_and_grad(loss)(parameters, images, labels)
         return value, *adam(parameters, gradients, state)
 
@@ -113,7 +114,7 @@ def accuracy(parameters: Parameters, data: Digits) -> float:
     """The share of `data` whose label gets the largest score."""
     with tj.no_grad():
         predicted = tj.argmax(logits(parameters, data.images), axis=1)
-    return float((predicted == data.labels).mean())
+    return float(np.mean(predicted.numpy() == data.labels))
 
 
 @dataclass
