@@ -33,20 +33,22 @@ class Library:
 
 
 def compile_module(
-    text: str, exports: Sequence[str], imports: Mapping[str, int] | None = None, target: Target | None = None
+    text: str, exports: Sequence[str], imports: Mapping[str, int] | None = None, *, quick: bool = False
 ) -> Library:
     """Compile `text` for the host and link it.
 
     `exports` are the functions whose addresses are wanted, `imports` external symbols by address; libc's
-    are found in the process. Raises CompileError with LLVM's message.
+    are found in the process. `quick` is for code whose speed does not matter: it is compiled as it stands.
+    Raises CompileError with LLVM's message.
     """
     with _LOCK:
         clock = _Clock()
-        module = _parse(text, target or host())
+        module = _parse(text, host())
         clock.lap("parse")
-        _optimize(module)
+        if not quick:
+            _optimize(module)
         clock.lap("optimize")
-        image = _machine(target or host()).emit_object(module)
+        image = _machine(host(), 0 if quick else 2).emit_object(module)
         clock.lap("codegen")
         library = link_object(image, exports, imports)
         clock.lap("link")
@@ -114,8 +116,8 @@ def _pipeline() -> tuple[Any, Any]:
 
 
 @functools.lru_cache(maxsize=8)
-def _machine(target: Target) -> Any:
-    return target_machine(target)
+def _machine(target: Target, opt: int = 2) -> Any:
+    return target_machine(target, opt=opt)
 
 
 @functools.lru_cache(maxsize=1)

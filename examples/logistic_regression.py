@@ -28,7 +28,7 @@ def applicants(rng):
 
 
 def objective(w, x, y):
-    """Negative log-likelihood and ridge penalty. log(1 + exp(z)) is logaddexp(0, z), which cannot overflow."""
+    """Negative log-likelihood and ridge penalty; log(1 + exp(z)) is logaddexp(0, z), without overflow."""
     z = x @ w
     return tj.sum(tj.logaddexp(0.0, z) - y * z) + 0.5 * RIDGE * tj.sum(w * w)
 
@@ -48,8 +48,9 @@ def fit(x, y, tolerance=1e-8):
     w = np.zeros(x.shape[1])
     for iteration in range(50):
         value, gradient = value_and_gradient(w, x, y)
-        print(f"iteration {iteration}  objective {value.item():12.6f}  |gradient| {np.linalg.norm(gradient):.1e}")
-        if np.linalg.norm(gradient) < tolerance * ROWS:
+        size = np.linalg.norm(gradient)
+        print(f"iteration {iteration}  objective {value.item():12.6f}  |gradient| {size:.1e}")
+        if size < tolerance * ROWS:
             return w
         step = np.linalg.solve(hessian(w, x), gradient)
         while value_and_gradient(w - step, x, y)[0] > value:

@@ -1,7 +1,7 @@
 """Fit a line through data with outliers by maximum likelihood: Student-t noise instead of Gaussian.
 
 Shows: a log-likelihood as any statistics text writes it, compiled together with its gradient, and driven by
-an optimiser that is plain NumPy (BFGS here; ``scipy.optimize.minimize(f, x, jac=True)`` takes the same ``f``).
+an optimiser in plain NumPy. ``scipy.optimize.minimize(fun, start, jac=True)`` would take the same ``fun``.
 """
 
 import numpy as np
@@ -63,7 +63,7 @@ def main():
     print("                 intercept   slope")
     print(f"truth            {true_intercept:9.3f} {true_slope:7.3f}")
     print(f"least squares    {intercept:9.3f} {slope:7.3f}")
-    print(f"Student t        {found[0]:9.3f} {found[1]:7.3f}   (scale {np.exp(found[2]):.3f}, {iterations} iterations)")
+    print(f"Student t        {found[0]:9.3f} {found[1]:7.3f}   after {iterations} iterations")
 
     nudges = 1e-6 * np.eye(3)
     differences = [(fun(start + h)[0] - fun(start - h)[0]) / 2e-6 for h in nudges]

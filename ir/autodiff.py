@@ -116,6 +116,8 @@ def _differentiate(
         part = rule.fn(builder, cotangent, *arguments)
         if part is None:
             continue
+        if part.type != operand.type:
+            raise GradientError(f"{op.name}: the rule for operand {position} gives {part.type}, not {operand.type}")
         known = cotangents.get(operand)
         cotangents[operand] = part if known is None else builder.add(known, part)
 

@@ -19,10 +19,6 @@ from .capi import (
 
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
-#: Not 0 while native entries must take the slow path: a thread is tracing, or jit is disabled.
-BYPASS = ctypes.c_int64(0)
-BYPASS_ADDRESS = ctypes.addressof(BYPASS)
-
 
 class _MethodDef(ctypes.Structure):
     _fields_ = (

@@ -52,7 +52,7 @@ class _Pool:
         """The address of ``parallel_for``, with the workers running."""
         with self.lock:
             if self.library is None:
-                self.library = compile_module(pool_text(host().triple), EXPORTS)
+                self.library = compile_module(pool_text(host().triple), EXPORTS, quick=True)
                 self._call("tracejit_pool_init", 0)
             self._set_workers()
             return self.library.addresses["tracejit_parallel_for"]

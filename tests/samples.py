@@ -127,7 +127,8 @@ def _casts(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
                 values = values[(values > low - 1) & (values < high)]
         yield Sample([values], {"dtype": target})
     for shape in SHAPES:
-        yield Sample([random_values(BY_NAME["i32"], shape, rng)], {"dtype": BY_NAME["f64"]})
+        for source in ("i32", "f64"):
+            yield Sample([random_values(BY_NAME[source], shape, rng)], {"dtype": BY_NAME["f64"]})
 
 
 def _reductions(op: Op, rng: np.random.Generator) -> Iterator[Sample]:

@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .codegen.entry import Capture
 from .pytree import flatten
-from .runtime.kinds import array_spec
 from .tensor import Tensor
 
 _MISSING = object()
@@ -47,17 +45,6 @@ class Source:
             return found
         leaves, _ = flatten(found)
         return leaves[self.leaf] if self.leaf < len(leaves) else _MISSING
-
-    def native(self, dtype: Any, shape: tuple[int, ...]) -> Capture | None:
-        """The same for the native entry, None where only Python can look it up."""
-        spec = array_spec(dtype, shape)
-        if self.kind == "object":
-            return Capture("object", id(self.holder), 0, spec)
-        if self.leaf is not None:
-            return None
-        if self.kind == "cell":
-            return Capture("cell", id(self.holder), 0, spec)
-        return Capture("global", id(self.holder), id(self.key), spec)
 
 
 def locate(fn: Any, holders: list[Any]) -> list[Source]:

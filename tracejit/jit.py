@@ -14,28 +14,25 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .calls import CompiledFunction, call
 from .captures import Source, locate
-from .codegen.entry import ArraySpec, EntrySpec, Layout, ScalarSpec
-from .codegen.module import Module
 from .ir.dtypes import SHORT_NAME, as_dtype, default_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function, Value
 from .ir.types import TensorType
-from .lowered import Lowered
 from .pytree import TreeDef, flatten, leaf_paths
-from .runtime.entry import BYPASS_ADDRESS, entry_layout, make_entry
-from .runtime.executable import RELEASE_GIL_CYCLES, Executable
-from .runtime.kinds import array_spec
+from .runtime.bypass import bypass_native_entries
 from .state import STATE
 from .tensor import Tensor, as_array, wrap
-from .tracing import bypass_native_entries, scalar_type, trace_flat
+from .tracing import scalar_type, trace_flat
 
-_TENSOR_SLOTS = ("_data", "_grad", "_node", "_requires_grad", "_version")
+if TYPE_CHECKING:
+    from .lowered import Lowered
+
 _MISS = object()
 #: How many native entries are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
@@ -246,37 +243,19 @@ class JitFunction:
         return signature
 
     def _make_entries(self, signature: Signature) -> None:
-        layout = entry_layout_of_tensors()
-        captures = [
-            source.native(param.dtype, param.shape)
-            for source, param in zip(
-                signature.sources, signature.function.params[len(signature.leaf_types) :], strict=True
-            )
-        ]
-        if layout is None or None in captures:
-            return
-        flat = signature.result.is_leaf or _is_flat_tuple(signature.result)
+        """Compile the signature with a native entry, and put that first in line."""
+        from .entries import make_entries  # brings in codegen, which only compiling needs
 
-        def spec(module: Module) -> tuple[EntrySpec, Layout]:
-            results = tuple(array_spec(one.dtype, one.shape) for one in signature.function.results)
-            made = EntrySpec(
-                tuple(_leaf_spec(one) for one in signature.leaf_types),
-                tuple(one for one in captures if one is not None),
-                results,
-                not signature.result.is_leaf,
-                module.cycles > RELEASE_GIL_CYCLES,
-                BYPASS_ADDRESS,
-            )
-            return made, layout
+        flat_entry, direct = make_entries(self._name, signature, _miss, self._next_entry)
+        signature.flat_entry = flat_entry
+        if direct is not None:
+            self._entry = direct
 
-        executable = Executable(signature.function, spec)
-        signature.compiled.use(executable)
-        signature.flat_entry = make_entry(self._name, executable, _miss, signature.sources)
-        as_given = signature.structure == flatten((tuple([0] * len(signature.leaf_types)), {}))[1]
-        if flat and as_given and not signature.static:
-            self._chained += 1
-            earlier = self._entry if self._chained % _CHAIN else None
-            self._entry = make_entry(self._name, executable, earlier or self._slow, signature.sources)
+    def _next_entry(self) -> Any:
+        """What a new entry calls where it does not fit: the one before, and at times the slow path."""
+        self._chained += 1
+        earlier = self._entry if self._chained % _CHAIN else None
+        return earlier or self._slow
 
     def _reason(self, key: Any, *, recompiled: bool) -> str:
         """Why this signature is compiled although there are others."""
@@ -306,6 +285,8 @@ class JitFunction:
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function at every stage of compilation, as text: ``f.lower(x).as_text("loops")``."""
+        from .lowered import Lowered  # brings in codegen, which only looking at it needs
+
         return Lowered(self.trace(*args, **kwargs))
 
     def explain(self) -> str:
@@ -412,11 +393,6 @@ def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Function:
     return target.trace(*args, **kwargs)
 
 
-def entry_layout_of_tensors() -> Layout | None:
-    """What native entries need to know of Tensors, None where this interpreter does not allow them."""
-    return entry_layout(Tensor, _TENSOR_SLOTS)
-
-
 # -- details --------------------------------------------------------------------------------------
 
 
@@ -489,12 +465,6 @@ def _symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
     return TensorType(leaf_type[0], leaf_type[1]), False
 
 
-def _leaf_spec(leaf_type: LeafType) -> ArraySpec | ScalarSpec:
-    if isinstance(leaf_type, str):
-        return ScalarSpec(leaf_type)
-    return array_spec(leaf_type[0], leaf_type[1])
-
-
 def _type_text(leaf_type: LeafType) -> str:
     if isinstance(leaf_type, str):
         return f"Python {leaf_type}"
@@ -503,11 +473,6 @@ def _type_text(leaf_type: LeafType) -> str:
 
 def _static_text(static: tuple[Any, ...]) -> str:
     return ", ".join(f"{which}={value!r}" for which, _, value in static) or "none"
-
-
-def _is_flat_tuple(structure: TreeDef) -> bool:
-    shape = structure.shape
-    return shape is not None and shape[0] == "tuple" and bool(shape[2]) and all(one is None for one in shape[2])
 
 
 def _as_input(leaf: Any) -> Tensor:

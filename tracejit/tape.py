@@ -18,7 +18,7 @@ from .ir.dtypes import FLOAT64
 from .ir.errors import GradientError, ShapeError
 from .ir.graph import Location, Value
 from .ir.ops.shape import sum_to
-from .ir.registry import Attrs, Op, OpNamespace, Rule
+from .ir.registry import OPS, Attrs, Op, OpNamespace, Rule
 from .ir.types import TensorType
 from .state import STATE
 from .tensor import Tensor, wrap
@@ -223,6 +223,13 @@ class _NumpyOps(OpNamespace):
 
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         return op.eval(*operands, **attrs)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        op = OPS.get(name)
+        if op is None:
+            raise AttributeError(name)
+        setattr(self, name, op.eval)  # nothing between a rule and the kernel
+        return op.eval
 
 
 class TensorOps(OpNamespace):

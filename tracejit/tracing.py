@@ -7,7 +7,6 @@ jitted function are symbols too, of weak type: they adopt the dtype of what they
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from .ir.graph import Function, Value
 from .ir.registry import Attrs, Op
 from .ir.types import TensorType
 from .location import user_location
-from .runtime.entry import BYPASS
+from .runtime.bypass import bypass_native_entries
 from .state import STATE
 from .tensor import Tensor, as_array, wrap
 
@@ -97,15 +96,6 @@ class Tracer(Builder):
         ):
             self._weak.add(result)
         return result
-
-
-_bypass_lock = threading.Lock()
-
-
-def bypass_native_entries(change: int) -> None:
-    """Count up or down those who need every call to take the slow path, where it can be traced."""
-    with _bypass_lock:
-        BYPASS.value += change
 
 
 class tracing:

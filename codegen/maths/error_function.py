@@ -45,5 +45,8 @@ def erfc(b: Emitter, x: Reg) -> Reg:
     factor = b.mul(muladd(b, q, polynomial(b, q, others), first), inverse)
     high, low = two_product(b, size, size)
     excess, biased = exp_wide(b, b.neg(high), b.neg(low))
-    tail = scale(b, muladd(b, factor, excess, factor), biased)
+    # 1 - (x + K) inverse, what the rounded reciprocal lacks.
+    minus = b.neg(inverse)
+    lacking = b.fma(minus, size, b.fma(minus, b.const(centre, x), b.const(1.0, x)))
+    tail = scale(b, muladd(b, factor, b.add(excess, lacking), factor), biased)
     return b.select(b.lt(x, 0.0), b.sub(2.0, tail), tail)

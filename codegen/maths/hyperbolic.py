@@ -62,7 +62,7 @@ def cosh(b: Emitter, x: Reg) -> Reg:
 def tanh(b: Emitter, x: Reg) -> Reg:
     """tanh x, within ULP_BOUND["tanh"] (2 ulp).
 
-    An odd series up to 1/2; beyond, with 2 |x| = k ln 2 + r, 1 - 2^(1-k) / (e^r - 1 + (1 + 2^-k)).
+    An odd series up to 9/16; beyond, with 2 |x| = k ln 2 + r, 1 - 2^(1-k) / (e^r - 1 + (1 + 2^-k)).
     """
     dtype = x.dtype
     size = b.min(TANH_TOP[dtype], b.abs(x))
@@ -72,7 +72,7 @@ def tanh(b: Emitter, x: Reg) -> Reg:
     far = b.sub(1.0, b.div(b.add(down, down), below))
     z = b.mul(size, size)
     near = muladd(b, b.mul(size, z), polynomial(b, z, TANH[dtype]), size)
-    return b.copysign(b.select(b.gt(size, 0.5), far, near), x)
+    return b.copysign(b.select(b.gt(size, 0.5625), far, near), x)
 
 
 def asinh(b: Emitter, x: Reg) -> Reg:

@@ -142,8 +142,7 @@ RINT = elementwise(
 
 def _share(b: Any, ct: Any, mine: Any, other: Any, wins: Any) -> Any:
     """The part of `ct` for `mine`: all where it wins, half at a tie, none otherwise."""
-    weight = b.where(wins(mine, other), 1.0, b.where(b.eq(mine, other), 0.5, 0.0))
-    return b.mul(ct, weight)
+    return b.where(wins(mine, other), ct, b.where(b.eq(mine, other), b.mul(ct, 0.5), 0.0))
 
 
 MAXIMUM = elementwise(
@@ -165,8 +164,7 @@ MINIMUM = elementwise(
 
 
 def _share_ignoring_nan(b: Any, ct: Any, mine: Any, other: Any, wins: Any) -> Any:
-    weight = b.where(wins(mine, other), 1.0, b.where(b.eq(mine, other), 0.5, 0.0))
-    return b.mul(ct, b.where(b.isnan(other), 1.0, weight))
+    return b.where(b.isnan(other), ct, _share(b, ct, mine, other, wins))
 
 
 FMAX = elementwise(

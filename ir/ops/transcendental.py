@@ -83,7 +83,7 @@ def _logaddexp_weight(b: Any, x: Any, out: Any, exponential: Any) -> Any:
     # e^(x - out) is x's share; where out is infinite the share is all or nothing
     infinite = b.isinf(out)
     share = exponential(b.where(infinite, 0.0, b.sub(x, out)))
-    return b.where(infinite, b.where(b.eq(x, out), 1.0, 0.0), share)
+    return b.where(infinite, b.cast(b.eq(x, out), dtype=out.dtype), share)
 
 
 LOGADDEXP = elementwise(

@@ -1,7 +1,7 @@
 """Minimax polynomials for the tables of ``codegen.maths``: a Remez exchange on a dense grid, in mpmath.
 
-Run ``python tests/codegen/maths_minimax.py [name ...]`` to print the tables again. Each `Spec` says: approximate `target(t)` by a polynomial of `degree` in t over [low, high],
-minimising ``|weight(t) * error|``; the coefficients are then rounded one by one to the dtype.
+Run ``python tests/codegen/maths_minimax.py [name ...]`` to print the tables again. Each `Spec` says:
+approximate `target(t)` by a polynomial of `degree` in t over [low, high], minimising ``|weight(t) * error|``; the coefficients are then rounded one by one to the dtype.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ def specs() -> list[Spec]:
     # sinh r = r + r^3 A(r^2); cosh r = 1 + r^2 B(r^2)
     out += odd("SINH", s, HALF_LN2, 1, 4)
     out += both("COSH", lambda z: (mp.cosh(q(z)) - 1) / z, lambda z: z / mp.cosh(q(z)), 0, HALF_LN2**2, 2, 4)
-    # tanh x = x + x^3 A(x^2), x <= 1/2
-    out += odd("TANH", mp.tanh, 0.5, 4, 9)
+    # tanh x = x + x^3 A(x^2), x <= 9/16
+    out += odd("TANH", mp.tanh, 0.5625, 4, 9)
     # log1p(f) = f + f^2 Q(f)
     out += both("LOG", lambda f: (mp.log1p(f) - f) / f**2, lambda f: f**2 / mp.log1p(f), LOW_F, HIGH_F, 9, -1)
     # log1p(f) = 2 s + s z L(z), s = f / (2 + f), z = s^2

@@ -67,7 +67,7 @@ def sampled(op: Op) -> list[Sample]:
     for sample in samples_of(op, rng):
         floats = [i for i, one in enumerate(sample.operands) if one.dtype == FLOAT64]
         size = sum(one.size for one in sample.operands)
-        if not floats or size > 80:
+        if not floats or size > 40:
             continue
         if any(one.dtype == FLOAT32 for one in sample.operands):
             continue

@@ -36,6 +36,10 @@ def getitem(x: Any, key: Any, /) -> Tensor:
 
     Raises OutOfBoundsError, ShapeError and DTypeError. Semantics: NumPy's indexing.
     """
+    if type(x) is Tensor and STATE.tracer is None and not (x._requires_grad and STATE.recording):
+        seen = _memory_view(x, key)
+        if seen is not None:
+            return seen
     x = as_tensor(x)
     plan = plan_key("getitem", x.shape, key)
     refuse_masks("getitem", plan)
@@ -45,6 +49,31 @@ def getitem(x: Any, key: Any, /) -> Tensor:
     if plan.scalar or view is x:
         # NumPy gives an immutable scalar for one element: writing to the result must not reach x
         return cast(view, x.dtype, copy=True) if plan.scalar else run("reshape", x, shape=x.shape)
+    return view
+
+
+#: What a key may hold for NumPy to answer with a view.
+_BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
+
+
+def _memory_view(x: Tensor, key: Any) -> Tensor | None:
+    """``x[key]`` by NumPy itself, where nothing records and no array indexes; None where that cannot be.
+
+    The same as by the ops ``slice`` and ``reshape``, in a tenth of the time: loops over elements live on it.
+    """
+    basic = _BASIC.issuperset(map(type, key)) if type(key) is tuple else type(key) in _BASIC
+    if not basic or type(x._data) is not np.ndarray:
+        return None
+    try:
+        data = x._data[key]
+    except IndexError:
+        return None  # the plan will say which axis and index
+    if type(data) is not np.ndarray:
+        return wrap(np.asarray(data))
+    view = wrap(data)
+    if x._version is None:
+        x._version = [0]
+    view._version = x._version
     return view
 
 

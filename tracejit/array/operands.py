@@ -129,6 +129,8 @@ def cast(x: Tensor, dtype: DType, *, copy: bool = False) -> Tensor:
 
 def promoted(*operands: Any) -> list[Tensor]:
     """`operands` as tensors of their common dtype; Python numbers are weak."""
+    if {*map(type, operands)} == {Tensor} and len({one.dtype for one in operands}) == 1:
+        return list(operands)
     dtype = result_type(*map(kind_of, operands))
     return [cast(as_tensor(one), dtype) for one in operands]
 

@@ -44,7 +44,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
 
     Raises ShapeError. Semantics: ``numpy.pad``.
     """
-    result = as_tensor(result)
+    result = as_tensor(x)
     widths = _pairs(result.ndim, pad_width)
     if any(before < 0 or after < 0 for before, after in widths):
         raise ShapeError(f"pad: pad_width must not be negative, got {pad_width!r}")

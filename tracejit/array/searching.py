@@ -136,7 +136,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
     Raises AxisError, and ShapeError for negative `n`. Semantics: ``numpy.diff``.
     """
-    result = as_tensor(result)
+    result = as_tensor(x)
     order = operator.index(n)
     if order < 0:
         raise ShapeError(f"diff: n must not be negative, got {n}")

@@ -15,7 +15,8 @@ import numpy as np
 from .. import __version__
 from ..codegen.lazy import llvm_binding
 from ..codegen.target import host
-from ..jit import entry_layout_of_tensors, jit
+from ..entries import entry_layout_of_tensors
+from ..jit import jit
 from ..runtime.blas import find_blas
 from ..runtime.threads import available_cores, num_threads
 from ..tensor import tensor

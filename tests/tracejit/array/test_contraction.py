@@ -1,5 +1,8 @@
 """Contractions and einsum against NumPy, with gradients and traces."""
 
+# Tables of cases read best one group to a line.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import numpy as np
@@ -24,7 +27,9 @@ SHAPES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "shapes"), [(name, one) for name in SHAPES for one in SHAPES[name]], ids=str)
+@pytest.mark.parametrize(
+    ("name", "shapes"), [(name, one) for name in SHAPES for one in SHAPES[name]], ids=str
+)
 def test_shapes(name, shapes, agrees, check_gradients, rng):
     x, y = (rng.normal(size=one) for one in shapes)
     agrees(getattr(tj, name), getattr(np, name), x, y, rtol=1e-13)
@@ -32,7 +37,9 @@ def test_shapes(name, shapes, agrees, check_gradients, rng):
         check_gradients(getattr(tj, name), x, y, second=x.size < 12)
 
 
-@pytest.mark.parametrize("dtypes", [(a, b) for a in BY_NAME for b in ("i1", "u8", "f32", "bool", "f64") if b in BY_NAME])
+@pytest.mark.parametrize(
+    "dtypes", [(a, b) for a in BY_NAME for b in ("i1", "u8", "f32", "bool", "f64") if b in BY_NAME]
+)
 def test_dtypes(dtypes, agrees):
     x, y = (np.array([[1, 0], [1, 1]], BY_NAME[one]) for one in dtypes)
     for name in ("matmul", "dot", "inner", "outer", "vdot", "vecdot", "kron"):
@@ -49,7 +56,13 @@ def test_integers_wrap(agrees):
 def test_tensordot_axes(agrees, rng):
     x, y = rng.normal(size=(2, 3, 4)), rng.normal(size=(4, 3, 5))
     for axes in (0, 1, ([1, 2], [1, 0]), (2, 0), ((-1,), (-3,))):
-        agrees(lambda a, b, s=axes: tj.tensordot(a, b, s), lambda a, b, s=axes: np.tensordot(a, b, s), x, y, rtol=1e-13)
+        agrees(
+            lambda a, b, s=axes: tj.tensordot(a, b, s),
+            lambda a, b, s=axes: np.tensordot(a, b, s),
+            x,
+            y,
+            rtol=1e-13,
+        )
     with pytest.raises(ShapeError, match="tensordot"):
         tj.tensordot(x, y, 2)
     with pytest.raises(AxisError):

@@ -1,5 +1,8 @@
 """Creation functions against NumPy, eagerly and under a trace."""
 
+# Tables of cases read best one group to a line.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import sys
@@ -40,7 +43,13 @@ def test_linspace_ends_are_exact():
 
 
 def test_linspace_of_traced_bounds(agrees, check_gradients):
-    agrees(lambda a, b: tj.linspace(a, b, 5), lambda a, b: np.linspace(a, b, 5), np.array(0.5), np.array(2.0), rtol=1e-14)
+    agrees(
+        lambda a, b: tj.linspace(a, b, 5),
+        lambda a, b: np.linspace(a, b, 5),
+        np.array(0.5),
+        np.array(2.0),
+        rtol=1e-14,
+    )
     check_gradients(lambda a, b: tj.linspace(a, b, 5) ** 2, 0.5, [2.0, 1.0])
     check_gradients(lambda a, b: tj.geomspace(a, b, 5), 0.5, [2.0, 1.0])
 

@@ -1,5 +1,8 @@
 """Reading and writing by index against NumPy: keys of all kinds, in place, recorded, and under a trace."""
 
+# Tables of cases read best one group to a line.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import numpy as np
@@ -47,6 +50,8 @@ def test_reading(name, agrees, traced):
     key = KEYS[name]
     wanted = X[key]
     np.testing.assert_array_equal(tensor(X)[key].numpy(), wanted)
+    recorded = tensor(X, requires_grad=True)[key]  # by the ops, without NumPy's own indexing
+    np.testing.assert_array_equal(recorded.detach().numpy(), wanted)
     if name not in MASKED or name == "mask list":
         agrees(lambda x: x[key], lambda x: x[key], X)
     else:
@@ -142,7 +147,12 @@ def test_traced_masks_write_by_where(agrees, traced):
     x, m = X, X % 3 < 1
     agrees(lambda a, b: tj.index_update(a, b, 5.0), lambda a, b: _set_np(a, b, 5.0), x, m)
     rows = X[:, 0, 0] > 10
-    agrees(lambda a, b: tj.index_update(a, b, np.arange(5.0)), lambda a, b: _set_np(a, b, np.arange(5.0)), x, rows)
+    agrees(
+        lambda a, b: tj.index_update(a, b, np.arange(5.0)),
+        lambda a, b: _set_np(a, b, np.arange(5.0)),
+        x,
+        rows,
+    )
     agrees(lambda a, b: tj.index_update(a, (0, b), 1), lambda a, b: _set_np(a, (0, b), 1), x, X[0, :, 0] > 5)
     agrees(lambda a, b: tj.index_add(a, b, 1), lambda a, b: _set_np(a, b, a[b] + 1), x, m)
     with pytest.raises(ConcretizationError, match="value of shape"):

@@ -126,7 +126,14 @@ def test_views_share_memory_and_copies_do_not():
     x = tensor(np.arange(6.0))
     for view in (tj.reshape(x, (2, 3)), tj.flip(x), tj.split(x, 2)[0], tj.ravel(x), tj.expand_dims(x, 0)):
         assert np.shares_memory(view.numpy(), x.numpy())
-    for copy in (tj.copy(x), tj.flatten(x), tj.astype(x, "f8"), tj.tile(x, 1), tj.repeat(x, 1), tj.roll(x, 6)):
+    for copy in (
+        tj.copy(x),
+        tj.flatten(x),
+        tj.astype(x, "f8"),
+        tj.tile(x, 1),
+        tj.repeat(x, 1),
+        tj.roll(x, 6),
+    ):
         assert not np.shares_memory(copy.numpy(), x.numpy())
     assert tj.astype(x, "f8", copy=False) is x
 

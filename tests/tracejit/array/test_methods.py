@@ -1,5 +1,8 @@
 """Operators and methods of Tensor against those of ndarray."""
 
+# Tables of cases read best one group to a line.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import operator
@@ -15,7 +18,15 @@ from tracejit.tensor import Tensor, tensor
 
 X = np.array([[1.5, -2.0, 3.0], [4.0, 5.5, -6.0]])
 N = np.array([[7, -2, 3], [4, 5, 6]])
-BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow]
+BINARY = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+]
 BITS = [operator.and_, operator.or_, operator.xor]
 SHIFTS = [operator.lshift, operator.rshift]
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]

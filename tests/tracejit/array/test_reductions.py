@@ -1,5 +1,8 @@
 """Reductions and statistics against NumPy over dtypes, axes and shapes; gradients to second order."""
 
+# Tables of cases read best one group to a line.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import numpy as np
@@ -48,7 +51,9 @@ def test_dtypes(name, dtype, agrees):
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_dtype_argument(name, dtype, agrees):
     x = np.array([[0, 1, 1], [3, 2, 1]], np.int8)
-    agrees(lambda a: getattr(tj, name)(a, dtype=dtype), lambda a: getattr(np, name)(a, dtype=dtype), x, rtol=1e-6)
+    agrees(
+        lambda a: getattr(tj, name)(a, dtype=dtype), lambda a: getattr(np, name)(a, dtype=dtype), x, rtol=1e-6
+    )
 
 
 def test_sums_wrap_in_the_dtype_asked_for(agrees):
@@ -121,10 +126,22 @@ def test_logsumexp(agrees, rng):
     x = rng.normal(size=(3, 4)) * 400
     for axis in (None, 0, 1):
         shaped = x.ravel() if axis is None else x
-        agrees(lambda a, one=axis: tj.logsumexp(a, one), lambda a, one=axis: logsumexp(a, one or 0), shaped, rtol=1e-14)
-    infinite = np.array([[-np.inf, -np.inf], [np.inf, 1.0], [np.inf, -np.inf], [-np.inf, 2.0], [np.nan, 1.0], [1e38, 1]])
+        agrees(
+            lambda a, one=axis: tj.logsumexp(a, one),
+            lambda a, one=axis: logsumexp(a, one or 0),
+            shaped,
+            rtol=1e-14,
+        )
+    infinite = np.array(
+        [[-np.inf, -np.inf], [np.inf, 1.0], [np.inf, -np.inf], [-np.inf, 2.0], [np.nan, 1.0], [1e38, 1]]
+    )
     agrees(lambda a: tj.logsumexp(a, 1), lambda a: logsumexp(a, 1), infinite, rtol=1e-14)
-    agrees(lambda a: tj.logsumexp(a, 1, keepdims=True), lambda a: logsumexp(a, 1, True), infinite.astype("f4"), rtol=1e-6)
+    agrees(
+        lambda a: tj.logsumexp(a, 1, keepdims=True),
+        lambda a: logsumexp(a, 1, True),
+        infinite.astype("f4"),
+        rtol=1e-6,
+    )
     np.testing.assert_array_equal(tj.logsumexp(np.ones((2, 0)), 1).numpy(), [-np.inf, -np.inf])
     assert tj.logsumexp([1000, 1000]).item() == 1000 + np.log(2)
 
@@ -140,7 +157,8 @@ def test_logsumexp_gradient_of_empty_rows_is_zero():
 
 @pytest.mark.parametrize("axis", [None, 0, (0, 1)])
 @pytest.mark.parametrize(
-    "name", ["sum", "prod", "mean", "var", "std", "logsumexp", "max", "min", "ptp", "nansum", "nanmean", "average"]
+    "name",
+    ["sum", "prod", "mean", "var", "std", "logsumexp", "max", "min", "ptp", "nansum", "nanmean", "average"],
 )
 def test_gradients(name, axis, check_gradients, rng):
     if name == "average" and axis == (0, 1):

@@ -1,0 +1,46 @@
+"""Every example runs as it stands, with warnings as errors. What is right, each asserts itself."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[2]
+_EXAMPLES = sorted((_ROOT / "examples").glob("*.py"))
+#: An example takes below a second on an idle machine.
+_SECONDS = 20
+
+
+def test_there_are_examples() -> None:
+    assert {"digits_mlp.py", "gravity.py", "inspect_ir.py"} <= {path.name for path in _EXAMPLES}
+
+
+@pytest.mark.parametrize("path", _EXAMPLES, ids=lambda path: path.stem)
+def test_runs(path: Path, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", str(path)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    assert ran.stdout
+    assert list(tmp_path.iterdir()) == [], "an example leaves no files behind"
+
+
+@pytest.mark.parametrize("path", _EXAMPLES, ids=lambda path: path.stem)
+def test_says_what_it_shows_and_checks_itself(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    assert "Shows:" in (ast.get_docstring(tree) or "")
+    assert any(isinstance(node, ast.Assert) for node in ast.walk(tree))
+    assert len(text.splitlines()) <= 100
