@@ -10,7 +10,7 @@ from typing import Final
 
 from ..emitter import Emitter, Reg
 from .coefficients import ERF_MIDDLE, ERF_SMALL, ERF_TAIL, ERFC, ERFC_CENTRE
-from .exponential import exp_wide, expm1_reduced, reduce, scale
+from .exponential import expm1_reduced, reduce, scale
 from .support import BIAS, muladd, polynomial, power_of_two, two_product
 
 #: erf is 1, and erfc is 0, from here on.
@@ -44,9 +44,12 @@ def erfc(b: Emitter, x: Reg) -> Reg:
     first, *others = ERFC[dtype]
     factor = b.mul(muladd(b, q, polynomial(b, q, others), first), inverse)
     high, low = two_product(b, size, size)
-    excess, biased = exp_wide(b, b.neg(high), b.neg(low))
+    biased, r = reduce(b, b.neg(high), 2 * BIAS[dtype])
+    excess = expm1_reduced(b, r)
     # 1 - (x + K) inverse, what the rounded reciprocal lacks.
     minus = b.neg(inverse)
     lacking = b.fma(minus, size, b.fma(minus, b.const(centre, x), b.const(1.0, x)))
-    tail = scale(b, muladd(b, factor, b.add(excess, lacking), factor), biased)
+    small = b.sub(lacking, low)
+    small = muladd(b, small, excess, small)
+    tail = scale(b, muladd(b, factor, b.add(excess, small), factor), biased)
     return b.select(b.lt(x, 0.0), b.sub(2.0, tail), tail)

@@ -63,7 +63,8 @@ def exp(b: Emitter, x: Reg) -> Reg:
     """e^x, within ULP_BOUND["exp"] (1 ulp)."""
     low, high = EXP_RANGE[x.dtype]
     biased, r = reduce(b, clamp(b, x, low, high), 2 * BIAS[x.dtype])
-    return scale(b, b.exact("fadd", expm1_reduced(b, r), 1.0), biased)
+    slope = muladd(b, r, polynomial(b, r, EXP[x.dtype]), 1.0)
+    return scale(b, muladd(b, r, slope, 1.0), biased)
 
 
 def exp2(b: Emitter, x: Reg) -> Reg:
@@ -87,9 +88,3 @@ def expm1(b: Emitter, x: Reg) -> Reg:
     half = power_of_two(b, b.bits(biased), dtype)
     result = b.mul(muladd(b, half, expm1_reduced(b, r), b.sub(half, 0.5)), 2.0)
     return b.select(b.lt(b.abs(x), EXPM1_TINY[dtype]), x, result)
-
-
-def exp_wide(b: Emitter, high: Reg, low: Reg) -> tuple[Reg, Reg]:
-    """(e, biased) with e^(high + low) = scale(1 + e, biased), for callers that multiply before they scale."""
-    biased, r = reduce(b, high, 2 * BIAS[high.dtype])
-    return expm1_reduced(b, b.add(r, low)), biased

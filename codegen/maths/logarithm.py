@@ -99,8 +99,8 @@ def log1p_excess(b: Emitter, f: Reg) -> Reg:
     """log(1 + f) - f for sqrt(1/2) <= 1 + f <= sqrt(2)."""
     if f.dtype == "f32":
         square = b.mul(f, f)
-        first, *others = LOG["f32"]
-        return b.mul(square, muladd(b, f, polynomial(b, f, others, square), first))
+        tail = b.mul(b.mul(square, f), polynomial(b, f, LOG["f32"], square))
+        return muladd(b, b.mul(f, -0.5), f, tail)
     # log(1 + f) = f - f^2/2 + s (f^2/2 + z L(z)): fdlibm, e_log.c
     s = b.div(f, b.add(f, 2.0))
     z = b.mul(s, s)

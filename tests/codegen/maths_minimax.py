@@ -1,7 +1,8 @@
 """Minimax polynomials for the tables of ``codegen.maths``: a Remez exchange on a dense grid, in mpmath.
 
 Run ``python tests/codegen/maths_minimax.py [name ...]`` to print the tables again. Each `Spec` says:
-approximate `target(t)` by a polynomial of `degree` in t over [low, high], minimising ``|weight(t) * error|``; the coefficients are then rounded one by one to the dtype.
+approximate `target(t)` by a polynomial of `degree` in t over [low, high], minimising ``|weight(t) * error|``;
+the coefficients are then rounded one by one to the dtype.
 """
 
 from __future__ import annotations
@@ -182,8 +183,16 @@ def specs() -> list[Spec]:
     out += both("COSH", lambda z: (mp.cosh(q(z)) - 1) / z, lambda z: z / mp.cosh(q(z)), 0, HALF_LN2**2, 2, 4)
     # tanh x = x + x^3 A(x^2), x <= 9/16
     out += odd("TANH", mp.tanh, 0.5625, 4, 9)
-    # log1p(f) = f + f^2 Q(f)
-    out += both("LOG", lambda f: (mp.log1p(f) - f) / f**2, lambda f: f**2 / mp.log1p(f), LOW_F, HIGH_F, 9, -1)
+    # log1p(f) = f - f^2/2 + f^3 Q(f)
+    out += both(
+        "LOG",
+        lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3,
+        lambda f: f**3 / mp.log1p(f),
+        LOW_F,
+        HIGH_F,
+        8,
+        -1,
+    )
     # log1p(f) = 2 s + s z L(z), s = f / (2 + f), z = s^2
     out += both(
         "LOG", lambda z: (2 * mp.atanh(q(z)) / q(z) - 2) / z, lambda z: z / 2, mp.mpf(10) ** -10, TOP_Z, -1, 6

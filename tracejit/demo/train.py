@@ -25,9 +25,9 @@ LEARNING_RATE = 3e-3
 _PARAMETER_SEED, _BATCH_SEED = 1, 2
 
 #: Tensors by name.
-Parameters = dict[str, Any]
+Parameters = dict[str, tj.Tensor]
 #: Parameters and Adam's state, and what a step makes of them: the loss, and both again.
-Step = Callable[[Parameters, Any, Array, Array], tuple[Any, Parameters, Any]]
+Step = Callable[[Parameters, Any, Array, Array], tuple[tj.Tensor, Parameters, Any]]
 
 
 def initial_parameters(inputs: int = 64) -> Parameters:
@@ -41,18 +41,17 @@ def initial_parameters(inputs: int = 64) -> Parameters:
     }
 
 
-def logits(parameters: Parameters, images: Any) -> Any:
+def logits(parameters: Parameters, images: Any) -> tj.Tensor:
     """The network: unnormalised log-probabilities of the ten classes."""
-    hidden: Any = tj.maximum(images @ parameters["w1"] + parameters["b1"], 0)
+    hidden = tj.maximum(images @ parameters["w1"] + parameters["b1"], 0)
     return hidden @ parameters["w2"] + parameters["b2"]
 
 
-def loss(parameters: Parameters, images: Any, labels: Any) -> Any:
+def loss(parameters: Parameters, images: Any, labels: Any) -> tj.Tensor:
     """Softmax cross entropy: the mean of log(sum(exp(scores))) minus the score of the right class."""
     scores = logits(parameters, images)
-    right: Any = tj.squeeze(tj.take_along_axis(scores, labels[:, None], axis=1), axis=1)
-    total: Any = tj.logsumexp(scores, axis=1)
-    return tj.mean(total - right)
+    right = tj.take_along_axis(scores, labels[:, None], axis=1)
+    return tj.mean(tj.logsumexp(scores, axis=1, keepdims=True) - right)
 
 
 def adam_state(parameters: Parameters) -> dict[str, Any]:
@@ -64,14 +63,13 @@ def adam_state(parameters: Parameters) -> dict[str, Any]:
     }
 
 
-def adam(parameters: Parameters, gradients: Parameters, state: Any) -> tuple[Parameters, Any]:
+def adam(parameters: Parameters, gradients: dict[str, Any], state: Any) -> tuple[Parameters, Any]:
     """One step of Adam (Kingma and Ba 2015, algorithm 1)."""
-    t = state["t"] + 1
+    t: tj.Tensor = state["t"] + 1
     m_scale, v_scale = 1 / (1 - 0.9**t), 1 / (1 - 0.999**t)
 
-    def moved(p: Any, m: Any, v: Any) -> Any:
-        spread: Any = tj.sqrt(v * v_scale)
-        return p - LEARNING_RATE * (m * m_scale) / (spread + 1e-8)
+    def moved(p: tj.Tensor, m: tj.Tensor, v: tj.Tensor) -> tj.Tensor:
+        return p - LEARNING_RATE * (m * m_scale) / (tj.sqrt(v * v_scale) + 1e-8)
 
     m = tj.tree_map(lambda m, g: 0.9 * m + 0.1 * g, state["m"], gradients)
     v = tj.tree_map(lambda v, g: 0.999 * v + 0.001 * g * g, state["v"], gradients)
@@ -80,7 +78,7 @@ def adam(parameters: Parameters, gradients: Parameters, state: Any) -> tuple[Par
 
 def eager_step(
     parameters: Parameters, state: Any, images: Array, labels: Array
-) -> tuple[Any, Parameters, Any]:
+) -> tuple[tj.Tensor, Parameters, Any]:
     """An update in PyTorch's manner: record on the tape, go backward, update without recording."""
     for parameter in parameters.values():
         parameter.requires_grad_()
@@ -95,7 +93,9 @@ def jit_step() -> Any:
     """The same update as a fresh jitted function: forward, backward and Adam in one piece of native code."""
 
     @tj.jit
-    def update(parameters: Parameters, state: Any, images: Any, labels: Any) -> tuple[Any, Parameters, Any]:
+    def update(
+        parameters: Parameters, state: Any, images: Any, labels: Any
+    ) -> tuple[tj.Tensor, Parameters, Any]:
         value, gradients = tj.value_and_grad(loss)(parameters, images, labels)
         return value, *adam(parameters, gradients, state)
 

@@ -1,0 +1,136 @@
+"""Random programs: the interpreter is the oracle for every pass, for native code and for the text form.
+
+A failure names the seed and prints the program, cut down to the result that is wrong. The quick run takes some
+seconds on two cores; ``pytest -m slow tests/test_fuzz.py`` runs for minutes, from other seeds each day when
+``TRACEJIT_FUZZ_SEED`` says so.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from tracejit.ir.autodiff import gradient
+from tracejit.ir.graph import Function
+from tracejit.ir.passes import PIPELINE
+from tracejit.ir.passes.cleanup import dce
+from tracejit.ir.text.parser import parse_function
+from tracejit.ir.text.printer import print_function
+from tracejit.ir.verifier import verify
+from tracejit.runtime.executable import Executable
+
+from .programs import Program, program, smooth_program
+from .support import Array, interpret, mismatch
+
+FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
+CHUNK = 20
+QUICK = range(FIRST, FIRST + 400, CHUNK)
+SLOW = range(FIRST + 10_000, FIRST + 16_000, 10 * CHUNK)
+
+
+def compare(got: list[Array], want: list[Array], made: Program, stage: str, seed: int) -> None:
+    """Every result within its error bound, doubled as both sides round; exact ones bit for bit.
+
+    The sign of a zero is left open: maximum and minimum of zeros of both signs may give either.
+    """
+    for position, (one, wanted, error) in enumerate(zip(got, want, made.errors, strict=True)):
+        problem = mismatch(one, wanted, atol=2 * error, zero_sign=False)
+        if problem:
+            alone = Function("cut", made.function.params, made.function.body, (made.function.results[position],))
+            pytest.fail(f"seed {seed}, {stage}, result {position}: {problem}\n{print_function(dce(alone))}")
+
+
+def check_text(function: Function, seed: int) -> Function:
+    text = print_function(function)
+    parsed = parse_function(text)
+    assert print_function(parsed) == text, f"seed {seed}: print, parse, print is not the identity"
+    verify(parsed)
+    return parsed
+
+
+def check_program(seed: int) -> None:
+    made = program(seed)
+    verify(made.function)
+    want = interpret(made.function, made.arrays)
+    parsed = check_text(made.function, seed)
+    for one, wanted in zip(interpret(parsed, made.arrays), want, strict=True):
+        assert not mismatch(one, wanted), f"seed {seed}: the parsed program computes something else"
+    function = made.function
+    for step in PIPELINE:
+        before = print_function(function)
+        after = step.apply(function)
+        assert print_function(function) == before, f"seed {seed}: {step.name} changed its argument"
+        function = after
+        try:
+            verify(function)
+        except Exception as error:
+            pytest.fail(f"seed {seed}, after {step.name}: {error}")
+        compare(interpret(function, made.arrays), want, made, f"after {step.name}", seed)
+    check_text(function, seed)
+    copies = [one.copy() for one in made.arrays]
+    try:
+        executable = Executable(made.function)
+    except Exception as error:
+        pytest.fail(f"seed {seed} does not compile: {type(error).__name__}: {error}\n{made.function}")
+    for again in range(2):  # twice: buffers are kept between calls
+        compare(executable(made.arrays), want, made, f"native call {again}", seed)
+    for one, copy in zip(made.arrays, copies, strict=True):
+        assert one.tobytes() == copy.tobytes(), f"seed {seed}: native code changed an argument"
+
+
+def check_gradient(seed: int) -> None:
+    made = smooth_program(seed)
+    wrt = [i for i, one in enumerate(made.function.params) if one.dtype.kind == "f"]
+    derived = gradient(made.function, wrt)
+    verify(derived)
+    check_text(derived, seed)
+    want = interpret(derived, made.arrays)
+    largest = max(float(np.abs(one).max(initial=0.0)) for one in want)
+    if not largest < 1e8:
+        return  # ill-conditioned: rounding may show
+    for stage, got in (("interpreted", None), ("native", Executable(derived)(made.arrays))):
+        if got is None:
+            function = derived
+            for step in PIPELINE:
+                function = step.apply(function)
+                verify(function)
+            got = interpret(function, made.arrays)
+        for position, (one, wanted) in enumerate(zip(got, want, strict=True)):
+            # f64 has 1e-16; values in between stay under 1e8 times the largest gradient
+            problem = mismatch(one, wanted, atol=1e-8 * (1 + largest), zero_sign=False)
+            if problem:
+                cut = dce(Function("cut", derived.params, derived.body, (derived.results[position],)))
+                pytest.fail(f"gradient seed {seed}, {stage}, result {position}: {problem}\n{print_function(cut)}")
+
+
+@pytest.mark.parametrize("first", QUICK)
+def test_programs(first: int) -> None:
+    for seed in range(first, first + CHUNK):
+        check_program(seed)
+
+
+@pytest.mark.parametrize("first", QUICK[:10])
+def test_gradients_of_programs(first: int) -> None:
+    for seed in range(first, first + CHUNK):
+        check_gradient(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", SLOW)
+def test_many_programs(first: int) -> None:
+    for seed in range(first, first + 10 * CHUNK):
+        check_program(seed)
+        check_gradient(seed)
+
+
+def test_programs_are_varied() -> None:
+    """The generator still reaches every op that it knows, or the tests above test less than they say."""
+    seen = {one.op.name for seed in range(300) for one in program(seed).function.body}
+    missing = {
+        "add", "mul", "div", "sum", "max", "argmax", "cumsum", "reshape", "transpose", "slice", "update", "concat",
+        "gather", "scatter", "matmul", "cast", "where", "full", "iota", "constant", "eq", "broadcast", "mean", "prod",
+    } - seen  # fmt: skip
+    assert not missing
+    assert len(seen) > 60
