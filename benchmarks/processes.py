@@ -5,10 +5,13 @@ The child is this module too: ``python -m benchmarks.processes WORKLOAD LIBRARY`
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -21,10 +24,26 @@ from .workloads import WORKLOADS
 _ROOT = Path(__file__).resolve().parent.parent
 
 
+@functools.cache
+def _environment() -> dict[str, str]:
+    """The environment of children. They keep bytecode, as an installed package does, in a folder of their own:
+    where PYTHONDONTWRITEBYTECODE is set or the tree is read-only, each would compile all its imports' source.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="tracejit-benchmarks-")
+    atexit.register(folder.cleanup)
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": folder.name}
+
+
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A Python process that finds what this one finds: tracejit from the working tree or installed."""
     done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, cwd=_ROOT, env=os.environ, check=False
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=_ROOT,
+        env=_environment(),
+        check=False,
     )
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(arguments)} failed:\n{done.stderr}")
@@ -32,7 +51,8 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def first_call(workload: str, library: str) -> dict[str, Any]:
-    """The first call in a fresh process: ``seconds``, ``phases``, and ``means`` to compare results by."""
+    """The first call in a fresh process: ``seconds`` and those of CPU time,
+    ``phases``, and ``means`` to compare results by."""
     answer: dict[str, Any] = json.loads(_run("-m", "benchmarks.processes", workload, library).stdout)
     return answer
 
@@ -60,14 +80,14 @@ def _child(name: str, library: str) -> None:
         other = lib.jit(lambda x: x - 2)(np.ones(3))
         _ = other if lib.wait is None else lib.wait(other)
     f = workload.program(lib)
-    start = time.perf_counter()
+    cpu, start = time.process_time(), time.perf_counter()
     result = f(*args)
     if lib.wait is not None:
         lib.wait(result)
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     means = [float(np.mean(np.abs(one), dtype=np.float64)) for one in leaves(result)]
     phases = "" if lib.phases is None else lib.phases(f)
-    print(json.dumps({"seconds": seconds, "means": means, "phases": phases}))
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "means": means, "phases": phases}))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,7 @@ def run(workload: Workload, effort: Effort) -> Outcome:
     elif workload.measure == "import":
         turns: dict[str, Turn] = {name: _import_turn(name) for name in libraries}
         for turn in turns.values():
-            turn()  # writes the .pyc files
+            turn()  # leaves bytecode behind
         samples, disagreements, notes = interleave(turns, effort.processes), [], ""
     else:
         samples, disagreements, notes = _first(workload, list(libraries), effort)
@@ -111,19 +112,25 @@ def _difference(workload: Workload, name: str, results: dict[str, list[Any]]) ->
 def _first(
     workload: Workload, names: list[str], effort: Effort
 ) -> tuple[dict[str, list[float]], list[str], str]:
-    answers: dict[str, dict[str, Any]] = {}
+    answers: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
 
     def turn(name: str) -> Turn:
         def measure() -> float:
-            answers[name] = first_call(workload.name, name)
-            return float(answers[name]["seconds"])
+            answers[name].append(first_call(workload.name, name))
+            return float(answers[name][-1]["seconds"])
 
         return measure
 
-    samples = interleave({name: turn(name) for name in names}, effort.processes)
-    means = {name: [np.asarray(one) for one in answer["means"]] for name, answer in answers.items()}
+    turns = {name: turn(name) for name in names}
+    for name in names:
+        turns[name]()  # leaves bytecode behind
+        answers[name].clear()
+    samples = interleave(turns, effort.processes)
+    means = {name: [np.asarray(one) for one in found[0]["means"]] for name, found in answers.items()}
     disagreements = [text for name in means if name != OURS and (text := _difference(workload, name, means))]
-    return samples, disagreements, answers[OURS]["phases"]
+    cpu = {name: 1e3 * statistics.median(one["cpu"] for one in found) for name, found in answers.items()}
+    times = ", ".join(f"{name} {value:.0f}" for name, value in cpu.items())
+    return samples, disagreements, f"CPU milliseconds {times}; ours by phase, {answers[OURS][-1]['phases']}"
 
 
 def _import_turn(name: str) -> Turn:

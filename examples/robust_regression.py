@@ -20,7 +20,7 @@ def negative_log_likelihood(parameters, x, y):
     return tj.mean(0.5 * (FREEDOM + 1) * tj.log1p(z * z / FREEDOM)) + log_scale
 
 
-def bfgs(fun, x, tolerance=1e-9):
+def bfgs(fun, x, tolerance=1e-7):
     """Minimise by BFGS with backtracking (Nocedal and Wright, Numerical Optimization, algorithm 6.1)."""
     inverse_hessian = np.eye(len(x))
     value, gradient = fun(x)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .dtypes import BOOL, DType, Operand
-from .errors import TracejitError
+import numpy as np
+
+from .dtypes import BOOL, FLOAT64, DType, Operand, as_dtype, result_type
+from .errors import DTypeError, TracejitError
 from .graph import Function, Instruction, Location, Value
 from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
 from .types import Shape, TensorType, broadcast_shapes
@@ -70,6 +72,8 @@ class Builder(OpNamespace):
         if op.promote is None:
             return tuple([self.broadcast_to(one, shape) for one in operands])
         loop = op.promote(tuple([self.operand_kind(one) for one in operands]))
+        if op.name in COMPARISONS:
+            loop = _wide_enough(operands, loop)
         return tuple(
             [self._converted(one, dtype, shape) for one, dtype in zip(operands, loop, strict=True)]
         )
@@ -87,8 +91,11 @@ class Builder(OpNamespace):
         return self.broadcast_to(value, shape)
 
     def scalar(self, value: bool | int | float, dtype: DType) -> Value:
-        """A rank-0 constant."""
-        item = dtype.type(value).item()
+        """A rank-0 constant. Raises DTypeError for an integer that `dtype` cannot hold, as NumPy does."""
+        try:
+            item = dtype.type(value).item()
+        except OverflowError as error:
+            raise DTypeError(f"the Python integer {value} does not fit {dtype.name}") from error
         return self.append(OPS["full"], (), {"value": item, "shape": (), "dtype": dtype})[0]
 
     def broadcast_to(self, value: Value, shape: Shape) -> Value:
@@ -96,6 +103,21 @@ class Builder(OpNamespace):
         if value.type.shape == shape:
             return value
         return self.append(OPS["broadcast"], (value,), {"shape": shape})[0]
+
+
+#: Comparisons are right for every Python integer, whether the other operand's dtype can hold it or not.
+COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
+
+def _wide_enough(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> tuple[DType, ...]:
+    """Loop types that hold the Python integers among the operands."""
+    for one in operands:
+        if type(one) is int and loop[0].kind in "iu":
+            limits = np.iinfo(loop[0])
+            if not limits.min <= one <= limits.max:
+                wide = result_type(loop[0], as_dtype(np.min_scalar_type(one))) if abs(one) < 2**63 else FLOAT64
+                return (wide,) * len(loop)
+    return loop
 
 
 def operand_of(value: Any) -> Operand:

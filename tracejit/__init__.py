@@ -29,8 +29,7 @@ from .ir.errors import (
 )
 from .ir.graph import Function
 from .ir.types import TensorType
-from .jit import disable_jit, jit
-from .jit import trace as trace  # type: ignore[assignment]
+from .jit import disable_jit, jit, trace
 from .modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads

@@ -35,13 +35,13 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     tracer = STATE.tracer
     if tracer is not None:
         return _traced(tracer, op, operands, attrs)
-    check_attrs(op, attrs)
     arrays = [one._data if type(one) is Tensor else operand(one) for one in operands]
     if op.kind is not Kind.ELEMENTWISE:
         arrays = [np.asarray(one) for one in arrays]
-        op.infer(tuple([TensorType(one.dtype, one.shape) for one in arrays]), attrs)
+        _check(op, arrays, attrs)
         out = op.eval(*arrays, **attrs)
     else:
+        check_attrs(op, attrs)
         out = _run(op, arrays, attrs)
     if type(out) is not _ndarray:
         out = np.asarray(out)
@@ -54,6 +54,23 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     if op.kind is Kind.VIEW and out.base is not None and type(operands[0]) is Tensor:
         _share_version(operands[0], result)
     return result
+
+
+#: Calls that passed the type rule: (op, operand types, attributes).
+_CHECKED: set[Any] = set()
+_CHECKED_LIMIT = 1 << 14
+
+
+def _check(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
+    """Run the op's type rule, unless it has passed for just these types before."""
+    key = (op, *[(one.dtype, one.shape) for one in arrays], *attrs.items())
+    if key in _CHECKED:
+        return
+    check_attrs(op, attrs)
+    op.infer(tuple([TensorType(one.dtype, one.shape) for one in arrays]), attrs)
+    if len(_CHECKED) >= _CHECKED_LIMIT:
+        _CHECKED.clear()
+    _CHECKED.add(key)
 
 
 def _share_version(source: Tensor, view: Tensor) -> None:
@@ -78,9 +95,10 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
         f"Python {type(one).__name__}" if type(one) in _SCALARS else f"{one.dtype.name}{list(one.shape)}"
         for one in arrays
     )
-    message = f"{op.name}: operands ({given}) do not fit: {error}"
     if "broadcast" in str(error):
-        return ShapeError(message)
+        shapes = " and ".join(str(np.shape(one)) for one in arrays)
+        return ShapeError(f"{op.name}: shapes {shapes} do not broadcast together")
+    message = f"{op.name}: operands ({given}) do not fit: {error}"
     return DTypeError(message) if isinstance(error, TypeError) else TracejitError(message)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .array.diagonals import trace as matrix_trace
 from .calls import CompiledFunction, call
 from .captures import Source, locate
 from .ir.dtypes import SHORT_NAME, as_dtype, default_dtype
@@ -193,7 +195,7 @@ class JitFunction:
         _, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic)
         types = [self._leaf_type(leaf, i, dynamic) for i, leaf in enumerate(leaves)]
-        names = _parameter_names(self._fn, leaf_paths(dynamic), self._static_argnums)
+        names = self._names(structure)
 
         def run(*symbols: Tensor) -> tuple[list[Any], TreeDef]:
             positional, named = structure.unflatten(symbols)
@@ -214,6 +216,11 @@ class JitFunction:
             return trace_flat(run, symbols)
         finally:
             STATE.recording = outer
+
+    def _names(self, structure: TreeDef) -> list[str]:
+        """What the IR and messages call the leaves of the arguments."""
+        paths = leaf_paths(structure.unflatten([0] * structure.leaves))
+        return _parameter_names(self._fn, paths, self._static_argnums)
 
     def _with_static(self, args: tuple[Any, ...], positional: Sequence[Any]) -> list[Any]:
         following = iter(positional)
@@ -271,10 +278,10 @@ class JitFunction:
                 return f"static arguments changed from {_static_text(their_static)} to {_static_text(static)}"
             if their_dtype != dtype:
                 return f"the default dtype changed to {dtype.name}"
-            paths = leaf_paths(structure.unflatten(leaf_types))
-            for path, old, new in zip(paths, their_types, leaf_types, strict=False):
+            names = self._names(structure)
+            for name, old, new in zip(names, their_types, leaf_types, strict=True):
                 if old != new:
-                    return f"argument {path.removeprefix('[0]')} changed from {_type_text(old)} to {_type_text(new)}"
+                    return f"argument {name} changed from {_type_text(old)} to {_type_text(new)}"
         return "arguments of another structure"
 
     # -- looking inside ---------------------------------------------------------------------------
@@ -379,16 +386,19 @@ def disable_jit() -> Iterator[None]:
         _disabled.on = before
 
 
-def trace(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Function:
+def trace(fn: Any, *args: Any, **kwargs: Any) -> Any:
     """The IR Function of `fn` for arguments like `args`: arrays, numbers, or ``TensorType``s.
 
-    What `fn` closes over becomes parameters after the arguments.
+    What `fn` closes over becomes parameters after the arguments. Given an array instead of a function, it is
+    NumPy's ``trace``: the sum along a diagonal.
 
     Example:
         >>> import tracejit as tj
         >>> print(tj.trace(lambda x: x + 1, tj.ones(3)).results[0].type)
         f64[3]
     """
+    if isinstance(fn, (Tensor, np.ndarray)):
+        return matrix_trace(fn, *args, **kwargs)
     target = fn if isinstance(fn, JitFunction) else JitFunction(fn)
     return target.trace(*args, **kwargs)
 
@@ -447,7 +457,7 @@ def _parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset
             base = order[int(position)] if int(position) < len(order) else f"arg{position}"
         else:
             base = position.strip("'\"")
-        text = "".join(c if c.isalnum() and c.isascii() else "_" for c in base + rest).strip("_")
+        text = re.sub(r"[^A-Za-z0-9]+", "_", base + rest).strip("_")
         names.append(text or "arg")
     return names
 

@@ -8,7 +8,10 @@ import sys
 from .ir.graph import Location
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_ROOTS = tuple({_PACKAGE, *(os.path.realpath(_PACKAGE + part) + os.sep for part in ("ir", "codegen", "runtime"))})
+#: From a checkout, the other source folders are beside the package rather than in it.
+_ROOTS = (_PACKAGE, *{os.path.realpath(_PACKAGE + part) + os.sep for part in ("ir", "codegen", "runtime")})
+#: The demo is a user's program that happens to be installed with the package.
+_DEMO = _PACKAGE + "demo" + os.sep
 
 
 def user_location() -> Location | None:
@@ -16,7 +19,7 @@ def user_location() -> Location | None:
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_ROOTS) and not file.startswith("<frozen"):
+        if file.startswith(_DEMO) or not file.startswith((*_ROOTS, "<frozen")):
             return Location(file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None

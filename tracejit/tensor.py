@@ -120,7 +120,7 @@ class Tensor(Signatures):
 
         Raises GradientError on a tensor that requires grad, as PyTorch does: use ``detach()`` first.
         """
-        data = self._concrete("numpy()", "operations of tracejit, or return the tensor and convert outside")
+        data = self._concrete("numpy(), and with it NumPy functions such as np.exp(x),", "tj.exp(x) and its like")
         if self._requires_grad:
             raise GradientError(
                 "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy()"
@@ -363,7 +363,9 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
     Raises DTypeError for what is not numbers, ShapeError for ragged nesting. Semantics: ``torch.tensor``,
     with NumPy's dtypes.
     """
-    if _holds_traced(data):
+    if isinstance(data, Tensor) and data.is_traced:
+        return data.astype(data.dtype if dtype is None else dtype)
+    if isinstance(data, (list, tuple)) and _holds_tensors(data):
         from .array.creation import array_of_traced  # only while tracing; it builds on ops
 
         return array_of_traced(data, dtype)
@@ -376,7 +378,7 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
     return result.requires_grad_() if requires_grad else result
 
 
-def _holds_traced(data: Any) -> bool:
+def _holds_tensors(data: Any) -> bool:
     if isinstance(data, (list, tuple)):
-        return any(_holds_traced(one) for one in data)
-    return isinstance(data, Tensor) and (data.is_traced or data._requires_grad)
+        return any(_holds_tensors(one) for one in data)
+    return isinstance(data, Tensor)

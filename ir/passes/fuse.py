@@ -118,73 +118,100 @@ class _Fusion:
             others = [one for one in producers if one is not unit]
             if any(one.dependencies >> unit.number & 1 for one in others):
                 continue  # a path would leave the group and come back
-            coordinates = self._fit(instruction, unit)
-            if coordinates is None:
+            if self._fit(instruction, [unit]) is None:
                 continue
             for other in others:
-                self._merge(unit, other)
-            refit = self._fit(instruction, unit)
-            assert refit is not None, "merging groups keeps what fits"
+                if self._mergeable(unit, other) and self._fit(instruction, [unit, other]) is not None:
+                    self._merge(unit, other)
+            coordinates = self._fit(instruction, [unit])
+            assert coordinates is not None, "each merge was tried before"
             if instruction.op.kind is Kind.REDUCTION:
                 unit.axes = instruction.attrs["axes"]
-            unit.coordinates[instruction.result] = refit
+            unit.coordinates[instruction.result] = coordinates
             return unit
         return None
 
-    def _fit(self, instruction: Instruction, unit: _Unit) -> Coordinates | None:
-        """The coordinates `instruction`'s result has in `unit`, None if it cannot be a member."""
-        assert unit.domain is not None
+    def _fit(self, instruction: Instruction, units: list[_Unit]) -> Coordinates | None:
+        """The coordinates `instruction`'s result has in the union of `units`, which have one domain; None if
+        it cannot be a member."""
+        domain, axes = _domain_of(units)
         if instruction.op.kind is Kind.REDUCTION:
-            axes = instruction.attrs["axes"]
-            if instruction.operands[0].shape != unit.domain or unit.axes not in (None, axes):
+            own_axes = instruction.attrs["axes"]
+            if instruction.operands[0].shape != domain or axes not in (None, own_axes):
                 return None
-            own: Coordinates = tuple(range(len(unit.domain)))
-            result = _kept(unit.domain, axes)
-        elif instruction.result.shape == unit.domain:
-            own = result = tuple(range(len(unit.domain)))
+            own: Coordinates = tuple(range(len(domain)))
+            result = _kept(domain, own_axes)
+            axes = own_axes
+        elif instruction.result.shape == domain:
+            own = result = tuple(range(len(domain)))
         else:
-            derived = self._row_coordinates(instruction, unit)
+            derived = self._row_coordinates(instruction, units)
             if derived is None:
                 return None
             own = result = derived
-        full = own == tuple(range(len(unit.domain)))
+        return result if self._reads_fit(instruction, own, units, axes) else None
+
+    def _reads_fit(
+        self, instruction: Instruction, own: Coordinates, units: list[_Unit], axes: tuple[int, ...] | None
+    ) -> bool:
+        """Whether what `instruction` reads of the members of `units` is just its own element, and no
+        full-level op reads back a row-level value of a row that is too long to pass over twice."""
+        domain, _ = _domain_of(units)
+        full = own == tuple(range(len(domain)))
         for operand in instruction.operands:
             source, access = resolve(operand, self.defs)
-            if self.unit_of.get(source) is not unit:
+            unit = self.unit_of.get(source)
+            if unit not in units:
                 continue
-            if not _reads_own_element(access, own, unit.coordinates[source], source.shape, unit.domain):
-                return None
-            if full and unit.coordinates[source] != own and _row_bytes(unit, instruction) > ROW_BYTES:
-                return None
-        return result
+            theirs = unit.coordinates[source]
+            if not _reads_own_element(access, own, theirs, source.shape, domain):
+                return False
+            if full and theirs != own and _row_bytes(domain, axes, instruction) > ROW_BYTES:
+                return False
+        return True
 
-    def _row_coordinates(self, instruction: Instruction, unit: _Unit) -> Coordinates | None:
-        """Coordinates of a row-level elementwise op, from its row-level operands in `unit`."""
-        if unit.axes is None or unit.domain is None:
+    def _row_coordinates(self, instruction: Instruction, units: list[_Unit]) -> Coordinates | None:
+        """Coordinates of a row-level elementwise op, from its row-level operands in `units`."""
+        domain, axes = _domain_of(units)
+        if axes is None:
             return None
         shape = instruction.result.shape
         found: list[int | None] = [None] * len(shape)
         for operand in instruction.operands:
             source, access = resolve(operand, self.defs)
-            if self.unit_of.get(source) is not unit:
+            unit = self.unit_of.get(source)
+            if unit not in units:
                 continue
             for (axis, _, _), coordinate in zip(access.dims, unit.coordinates[source], strict=True):
                 if axis is not None and coordinate is not None:
                     found[axis] = coordinate
         wide = [found[axis] for axis, size in enumerate(shape) if size != 1]
-        kept = [axis for axis, size in enumerate(unit.domain) if axis not in unit.axes and size != 1]
-        if wide != kept or any(size != 1 and unit.domain[found[axis] or 0] != size for axis, size in enumerate(shape)):
+        if wide != [axis for axis, size in enumerate(domain) if axis not in axes and size != 1]:
+            return None
+        if any(size != 1 and domain[found[axis] or 0] != size for axis, size in enumerate(shape)):
             return None
         return tuple(found[axis] if size != 1 else None for axis, size in enumerate(shape))
 
-    def _merge(self, unit: _Unit, other: _Unit) -> None:
-        """Move `other`'s members into `unit` where domain, axes and dependencies allow."""
-        if other.domain != unit.domain or other.domain is None:
-            return
+    def _mergeable(self, unit: _Unit, other: _Unit) -> bool:
+        """Whether the members of both can be one group."""
+        if other.domain is None or other.domain != unit.domain:
+            return False
         if None not in (unit.axes, other.axes) and unit.axes != other.axes:
-            return
+            return False
         if len(unit.members) + len(other.members) > MAX_MEMBERS or self._path_through_others(unit, other):
-            return
+            return False
+        _, axes = _domain_of([unit, other])
+        everything = tuple(range(len(unit.domain or ())))
+        for one in (unit, other):
+            for member in one.members:
+                reduction = member.op.kind is Kind.REDUCTION
+                own = everything if reduction else one.coordinates[member.result]
+                if not self._reads_fit(member, own, [unit, other], axes):
+                    return False
+        return True
+
+    def _merge(self, unit: _Unit, other: _Unit) -> None:
+        """Move `other`'s members into `unit`. *Requires*: `_mergeable`."""
         unit.axes = unit.axes if unit.axes is not None else other.axes
         unit.members += other.members
         unit.coordinates.update(other.coordinates)
@@ -243,10 +270,16 @@ def _reads_own_element(
     return True
 
 
-def _row_bytes(unit: _Unit, instruction: Instruction) -> int:
+def _domain_of(units: list[_Unit]) -> tuple[Shape, tuple[int, ...] | None]:
+    """The domain that `units` share, and the reduced axes of those that reduce."""
+    domain = units[0].domain
+    assert domain is not None
+    return domain, next((one.axes for one in units if one.axes is not None), None)
+
+
+def _row_bytes(domain: Shape, axes: tuple[int, ...] | None, instruction: Instruction) -> int:
     """The size of one row of the domain."""
-    assert unit.domain is not None
     size = instruction.operands[0].dtype.itemsize
-    for axis in unit.axes or ():
-        size *= unit.domain[axis]
+    for axis in axes or ():
+        size *= domain[axis]
     return size

@@ -63,6 +63,8 @@ class _Outliner:
         self.body: list[Instruction] = []
         self.present: set[Value] = set(function.params)
         self.read_outside: set[Value] = set()
+        #: Copies of views for readers that take strided memory; the views themselves may be written out too.
+        self.views: dict[Value, Value] = {}
 
     def run(self) -> Function:
         self._find_readers()
@@ -74,9 +76,7 @@ class _Outliner:
                 self._emit(self._fusion(members, outputs))
                 continue
             for member in members:
-                for operand in member.operands:
-                    self._provide(member, operand)
-                self._emit(member)
+                self._emit(self._provided(member))
         for result in self.function.results:
             self._write_out(result)
         return Function(self.function.name, self.function.params, tuple(self.body), self.function.results)
@@ -85,16 +85,25 @@ class _Outliner:
         self.body.append(instruction)
         self.present.update(instruction.results)
 
-    def _provide(self, reader: Instruction, operand: Value) -> None:
-        """Make an inline operand of a single instruction available: as a view, or in memory."""
-        if operand in self.present:
-            return
-        if reads_strided(reader, operand, self.defs):
-            for one in self._inline_closure([operand]):
-                if one.result not in self.present:
-                    self._emit(one)
-        else:
-            self._write_out(operand)
+    def _provided(self, reader: Instruction) -> Instruction:
+        """A single instruction with its inline operands available: as strided views, or in memory."""
+        table = Substitution()
+        for operand in reader.operands:
+            if operand not in self.present and reads_strided(reader, operand, self.defs):
+                table[operand] = self._view(operand)
+            else:
+                self._write_out(operand)
+        return table.apply(reader)
+
+    def _view(self, value: Value) -> Value:
+        """`value` through views of its own."""
+        for one in self._inline_closure([value]):
+            if one.result not in self.views:
+                copy = Value(one.result.type)
+                operands = tuple(self.views.get(operand, operand) for operand in one.operands)
+                self._emit(Instruction(one.op, operands, one.attrs, (copy,), one.location))
+                self.views[one.result] = copy
+        return self.views[value]
 
     def _write_out(self, value: Value) -> None:
         """Emit the fusion that writes an inline value to memory."""

@@ -75,7 +75,12 @@ def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor
     return cast(result, result.dtype, copy=True) if copy else result
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+def tracked(result: Tensor, requires_grad: bool) -> Tensor:
+    """`result`, requiring gradients where asked."""
+    return result.requires_grad_() if requires_grad else result
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
     """`fill_value` (a number, or anything that broadcasts to `shape`) everywhere.
 
     The dtype is that of `fill_value` unless given. Raises ShapeError for negative sizes.
@@ -88,7 +93,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
 
     Semantics: ``numpy.full``.
     """
-    return _filled("full", shape, fill_value, None if dtype is None else as_dtype(dtype))
+    return tracked(_filled("full", shape, fill_value, None if dtype is None else as_dtype(dtype)), requires_grad)
 
 
 def _filled(name: str, shape: Any, value: Any, dtype: DType | None) -> Tensor:
@@ -105,7 +110,7 @@ def _dtype_of_number(value: Any) -> DType:
     return default_dtype() if isinstance(value, float) else INT64
 
 
-def zeros(shape: Any, dtype: Any = None) -> Tensor:
+def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
     """Zeros of `shape` (an int or a tuple), in the default dtype unless given.
 
     Example:
@@ -116,10 +121,10 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
 
     Semantics: ``numpy.zeros``.
     """
-    return filled(0, as_shape("zeros", shape), default_dtype() if dtype is None else as_dtype(dtype))
+    return tracked(filled(0, as_shape("zeros", shape), default_dtype() if dtype is None else as_dtype(dtype)), requires_grad)
 
 
-def ones(shape: Any, dtype: Any = None) -> Tensor:
+def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
     """Ones of `shape` (an int or a tuple), in the default dtype unless given.
 
     Example:
@@ -129,10 +134,10 @@ def ones(shape: Any, dtype: Any = None) -> Tensor:
 
     Semantics: ``numpy.ones``.
     """
-    return filled(1, as_shape("ones", shape), default_dtype() if dtype is None else as_dtype(dtype))
+    return tracked(filled(1, as_shape("ones", shape), default_dtype() if dtype is None else as_dtype(dtype)), requires_grad)
 
 
-def empty(shape: Any, dtype: Any = None) -> Tensor:
+def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
     """A tensor to be overwritten. It holds zeros, so that results never depend on old memory.
 
     Example:
@@ -142,10 +147,10 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
 
     Semantics: ``numpy.empty``, but defined.
     """
-    return zeros(shape, dtype)
+    return tracked(zeros(shape, dtype), requires_grad)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bool = False) -> Tensor:
     """`fill_value` with the shape and dtype of `x`, unless others are given.
 
     Example:
@@ -156,7 +161,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) 
     Semantics: ``numpy.full_like``.
     """
     like, sizes = _like(x, dtype, shape)
-    return _filled("full_like", sizes, fill_value, like)
+    return tracked(_filled("full_like", sizes, fill_value, like), requires_grad)
 
 
 def _like(x: Any, dtype: Any, shape: Any) -> tuple[DType, Shape]:
@@ -165,7 +170,7 @@ def _like(x: Any, dtype: Any, shape: Any) -> tuple[DType, Shape]:
     return as_dtype(source.dtype if dtype is None else dtype), sizes
 
 
-def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bool = False) -> Tensor:
     """Zeros with the shape and dtype of `x`, unless others are given.
 
     Example:
@@ -177,10 +182,10 @@ def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
     Semantics: ``numpy.zeros_like``.
     """
     like, sizes = _like(x, dtype, shape)
-    return filled(0, sizes, like)
+    return tracked(filled(0, sizes, like), requires_grad)
 
 
-def ones_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+def ones_like(x: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones with the shape and dtype of `x`, unless others are given.
 
     Example:
@@ -191,10 +196,10 @@ def ones_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
     Semantics: ``numpy.ones_like``.
     """
     like, sizes = _like(x, dtype, shape)
-    return filled(1, sizes, like)
+    return tracked(filled(1, sizes, like), requires_grad)
 
 
-def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
+def empty_like(x: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor like `x` to be overwritten; it holds zeros.
 
     Example:
@@ -204,7 +209,7 @@ def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Tensor:
 
     Semantics: ``numpy.empty_like``, but defined.
     """
-    return zeros_like(x, dtype, shape=shape)
+    return tracked(zeros_like(x, dtype, shape=shape), requires_grad)
 
 
 def tri(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
@@ -223,7 +228,7 @@ def tri(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) ->
     return cast(compare_positions("le", rows, columns, k), wanted)
 
 
-def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
+def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
     """A matrix with ones on its `k`-th diagonal and zeros elsewhere.
 
     Example:
@@ -235,7 +240,7 @@ def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) ->
     Semantics: ``numpy.eye``.
     """
     wanted = default_dtype() if dtype is None else as_dtype(dtype)
-    return cast(compare_positions("eq", rows, columns, k), wanted)
+    return tracked(cast(compare_positions("eq", rows, columns, k), wanted), requires_grad)
 
 
 def identity(n: int, dtype: Any = None) -> Tensor:
