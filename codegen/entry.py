@@ -2,8 +2,8 @@
 
 It checks that every argument is an ndarray or Tensor of the specialised dtype and shape (contiguous, aligned,
 requiring no gradient) or a Python number where one is expected, allocates the results, runs ``@main`` and
-wraps them. On anything else it calls its ``self``, the slow path, with the same arguments. ``self`` may be the
-entry of another signature, so entries chain.
+wraps them. On anything else it calls its ``self``, the slow path, with the same arguments. ``self`` may be
+the entry of another signature, so entries chain.
 """
 
 from __future__ import annotations
@@ -217,7 +217,10 @@ class _EntryWriter:
             value = self._load_at(_address(capture.address), _CELL_REF)
         else:
             value = self._call(
-                "PyDict_GetItemWithError", "ptr", f"ptr {_address(capture.address)}", f"ptr {_address(capture.key)}"
+                "PyDict_GetItemWithError",
+                "ptr",
+                f"ptr {_address(capture.address)}",
+                f"ptr {_address(capture.key)}",
             )
         self._require(f"icmp ne ptr {value}, null")
         return value

@@ -142,7 +142,9 @@ class FunctionWriter(MathsEmitter):
             name = f"llvm.masked.load.{suffix(memory, lanes)}.p0"
             self.declare(name, f"{kind} @{name}(ptr, i32, <{lanes} x i1>, {kind})")
             raw = self.assign(
-                f"call {kind} @{name}(ptr {pointer}, i32 {align}, {mask}, {kind} zeroinitializer)", memory, lanes
+                f"call {kind} @{name}(ptr {pointer}, i32 {align}, {mask}, {kind} zeroinitializer)",
+                memory,
+                lanes,
             )
         return self.ne(raw, 0) if dtype == "bool" else raw
 

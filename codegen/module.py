@@ -113,7 +113,7 @@ class _ModuleWriter:
     # -- memory -----------------------------------------------------------------------------------
 
     def _open_arena(self) -> None:
-        """The arena: on the stack if small, else kept between calls in a slot that one call at a time owns."""
+        """The arena: on the stack if small, else kept between calls in a slot that one call owns."""
         w, size = self.w, self.plan.arena_bytes
         if size == 0:
             return
@@ -173,9 +173,7 @@ class _ModuleWriter:
         data = np.ascontiguousarray(instruction.op.eval(**instruction.attrs))
         text = "".join(f"\\{byte:02X}" for byte in struct.unpack(f"{data.nbytes}B", data.tobytes()))
         index = self.plan.places[instruction.result].index
-        self.globals.append(
-            f'@const{index} = internal constant [{data.nbytes} x i8] c"{text}", align 64'
-        )
+        self.globals.append(f'@const{index} = internal constant [{data.nbytes} x i8] c"{text}", align 64')
 
     # -- kernels ----------------------------------------------------------------------------------
 
@@ -247,7 +245,8 @@ class _ModuleWriter:
             w.line(f"store ptr {pointer}, ptr {slot}")
         chunk = max(1, int(kernel.tasks * TASK_CYCLES / max(kernel.cycles, 1)))
         w.line(
-            f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, i64 {kernel.tasks}, i64 {chunk})"
+            f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, "
+            f"i64 {kernel.tasks}, i64 {chunk})"
         )
 
     def _host_call(self, instruction: Instruction, pointers: list[str]) -> None:

@@ -145,7 +145,8 @@ entry:
   %none = icmp eq ptr %block, null
   br i1 %none, label %ordinary, label %wrap
 ordinary:
-  %plain = call ptr @PyArray_NewFromDescr(ptr %type, ptr %descr, i32 %nd, ptr %dims, ptr null, ptr null, i32 0, ptr null)
+  %plain = call ptr @PyArray_NewFromDescr(ptr %type, ptr %descr, i32 %nd, ptr %dims,
+      ptr null, ptr null, i32 0, ptr null)
   ret ptr %plain
 wrap:
   %data = getelementptr i8, ptr %block, i64 64
@@ -157,7 +158,8 @@ undo:
   call void @Py_DecRef(ptr %descr)
   ret ptr null
 make:
-  %array = call ptr @PyArray_NewFromDescr(ptr %type, ptr %descr, i32 %nd, ptr %dims, ptr null, ptr %data, i32 1281, ptr null)
+  %array = call ptr @PyArray_NewFromDescr(ptr %type, ptr %descr, i32 %nd, ptr %dims,
+      ptr null, ptr %data, i32 1281, ptr null)
   %noarray = icmp eq ptr %array, null
   br i1 %noarray, label %unwrap, label %attach
 unwrap:

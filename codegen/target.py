@@ -44,9 +44,7 @@ def host() -> Target:
     if not flags.get("avx512f", False):
         flags = {name: on and not name.startswith("avx512") for name, on in flags.items()}
     features = ",".join(("+" if on else "-") + name for name, on in sorted(flags.items()))
-    return Target(
-        binding.get_process_triple(), binding.get_host_cpu_name(), features, _vector_bits(flags)
-    )
+    return Target(binding.get_process_triple(), binding.get_host_cpu_name(), features, _vector_bits(flags))
 
 
 def _vector_bits(flags: dict[str, bool]) -> int:

@@ -117,7 +117,9 @@ def _differentiate(
         if part is None:
             continue
         if part.type != operand.type:
-            raise GradientError(f"{op.name}: the rule for operand {position} gives {part.type}, not {operand.type}")
+            raise GradientError(
+                f"{op.name}: the rule for operand {position} gives {part.type}, not {operand.type}"
+            )
         known = cotangents.get(operand)
         cotangents[operand] = part if known is None else builder.add(known, part)
 
@@ -132,7 +134,9 @@ def gradient(function: Function, wrt: Sequence[int]) -> Function:
     """
     (result,) = function.results
     if result.shape != () or not is_float(result.dtype):
-        raise GradientError(f"@{function.name}: a gradient needs one floating scalar result, got {result.type}")
+        raise GradientError(
+            f"@{function.name}: a gradient needs one floating scalar result, got {result.type}"
+        )
     builder = Builder()
     args = [builder.parameter(param.type, param.hint) for param in function.params]
     (value,) = inline(builder, function, args)
@@ -207,4 +211,3 @@ def _cut(
 
 
 __all__ = ["Pullback", "gradient", "inline", "pull_back", "rule_arguments", "split_pullback"]
-

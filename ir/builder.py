@@ -74,9 +74,7 @@ class Builder(OpNamespace):
         loop = op.promote(tuple([self.operand_kind(one) for one in operands]))
         if op.name in COMPARISONS:
             loop = _wide_enough(operands, loop)
-        return tuple(
-            [self._converted(one, dtype, shape) for one, dtype in zip(operands, loop, strict=True)]
-        )
+        return tuple([self._converted(one, dtype, shape) for one, dtype in zip(operands, loop, strict=True)])
 
     def operand_kind(self, value: Any) -> Operand:
         """What `value` is to promotion."""
@@ -115,7 +113,9 @@ def _wide_enough(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> tuple[DT
         if type(one) is int and loop[0].kind in "iu":
             limits = np.iinfo(loop[0])
             if not limits.min <= one <= limits.max:
-                wide = result_type(loop[0], as_dtype(np.min_scalar_type(one))) if abs(one) < 2**63 else FLOAT64
+                wide = (
+                    result_type(loop[0], as_dtype(np.min_scalar_type(one))) if abs(one) < 2**63 else FLOAT64
+                )
                 return (wide,) * len(loop)
     return loop
 

@@ -87,9 +87,8 @@ def as_dtype(dtype: Any) -> DType:
     # By kind and size, so that byte-swapped types and C `long long` map to the canonical object.
     found = _BY_KIND_AND_SIZE.get((wanted.kind, wanted.itemsize))
     if found is None or wanted.names is not None:
-        raise DTypeError(
-            f"dtype {wanted.name or wanted!s} is not supported; expected one of {', '.join(SHORT_NAME.values())}"
-        )
+        known = ", ".join(SHORT_NAME.values())
+        raise DTypeError(f"dtype {wanted.name or wanted!s} is not supported; expected one of {known}")
     return found
 
 
@@ -108,7 +107,12 @@ def result_type(*operands: Operand) -> DType:
     ('float32', 'float64')
     """
     found = _result_type(operands)
-    if found is FLOAT64 and _default_float is FLOAT32 and _narrows(operands) and any(o is float for o in operands):
+    if (
+        found is FLOAT64
+        and _default_float is FLOAT32
+        and _narrows(operands)
+        and any(o is float for o in operands)
+    ):
         return FLOAT32
     return found
 

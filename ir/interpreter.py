@@ -25,7 +25,9 @@ def interpret(function: Function, args: Sequence[Any]) -> list[np.ndarray[Any, A
     for param, arg in zip(function.params, args, strict=True):
         array = np.asarray(arg)
         if array.shape != param.shape or array.dtype != param.dtype:
-            raise ShapeError(f"@{function.name}: parameter %{param.hint} is {param.type}, got {array.dtype} {array.shape}")
+            raise ShapeError(
+                f"@{function.name}: parameter %{param.hint} is {param.type}, got {array.dtype} {array.shape}"
+            )
         values[param] = array
     with np.errstate(all="ignore"):
         _run(function, values)

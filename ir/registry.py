@@ -147,7 +147,10 @@ class Op:
 
 
 def make_rules(
-    name: str, params: tuple[str, ...], attrs: Mapping[str, Any], vjp: Mapping[str, Callable[..., Any]] | Nondiff
+    name: str,
+    params: tuple[str, ...],
+    attrs: Mapping[str, Any],
+    vjp: Mapping[str, Callable[..., Any]] | Nondiff,
 ) -> Mapping[str, Rule] | Nondiff:
     """Read off each rule's parameter names what it asks for."""
     if isinstance(vjp, Nondiff):
@@ -227,9 +230,7 @@ def check_attrs(op: Op, attrs: Attrs) -> None:
             raise AttributeValueError(f"{op.name}: attribute {name!r} is missing")
         if not isinstance(attrs[name], accepted):
             wanted = " or ".join(one.__name__ for one in accepted)
-            raise AttributeValueError(
-                f"{op.name}: attribute {name!r} must be {wanted}, got {attrs[name]!r}"
-            )
+            raise AttributeValueError(f"{op.name}: attribute {name!r} must be {wanted}, got {attrs[name]!r}")
 
 
 class OpNamespace:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from .dtypes import SHORT_NAME, DType
-from .errors import AxisError, ShapeError
+from .errors import AxisError, ShapeError, TracejitError
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -74,15 +74,15 @@ def broadcast_shapes(op: str, *shapes: Shape) -> Shape:
 def broadcastable(shape: Shape, target: Shape) -> bool:
     """Whether `shape` broadcasts to exactly `target`."""
     offset = len(target) - len(shape)
-    return offset >= 0 and all(
-        size in (1, target[offset + axis]) for axis, size in enumerate(shape)
-    )
+    return offset >= 0 and all(size in (1, target[offset + axis]) for axis, size in enumerate(shape))
 
 
 def normalize_axis(op: str, axis: Any, rank: int) -> int:
     """`axis` as a non-negative int below `rank`."""
     try:
         index = operator.index(axis)
+    except TracejitError:
+        raise  # a traced integer says itself what is wrong
     except TypeError as error:
         raise AxisError(f"{op}: axis must be an integer, got {axis!r}") from error
     if not -rank <= index < rank:
@@ -114,6 +114,8 @@ def as_shape(op: str, shape: Any) -> Shape:
     given: Sequence[Any] = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
         result = tuple(operator.index(size) for size in given)
+    except TracejitError:
+        raise  # a traced integer says itself what is wrong
     except TypeError as error:
         raise ShapeError(f"{op}: a shape must be integers, got {shape!r}") from error
     if any(size < 0 for size in result):
@@ -126,11 +128,15 @@ def resolve_reshape(op: str, shape: Shape, wanted: Any) -> Shape:
     given: Sequence[Any] = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
     try:
         target = [operator.index(size) for size in given]
+    except TracejitError:
+        raise  # a traced integer says itself what is wrong
     except TypeError as error:
         raise ShapeError(f"{op}: a shape must be integers, got {wanted!r}") from error
     size = math.prod(shape)
     if target.count(-1) > 1 or any(one < -1 for one in target):
-        raise ShapeError(f"{op}: cannot reshape {shape} to {tuple(target)}: at most one -1 may stand for a size")
+        raise ShapeError(
+            f"{op}: cannot reshape {shape} to {tuple(target)}: at most one -1 may stand for a size"
+        )
     if -1 in target:
         known = math.prod(one for one in target if one != -1)
         if known == 0 or size % known:

@@ -48,9 +48,7 @@ def entry_layout(tensor_type: type, slots: tuple[str, ...]) -> Layout | None:
     if interface is None:
         return None
     offsets = (ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS)
-    return Layout(
-        interface.functions, interface.objects, interface.slots, offsets, ARRAY_PLAIN, FLOAT_VALUE
-    )
+    return Layout(interface.functions, interface.objects, interface.slots, offsets, ARRAY_PLAIN, FLOAT_VALUE)
 
 
 def make_entry(name: str, executable: Any, otherwise: Any, keep: Any) -> Any:

@@ -38,7 +38,9 @@ class Executable:
         milliseconds: compile time by phase.
     """
 
-    def __init__(self, function: Function, entry: Callable[[Module], tuple[EntrySpec, Layout]] | None = None) -> None:
+    def __init__(
+        self, function: Function, entry: Callable[[Module], tuple[EntrySpec, Layout]] | None = None
+    ) -> None:
         start = time.perf_counter()
         self.source = function
         self.milliseconds: dict[str, float] = {}
@@ -107,9 +109,7 @@ class Executable:
         param = self.source.params[position]
         array: Array = np.require(arg, requirements=["C", "A"])
         if array.dtype != param.dtype or array.shape != param.shape:
-            raise CompileError(
-                f"argument {position} must be {param.type}, got {array.dtype} {array.shape}"
-            )
+            raise CompileError(f"argument {position} must be {param.type}, got {array.dtype} {array.shape}")
         return array if array.dtype is param.dtype else array.astype(param.dtype)
 
     def _raise(self, status: int) -> None:

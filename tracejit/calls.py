@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-
 from .ir.autodiff import Pullback, inline, split_pullback
 from .ir.builder import Builder
 from .ir.dtypes import is_float
@@ -34,7 +33,9 @@ class CompiledFunction:
         if self._executable is None:
             with self._lock:
                 if self._executable is None:
-                    from .runtime.executable import Executable  # brings in codegen, which only compiling needs
+                    from .runtime.executable import (
+                        Executable,
+                    )  # brings in codegen, which only compiling needs
 
                     self._executable = Executable(self.function)
         return self._executable
@@ -48,7 +49,11 @@ class CompiledFunction:
         with self._lock:
             if wrt not in self._pullbacks:
                 split = split_pullback(self.function, wrt)
-                self._pullbacks[wrt] = (split, CompiledFunction(split.forward), CompiledFunction(split.backward))
+                self._pullbacks[wrt] = (
+                    split,
+                    CompiledFunction(split.forward),
+                    CompiledFunction(split.backward),
+                )
             return self._pullbacks[wrt]
 
     def joint_backward(self, wrt: tuple[int, ...]) -> CompiledFunction:
@@ -82,14 +87,13 @@ class CallNode(Node):
         self.compiled, self.wrt, self.inputs, self.residuals = compiled, wrt, inputs, residuals
         self.result_types = result_types
         self.label = "JitBackward"
-        self.parents = tuple(
-            (one._node or one) if i in wrt else None for i, one in enumerate(inputs)
-        )
+        self.parents = tuple((one._node or one) if i in wrt else None for i, one in enumerate(inputs))
         self.types = tuple((one.shape, one.dtype) for one in inputs)
         self.saved: tuple[Any, ...] | None = tuple(inputs)
         self.versions = tuple(0 if one._version is None else one._version[0] for one in inputs)
         self.output = None
         self.operands = None
+        self.output_version = None
         self.attrs = {}
         self.location = None
 
@@ -145,5 +149,3 @@ def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
             result._node = Output(node, index)
             result._requires_grad = True
     return results
-
-

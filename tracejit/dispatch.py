@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .ir.errors import DTypeError, ShapeError, TracejitError
+from .ir.errors import DTypeError, ShapeError, TraceError, TracejitError
+from .ir.graph import Value
 from .ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from .ir.types import TensorType
 from .state import STATE
@@ -91,6 +92,12 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
     """NumPy's complaint in our words, with the operands' types."""
     if isinstance(error, TracejitError):
         return error
+    for one in arrays:
+        if isinstance(one, Value):
+            return TraceError(
+                f"{op.name}: a traced tensor of type {one.type} outlived its trace: it was stored outside "
+                "the function while tracing. Return it instead"
+            )
     given = ", ".join(
         f"Python {type(one).__name__}" if type(one) in _SCALARS else f"{one.dtype.name}{list(one.shape)}"
         for one in arrays

@@ -85,4 +85,6 @@ def _native(source: Source, spec: ArraySpec) -> Capture | None:
 
 def _is_flat_tuple(structure: TreeDef) -> bool:
     shape = structure.shape
-    return shape is not None and shape[0] == "tuple" and bool(shape[2]) and all(one is None for one in shape[2])
+    return (
+        shape is not None and shape[0] == "tuple" and bool(shape[2]) and all(one is None for one in shape[2])
+    )

@@ -145,7 +145,8 @@ class JitFunction:
                 hash(value)
             except TypeError as error:
                 raise TracejitError(
-                    f"{self._name}: the static argument {which!r} must be hashable, got {type(value).__name__}"
+                    f"{self._name}: the static argument {which!r} must be hashable, "
+                    f"got {type(value).__name__}"
                 ) from error
         return tuple([(which, type(value), value) for which, value in static]), (tuple(positional), named)
 
@@ -170,9 +171,9 @@ class JitFunction:
         if isinstance(leaf, TensorType):
             return (leaf.dtype, leaf.shape)
         raise DTypeError(
-            f"{self._name}: argument {self._path(position, dynamic)} has type {type(leaf).__name__}; expected "
-            "a tensor, an array, a number, or containers of those. Mark other arguments with static_argnums "
-            "or static_argnames"
+            f"{self._name}: argument {self._path(position, dynamic)} has type {type(leaf).__name__}; "
+            "expected a tensor, an array, a number, or containers of those. Mark other arguments with "
+            "static_argnums or static_argnames"
         )
 
     def _checked_dtype(self, dtype: Any, position: int, dynamic: Any) -> Any:
@@ -229,9 +230,7 @@ class JitFunction:
             for position, value in enumerate(args)
         ]
 
-    def _compile(
-        self, args: Any, kwargs: Any, key: Any, leaves: list[Any], *, recompiled: bool
-    ) -> Signature:
+    def _compile(self, args: Any, kwargs: Any, key: Any, leaves: list[Any], *, recompiled: bool) -> Signature:
         start = time.perf_counter()
         function, holders, result = self._trace(args, kwargs)
         traced = (time.perf_counter() - start) * 1e3
@@ -315,12 +314,16 @@ class JitFunction:
                 lines.append(f"      static: {_static_text(one.static)}")
             if one.sources:
                 lines.append(f"      captures: {', '.join(s.key or s.kind for s in one.sources)}")
-            phases = ", ".join(f"{name} {value:.1f}" for name, value in one.milliseconds.items())
-            lines.append(f"      milliseconds: {phases}")
             executable = one.compiled.executable
-            lines.append(f"      kernels: {len(executable.module.kernels)}, arena {executable.module.arena_bytes} bytes")
+            phases = {**one.milliseconds, **executable.milliseconds}
+            spent = ", ".join(f"{name} {value:.1f}" for name, value in phases.items())
+            lines.append(f"      milliseconds: {spent}")
+            module = executable.module
+            lines.append(f"      kernels: {len(module.kernels)}, arena {module.arena_bytes} bytes")
             if executable.not_lowered:
-                lines.append(f"      not compiled, run by their NumPy kernels: {', '.join(executable.not_lowered)}")
+                lines.append(
+                    f"      not compiled, run by their NumPy kernels: {', '.join(executable.not_lowered)}"
+                )
             else:
                 lines.append("      everything is native code")
         return "\n".join(lines)

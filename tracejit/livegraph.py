@@ -109,7 +109,8 @@ class _Importer:
             saved = node.operands[position]()
         if saved is None:
             raise GradientError(
-                f"graph_of: operand {position} of {node.name()} was not saved and is gone; keep a reference to it"
+                f"graph_of: operand {position} of {node.name()} was not saved and is gone; "
+                "keep a reference to it"
             )
         return saved if type(saved) in (bool, int, float) else self._leaf(saved)
 

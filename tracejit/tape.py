@@ -27,7 +27,19 @@ from .tensor import Tensor, wrap
 class Node:
     """One recorded operation of the autograd graph; what ``grad_fn`` shows."""
 
-    __slots__ = ("__weakref__", "attrs", "location", "op", "operands", "output", "parents", "saved", "types", "versions")
+    __slots__ = (
+        "__weakref__",
+        "attrs",
+        "location",
+        "op",
+        "operands",
+        "output",
+        "output_version",
+        "parents",
+        "saved",
+        "types",
+        "versions",
+    )
 
     def __init__(
         self,
@@ -50,6 +62,8 @@ class Node:
         self.types = types
         #: The result's data where a rule needs it.
         self.output = output
+        #: Counts writes to the result's memory, where a rule needs it; they began at 0.
+        self.output_version: list[int] | None = None
         #: Weak references to untracked operands that were not saved, by position, for `graph_of`.
         self.operands: dict[int, weakref.ref[Any]] | None = None
         self.location: Location | None = None
@@ -105,6 +119,12 @@ class Node:
         return found
 
     def _check_versions(self) -> None:
+        written = self.output_version
+        if written is not None and written[0] != 0:
+            raise GradientError(
+                f"the result of {self.op.name}, which its gradient needs, was modified in place: it is at "
+                f"version {written[0]}, expected version 0"
+            )
         if self.versions is None:
             return
         assert self.saved is not None
@@ -208,6 +228,8 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
         result._data if output else None,
     )
     node.operands = unsaved
+    if output:
+        node.output_version = result._version = [0]
     tracer = STATE.tracer
     if tracer is not None:
         node.location = tracer.location

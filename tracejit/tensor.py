@@ -120,7 +120,9 @@ class Tensor(Signatures):
 
         Raises GradientError on a tensor that requires grad, as PyTorch does: use ``detach()`` first.
         """
-        data = self._concrete("numpy(), and with it NumPy functions such as np.exp(x),", "tj.exp(x) and its like")
+        data = self._concrete(
+            "numpy(), and with it NumPy functions such as np.exp(x),", "tj.exp(x) and its like"
+        )
         if self._requires_grad:
             raise GradientError(
                 "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy()"
@@ -170,9 +172,7 @@ class Tensor(Signatures):
         return complex(self._one("complex(x)"))
 
     def _one(self, asked: str) -> Any:
-        data = self._concrete(
-            asked, "the tensor itself, or mark the argument static with static_argnums"
-        )
+        data = self._concrete(asked, "the tensor itself, or mark the argument static with static_argnums")
         if data.size != 1:
             raise ShapeError(f"{asked}: expected one element, got shape {data.shape}")
         return data.item()
@@ -332,7 +332,9 @@ def _from_python(value: Any) -> Array:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise ShapeError(f"expected a rectangular nesting of numbers, got {_short(value)}: {error}") from error
+        raise ShapeError(
+            f"expected a rectangular nesting of numbers, got {_short(value)}: {error}"
+        ) from error
     except ConcretizationError:
         raise
     except OverflowError as error:

@@ -24,9 +24,7 @@ from .state import STATE
 from .tensor import Tensor, as_array, wrap
 
 #: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
-_WEAK_OPERATORS = frozenset(
-    ("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs")
-)
+_WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
 
 
 class Tracer(Builder):
@@ -155,5 +153,3 @@ def as_value(tracer: Tracer, leaf: Any) -> Value:
     if isinstance(lifted, Value):
         return lifted
     return tracer.scalar(lifted, scalar_type(lifted).dtype)
-
-

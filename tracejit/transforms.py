@@ -69,7 +69,9 @@ def value_and_grad(
     return wrapped
 
 
-def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """A function that returns the gradient of `fun`. See `value_and_grad`.
 
     Example:
@@ -91,7 +93,9 @@ def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: boo
 
 def _argument(name: str, args: tuple[Any, ...], position: int) -> Any:
     if not -len(args) <= position < len(args):
-        raise TracejitError(f"grad of {name}: argnums {position}, but it was called with {len(args)} arguments")
+        raise TracejitError(
+            f"grad of {name}: argnums {position}, but it was called with {len(args)} arguments"
+        )
     return args[position]
 
 
@@ -100,7 +104,8 @@ def _differentiable(name: str, leaf: Any, path: str) -> Tensor:
     tensor = leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf))
     if not is_float(tensor.dtype):
         raise DTypeError(
-            f"grad of {name}: only floating inputs can be differentiated, got {tensor.type} at argument {path}"
+            f"grad of {name}: only floating inputs can be differentiated, got {tensor.type} "
+            f"at argument {path}"
         )
     if tensor._requires_grad:  # an outer gradient follows it: a node of its own, so that paths stay apart
         connected: Tensor = apply(OPS["reshape"], (tensor,), {"shape": tensor.shape})

@@ -106,7 +106,7 @@ def rarely(b: BlockEmitter, condition: Reg, name: str, common: Reg, *args: Reg) 
     call = f"call {common.type} @{name}({', '.join(map(str, (common, *args)))})"
     if not b.branches:
         return b.assign(call, common.dtype, common.lanes)
-    here, rare, after = (b.fresh(label)[1:] for label in ("near", "rare", "after"))
+    here, rare, after = (b.fresh(label)[1:] for label in ("maths.near", "maths.rare", "maths.joined"))
     needed = any_lane(b, condition)
     b.line(f"br label %{here}")
     b.lines.append(f"{here}:")

@@ -92,7 +92,8 @@ def _by_blas(
     def multiply(pointers: Sequence[str]) -> None:
         a, b, c = pointers
         w.line(
-            f"call void @{symbol}(i32 101, i32 {x_code}, i32 {y_code}, {i} {m}, {i} {n}, {i} {k}, {real} {one}, "
+            f"call void @{symbol}(i32 101, i32 {x_code}, i32 {y_code}, "
+            f"{i} {m}, {i} {n}, {i} {k}, {real} {one}, "
             f"ptr {a}, {i} {x_lead}, ptr {b}, {i} {y_lead}, {real} {zero}, ptr {c}, {i} {n})"
         )
 
@@ -207,7 +208,11 @@ class _Block:
     def _move(self, at: list[str], row: Reg) -> list[str]:
         w = self.w
         by = self.operands[0].strides[-2]
-        return [w.offset(at[0], self.dtype, w.mul(row, by)), at[1], w.offset(at[2], self.dtype, w.mul(row, self.n))]
+        return [
+            w.offset(at[0], self.dtype, w.mul(row, by)),
+            at[1],
+            w.offset(at[2], self.dtype, w.mul(row, self.n)),
+        ]
 
     def _columns(self, at: list[str], rows: int) -> None:
         w, width = self.w, self.lanes * _VECTORS

@@ -176,7 +176,9 @@ class NestWriter:
                     operands = [self._row_source(one, row, places, copy, mask) for one in member.operands]
                     row.values[member.value] = self._emit(member, operands)
 
-    def _row_source(self, source: Leaf | Value, row: _Row, places: Places, copy: int, mask: Reg | None) -> Reg:
+    def _row_source(
+        self, source: Leaf | Value, row: _Row, places: Places, copy: int, mask: Reg | None
+    ) -> Reg:
         if isinstance(source, Value):
             return row.values[source]
         key = (source, copy)
@@ -307,7 +309,9 @@ class NestWriter:
             low = ", ".join(f"i32 {lane}" for lane in range(half))
             high = ", ".join(f"i32 {lane}" for lane in range(half, total.lanes))
             parts = [
-                w.assign(f"shufflevector {total}, {total.type} poison, <{half} x i32> <{picks}>", total.dtype, half)
+                w.assign(
+                    f"shufflevector {total}, {total.type} poison, <{half} x i32> <{picks}>", total.dtype, half
+                )
                 if half > 1
                 else w.extract(total, 0 if picks is low else 1)
                 for picks in (low, high)
@@ -447,4 +451,6 @@ class _Pass:
         lanes = nest.lanes if dim is not None else 1
         scratch = memory.buffer is not None and memory.buffer < 0
         stride = 1 if scratch or dim is None else memory.strides[dim]
-        return w.gather(w.offset(place, memory.dtype, copy * lanes * stride), memory.dtype, stride, lanes, mask)
+        return w.gather(
+            w.offset(place, memory.dtype, copy * lanes * stride), memory.dtype, stride, lanes, mask
+        )

@@ -108,7 +108,9 @@ def gather_kernel(name: str, instruction: Instruction, declarations: dict[str, s
     text = w.function(signature(name, len(indices) + 2, result="i32"), "nounwind")
     description = f"gather {name}: {count} slices of {stretch} elements of {x.type}"
     cycles = count * (12 + stretch * x.dtype.itemsize / 8)
-    return Kernel(name, text, description, cycles=cycles, errors=_messages(instruction, x.shape, len(indices)))
+    return Kernel(
+        name, text, description, cycles=cycles, errors=_messages(instruction, x.shape, len(indices))
+    )
 
 
 def scatter_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
@@ -138,9 +140,13 @@ def scatter_kernel(name: str, instruction: Instruction, declarations: dict[str, 
 
     _at_indices(w, x.shape, len(indices), 2, count, body)
     text = w.function(signature(name, len(indices) + 3, result="i32"), "nounwind")
-    description = f"scatter {name}: {count} slices of {stretch} elements, {instruction.attrs['mode']}, into {x.type}"
+    description = (
+        f"scatter {name}: {count} slices of {stretch} elements, {instruction.attrs['mode']}, into {x.type}"
+    )
     cycles = x.type.nbytes / 8 + count * (12 + stretch * 2)
-    return Kernel(name, text, description, cycles=cycles, errors=_messages(instruction, x.shape, len(indices)))
+    return Kernel(
+        name, text, description, cycles=cycles, errors=_messages(instruction, x.shape, len(indices))
+    )
 
 
 def _at_indices(

@@ -81,9 +81,7 @@ def _result_place(w: FunctionWriter, start: Reg, extent: int, inner: int) -> Reg
     return w.add(w.mul(outer, inner), w.sub(start, w.mul(outer, row)))
 
 
-def _columns(
-    w: FunctionWriter, x: Value, axis: int, lanes: int, column: Callable[[Reg, int], None]
-) -> None:
+def _columns(w: FunctionWriter, x: Value, axis: int, lanes: int, column: Callable[[Reg, int], None]) -> None:
     """Call ``column(start, lanes)`` for the start of every column along `axis`, vectors first."""
     outer = math.prod(x.shape[:axis])
     extent, inner = x.shape[axis], math.prod(x.shape[axis + 1 :])

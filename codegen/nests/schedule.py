@@ -121,7 +121,9 @@ class Nest:
         head = f"{kind} nest {self.name}: for {list(self.sizes[: self.parallel])}"
         if len(self.sizes) > self.parallel:
             head += f" reduce {list(self.sizes[self.parallel :])}"
-        lines = [f"{head}, {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"]
+        lines = [
+            f"{head}, {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"
+        ]
         names: dict[Value, str] = {}
         for stage in range(self.stages):
             if self.stages > 1:
@@ -135,7 +137,9 @@ class Nest:
                     lines.append(f"    scratch{-(memory.buffer or 0)} <- {names[value]}")
             for write in self.writes:
                 if write.stage == stage:
-                    lines.append(f"    {_leaf_text(write.memory)} <- {self._source_text(write.source, names)}")
+                    lines.append(
+                        f"    {_leaf_text(write.memory)} <- {self._source_text(write.source, names)}"
+                    )
         return "\n".join(lines)
 
     def _stage_of(self, value: Value) -> int:
@@ -270,7 +274,10 @@ class _Scheduler:
         for position, result in enumerate(self.region.results):
             buffer = len(self.region.params) + position
             memory = Memory(
-                buffer, SHORT_NAME[result.dtype], self._spread(contiguous_strides(result.shape), result.shape), 0
+                buffer,
+                SHORT_NAME[result.dtype],
+                self._spread(contiguous_strides(result.shape), result.shape),
+                0,
             )
             source = self._source(result, result.shape)
             member = known.get(source) if isinstance(source, Value) else None
@@ -341,7 +348,9 @@ class _Scheduler:
         for size in nest.sizes:
             elements *= size
         per_element = sum(
-            member.instruction.op.cost for member in nest.members if not member.row_level or member.is_reduction
+            member.instruction.op.cost
+            for member in nest.members
+            if not member.row_level or member.is_reduction
         )
         nest.nbytes = sum(param.type.nbytes for param in self.region.params) + sum(
             result.type.nbytes for result in self.region.results

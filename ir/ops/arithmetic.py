@@ -184,7 +184,8 @@ FMIN = elementwise(
     emit=lambda b, x, y: b.fmin(x, y),
 )  # fmt: skip
 CLIP = elementwise(
-    "clip", "x low high", importlib.import_module("numpy._core.umath").clip, doc="x limited to [low, high]; slope 1 on the bounds",
+    "clip", "x low high", importlib.import_module("numpy._core.umath").clip,
+    doc="x limited to [low, high]; slope 1 on the bounds",
     vjp={
         "x": lambda b, ct, x, low, high: b.where(b.logical_and(b.ge(x, low), b.le(x, high)), ct, 0.0),
         "low": lambda b, ct, x, low, high: b.where(b.logical_and(b.lt(x, low), b.le(low, high)), ct, 0.0),

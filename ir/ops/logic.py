@@ -31,7 +31,11 @@ LOGICAL_OR = comparison(
     "logical_or", np.logical_or, _truth(lambda b, x, y: b.or_(x, y)), "x or y", commutative=True
 )
 LOGICAL_XOR = comparison(
-    "logical_xor", np.logical_xor, _truth(lambda b, x, y: b.xor(x, y)), "exactly one of x, y", commutative=True
+    "logical_xor",
+    np.logical_xor,
+    _truth(lambda b, x, y: b.xor(x, y)),
+    "exactly one of x, y",
+    commutative=True,
 )
 LOGICAL_NOT = elementwise(
     "logical_not", "x", np.logical_not, doc="not x", vjp=NONDIFF, emit=_truth(lambda b, x: b.not_(x))

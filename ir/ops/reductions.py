@@ -26,7 +26,9 @@ def _reduced(name: str, operand: TensorType, attrs: Attrs, *, needs_elements: bo
     if normalize_axes(name, axes, operand.ndim) != axes:
         raise ShapeError(f"{name}: axes must be sorted and non-negative, got {axes}")
     if needs_elements and any(operand.shape[axis] == 0 for axis in axes):
-        raise ShapeError(f"{name}: no identity, so the reduced axes {axes} of {operand.shape} may not be empty")
+        raise ShapeError(
+            f"{name}: no identity, so the reduced axes {axes} of {operand.shape} may not be empty"
+        )
     return operand.with_shape(remove_axes(operand.shape, axes))
 
 
@@ -237,4 +239,3 @@ CUMSUM = define(
         lambda dtype: 0, lambda b, acc, x: b.or_(acc, x) if x.dtype == "bool" else b.add(acc, x)
     ),
 )  # fmt: skip
-

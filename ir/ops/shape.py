@@ -90,9 +90,7 @@ def sum_to(b: Any, x: Any, shape: tuple[int, ...]) -> Any:
 def _broadcast_access(source: TensorType, result: TensorType, attrs: Attrs) -> Access:
     lead = result.ndim - source.ndim
     return Access(
-        tuple(
-            (None, 0, 0) if size == 1 else (axis + lead, 1, 0) for axis, size in enumerate(source.shape)
-        )
+        tuple((None, 0, 0) if size == 1 else (axis + lead, 1, 0) for axis, size in enumerate(source.shape))
     )
 
 

@@ -39,19 +39,13 @@ LOG1P = _unary("log1p", np.log1p, "log(1 + x)", lambda b, ct, x: b.div(ct, b.add
 SIN = _unary("sin", np.sin, "the sine of radians", lambda b, ct, x: b.mul(ct, b.cos(x)))
 COS = _unary("cos", np.cos, "the cosine of radians", lambda b, ct, x: b.neg(b.mul(ct, b.sin(x))))
 TAN = _unary("tan", np.tan, "the tangent of radians", lambda b, ct, out: b.mul(ct, b.add(b.square(out), 1.0)))
-ASIN = _unary(
-    "asin", np.arcsin, "arcsin", lambda b, ct, x: b.div(ct, b.sqrt(b.sub(1.0, b.square(x))))
-)
-ACOS = _unary(
-    "acos", np.arccos, "arccos", lambda b, ct, x: b.neg(b.div(ct, b.sqrt(b.sub(1.0, b.square(x)))))
-)
+ASIN = _unary("asin", np.arcsin, "arcsin", lambda b, ct, x: b.div(ct, b.sqrt(b.sub(1.0, b.square(x)))))
+ACOS = _unary("acos", np.arccos, "arccos", lambda b, ct, x: b.neg(b.div(ct, b.sqrt(b.sub(1.0, b.square(x))))))
 ATAN = _unary("atan", np.arctan, "arctan", lambda b, ct, x: b.div(ct, b.add(b.square(x), 1.0)))
 SINH = _unary("sinh", np.sinh, "sinh", lambda b, ct, x: b.mul(ct, b.cosh(x)))
 COSH = _unary("cosh", np.cosh, "cosh", lambda b, ct, x: b.mul(ct, b.sinh(x)))
 TANH = _unary("tanh", np.tanh, "tanh", lambda b, ct, out: b.mul(ct, b.sub(1.0, b.square(out))))
-ASINH = _unary(
-    "asinh", np.arcsinh, "arcsinh", lambda b, ct, x: b.div(ct, b.sqrt(b.add(b.square(x), 1.0)))
-)
+ASINH = _unary("asinh", np.arcsinh, "arcsinh", lambda b, ct, x: b.div(ct, b.sqrt(b.add(b.square(x), 1.0))))
 # sqrt(x - 1) sqrt(x + 1), not sqrt(x^2 - 1): no cancellation near 1
 ACOSH = _unary(
     "acosh", np.arccosh, "arccosh",

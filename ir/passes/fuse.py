@@ -62,9 +62,7 @@ def _fusable(instruction: Instruction) -> bool:
 class _Fusion:
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.defs: dict[Value, Instruction] = {
-            result: one for one in function.body for result in one.results
-        }
+        self.defs: dict[Value, Instruction] = {result: one for one in function.body for result in one.results}
         self.units: list[_Unit] = []
         self.unit_of: dict[Value, _Unit] = {}
 

@@ -46,8 +46,10 @@ def _add(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
             return b.sub(value, negated.operands[0])  # type: ignore[no-any-return]  # x + (-y) = x - y
         constant = constant_of(other, defs)
         # x + (-0.0) = x; integers have one zero
-        if constant == 0 and value.dtype.kind in "iuf" and (
-            value.dtype.kind != "f" or math.copysign(1.0, constant) < 0
+        if (
+            constant == 0
+            and value.dtype.kind in "iuf"
+            and (value.dtype.kind != "f" or math.copysign(1.0, constant) < 0)
         ):
             return value
     return None

@@ -93,7 +93,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool 
 
     Semantics: ``numpy.full``.
     """
-    return tracked(_filled("full", shape, fill_value, None if dtype is None else as_dtype(dtype)), requires_grad)
+    return tracked(
+        _filled("full", shape, fill_value, None if dtype is None else as_dtype(dtype)), requires_grad
+    )
 
 
 def _filled(name: str, shape: Any, value: Any, dtype: DType | None) -> Tensor:
@@ -121,7 +123,10 @@ def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
 
     Semantics: ``numpy.zeros``.
     """
-    return tracked(filled(0, as_shape("zeros", shape), default_dtype() if dtype is None else as_dtype(dtype)), requires_grad)
+    return tracked(
+        filled(0, as_shape("zeros", shape), default_dtype() if dtype is None else as_dtype(dtype)),
+        requires_grad,
+    )
 
 
 def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
@@ -134,7 +139,10 @@ def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tenso
 
     Semantics: ``numpy.ones``.
     """
-    return tracked(filled(1, as_shape("ones", shape), default_dtype() if dtype is None else as_dtype(dtype)), requires_grad)
+    return tracked(
+        filled(1, as_shape("ones", shape), default_dtype() if dtype is None else as_dtype(dtype)),
+        requires_grad,
+    )
 
 
 def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
@@ -150,7 +158,9 @@ def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
     return tracked(zeros(shape, dtype), requires_grad)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bool = False) -> Tensor:
+def full_like(
+    x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bool = False
+) -> Tensor:
     """`fill_value` with the shape and dtype of `x`, unless others are given.
 
     Example:
@@ -228,7 +238,9 @@ def tri(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) ->
     return cast(compare_positions("le", rows, columns, k), wanted)
 
 
-def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+def eye(
+    rows: int, columns: int | None = None, k: int = 0, dtype: Any = None, *, requires_grad: bool = False
+) -> Tensor:
     """A matrix with ones on its `k`-th diagonal and zeros elsewhere.
 
     Example:

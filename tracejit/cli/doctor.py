@@ -49,16 +49,19 @@ def examine() -> dict[str, str]:
     target = host()
     blas = find_blas()
     threads = os.environ.get("TRACEJIT_NUM_THREADS")
+    llvm = ".".join(map(str, llvm_binding().llvm_version_info))
     return {
         "tracejit": __version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()}, {platform.machine()})",
         "numpy": np.__version__,
-        "llvmlite": f"{importlib.metadata.version('llvmlite')}, LLVM {'.'.join(map(str, llvm_binding().llvm_version_info))}",
-        "cpu": f"{target.cpu}, {target.vector_bits}-bit vectors, masked memory access: {_yes(target.fast_masks)}",
+        "llvmlite": f"{importlib.metadata.version('llvmlite')}, LLVM {llvm}",
+        "cpu": f"{target.cpu}, {target.vector_bits}-bit vectors, masked access: {_yes(target.fast_masks)}",
         "cores": f"{available_cores()} available",
         "threads": f"{num_threads()}" + (f" (TRACEJIT_NUM_THREADS={threads})" if threads else ""),
         "BLAS": blas.name if blas else "not found: large matrix products use tracejit's own nest",
-        "native call entry": "in use" if entry_layout_of_tensors() else "not available here: calls take the slow path",
+        "native call entry": "in use"
+        if entry_layout_of_tensors()
+        else "not available here: calls take the slow path",
         "compile cache": "in memory, per jitted function; nothing is kept on disk",
         "compiling": _try_compiling(),
     }

@@ -43,7 +43,7 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
         metavar="TYPE",
-        help="an argument's type: f32[128,64], i64[], or the Python scalars float, int, bool; one per argument",
+        help="an argument's type: f32[128,64], i64[], or float, int, bool for Python numbers; one each",
     )
     parser.add_argument("--stage", choices=STAGES, default="optimized", help="default: optimized")
     parser.add_argument(
@@ -79,7 +79,7 @@ def parse_argument(text: str) -> Any:
         return parse_type(text)
     except ParseError as error:
         raise UsageError(
-            f"--arg {text!r} is not a type: expected something like f32[128,64], i64[], float, int or bool\n{error}"
+            f"--arg {text!r} is not a type: expected one like f32[128,64], i64[], float, int, bool\n{error}"
         ) from error
 
 
@@ -107,7 +107,8 @@ def _load_file(path: Path) -> Any:
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
     sys.path.insert(0, str(path.parent))
@@ -128,5 +129,3 @@ def _load_module(name: str) -> Any:
         raise UsageError(f"module {name} could not be imported: {error}") from error
     finally:
         sys.path.remove("")
-
-
