@@ -26,8 +26,9 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 @functools.cache
 def _environment() -> dict[str, str]:
-    """The environment of children. They keep bytecode, as an installed package does, in a folder of their own:
-    where PYTHONDONTWRITEBYTECODE is set or the tree is read-only, each would compile all its imports' source.
+    """The environment of children. They keep bytecode, as an installed package does, in a folder of their own.
+
+    Where PYTHONDONTWRITEBYTECODE is set or the tree is read-only, each would compile its imports' source again.
     """
     folder = tempfile.TemporaryDirectory(prefix="tracejit-benchmarks-")
     atexit.register(folder.cleanup)
