@@ -26,9 +26,9 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 @functools.cache
 def _environment() -> dict[str, str]:
-    """The environment of children. They keep bytecode, as an installed package does, in a folder of their own.
+    """The environment of children. They keep bytecode, as installed packages do, in their own folder.
 
-    Where PYTHONDONTWRITEBYTECODE is set or the tree is read-only, each would compile its imports' source again.
+    Where PYTHONDONTWRITEBYTECODE is set or the tree is read-only, each would compile source again.
     """
     folder = tempfile.TemporaryDirectory(prefix="tracejit-benchmarks-")
     atexit.register(folder.cleanup)

@@ -8,18 +8,18 @@ memory; an update or scatter takes over the memory of an operand that dies there
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from ..ir.access import resolve
 from ..ir.graph import Function, Instruction, Value
+from ..ir.records import field, record
 from ..ir.registry import Kind
 
 _ALIGNMENT: Final = 64
 _TAKES_OVER: Final = (Kind.UPDATE, Kind.SCATTER)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """`kind` is input, output, arena or constant; `index` a position, or a byte offset in the arena."""
 
@@ -27,7 +27,7 @@ class Place:
     index: int
 
 
-@dataclass(slots=True)
+@record(eq=False, frozen=False)
 class Plan:
     """Places by value, the arena's size, and results that must be copied: (output, source)."""
 

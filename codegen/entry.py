@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ..ir.records import record
 from .loops import FunctionWriter
 from .results import CACHED_BYTES
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArraySpec:
     """An array argument, capture or result: the address of its NumPy descriptor, and its shape."""
 
@@ -29,14 +29,14 @@ class ArraySpec:
         return math.prod(self.shape) * self.itemsize
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScalarSpec:
     """A Python number argument: ``float``, ``int`` or ``bool``."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Capture:
     """Where a closed-over array is found at each call: ``object`` at a fixed address, the contents of a
     ``cell``, or the value of a key (at `key`) in the dict at `address`, for ``global``."""
@@ -47,7 +47,7 @@ class Capture:
     spec: ArraySpec
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EntrySpec:
     """What an entry checks and makes."""
 
@@ -62,7 +62,7 @@ class EntrySpec:
     bypass: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """Addresses and offsets of CPython and NumPy, from ``runtime.capi``."""
 

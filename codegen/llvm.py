@@ -10,10 +10,10 @@ import itertools
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.errors import CompileError
+from ..ir.records import field, record
 from .lazy import llvm_binding
 from .target import Target, host, target_machine
 
@@ -22,7 +22,7 @@ _LOCK = threading.RLock()
 _NAMES = itertools.count()
 
 
-@dataclass(slots=True)
+@record(eq=False, frozen=False)
 class Library:
     """Linked code: addresses by symbol."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
 from ..ir.access import element_strides, resolve
 from ..ir.graph import Function, Instruction, Value
+from ..ir.records import field, record
 from ..ir.registry import Kind
 from ..ir.types import contiguous_strides
 from .buffers import Place, Plan, plan_buffers
@@ -34,7 +34,7 @@ STACK_ARENA: Final = 4096
 PARALLEL_FOR: Final = "tracejit_parallel_for"
 
 
-@dataclass(slots=True)
+@record(eq=False, frozen=False)
 class HostCall:
     """An instruction run by its NumPy kernel; `symbol` is what the module calls."""
 
@@ -42,7 +42,7 @@ class HostCall:
     instruction: Instruction
 
 
-@dataclass(slots=True)
+@record(eq=False, frozen=False)
 class Module:
     """LLVM text for a Function, with what linking and calling it need."""
 

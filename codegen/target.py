@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
-from dataclasses import dataclass
 from typing import Any
 
+from ..ir.records import record
 from .emitter import BITS
 from .lazy import llvm_binding
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """A CPU as codegen sees it."""
 

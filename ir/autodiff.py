@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from .builder import Builder
 from .dtypes import is_float
 from .errors import GradientError
 from .graph import Function, Instruction, Substitution, Value
+from .records import record
 from .registry import NONDIFF, Op, Rule
 from .types import TensorType
 
@@ -42,7 +42,7 @@ def variadic_index(op: Op, position: int) -> int:
     return position - (len(op.params) - 1) if op.variadic else position
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pullback:
     """A Function split for reverse mode.
 

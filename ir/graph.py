@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from .dtypes import DType
+from .records import field, record
 from .registry import Op
 from .types import Shape, TensorType
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Location:
     """A line of the user's program."""
 
@@ -50,7 +50,7 @@ class Value:
         return f"Value({self.hint + ': ' if self.hint else ''}{self.type})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Instruction:
     """`op` applied to `operands` with `attrs`."""
 
@@ -68,7 +68,7 @@ class Instruction:
         return only
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Function:
     """A straight-line program: `params` in, `body` in order, `results` out."""
 
@@ -101,7 +101,7 @@ def uses(function: Function) -> dict[Value, int]:
     return counts
 
 
-@dataclass(slots=True)
+@record(eq=False, frozen=False)
 class Substitution:
     """Old values to new ones, for passes that rebuild a Function."""
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from .dtypes import DType, Operand
 from .errors import AttributeValueError, TracejitError
+from .records import field, record
 from .types import TensorType
 
 Attrs: TypeAlias = Mapping[str, Any]
@@ -58,7 +58,7 @@ class Nondiff(enum.Enum):
 NONDIFF: Final = Nondiff.NONDIFF
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """One operand's gradient rule with what it asks for.
 
@@ -81,7 +81,7 @@ class Rule:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduction:
     """How a reduction folds: its identity by dtype name, and the scalar code that folds one element in."""
 
@@ -89,7 +89,7 @@ class Reduction:
     combine: Callable[[Any, Any, Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """An affine index map of a view: where result element `i` lives in the operand.
 
@@ -100,7 +100,7 @@ class Access:
     dims: tuple[tuple[int | None, int, int], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Op:
     """One operation's record. See the module's docstring and docs/adding-an-op.md."""
 

@@ -11,16 +11,16 @@ import functools
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from .dtypes import SHORT_NAME, DType
 from .errors import AxisError, ShapeError, TracejitError
+from .records import record
 
 Shape: TypeAlias = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorType:
     """The dtype and shape of a value. Prints as ``f64[3,4]``."""
 

@@ -12,10 +12,11 @@ import functools
 import importlib
 import sys
 import sysconfig
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+
+from ..ir.records import record
 
 #: Indices in NumPy's API table, fixed by its ABI.
 _ARRAY_API: Final = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184, "PyArray_SetBaseObject": 282}
@@ -27,7 +28,7 @@ ARRAY_PLAIN: Final = 0x1 | 0x100
 FLOAT_VALUE: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NativeInterface:
     """Addresses of functions and objects, and the offsets of Tensor's slots."""
 

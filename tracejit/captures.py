@@ -8,19 +8,19 @@ bound to another tensor later is read afresh, not only a tensor that is changed 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from .ir.records import record
 from .pytree import flatten
 from .tensor import Tensor
 
 _MISSING = object()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """Where a captured value lives: a closure `cell`, a `global` name, or just the `object` itself; inside a
     container, `leaf` is its position among the container's leaves."""

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from .captures import Source, locate
 from .ir.dtypes import SHORT_NAME, as_dtype, default_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function, Value
+from .ir.records import field, record
 from .ir.types import TensorType
 from .pytree import TreeDef, flatten, leaf_paths
 from .runtime.bypass import bypass_native_entries
@@ -45,7 +45,7 @@ _disabled = threading.local()
 LeafType = Any
 
 
-@dataclass(slots=True)
+@record(eq=False, frozen=False)
 class Signature:
     """One compiled specialisation of a jitted function."""
 

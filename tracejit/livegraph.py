@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,13 @@ from .ir.builder import Builder
 from .ir.dtypes import as_dtype
 from .ir.errors import GradientError
 from .ir.graph import Function, Value
+from .ir.records import record
 from .ir.types import TensorType
 from .tape import Node, Output
 from .tensor import Tensor
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LiveGraph:
     """A Function of the leaves of a graph, and those leaves in the order of its parameters."""
 

@@ -6,12 +6,11 @@ Dicts are taken apart in sorted key order where keys can be compared, else in in
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .ir.errors import ShapeError, TracejitError
-from .ir.types import TensorType
+from .ir.records import record
 
 
 class TreeDef:
@@ -42,7 +41,7 @@ class TreeDef:
         return _build(self.shape, iter(leaves))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@record
 class _Registered:
     flatten: Callable[[Any], tuple[Sequence[Any], Any]]
     unflatten: Callable[[Any, Sequence[Any]], Any]
@@ -100,11 +99,17 @@ def _walk(tree: Any, leaves: list[Any]) -> Any:
         return ("node", (cls, aux), tuple([_walk(one, leaves) for one in children]))
     if isinstance(tree, tuple) and hasattr(cls, "_fields"):
         return ("namedtuple", cls, tuple([_walk(one, leaves) for one in tree]))
-    if dataclasses.is_dataclass(tree) and cls is not TensorType and not isinstance(tree, type):
-        names = tuple(field.name for field in dataclasses.fields(tree))
+    if hasattr(cls, "__dataclass_fields__"):
+        names = _field_names(cls)
         return ("dataclass", (cls, names), tuple([_walk(getattr(tree, name), leaves) for name in names]))
     leaves.append(tree)
     return None
+
+
+def _field_names(cls: type) -> tuple[str, ...]:
+    from dataclasses import fields  # loaded already by whoever defined `cls`
+
+    return tuple(one.name for one in fields(cls))  # type: ignore[arg-type]
 
 
 def _ordered_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:

@@ -8,9 +8,9 @@ word, so that the rounding of q is all that is left beside the last one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from ...ir.records import record
 from ..emitter import Emitter, Reg
 from .coefficients import LOG
 from .exponential import LN2_HIGH, LN2_LOW, exp, exp2
@@ -30,7 +30,7 @@ from .support import (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Base:
     """log_b(2) = two_high + two_low, the first exact in products with e; log_b(e) = e_high + e_low."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...ir.dtypes import SHORT_NAME
+from ...ir.records import record
 from ...ir.types import TensorType
 from ..emitter import Reg, constant
 from ..loops import FunctionWriter
@@ -23,7 +23,7 @@ _ROWS = 4
 _VECTORS = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Blas:
     """A BLAS in this process: its cblas gemm entry points by dtype, and the width of its integers."""
 
@@ -32,7 +32,7 @@ class Blas:
     integer: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Strided:
     """An operand: element strides per dimension and an offset into its buffer."""
 

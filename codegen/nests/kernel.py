@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from ...ir.records import field, record
 
 
-@dataclass(slots=True)
+@record(eq=False, frozen=False)
 class Kernel:
     """An LLVM function over buffers: operands first, then results.
 

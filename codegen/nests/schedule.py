@@ -12,12 +12,12 @@ folded together at the end), otherwise a *column* nest (a map, if nothing is red
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from ...ir.access import element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
+from ...ir.records import field, record
 from ...ir.registry import Access, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..target import Target
@@ -31,7 +31,7 @@ PARALLEL_CYCLES: Final = 150_000
 TASK_CYCLES: Final = 30_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constant:
     """The same number everywhere."""
 
@@ -39,7 +39,7 @@ class Constant:
     dtype: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memory:
     """Elements of a buffer: `offset` plus the loop indices times `strides`, in elements.
 
@@ -55,7 +55,7 @@ class Memory:
 Leaf: TypeAlias = Constant | Memory
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False, frozen=False)
 class Member:
     """One op of the nest: its operands, level and stage."""
 
@@ -73,7 +73,7 @@ class Member:
         return self.instruction.op.kind is Kind.REDUCTION
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Write:
     """A result of the nest: what is stored where, at which level and stage."""
 
@@ -83,7 +83,7 @@ class Write:
     stage: int
 
 
-@dataclass(slots=True)
+@record(eq=False, frozen=False)
 class Nest:
     """A scheduled fusion region."""
 

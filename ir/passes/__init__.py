@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..graph import Function
+from ..records import record
 from ..verifier import verify
 from .cleanup import cse, dce, decompose, fold
 from .fuse import fuse
 from .simplify import simplify
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pass:
     """A named transformation of Functions."""
 
@@ -29,8 +29,9 @@ class Pass:
 PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("decompose", decompose),  # composites such as mean, in terms of simpler ops
     Pass("dce", dce),  # what no result needs; gradients leave much
-    Pass("fold", fold),  # elementwise ops of constants
     Pass("simplify", simplify),  # algebra, and views of views
+    Pass("fold", fold),  # elementwise ops of constants
+    Pass("simplify", simplify),  # what the constants allow
     Pass("cse", cse),  # equal computations once
     Pass("dce", dce),  # what the rewrites left behind
     Pass("fuse", fuse),  # groups that become one loop nest each

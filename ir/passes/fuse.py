@@ -16,11 +16,11 @@ and index maps fit and no path leaves a group and comes back (`_Units` keeps tra
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
 from ..access import resolve
 from ..graph import Function, Instruction, Value
+from ..records import field, record
 from ..registry import Access, Kind
 from ..types import Shape
 from .outline import is_inline, outline
@@ -34,7 +34,7 @@ MAX_MEMBERS: Final = 200
 Coordinates = tuple[int | None, ...]
 
 
-@dataclass(slots=True, eq=False)
+@record(eq=False, frozen=False)
 class _Unit:
     """A group of fused instructions, or (with no domain) one instruction that is not fused."""
 

@@ -198,8 +198,17 @@ def _update(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
 
 
 def _reduction(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    """Over axes of size 1 a reduction only drops them."""
+    """Over axes of size 1 a reduction only drops them; of a uniform constant it is one."""
     (x,), axes = one.operands, one.attrs["axes"]
+    constant = constant_of(x, defs)
+    if constant is not None and x.type.size:
+        count = math.prod(x.shape[axis] for axis in axes)
+        if one.op.name == "sum" and x.dtype.kind != "b":
+            constant = x.dtype.type(constant * count).item() if x.dtype.kind == "f" else None
+        elif one.op.name == "prod":
+            constant = None
+        if constant is not None:
+            return b.full(value=constant, shape=one.result.shape, dtype=one.result.dtype)  # type: ignore[no-any-return]
     narrow = [axis for axis in axes if x.shape[axis] == 1]
     if not narrow and axes:
         return None

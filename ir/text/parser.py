@@ -7,12 +7,12 @@ types of results are taken from the text, and `verify` says whether they are rig
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ..dtypes import BY_NAME
 from ..errors import ParseError
 from ..graph import Function, Instruction, Location, Value
+from ..records import record
 from ..registry import OPS
 from ..types import TensorType
 
@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Token:
     kind: str
     text: str

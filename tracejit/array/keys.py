@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,14 @@ import numpy as np
 from ..ir.dtypes import BOOL, INT64
 from ..ir.errors import ConcretizationError, DTypeError, OutOfBoundsError, ShapeError
 from ..ir.graph import Value
+from ..ir.records import record
 from ..ir.types import Shape, broadcast_shapes
 from ..location import user_location
 from ..tensor import Array, Tensor, as_array
 from .operands import array_of_traced, as_tensor, cast, constant_of, holds_tensors, is_tracing
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Mask:
     """A boolean mask whose values are unknown: a traced one, over axes `first` and on of the sliced array."""
 
@@ -31,7 +31,7 @@ class Mask:
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Plan:
     """What a key selects from an array of a given shape."""
 

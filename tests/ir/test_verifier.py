@@ -1,0 +1,77 @@
+"""Invariants of the verifier that text cannot break, because the parser refuses such text first.
+
+The others are text cases: tests/filetests/verify.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tracejit.ir.builder import Builder
+from tracejit.ir.dtypes import FLOAT64
+from tracejit.ir.errors import TracejitError, VerificationError
+from tracejit.ir.graph import Function, Instruction, Value
+from tracejit.ir.registry import OPS
+from tracejit.ir.types import TensorType
+from tracejit.ir.verifier import verify
+
+TYPE = TensorType(FLOAT64, (3,))
+
+
+def negation(operand: Value, result: Value) -> Instruction:
+    return Instruction(OPS["neg"], (operand,), {}, (result,))
+
+
+def test_invariant_1_operand_defined_later() -> None:
+    x, y, z = Value(TYPE, "x"), Value(TYPE), Value(TYPE)
+    with pytest.raises(VerificationError, match=r"operand 0 is not defined before its use") as caught:
+        verify(Function("f", (x,), (negation(y, z), negation(x, y)), (z,)))
+    assert "error: operand 0" in str(caught.value)
+    assert "^^^" in str(caught.value)
+
+
+def test_invariant_1_result_of_another_function() -> None:
+    with pytest.raises(VerificationError, match="result 0 is not defined in this function"):
+        verify(Function("f", (Value(TYPE, "x"),), (), (Value(TYPE),)))
+
+
+def test_invariant_1_regions_see_no_outer_values() -> None:
+    x, y, z = Value(TYPE, "x"), Value(TYPE), Value(TYPE)
+    region = Function("r", (Value(TYPE, "p0"),), (negation(x, y),), (y,))
+    fusion = Instruction(OPS["fusion"], (x,), {}, (z,), None, (region,))
+    with pytest.raises(VerificationError, match="@r in neg: operand 0 is not defined"):
+        verify(Function("f", (x,), (fusion,), (z,)))
+
+
+def test_invariant_2_defined_twice() -> None:
+    x, y = Value(TYPE, "x"), Value(TYPE)
+    with pytest.raises(VerificationError, match="a result is defined already"):
+        verify(Function("f", (x,), (negation(x, y), negation(x, y)), (y,)))
+    with pytest.raises(VerificationError, match="a result is defined already"):
+        verify(Function("f", (x,), (negation(x, x),), (x,)))
+    with pytest.raises(VerificationError, match="a parameter is listed twice"):
+        verify(Function("f", (x, x), (), (x,)))
+
+
+def test_invariant_3_not_the_registrys_record() -> None:
+    x, y = Value(TYPE, "x"), Value(TYPE)
+    impostor = dataclasses.replace(OPS["neg"], doc="another")
+    with pytest.raises(VerificationError, match="not the registry's op"):
+        verify(Function("f", (x,), (Instruction(impostor, (x,), {}, (y,)),), (y,)))
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {"value": 1.0, "shape": (-3,), "dtype": FLOAT64},
+        {"value": 1.0, "shape": (2.0,), "dtype": FLOAT64},
+        {"value": 1.0, "shape": (3,), "dtype": np.dtype(np.float16)},
+    ],
+)
+def test_creation_ops_check_their_types(attrs: dict[str, object]) -> None:
+    """A type that no array has must not come into being."""
+    with pytest.raises(TracejitError):
+        Builder().full(**attrs)

@@ -1,0 +1,134 @@
+"""Memory: compiled code and call results are given back."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.runtime.executable import Executable
+
+from ..support import function_of
+
+
+def resident() -> int:
+    """Bytes of physical memory in use."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
+
+
+def test_compiled_code_is_given_back() -> None:
+    """600 functions compiled and dropped, after 200 to reach a steady state.
+
+    LLVM keeps about a fifth of what a link took (DESIGN section 6), some 10 kB each; an executable that stays
+    holds 100 kB and more.
+    """
+
+    def cycle(count: int) -> None:
+        for i in range(count):
+            x = np.ones(64)
+            function = function_of("f", [x], lambda b, x, i=i: b.exp(b.mul(x, float(i))))
+            Executable(function)([x])
+        gc.collect()
+
+    cycle(200)
+    before = resident()
+    cycle(600)
+    assert (resident() - before) / 600 < 40_000
+
+
+def test_jitted_functions_are_given_back() -> None:
+    def cycle(count: int) -> None:
+        for i in range(count):
+            f = tj.jit(lambda x, i=i: x * i)
+            f(np.ones(8))
+            del f
+        gc.collect()
+
+    cycle(100)
+    before = resident()
+    cycle(300)
+    assert (resident() - before) / 300 < 60_000
+
+
+def _calls() -> dict[str, Any]:
+    array, tensor = np.ones(8), tj.ones(8)
+    return {
+        "arrays": (lambda x: x * 2.0, (array,)),
+        "tensors": (lambda x: x * 2.0, (tensor,)),
+        "number": (lambda x, a: x * a, (array, 2.5)),
+        "integer": (lambda x, a: x * a, (array, 10**6)),
+        "tuple": (lambda x: (x, x + 1), (array,)),
+        "dict": (lambda x: {"a": x, "b": x + 1}, (array,)),
+        "strided (slow path)": (lambda x: x * 2.0, (np.ones(16)[::2],)),
+    }
+
+
+@pytest.mark.parametrize("kind", _calls())
+def test_calls_do_not_leak(kind: str) -> None:
+    """20,000 calls: a leaked array would be 2 MB, a leaked reference to a shared object shows in its count."""
+    fn, args = _calls()[kind]
+    f = tj.jit(fn)
+    shared = [*args, args[0].dtype, None, True, np.ndarray, tj.Tensor, fn]
+
+    def cycle(count: int) -> None:
+        for _ in range(count):
+            f(*args)
+
+    cycle(2_000)
+    gc.collect()
+    counts = [sys.getrefcount(one) for one in shared]
+    before = resident()
+    cycle(20_000)
+    gc.collect()
+    grown = [sys.getrefcount(one) - count for one, count in zip(shared, counts, strict=True)]
+    assert max(map(abs, grown)) < 100, grown
+    assert resident() - before < 1_000_000
+
+
+def test_failing_calls_do_not_leak() -> None:
+    f = tj.jit(lambda x, i: x[i])
+    x, bad = np.ones(1000), np.array([1000])
+    f(x, np.array([0]))
+
+    def cycle(count: int) -> None:
+        for _ in range(count):
+            with pytest.raises(IndexError):
+                f(x, bad)
+
+    cycle(200)
+    counts = [sys.getrefcount(one) for one in (x, bad, x.dtype)]
+    before = resident()
+    cycle(2_000)
+    gc.collect()
+    assert max(abs(sys.getrefcount(one) - c) for one, c in zip((x, bad, x.dtype), counts, strict=True)) < 20
+    assert resident() - before < 2_000_000
+
+
+def test_results_outlive_the_function() -> None:
+    """Results own their memory: it is not the arena of a function that is gone."""
+    x = np.arange(5000.0)
+    f = tj.jit(lambda x: (tj.cumsum(x), x + 1, x))
+    results = [np.asarray(one) for one in f(x)]
+    del f
+    gc.collect()
+    for _ in range(3):
+        tj.jit(lambda x: tj.cumsum(x) * 0.0)(x)
+    assert np.array_equal(results[0], np.cumsum(x))
+    assert np.array_equal(results[1], x + 1)
+    assert np.array_equal(results[2], x)
+
+
+def test_results_do_not_share_memory_with_arguments() -> None:
+    """A result that is a parameter is a copy: writing one must not change the other."""
+    x = np.arange(4.0)
+    one, two = (np.asarray(y) for y in tj.jit(lambda x: (x, x))(x))
+    assert not np.shares_memory(one, x)
+    assert not np.shares_memory(one, two)

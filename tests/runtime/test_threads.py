@@ -1,0 +1,202 @@
+"""Threads: results do not depend on them, their number is checked, and they survive forks and concurrency."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.ir.errors import TracejitError
+from tracejit.runtime.executable import Executable
+
+from ..support import function_of, interpret
+from .programs import PROGRAMS, compiled, large, python
+
+
+@pytest.fixture(autouse=True)
+def _restore_threads() -> Iterator[None]:
+    before = tj.num_threads()
+    yield
+    tj.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_results_do_not_depend_on_threads(name: str, dtype: str) -> None:
+    """DESIGN section 9, bit for bit."""
+    x = large(dtype)
+    executable = Executable(compiled(name, x))
+    runs = []
+    for count in (1, 2, 3, 8, 1):
+        tj.set_num_threads(count)
+        runs.append([one.tobytes() for one in executable([x])])
+    assert all(run == runs[0] for run in runs)
+
+
+def test_something_runs_in_parallel() -> None:
+    """Or the test above would test one thread against one."""
+    x = large()
+    assert Executable(compiled("softmax", x)).module.parallel
+    assert Executable(compiled("map", x)).module.parallel
+
+
+@pytest.mark.parametrize("name", ["map", "softmax", "reductions"])
+def test_large_results_are_right(name: str) -> None:
+    x = large("float64")
+    function = compiled(name, x)
+    for got, want in zip(Executable(function)([x]), interpret(function, [x]), strict=True):
+        # sums of 700,000 terms in another order: n eps sum|x| is 1e-10 at most
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, None, "2"])
+def test_bad_counts_are_refused(bad: Any) -> None:
+    before = tj.num_threads()
+    with pytest.raises(TracejitError, match="positive integer"):
+        tj.set_num_threads(bad)
+    assert tj.num_threads() == before
+
+
+def test_context_manager_restores_after_an_error() -> None:
+    before = tj.num_threads()
+    with pytest.raises(KeyError), tj.threads(1):
+        assert tj.num_threads() == 1
+        raise KeyError
+    assert tj.num_threads() == before
+
+
+def test_environment_sets_the_count() -> None:
+    assert python("import tracejit as tj; print(tj.num_threads())", TRACEJIT_NUM_THREADS="3").strip() == "3"
+    code = "try:\n    import tracejit as tj\n    tj.num_threads()\nexcept Exception as e: print(e)"
+    assert "TRACEJIT_NUM_THREADS" in python(code, TRACEJIT_NUM_THREADS="many")
+
+
+def test_import_starts_no_threads_and_loads_no_llvm() -> None:
+    code = """
+import sys, os, tracejit
+print(len(os.listdir('/proc/self/task')), 'llvmlite.binding' in sys.modules)
+"""
+    alone = python(code.replace(", tracejit", ", numpy")).split()[0]  # numpy's BLAS starts its own
+    assert python(code).split() == [alone, "False"]
+
+
+FORK = """
+import os, sys, numpy as np, tracejit as tj
+tj.set_num_threads(4)
+f = tj.jit(lambda x: tj.exp(x * -0.5) * x)
+x = np.linspace(0, 1, 2_000_000)
+want = np.asarray(f(x)).tobytes()
+for generation in range(2):
+    child = os.fork()
+    if child == 0:
+        for _ in range(5):
+            assert np.asarray(f(x)).tobytes() == want
+        g = tj.jit(lambda x: tj.sin(x) + 1)
+        assert np.allclose(np.asarray(g(x)), np.sin(x) + 1)
+        assert tj.num_threads() == 4
+        if generation:
+            os._exit(0)
+        inner = os.fork()  # and the child of a child
+        if inner == 0:
+            os._exit(0 if np.asarray(f(x)).tobytes() == want else 3)
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1]))
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == 0, status
+    assert np.asarray(f(x)).tobytes() == want
+print('alive')
+"""
+
+
+def test_alive_after_fork() -> None:
+    assert python(FORK).strip() == "alive"
+
+
+def run_at_once(count: int, work: Any) -> list[Any]:
+    """`work(i)` in `count` threads that begin together; what each returned. Raises what one raised."""
+    barrier, results, errors = threading.Barrier(count), [None] * count, []
+
+    def run(i: int) -> None:
+        try:
+            barrier.wait()
+            results[i] = work(i)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(60)
+        assert not one.is_alive(), "deadlock"
+    if errors:
+        raise errors[0]
+    return results
+
+
+def test_concurrent_first_compiles() -> None:
+    """Eight threads call one function that nobody compiled: one signature, eight right results."""
+    f = tj.jit(lambda x: tj.sum(tj.exp(x) * x))
+    x = np.linspace(0, 1, 1001)
+    results = run_at_once(8, lambda i: float(f(x)))
+    assert len(set(results)) == 1
+    assert results[0] == pytest.approx(float(np.sum(np.exp(x) * x)), rel=1e-13)
+    assert f.explain().splitlines()[0].endswith("1 signature compiled")
+
+
+def test_concurrent_compiles_of_different_functions() -> None:
+    def work(i: int) -> float:
+        return float(tj.jit(lambda x: tj.sum(x * (i + 1)))(np.ones(100)))
+
+    assert run_at_once(8, work) == [100.0 * (i + 1) for i in range(8)]
+
+
+@pytest.mark.parametrize("size", [16, 300_000])
+def test_concurrent_calls(size: int) -> None:
+    """One compiled function with an arena, called by eight threads on their own data."""
+    f = tj.jit(lambda x: tj.sum(tj.cumsum(x * 2.0) - x))
+    f(np.zeros(size))
+    wanted = [float(np.sum(np.cumsum(np.full(size, i / 8) * 2.0) - i / 8)) for i in range(8)]
+
+    def work(i: int) -> set[float]:
+        x = np.full(size, i / 8)
+        return {float(f(x)) for _ in range(200 if size == 16 else 12)}
+
+    for got, want in zip(run_at_once(8, work), wanted, strict=True):
+        assert len(got) == 1
+        assert got.pop() == pytest.approx(want, rel=1e-12)
+
+
+def test_changing_the_count_while_others_call() -> None:
+    x = large()
+    executable = Executable(compiled("map", x))
+    want = executable([x])[0].tobytes()
+
+    def work(i: int) -> bool:
+        if i == 0:
+            for count in (1, 4, 2, 8) * 5:
+                tj.set_num_threads(count)
+            return True
+        return all(executable([x])[0].tobytes() == want for _ in range(5))
+
+    assert all(run_at_once(5, work))
+
+
+def test_errors_of_concurrent_calls_do_not_mix() -> None:
+    """Out-of-range indices in some threads; the others get their results."""
+    x, good, bad = np.arange(5.0), np.array([1, 4]), np.array([1, 5])
+    executable = Executable(function_of("g", [x, good], lambda b, x, i: b.gather(x, i)))
+
+    def work(i: int) -> int:
+        failures = 0
+        for _ in range(100):
+            try:
+                assert executable([x, bad if i % 2 else good])[0].tolist() == [1.0, 4.0]
+            except IndexError:
+                failures += 1
+        return failures
+
+    assert run_at_once(8, work) == [0, 100] * 4

@@ -1,0 +1,188 @@
+"""The house rules of DESIGN section 3 and STYLE, read off the source with ``ast`` alone."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LAYERS = ("ir", "codegen", "runtime", "tracejit")  # lower to higher
+#: What each layer may import from outside the package, beside the standard library.
+OUTSIDE = {"ir": {"numpy"}, "codegen": {"numpy", "llvmlite"}, "runtime": {"numpy"}, "tracejit": {"numpy"}}
+MAX_LINES = 400
+#: (file, what it imports inside a function): why.
+LAZY = {
+    ("ir/graph.py", "text.printer"): "Function.__str__: the printer imports this module",
+    ("ir/verifier.py", "text.printer"): "shown only on failure",
+    ("codegen/lazy.py", "llvmlite.binding"): "LLVM loads at the first compile, not at import",
+    ("tracejit/calls.py", "runtime.executable"): "codegen loads at the first compile, not at import",
+    ("tracejit/jit.py", "tracejit.entries"): "brings in codegen",
+    ("tracejit/jit.py", "tracejit.lowered"): "brings in codegen",
+    ("tracejit/autograd.py", "tracejit.livegraph"): "for those who look inside",
+    ("tracejit/tape.py", "tracejit.dispatch"): "dispatch records through the tape: the one cycle of eager mode",
+    ("tracejit/tensor.py", "tracejit.array.creation"): "array functions build on Tensor",
+}
+#: Folders whose modules are commands, which may import what they run when they run it.
+COMMANDS = ("tracejit/cli", "tracejit/demo")
+
+
+@cache
+def sources() -> tuple[Path, ...]:
+    """Every source file, found through the root folders and not through the links in tracejit/."""
+    links = {ROOT / "tracejit" / layer for layer in LAYERS[:3]}
+    found = (path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py")))
+    return tuple(path for path in found if not any(link in path.parents for link in links))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def module_of(path: Path) -> list[str]:
+    """The dotted name parts of the package that holds `path`'s relative imports."""
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    parts = parts if parts[0] == "tracejit" else ["tracejit", *parts]
+    return parts[:-1]
+
+
+def imported(path: Path, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """Absolute names of the modules (or names of modules) that an import takes."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+        return
+    base = module_of(path)
+    base = base[: len(base) - node.level + 1] if node.level else []
+    prefix = [*base, *(node.module.split(".") if node.module else [])]
+    if prefix == ["tracejit"] or node.module is None:
+        yield from (".".join([*prefix, alias.name]) for alias in node.names)
+    else:
+        yield ".".join(prefix)
+
+
+def imports(path: Path) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for name in imported(path, node):
+                yield node, name
+
+
+def layer_of(module: str) -> str | None:
+    parts = module.split(".")
+    if parts[0] != "tracejit":
+        return None
+    return parts[1] if len(parts) > 1 and parts[1] in LAYERS[:3] else "tracejit"
+
+
+def test_sources_are_found() -> None:
+    assert len(sources()) > 80
+    assert {path.relative_to(ROOT).parts[0] for path in sources()} == set(LAYERS)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_nothing_imports_upward(layer: str) -> None:
+    wrong = []
+    for path in sources():
+        if path.relative_to(ROOT).parts[0] != layer:
+            continue
+        for node, name in imports(path):
+            target = layer_of(name)
+            if target and LAYERS.index(target) > LAYERS.index(layer):
+                wrong.append(f"{name_of(path)}:{node.lineno} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_dependencies_are_numpy_and_llvmlite(layer: str) -> None:
+    wrong = []
+    for path in sources():
+        if path.relative_to(ROOT).parts[0] != layer:
+            continue
+        for node, name in imports(path):
+            top = name.split(".")[0]
+            if top not in sys.stdlib_module_names and top != "tracejit" and top not in OUTSIDE[layer]:
+                wrong.append(f"{name_of(path)}:{node.lineno} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_llvmlite_is_imported_in_one_place() -> None:
+    users = {name_of(path) for path in sources() for _, name in imports(path) if name.startswith("llvmlite")}
+    assert users == {"codegen/lazy.py"}
+
+
+def inner_imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Imports inside functions, of modules or names."""
+    for function in ast.walk(parsed(path)):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            for node in ast.walk(function):
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    yield from ((node.lineno, name) for name in imported(path, node))
+
+
+def test_imports_stand_at_the_top() -> None:
+    wrong, used = set(), set()
+    for path in sources():
+        for line, name in inner_imports(path):
+            if name_of(path).startswith(COMMANDS):
+                continue
+            allowed = [key for key in LAZY if key[0] == name_of(path) and name.endswith(key[1])]
+            used.update(allowed)
+            if not allowed:
+                wrong.add(f"{name_of(path)}:{line} imports {name} inside a function")
+    assert not wrong, "\n".join(sorted(wrong))
+    assert used == set(LAZY), f"no longer needed: {set(LAZY) - used}"
+
+
+def test_files_are_short() -> None:
+    long = {name_of(path): len(path.read_text().splitlines()) for path in sources()}
+    long = {name: lines for name, lines in long.items() if lines > MAX_LINES}
+    assert not long, f"over {MAX_LINES} lines: {long}"
+
+
+def test_modules_have_docstrings() -> None:
+    missing = [
+        name_of(path) for path in sources() if parsed(path).body and ast.get_docstring(parsed(path)) is None
+    ]
+    assert not missing, missing
+
+
+def public_definitions(path: Path) -> Iterator[tuple[str, ast.AST]]:
+    for node in parsed(path).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            yield node.name, node
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_public_definitions_have_docstrings(layer: str) -> None:
+    missing = [
+        f"{name_of(path)}: {name}"
+        for path in sources()
+        if path.relative_to(ROOT).parts[0] == layer
+        for name, node in public_definitions(path)
+        if ast.get_docstring(node) is None  # type: ignore[arg-type]
+    ]
+    assert not missing, "\n".join(missing)
+
+
+def test_codegen_switches_on_kind_not_on_name() -> None:
+    """DESIGN section 4: ``op.name == ...`` in codegen would be a second place to know an op."""
+    allowed = {"full", "iota"}  # the two inline creations, which are index maps rather than code
+    wrong = []
+    for path in sources():
+        if path.relative_to(ROOT).parts[0] != "codegen":
+            continue
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith("op.name"):
+                literals = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant)}
+                if not literals <= allowed:
+                    wrong.append(f"{name_of(path)}:{node.lineno}: {ast.unparse(node)}")
+    assert not wrong, "\n".join(wrong)

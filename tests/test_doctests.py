@@ -1,0 +1,37 @@
+"""Runs the examples in the docstrings of every module of the package."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import tracejit
+
+
+def module_names() -> list[str]:
+    """Every module of the package, found through its installed or linked layout."""
+    found = pkgutil.walk_packages(tracejit.__path__, "tracejit.")
+    return ["tracejit", *sorted(one.name for one in found if not one.name.endswith("__main__"))]
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Module by module, so that a failure names the module and the others still run."""
+    module = importlib.import_module(name)
+    failed = attempted = 0
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for case in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+        result = runner.run(case)
+        failed += result.failed
+        attempted += result.attempted
+    assert not failed, capsys.readouterr().out
+
+
+def test_there_are_examples_in_every_layer() -> None:
+    finder = doctest.DocTestFinder()
+    for layer in ("tracejit.ir", "tracejit.runtime", "tracejit.array"):
+        names = [name for name in module_names() if name.startswith(layer)]
+        assert any(case.examples for name in names for case in finder.find(importlib.import_module(name), name)), layer
