@@ -1,10 +1,13 @@
 """Random programs for tests/test_fuzz.py: Functions with arguments, and how far rounding may take each value.
 
-A program is built with concrete arguments, and every value is evaluated as it is made. Beside its array a value
+A program is built with concrete arguments, and every value is evaluated as it is made. Beside its array a
+value
 carries `error`, a bound on its absolute rounding error by forward analysis: what the operands' errors become,
 plus the op's own rounding. Values of error 0 are *exact*: the same bit for bit however a compiler orders,
-contracts or vectorises. Only exact values meet ops with jumps (comparisons, floor, argmax, casts to integers),
-and operations whose result would be large, not finite, or ill-conditioned are not taken; so a difference beyond
+contracts or vectorises. Only exact values meet ops with jumps (comparisons, floor, argmax, casts to
+integers),
+and operations whose result would be large, not finite, or ill-conditioned are not taken; so a difference
+beyond
 the bound is a bug and not chaos.
 """
 
@@ -33,15 +36,47 @@ ROUNDINGS = 8.0  # ours against NumPy's: maths functions are within 4 ULP on eit
 
 EXACT_UNARY = ["neg", "abs", "sign", "floor", "ceil", "trunc", "rint", "square"]
 EXACT_BINARY = ["maximum", "minimum", "fmax", "fmin", "copysign"]
-SMOOTH_UNARY = ["sin", "cos", "tanh", "atan", "erf", "asinh", "exp", "expm1", "log1p", "sqrt", "log", "square", "sinh", "reciprocal", "cbrt"]
+SMOOTH_UNARY = [
+    "sin",
+    "cos",
+    "tanh",
+    "atan",
+    "erf",
+    "asinh",
+    "exp",
+    "expm1",
+    "log1p",
+    "sqrt",
+    "log",
+    "square",
+    "sinh",
+    "reciprocal",
+    "cbrt",
+]
 INT_UNARY = ["neg", "abs", "sign", "square", "bitwise_not"]
-INT_BINARY = ["add", "sub", "mul", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right", "floor_divide", "remainder", "fmod"]
+INT_BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "maximum",
+    "minimum",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "shift_left",
+    "shift_right",
+    "floor_divide",
+    "remainder",
+    "fmod",
+]
 BOOL_BINARY = ["logical_and", "logical_or", "logical_xor", "bitwise_xor", "add", "mul", "maximum", "eq"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 #: Bounds on the slope of smooth functions at |x| <= m, where it is not 1.
 SLOPES: dict[str, Any] = {
-    "exp": lambda x: math.exp(float(x.max(initial=0.0))), "expm1": lambda x: math.exp(float(x.max(initial=0.0))),
-    "sinh": lambda x: math.cosh(float(np.abs(x).max(initial=0.0))), "square": lambda x: 2 * float(np.abs(x).max(initial=0.0)),
+    "exp": lambda x: math.exp(float(x.max(initial=0.0))),
+    "expm1": lambda x: math.exp(float(x.max(initial=0.0))),
+    "sinh": lambda x: math.cosh(float(np.abs(x).max(initial=0.0))),
+    "square": lambda x: 2 * float(np.abs(x).max(initial=0.0)),
     "log": lambda x: 1 / float(x.min(initial=1.0)), "log1p": lambda x: 1 / (1 + float(x.min(initial=0.0))),
     "sqrt": lambda x: 0.5 / math.sqrt(float(x.min(initial=1.0))),
     "reciprocal": lambda x: float(np.abs(x).min(initial=1.0)) ** -2, "erf": lambda x: 1.2,
@@ -49,7 +84,9 @@ SLOPES: dict[str, Any] = {
 }  # fmt: skip
 #: Where they are taken at all.
 ALLOWED: dict[str, Any] = {
-    "exp": lambda x: x.max(initial=0.0) < 5, "expm1": lambda x: x.max(initial=0.0) < 5, "sinh": lambda x: np.abs(x).max(initial=0.0) < 5,
+    "exp": lambda x: x.max(initial=0.0) < 5,
+    "expm1": lambda x: x.max(initial=0.0) < 5,
+    "sinh": lambda x: np.abs(x).max(initial=0.0) < 5,
     "log": lambda x: x.min(initial=1.0) > 0.05, "sqrt": lambda x: x.min(initial=1.0) > 0.05,
     "log1p": lambda x: x.min(initial=0.0) > -0.9, "reciprocal": lambda x: np.abs(x).min(initial=1.0) > 0.1,
     "cbrt": lambda x: np.abs(x).min(initial=1.0) > 0.1,
@@ -96,7 +133,9 @@ class Writer:
     def dtype(self) -> np.dtype[Any]:
         if self.floats_only:
             return BY_NAME["f64"]
-        return BY_NAME[self.choose(["f64", "f64", "f32", "f32", "i64", "i32", "bool", self.choose(list(BY_NAME))])]
+        return BY_NAME[
+            self.choose(["f64", "f64", "f32", "f32", "i64", "i32", "bool", self.choose(list(BY_NAME))])
+        ]
 
     def shape(self) -> tuple[int, ...]:
         while True:
@@ -108,7 +147,9 @@ class Writer:
     def parameter(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Node:
         array = np.asarray(random_values(dtype, shape, self.rng))
         if self.special:
-            array = np.where(self.rng.random(shape) < 0.2, self.rng.choice(specials(dtype), shape), array).astype(dtype)
+            array = np.where(
+                self.rng.random(shape) < 0.2, self.rng.choice(specials(dtype), shape), array
+            ).astype(dtype)
         self.arguments.append(array)
         node = Node(self.b.parameter(TensorType(dtype, shape), f"a{len(self.arguments)}"), array, 0.0)
         self.nodes.append(node)
@@ -136,12 +177,16 @@ class Writer:
         found = [
             node
             for node in self.nodes
-            if node.array.dtype == dtype and not (exact and node.error) and self._fits(x.array.shape, node.array.shape)
+            if node.array.dtype == dtype
+            and not (exact and node.error)
+            and self._fits(x.array.shape, node.array.shape)
         ]
         if found and self.chance(0.8):
             return self.choose(found)  # type: ignore[no-any-return]
         shape = tuple(1 if self.chance(0.25) else size for size in x.array.shape)
-        return self.parameter(dtype, shape[int(self.rng.integers(len(shape) + 1)) if self.chance(0.3) else 0 :])
+        return self.parameter(
+            dtype, shape[int(self.rng.integers(len(shape) + 1)) if self.chance(0.3) else 0 :]
+        )
 
     @staticmethod
     def _fits(one: tuple[int, ...], two: tuple[int, ...]) -> bool:
@@ -152,7 +197,9 @@ class Writer:
 
     # -- appending --------------------------------------------------------------------------------
 
-    def apply(self, name: str, operands: list[Any], attrs: dict[str, Any], error: float, roundings: float = 0.0) -> bool:
+    def apply(
+        self, name: str, operands: list[Any], attrs: dict[str, Any], error: float, roundings: float = 0.0
+    ) -> bool:
         """Append op `name` unless its result would be unfit; `error` is what comes from the operands."""
         arrays = [one.array if isinstance(one, Node) else one for one in operands]
         values = tuple(one.value if isinstance(one, Node) else one for one in operands)
@@ -206,7 +253,9 @@ class Writer:
             return self.apply(self.choose(INT_BINARY), self._ordered(x, y), {}, 0.0)
         if self.special or self.chance(0.2):
             y = self.partner(x)
-            return self.apply(self.choose(EXACT_BINARY[: 2 if x.error + y.error else 5]), [x, y], {}, x.error + y.error)
+            return self.apply(
+                self.choose(EXACT_BINARY[: 2 if x.error + y.error else 5]), [x, y], {}, x.error + y.error
+            )
         name = self.choose(["add", "sub", "mul", "mul", "div"])
         if self.chance(0.25):
             scalar = self.choose([2.0, 0.5, 1.0, -1.0, 0.1, 3.0, 0.0, -0.0])
@@ -251,12 +300,18 @@ class Writer:
         count = math.prod(shape[axis] for axis in axes)
         kind = x.array.dtype.kind
         if kind == "b":
-            return self.apply(self.choose(["any", "all", "sum", "max"]) if count else "all", [x], {"axes": axes}, 0.0)
-        name = self.choose(["max", "min"]) if kind == "f" and self.special else self.choose(["sum", "max", "min", "sum", "prod", "mean"])
+            return self.apply(
+                self.choose(["any", "all", "sum", "max"]) if count else "all", [x], {"axes": axes}, 0.0
+            )
+        name = (
+            self.choose(["max", "min"])
+            if kind == "f" and self.special
+            else self.choose(["sum", "max", "min", "sum", "prod", "mean"])
+        )
         if count == 0 and name in ("max", "min"):
             return False
         if kind == "f":
-            if name == "prod" and (x.error or count > 8) or (name == "mean" and not count):
+            if (name == "prod" and (x.error or count > 8)) or (name == "mean" and not count):
                 return False
             if name in ("sum", "mean"):
                 largest = float(np.abs(x.array).max(initial=0.0))
@@ -287,7 +342,10 @@ class Writer:
 
     def broadcast(self) -> bool:
         x = self.pick()
-        shape = tuple(int(self.choose([2, 3, 8, 17])) if size == 1 and self.chance(0.6) else size for size in x.array.shape)
+        shape = tuple(
+            int(self.choose([2, 3, 8, 17])) if size == 1 and self.chance(0.6) else size
+            for size in x.array.shape
+        )
         shape = tuple(int(self.choose(DIMS)) for _ in range(int(self.rng.integers(3)))) + shape
         if math.prod(shape) > MAX_SIZE or shape == x.array.shape:
             return False
@@ -385,7 +443,11 @@ class Writer:
         v = self.choose(found) if found else self.parameter(x.array.dtype, shape)
         mode = "set" if x.array.dtype.kind == "f" and self.special else self.choose(["set", "add"])
         count = float(indices[0].array.size)
-        largest = float(np.abs(x.array).max(initial=0.0)) + count * float(np.abs(v.array).max(initial=0.0)) if mode == "add" and x.array.dtype.kind == "f" else 0.0
+        largest = (
+            float(np.abs(x.array).max(initial=0.0)) + count * float(np.abs(v.array).max(initial=0.0))
+            if mode == "add" and x.array.dtype.kind == "f"
+            else 0.0
+        )
         rounding = count * largest * float(np.finfo(x.array.dtype).eps) if largest else 0.0
         return self.apply("scatter", [x, v, *indices], {"mode": mode}, x.error + count * v.error + rounding)
 
@@ -398,7 +460,11 @@ class Writer:
             if one.array.dtype == x.array.dtype and one.array.ndim == x.array.ndim
             and one.array.shape[:-1] == (*batch, k)
         ]  # fmt: skip
-        y = self.choose(found) if found else self.parameter(x.array.dtype, (*batch, k, int(self.choose([1, 2, 5, 16, 33]))))
+        y = (
+            self.choose(found)
+            if found
+            else self.parameter(x.array.dtype, (*batch, k, int(self.choose([1, 2, 5, 16, 33]))))
+        )
         if math.prod(batch) * m * y.array.shape[-1] > MAX_SIZE:
             return False
         error = 0.0
@@ -437,7 +503,15 @@ class Writer:
 
     def write(self, count: int) -> Program:
         smooth = [self.unary, self.unary, self.binary, self.binary, self.where, self.reduce, self.broadcast]
-        moves = [self.reshape, self.transpose, self.slice, self.update, self.concat, self.gather, self.scatter]
+        moves = [
+            self.reshape,
+            self.transpose,
+            self.slice,
+            self.update,
+            self.concat,
+            self.gather,
+            self.scatter,
+        ]
         steps = smooth * 2 + moves + [self.matmul, self.cumsum, self.create]
         if not self.floats_only:
             steps += [self.comparison, self.arg_reduce, self.cast]

@@ -133,7 +133,9 @@ def _casts(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
 
 def _reductions(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     if set(op.attrs) != {"axes"}:
-        raise LookupError(f"reduction {op.name} has attributes beside axes: tests/samples.py needs a maker for it")
+        raise LookupError(
+            f"reduction {op.name} has attributes beside axes: tests/samples.py needs a maker for it"
+        )
     for dtype in DTYPES:
         for shape in [*SHAPES, (4, 0, 3), (70, 9)] if dtype.itemsize >= 4 else [(17,), (5, 33), (0,)]:
             for axes in axes_of(shape):
@@ -145,7 +147,9 @@ def _reductions(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
 def _along_axis(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     if not {"axis"} <= set(op.attrs) <= {"axis", "reverse"}:
         raise LookupError(f"op {op.name} has unknown attributes: tests/samples.py needs a maker for it")
-    for dtype, shape in itertools.product(DTYPES, [(1,), (0,), (3,), (100,), (5, 33), (33, 5), (2, 3, 4), (3, 0)]):
+    for dtype, shape in itertools.product(
+        DTYPES, [(1,), (0,), (3,), (100,), (5, 33), (33, 5), (2, 3, 4), (3, 0)]
+    ):
         for axis in range(len(shape)):
             for reverse in (False, True) if "reverse" in op.attrs else (None,):
                 attrs = {"axis": axis} if reverse is None else {"axis": axis, "reverse": reverse}
@@ -178,7 +182,8 @@ _BROADCASTS = _per_dtype([
 ])  # fmt: skip
 _SLICES = _per_dtype([
     (((),), {"start": (), "size": (), "step": ()}), (((17,),), {"start": (2,), "size": (5,), "step": (3,)}),
-    (((17,),), {"start": (16,), "size": (17,), "step": (-1,)}), (((17,),), {"start": (3,), "size": (0,), "step": (1,)}),
+    (((17,),), {"start": (16,), "size": (17,), "step": (-1,)}),
+    (((17,),), {"start": (3,), "size": (0,), "step": (1,)}),
     (((5, 33),), {"start": (4, 30), "size": (3, 8), "step": (-2, -4)}),
     (((2, 3, 4),), {"start": (1, 0, 1), "size": (1, 3, 2), "step": (1, 1, 2)}),
     (((0, 3),), {"start": (0, 0), "size": (0, 2), "step": (1, 2)}),
@@ -192,7 +197,8 @@ _UPDATES = _per_dtype([
 ])  # fmt: skip
 _CONCATS = _per_dtype([
     (((3,),), {"axis": 0}), (((3,), (0,), (17,)), {"axis": 0}), (((5, 33), (2, 33)), {"axis": 0}),
-    (((5, 33), (5, 1), (5, 7)), {"axis": 1}), (((2, 3, 4), (2, 1, 4)), {"axis": 1}), (((0, 3), (0, 2)), {"axis": 1}),
+    (((5, 33), (5, 1), (5, 7)), {"axis": 1}), (((2, 3, 4), (2, 1, 4)), {"axis": 1}),
+    (((0, 3), (0, 2)), {"axis": 1}),
 ])  # fmt: skip
 
 
@@ -204,10 +210,19 @@ def _matmuls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample([random_values(dtype, (2, 3, 4, 5), rng), random_values(dtype, (2, 3, 5, 2), rng)])
 
 
-_INDEXED = [((7,), (4,), 1), ((7,), (), 1), ((5, 33), (9,), 1), ((5, 33), (2, 3), 2), ((2, 3, 4), (6,), 2), ((3,), (0,), 1)]
+_INDEXED = [
+    ((7,), (4,), 1),
+    ((7,), (), 1),
+    ((5, 33), (9,), 1),
+    ((5, 33), (2, 3), 2),
+    ((2, 3, 4), (6,), 2),
+    ((3,), (0,), 1),
+]
 
 
-def _indices(shape: tuple[int, ...], index: tuple[int, ...], count: int, rng: np.random.Generator) -> list[Array]:
+def _indices(
+    shape: tuple[int, ...], index: tuple[int, ...], count: int, rng: np.random.Generator
+) -> list[Array]:
     return [np.asarray(rng.integers(-shape[axis], shape[axis], index)) for axis in range(count)]
 
 
@@ -219,7 +234,9 @@ def _gathers(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
 def _scatters(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for dtype, (shape, index, count), mode in itertools.product(DTYPES, _INDEXED, ("set", "add")):
         value = random_values(dtype, index + shape[count:], rng)
-        yield Sample([random_values(dtype, shape, rng), value, *_indices(shape, index, count, rng)], {"mode": mode})
+        yield Sample(
+            [random_values(dtype, shape, rng), value, *_indices(shape, index, count, rng)], {"mode": mode}
+        )
 
 
 def _fulls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
@@ -318,13 +335,16 @@ def _cumsum(x: Array, axis: int, reverse: bool) -> Array:
 
 
 def _by_math(function: Callable[[float], float]) -> Callable[..., Any]:
-    return lambda x: np.array([function(float(one)) for one in x.reshape(-1)]).reshape(x.shape).astype(x.dtype)
+    return lambda x: (
+        np.array([function(float(one)) for one in x.reshape(-1)]).reshape(x.shape).astype(x.dtype)
+    )
 
 
 _RENAMED = {
     "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "pow": np.power,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
-    "ge": np.greater_equal, "bitwise_not": np.invert, "shift_left": np.left_shift, "shift_right": np.right_shift,
+    "ge": np.greater_equal, "bitwise_not": np.invert, "shift_left": np.left_shift,
+    "shift_right": np.right_shift,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "atan2": np.arctan2,
     "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
@@ -332,7 +352,8 @@ _RENAMED = {
     "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),
     "min": _np_reduce(np.minimum), "all": _np_reduce(np.logical_and), "any": _np_reduce(np.logical_or),
-    "mean": lambda x, axes: np.add.reduce(x, axis=axes) / x.dtype.type(math.prod(x.shape[axis] for axis in axes)),
+    "mean": lambda x, axes:
+        np.add.reduce(x, axis=axes) / x.dtype.type(math.prod(x.shape[axis] for axis in axes)),
     "cumsum": _cumsum, "transpose": lambda x, perm: np.transpose(x, perm),
     "reshape": lambda x, shape: x.reshape(shape), "broadcast": lambda x, shape: np.broadcast_to(x, shape),
     "slice": lambda x, start, size, step: x[_np_slice(start, size, step)] if x.ndim else x,

@@ -33,7 +33,8 @@ def type_of(array: Array) -> TensorType:
 
 
 def function_of(name: str, operands: list[Array], build: Any) -> Function:
-    """A Function whose parameters have the types of `operands` and whose results `build(b, *params)` gives."""
+    """A Function whose parameters have the types of `operands` and whose results `build(b, *params)`
+    gives."""
     b = Builder()
     params = [b.parameter(type_of(one), f"x{i}") for i, one in enumerate(operands)]
     results = build(b, *params)

@@ -24,7 +24,11 @@ LAZY = {
     ("tracejit/jit.py", "tracejit.entries"): "brings in codegen",
     ("tracejit/jit.py", "tracejit.lowered"): "brings in codegen",
     ("tracejit/autograd.py", "tracejit.livegraph"): "for those who look inside",
-    ("tracejit/tape.py", "tracejit.dispatch"): "dispatch records through the tape: the one cycle of eager mode",
+    ("tracejit/pytree.py", "dataclasses"): "costs import time; needed only where the user has dataclasses",
+    (
+        "tracejit/tape.py",
+        "tracejit.dispatch",
+    ): "dispatch records through the tape: the one cycle of eager mode",
     ("tracejit/tensor.py", "tracejit.array.creation"): "array functions build on Tensor",
 }
 #: Folders whose modules are commands, which may import what they run when they run it.
@@ -157,7 +161,9 @@ def test_modules_have_docstrings() -> None:
 
 def public_definitions(path: Path) -> Iterator[tuple[str, ast.AST]]:
     for node in parsed(path).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
+            continue
+        if not any(ast.unparse(one).endswith("overload") for one in node.decorator_list):
             yield node.name, node
 
 

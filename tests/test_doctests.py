@@ -34,4 +34,6 @@ def test_there_are_examples_in_every_layer() -> None:
     finder = doctest.DocTestFinder()
     for layer in ("tracejit.ir", "tracejit.runtime", "tracejit.array"):
         names = [name for name in module_names() if name.startswith(layer)]
-        assert any(case.examples for name in names for case in finder.find(importlib.import_module(name), name)), layer
+        assert any(
+            case.examples for name in names for case in finder.find(importlib.import_module(name), name)
+        ), layer

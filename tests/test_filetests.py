@@ -2,7 +2,8 @@
 
 A case opens with ``; test: MODE``. Its ``; check:`` lines must be found in the output in that order, each
 within one line (runs of spaces count as one); ``; check-not:`` texts must not be found at all; ``; error:``
-lines are parts of the message that the case must raise, in order. ``TRACEJIT_UPDATE_FILETESTS=1`` rewrites the
+lines are parts of the message that the case must raise, in order. ``TRACEJIT_UPDATE_FILETESTS=1`` rewrites
+the
 check and error lines of every case from what comes out: read the diff.
 """
 
@@ -110,7 +111,12 @@ def rewritten(text: str, kind: str, output: str) -> str:
     kept = [line for line in text.splitlines() if not re.match(r"^\s*; (check|error):", line)]
     while kept and not kept[-1].strip():
         kept.pop()
-    return "\n".join([*kept, "", *(f"; {kind}: {squeezed(line)}" for line in output.splitlines() if line.strip())]) + "\n"
+    return (
+        "\n".join(
+            [*kept, "", *(f"; {kind}: {squeezed(line)}" for line in output.splitlines() if line.strip())]
+        )
+        + "\n"
+    )
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")

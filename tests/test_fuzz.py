@@ -1,6 +1,7 @@
 """Random programs: the interpreter is the oracle for every pass, for native code and for the text form.
 
-A failure names the seed and prints the program, cut down to the result that is wrong. The quick run takes some
+A failure names the seed and prints the program, cut down to the result that is wrong. The quick run takes
+some
 seconds on two cores; ``pytest -m slow tests/test_fuzz.py`` runs for minutes, from other seeds each day when
 ``TRACEJIT_FUZZ_SEED`` says so.
 """
@@ -38,7 +39,9 @@ def compare(got: list[Array], want: list[Array], made: Program, stage: str, seed
     for position, (one, wanted, error) in enumerate(zip(got, want, made.errors, strict=True)):
         problem = mismatch(one, wanted, atol=2 * error, zero_sign=False)
         if problem:
-            alone = Function("cut", made.function.params, made.function.body, (made.function.results[position],))
+            alone = Function(
+                "cut", made.function.params, made.function.body, (made.function.results[position],)
+            )
             pytest.fail(f"seed {seed}, {stage}, result {position}: {problem}\n{print_function(dce(alone))}")
 
 
@@ -102,7 +105,9 @@ def check_gradient(seed: int) -> None:
             problem = mismatch(one, wanted, atol=1e-8 * (1 + largest), zero_sign=False)
             if problem:
                 cut = dce(Function("cut", derived.params, derived.body, (derived.results[position],)))
-                pytest.fail(f"gradient seed {seed}, {stage}, result {position}: {problem}\n{print_function(cut)}")
+                pytest.fail(
+                    f"gradient seed {seed}, {stage}, result {position}: {problem}\n{print_function(cut)}"
+                )
 
 
 @pytest.mark.parametrize("first", QUICK)
@@ -129,8 +134,10 @@ def test_programs_are_varied() -> None:
     """The generator still reaches every op that it knows, or the tests above test less than they say."""
     seen = {one.op.name for seed in range(300) for one in program(seed).function.body}
     missing = {
-        "add", "mul", "div", "sum", "max", "argmax", "cumsum", "reshape", "transpose", "slice", "update", "concat",
-        "gather", "scatter", "matmul", "cast", "where", "full", "iota", "constant", "eq", "broadcast", "mean", "prod",
+        "add", "mul", "div", "sum", "max", "argmax", "cumsum", "reshape", "transpose", "slice",
+        "update", "concat",
+        "gather", "scatter", "matmul", "cast", "where", "full", "iota", "constant", "eq",
+        "broadcast", "mean", "prod",
     } - seen  # fmt: skip
     assert not missing
     assert len(seen) > 60

@@ -109,7 +109,7 @@ def _walk(tree: Any, leaves: list[Any]) -> Any:
 def _field_names(cls: type) -> tuple[str, ...]:
     from dataclasses import fields  # loaded already by whoever defined `cls`
 
-    return tuple(one.name for one in fields(cls))  # type: ignore[arg-type]
+    return tuple(one.name for one in fields(cls))
 
 
 def _ordered_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:

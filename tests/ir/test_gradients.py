@@ -1,6 +1,8 @@
-"""Gradient rules of the registry: first and second order against central differences in f64 at generic points.
+"""Gradient rules of the registry: first and second order against central differences in f64 at generic
+points.
 
-Every op with a rule is walked. Cases at ties, zeros and infinities are written out in test_gradients_at_kinks.py.
+Every op with a rule is walked. Cases at ties, zeros and infinities are written out in
+test_gradients_at_kinks.py.
 """
 
 from __future__ import annotations
@@ -135,7 +137,9 @@ def check(function: Function, sample: Sample) -> Function:
         want = differences(function, sample.operands, position)
         scale = 1.0 + np.abs(want).max(initial=0.0)
         assert got.shape == want.shape
-        assert np.abs(got - want).max(initial=0.0) <= RTOL * scale, f"{sample} operand {position}:\n{got}\n{want}"
+        assert np.abs(got - want).max(initial=0.0) <= RTOL * scale, (
+            f"{sample} operand {position}:\n{got}\n{want}"
+        )
     return derived
 
 
@@ -192,7 +196,9 @@ def test_gradients_keep_float32(name: str) -> None:
         derived = gradient(weighted(op, narrow), float_positions(narrow))
         verify(derived)
         assert {one.type.dtype for one in derived.results} == {FLOAT32}
-        wide = Sample([one.astype(np.float64) if one.dtype == FLOAT32 else one for one in single], sample.attrs)
+        wide = Sample(
+            [one.astype(np.float64) if one.dtype == FLOAT32 else one for one in single], sample.attrs
+        )
         truth = interpret(gradient(weighted(op, wide), float_positions(wide)), wide.operands)
         for got, want in zip(interpret(derived, single), truth, strict=True):
             assert np.abs(got - want).max(initial=0.0) <= 1e-4 * (1 + np.abs(want).max(initial=0.0)), name

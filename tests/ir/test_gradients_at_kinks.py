@@ -76,7 +76,8 @@ def f(*values: float) -> Array:
         ("logaddexp2", [f(2, -INF), f(2, 1)], [[0.5, 0], [0.5, 1]]),
         ("pow", [f(0, 0, 0, 0), f(0, 1, 2, 3)], [[0, 1, 0, 0], [0, 0, 0, 0]]),
         ("pow", [f(0.0), f(0.5)], [[INF], [0]]),
-        ("clip", [f(-2, -1, 0, 1, 2), f(*[-1] * 5), f(*[1] * 5)], [[0, 1, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]]),
+        ("clip", [f(-2, -1, 0, 1, 2), f(*[-1] * 5), f(*[1] * 5)],
+         [[0, 1, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]]),
         ("clip", [f(0, 5), f(2, 2), f(1, 1)], [[0, 0], [0, 0], [1, 1]]),
         ("floor", [f(1.0, -1.5)], [[0, 0]]),
         ("heaviside", [f(-1, 0, 1), f(5, 5, 5)], [[0, 0, 0], [0, 1, 0]]),
@@ -140,7 +141,9 @@ def test_prod_with_zeros(values: Any, first: Any, hessian: Any) -> None:
 )
 def test_second_order_at_kinks(name: str, operands: list[Array], expected: Any) -> None:
     if name == "where":  # linear: the second slope of x^2 chosen by the condition
-        function = function_of("w", operands[1:2], lambda b, x: total(b, b.where(b.gt(x, 1.5), b.square(x), x)))
+        function = function_of(
+            "w", operands[1:2], lambda b, x: total(b, b.where(b.gt(x, 1.5), b.square(x), x))
+        )
         assert second(function, operands[1:2]) == [0, 2]
         return
     np.testing.assert_allclose(second(summed(name, operands), operands), expected, rtol=1e-14)

@@ -28,7 +28,13 @@ def map_of(b: Any, x: Any) -> Any:
 
 
 def reductions(b: Any, x: Any) -> Any:
-    return [b.sum(x, axes=(0,)), b.sum(x, axes=(1,)), b.sum(x, axes=(0, 1)), b.max(x, axes=(0, 1)), b.mean(x, axes=(1,))]
+    return [
+        b.sum(x, axes=(0,)),
+        b.sum(x, axes=(1,)),
+        b.sum(x, axes=(0, 1)),
+        b.max(x, axes=(0, 1)),
+        b.mean(x, axes=(1,)),
+    ]
 
 
 def product(b: Any, x: Any) -> Any:

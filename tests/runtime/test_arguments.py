@@ -63,7 +63,9 @@ def test_layouts(layout: str, dtype: str) -> None:
     before = np.asarray(x).tobytes()
     want = plain * 2 + plain[::-1]
     if layout != "subclass":
-        function = function_of("f", [plain], lambda b, x: b.add(b.mul(x, 2), b.slice(x, start=(2, 0), size=(3, 4), step=(-1, 1))))
+        function = function_of(
+            "f", [plain], lambda b, x: b.add(b.mul(x, 2), b.slice(x, start=(2, 0), size=(3, 4), step=(-1, 1)))
+        )
         assert np.array_equal(Executable(function)([x])[0], want)
     f = tj.jit(lambda x: x * 2 + x[::-1])
     for argument in (x, plain, x, plain, x):
@@ -93,7 +95,8 @@ def test_empty_and_rank_0(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "kwargs"), [((), {}), ((1.0,), {}), ((1.0, 2.0, 3.0), {}), ((1.0, 2.0), {"z": 1}), ((1.0,), {"x": 2.0})]
+    ("args", "kwargs"),
+    [((), {}), ((1.0,), {}), ((1.0, 2.0, 3.0), {}), ((1.0, 2.0), {"z": 1}), ((1.0,), {"x": 2.0})],
 )
 def test_wrong_number_of_arguments(args: Any, kwargs: Any) -> None:
     """Python's own TypeError, before and after a native entry exists."""
@@ -112,7 +115,21 @@ def test_keyword_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [None, "text", object(), {1, 2}, 1j, np.array(["a"]), np.array([None]), np.array([1j]), np.float16(1), b"x", 2**70, np.datetime64("2020")]
+    "bad",
+    [
+        None,
+        "text",
+        object(),
+        {1, 2},
+        1j,
+        np.array(["a"]),
+        np.array([None]),
+        np.array([1j]),
+        np.float16(1),
+        b"x",
+        2**70,
+        np.datetime64("2020"),
+    ],
 )
 def test_unsupported_arguments_are_explained(bad: Any) -> None:
     f = tj.jit(lambda x, y: x + 1.0 if not isinstance(y, dict) else x)
@@ -133,7 +150,13 @@ def test_types_change_from_call_to_call() -> None:
     """The chain of native entries: each type gets its own result, in any order, again and again."""
     f = tj.jit(lambda x: x * 2 + 1)
     inputs: list[Any] = [np.ones(3, d) for d in ("f4", "f8", "i1", "i4", "i8", "u1", "u4", "u8")]
-    inputs += [np.ones(shape) for shape in ((), (1,), (4,), (2, 2), (0,))] + [1, 1.5, True, tj.ones(3), tj.ones((2, 3))]
+    inputs += [np.ones(shape) for shape in ((), (1,), (4,), (2, 2), (0,))] + [
+        1,
+        1.5,
+        True,
+        tj.ones(3),
+        tj.ones((2, 3)),
+    ]
     for seed in range(4):
         for i in np.random.default_rng(seed).permutation(len(inputs)):
             x = inputs[i]
@@ -144,7 +167,9 @@ def test_types_change_from_call_to_call() -> None:
                 assert got.dtype == want.dtype
 
 
-@pytest.mark.parametrize("bad", [np.ones(4), np.ones((3, 1)), np.ones(3, np.float32), np.ones(3, np.int64), np.ones(())])
+@pytest.mark.parametrize(
+    "bad", [np.ones(4), np.ones((3, 1)), np.ones(3, np.float32), np.ones(3, np.int64), np.ones(())]
+)
 def test_executables_check_types(bad: Array) -> None:
     executable = Executable(function_of("f", [np.ones(3)], lambda b, x: b.neg(x)))
     with pytest.raises(TracejitError, match=r"argument 0 must be f64\[3\]"):
@@ -198,9 +223,11 @@ x = np.arange(3.0)
 for _ in range(3): f(x)
 tried = 0
 uninitialised = object.__new__(tj.Tensor)
-candidates = [x.view(Evil), Lying(), uninitialised, type, f, np.ndarray, tj.Tensor, ..., iter([]), x.__array_interface__,
+candidates = [x.view(Evil), Lying(), uninitialised, type, f, np.ndarray, tj.Tensor,
+              ..., iter([]), x.__array_interface__,
               memoryview(x), np.lib.stride_tricks.as_strided(x, (3,), (0,)), np.float64(1), np.void(b'abc'),
-              np.array([(1, 2.0)], dtype=[('a', 'i4'), ('b', 'f8')]), float('nan'), -0.0, 2**63, -2**63 - 1, [[1.0], [1.0, 2.0]], []]
+              np.array([(1, 2.0)], dtype=[('a', 'i4'), ('b', 'f8')]), float('nan'),
+              -0.0, 2**63, -2**63 - 1, [[1.0], [1.0, 2.0]], []]
 for candidate in candidates:
     for _ in range(2):
         try:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="r
 
 
 def test_compiled_code_is_given_back() -> None:
-    """600 functions compiled and dropped, after 200 to reach a steady state.
+    """400 functions compiled and dropped, after 150 to reach a steady state.
 
     LLVM keeps about a fifth of what a link took (DESIGN section 6), some 10 kB each; an executable that stays
     holds 100 kB and more.
@@ -38,10 +38,10 @@ def test_compiled_code_is_given_back() -> None:
             Executable(function)([x])
         gc.collect()
 
-    cycle(200)
+    cycle(150)
     before = resident()
-    cycle(600)
-    assert (resident() - before) / 600 < 40_000
+    cycle(400)
+    assert (resident() - before) / 400 < 40_000
 
 
 def test_jitted_functions_are_given_back() -> None:
@@ -54,8 +54,8 @@ def test_jitted_functions_are_given_back() -> None:
 
     cycle(100)
     before = resident()
-    cycle(300)
-    assert (resident() - before) / 300 < 60_000
+    cycle(200)
+    assert (resident() - before) / 200 < 60_000
 
 
 def _calls() -> dict[str, Any]:
@@ -73,7 +73,8 @@ def _calls() -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", _calls())
 def test_calls_do_not_leak(kind: str) -> None:
-    """20,000 calls: a leaked array would be 2 MB, a leaked reference to a shared object shows in its count."""
+    """20,000 calls: a leaked array would be 2 MB, a leaked reference to a shared object shows in its
+    count."""
     fn, args = _calls()[kind]
     f = tj.jit(fn)
     shared = [*args, args[0].dtype, None, True, np.ndarray, tj.Tensor, fn]

@@ -63,9 +63,14 @@ def test_bad_counts_are_refused(bad: Any) -> None:
 
 def test_context_manager_restores_after_an_error() -> None:
     before = tj.num_threads()
-    with pytest.raises(KeyError), tj.threads(1):
-        assert tj.num_threads() == 1
-        raise KeyError
+
+    def fail() -> None:
+        with tj.threads(1):
+            assert tj.num_threads() == 1
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert tj.num_threads() == before
 
 

@@ -1,0 +1,24 @@
+"""What holds for every test: each pass's result is verified, and slow tests run only when asked for by
+``-m``."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+# read by tracejit.ir.passes.run_passes at each call, and inherited by the processes that tests start
+os.environ.setdefault("TRACEJIT_VERIFY", "1")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes minutes; run with `pytest -m slow`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.markexpr:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
