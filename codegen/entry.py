@@ -31,20 +31,28 @@ class ArraySpec:
 
 @record
 class ScalarSpec:
-    """A Python number argument: ``float``, ``int`` or ``bool``."""
+    """A Python number argument: ``float``, ``int`` or ``bool``; an int within `limits`, if any."""
 
     kind: str
+    limits: tuple[int, int] | None = None
+
+
+@record
+class Same:
+    """The very object at an address."""
+
+    address: int
 
 
 @record
 class Capture:
-    """Where a closed-over array is found at each call: ``object`` at a fixed address, the contents of a
-    ``cell``, or the value of a key (at `key`) in the dict at `address`, for ``global``."""
+    """Where a closed-over object is found at each call: ``object`` at a fixed address, the contents of a
+    ``cell``, or the value of a key (at `key`) in the dict at `address`, for ``global``; and what it must be."""
 
     kind: str
     address: int
     key: int
-    spec: ArraySpec
+    spec: ArraySpec | Same
 
 
 @record
@@ -53,6 +61,8 @@ class EntrySpec:
 
     arguments: tuple[ArraySpec | ScalarSpec, ...]
     captures: tuple[Capture, ...]
+    #: Objects that must be what they were when the function was traced.
+    guards: tuple[Capture, ...]
     results: tuple[ArraySpec, ...]
     #: Whether the results come as a tuple, whatever their number.
     as_tuple: bool
@@ -113,13 +123,17 @@ class _EntryWriter:
         self._require(f"icmp eq i64 %nargs, {len(spec.arguments)}")
         bypass = self._load_at(_address(spec.bypass), 0, "i64")
         self._require(f"icmp eq i64 {bypass}, 0")
+        for guard in spec.guards:
+            assert isinstance(guard.spec, Same)
+            self._require(f"icmp eq ptr {self._captured(guard)}, {_address(guard.spec.address)}")
         for i, argument in enumerate(spec.arguments):
             value = self._load_at("%args", 8 * i)
             if isinstance(argument, ScalarSpec):
-                self._set("%inputs", i, self._scalar(value, argument.kind))
+                self._set("%inputs", i, self._scalar(value, argument))
             else:
                 self._set("%inputs", i, self._array(value, argument))
         for i, capture in enumerate(spec.captures):
+            assert isinstance(capture.spec, ArraySpec)
             value = self._captured(capture)
             self._set("%inputs", len(spec.arguments) + i, self._array(value, capture.spec))
         arrays = [self._allocate(i, result) for i, result in enumerate(spec.results)]
@@ -169,9 +183,9 @@ class _EntryWriter:
     def _set(self, array: str, index: int, pointer: str) -> None:
         self._store_at(array, 8 * index, pointer)
 
-    def _scalar(self, value: str, kind: str) -> str:
+    def _scalar(self, value: str, spec: ScalarSpec) -> str:
         """A stack slot with the number; another type of object goes the slow way."""
-        w, layout = self.w, self.layout
+        w, layout, kind = self.w, self.layout, spec.kind
         if kind == "bool":
             true, false = _address(layout.objects["True"]), _address(layout.objects["False"])
             yes, no, either = w.fresh("t"), w.fresh("t"), w.fresh("t")
@@ -201,6 +215,9 @@ class _EntryWriter:
         self._call("PyErr_Clear", "void")
         w.line("br label %slow")
         w.start(fine)
+        if spec.limits is not None:
+            self._require(f"icmp sge i64 {number}, {spec.limits[0]}")
+            self._require(f"icmp sle i64 {number}, {spec.limits[1]}")
         slot = w.slot("i64", 1)
         w.line(f"store i64 {number}, ptr {slot}")
         return slot

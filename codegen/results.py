@@ -12,7 +12,7 @@ from typing import Final
 #: Results from this size on come from the cache.
 CACHED_BYTES: Final = 1 << 15
 #: The cache keeps at most this much memory, in at most this many blocks.
-CACHE_LIMIT: Final = 1 << 28
+CACHE_LIMIT: Final = 1 << 26
 _SLOTS: Final = 32
 #: Blocks from this size on are aligned to, and asked to be, huge pages.
 _HUGE: Final = 1 << 21

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import BOOL, FLOAT64, DType, Operand, as_dtype, result_type
+from .dtypes import BOOL, FLOAT64, INT64, DType, Operand, as_dtype, result_type
 from .errors import DTypeError, TracejitError
 from .graph import Function, Instruction, Location, Value
 from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
@@ -73,12 +73,26 @@ class Builder(OpNamespace):
             return tuple([self.broadcast_to(one, shape) for one in operands])
         loop = op.promote(tuple([self.operand_kind(one) for one in operands]))
         if op.name in COMPARISONS:
-            loop = _wide_enough(operands, loop)
+            loop = self._wide_enough(operands, loop)
         return tuple([self._converted(one, dtype, shape) for one, dtype in zip(operands, loop, strict=True)])
 
     def operand_kind(self, value: Any) -> Operand:
         """What `value` is to promotion."""
         return operand_of(value)
+
+    def _wide_enough(self, operands: tuple[Any, ...], loop: tuple[DType, ...]) -> tuple[DType, ...]:
+        """Loop types that hold the Python integers among the operands, whatever their values."""
+        for one in operands:
+            if loop[0].kind not in "iu" or self.operand_kind(one) is not int:
+                continue
+            if not isinstance(one, int):  # its value is not known yet
+                return (result_type(loop[0], INT64),) * len(loop)
+            limits = np.iinfo(loop[0])
+            if not limits.min <= one <= limits.max:
+                fits = abs(one) < 2**63
+                wide = result_type(loop[0], as_dtype(np.min_scalar_type(one))) if fits else FLOAT64
+                return (wide,) * len(loop)
+        return loop
 
     def _converted(self, operand: Any, dtype: DType, shape: Shape) -> Value:
         if isinstance(operand, _SCALARS):
@@ -105,19 +119,6 @@ class Builder(OpNamespace):
 
 #: Comparisons are right for every Python integer, whether the other operand's dtype can hold it or not.
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
-
-
-def _wide_enough(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> tuple[DType, ...]:
-    """Loop types that hold the Python integers among the operands."""
-    for one in operands:
-        if type(one) is int and loop[0].kind in "iu":
-            limits = np.iinfo(loop[0])
-            if not limits.min <= one <= limits.max:
-                wide = (
-                    result_type(loop[0], as_dtype(np.min_scalar_type(one))) if abs(one) < 2**63 else FLOAT64
-                )
-                return (wide,) * len(loop)
-    return loop
 
 
 def operand_of(value: Any) -> Operand:

@@ -27,6 +27,10 @@ class AttributeValueError(TracejitError, TypeError):
     """An op was given an unknown attribute, or one of the wrong kind."""
 
 
+class DomainError(TracejitError, ValueError):
+    """A value for which the operation has no meaning, such as an integer to a negative power."""
+
+
 class OutOfBoundsError(TracejitError, IndexError):
     """An index lies outside the array."""
 

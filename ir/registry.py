@@ -228,7 +228,8 @@ def check_attrs(op: Op, attrs: Attrs) -> None:
     for name, accepted in op.attrs.items():
         if name not in attrs:
             raise AttributeValueError(f"{op.name}: attribute {name!r} is missing")
-        if not isinstance(attrs[name], accepted):
+        value = attrs[name]
+        if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
             wanted = " or ".join(one.__name__ for one in accepted)
             raise AttributeValueError(f"{op.name}: attribute {name!r} must be {wanted}, got {attrs[name]!r}")
 

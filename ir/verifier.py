@@ -70,6 +70,8 @@ def _check_instruction(function: Function, instruction: Instruction, defined: se
 
 
 def _check_regions(function: Function, instruction: Instruction) -> None:
+    if not instruction.regions:
+        raise _failure(function, instruction, "an op of kind region needs a region")
     for region in instruction.regions:
         verify(region)
         params = tuple(param.type for param in region.params)

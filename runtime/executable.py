@@ -14,7 +14,7 @@ from ..codegen.entry import EntrySpec, Layout, entry_text
 from ..codegen.llvm import Library, compile_module
 from ..codegen.module import PARALLEL_FOR, HostCall, Module, generate
 from ..codegen.target import host
-from ..ir.errors import CompileError, OutOfBoundsError
+from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .blas import find_blas
@@ -94,9 +94,9 @@ class Executable:
 
         The arrays are copied first where they are not contiguous, aligned and in native byte order.
         """
+        if len(args) != len(self.source.params):
+            raise CompileError(f"expected {len(self.source.params)} arguments, got {len(args)}")
         plain = [self._plain(arg, i) for i, arg in enumerate(args)]
-        if len(plain) != len(self.source.params):
-            raise CompileError(f"expected {len(self.source.params)} arguments, got {len(plain)}")
         results = [empty(one.shape, one.dtype) for one in self.source.results]
         inputs = (ctypes.c_void_p * max(1, len(plain)))(*[one.ctypes.data for one in plain])
         outputs = (ctypes.c_void_p * max(1, len(results)))(*[one.ctypes.data for one in results])
@@ -107,7 +107,10 @@ class Executable:
 
     def _plain(self, arg: Any, position: int) -> Array:
         param = self.source.params[position]
-        array: Array = np.require(arg, requirements=["C", "A"])
+        array: Array = np.asarray(arg)  # not a subclass: its shape is what the array's is
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        array = np.require(array, requirements=["C", "A"])
         if array.dtype != param.dtype or array.shape != param.shape:
             raise CompileError(f"argument {position} must be {param.type}, got {array.dtype} {array.shape}")
         return array if array.dtype is param.dtype else array.astype(param.dtype)
@@ -117,6 +120,8 @@ class Executable:
         raised = getattr(self._raised, "error", None)
         if raised is not None:
             self._raised.error = None
+            if isinstance(raised, ValueError):
+                raise DomainError(f"{message.split(':')[0]}: {raised}") from raised
             raise raised
         if message.startswith("out of memory"):
             raise MemoryError(message)

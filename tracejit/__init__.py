@@ -18,6 +18,7 @@ from .ir.errors import (
     AxisError,
     CompileError,
     ConcretizationError,
+    DomainError,
     DTypeError,
     GradientError,
     OutOfBoundsError,
@@ -34,7 +35,7 @@ from .modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads
 from .tensor import Tensor, tensor
-from .transforms import grad, value_and_grad
+from .transforms import grad, stop_gradient, value_and_grad
 
 __version__ = "0.1.0"
 
@@ -54,6 +55,7 @@ __all__ = [
     "CompileError",
     "ConcretizationError",
     "DTypeError",
+    "DomainError",
     "Function",
     "GradientError",
     "OutOfBoundsError",
@@ -91,6 +93,7 @@ __all__ = [
     "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
+    "stop_gradient",
     "tensor",
     "threads",
     "trace",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .ir.errors import DTypeError, ShapeError, TraceError, TracejitError
+from .ir.errors import DomainError, DTypeError, ShapeError, TraceError, TracejitError
 from .ir.graph import Value
 from .ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from .ir.types import TensorType
@@ -38,7 +38,7 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
         return _traced(tracer, op, operands, attrs)
     arrays = [one._data if type(one) is Tensor else operand(one) for one in operands]
     if op.kind is not Kind.ELEMENTWISE:
-        arrays = [np.asarray(one) for one in arrays]
+        arrays = [_plain(op, one) for one in arrays]
         _check(op, arrays, attrs)
         out = op.eval(*arrays, **attrs)
     else:
@@ -74,6 +74,19 @@ def _check(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
     _CHECKED.add(key)
 
 
+def _plain(op: Op, value: Any) -> Any:
+    if isinstance(value, Value):
+        raise _leaked(op, value)
+    return np.asarray(value)
+
+
+def _leaked(op: Op, value: Value) -> TraceError:
+    return TraceError(
+        f"{op.name}: a traced tensor of type {value.type} outlived its trace: it was stored outside the "
+        "function while tracing. Return it instead"
+    )
+
+
 def _share_version(source: Tensor, view: Tensor) -> None:
     """A view and its source count writes together."""
     if source._version is None:
@@ -94,10 +107,7 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
         return error
     for one in arrays:
         if isinstance(one, Value):
-            return TraceError(
-                f"{op.name}: a traced tensor of type {one.type} outlived its trace: it was stored outside "
-                "the function while tracing. Return it instead"
-            )
+            return _leaked(op, one)
     given = ", ".join(
         f"Python {type(one).__name__}" if type(one) in _SCALARS else f"{one.dtype.name}{list(one.shape)}"
         for one in arrays
@@ -106,13 +116,15 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
         shapes = " and ".join(str(np.shape(one)) for one in arrays)
         return ShapeError(f"{op.name}: shapes {shapes} do not broadcast together")
     message = f"{op.name}: operands ({given}) do not fit: {error}"
-    return DTypeError(message) if isinstance(error, TypeError) else TracejitError(message)
+    return DTypeError(message) if isinstance(error, TypeError) else DomainError(message)
 
 
 def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     value = tracer.run(op, operands, attrs)
     if isinstance(value, tuple):
         raise TracejitError(f"{op.name}: ops with several results are made by their own functions")
+    if STATE.blocked and value.dtype.kind == "f":
+        value = tracer.run(OPS["stop_gradient"], (wrap(value),), {})
     result = wrap(value)
     if STATE.recording and value.dtype.kind == "f":
         for one in operands:

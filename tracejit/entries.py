@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from .codegen.entry import ArraySpec, Capture, EntrySpec, Layout, ScalarSpec
+from .codegen.entry import ArraySpec, Capture, EntrySpec, Layout, Same, ScalarSpec
 from .codegen.module import Module
+from .ir import dtypes
 from .pytree import TreeDef, flatten
 from .runtime.bypass import BYPASS_ADDRESS
 from .runtime.entry import entry_layout, make_entry
@@ -15,8 +16,10 @@ from .tensor import Tensor
 
 if TYPE_CHECKING:
     from .captures import Source
-    from .jit import Signature
+    from .signatures import Signature
 
+#: The name of the global that holds the default dtype, which every compiled signature depends on.
+_DEFAULT: Final = "_default_float"
 _SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_version")
 
 
@@ -33,17 +36,21 @@ def make_entries(
     calls ``otherwise()``. None where there cannot be one."""
     layout = entry_layout_of_tensors()
     params = signature.function.params[len(signature.leaf_types) :]
+    bindings = signature.bindings
     captures = [
-        _native(source, array_spec(param.dtype, param.shape))
-        for source, param in zip(signature.sources, params, strict=True)
+        _capture(source, array_spec(param.dtype, param.shape))
+        for source, param in zip(bindings.sources, params, strict=True)
     ]
-    if layout is None or None in captures:
+    guards = [_capture(guard.source, guard.expected) for guard in bindings.guards]
+    if layout is None or None in captures or None in guards:
         return None, None
+    settings = Capture("global", id(vars(dtypes)), id(_DEFAULT), Same(id(dtypes.default_dtype())))
 
     def spec(module: Module) -> tuple[EntrySpec, Layout]:
         made = EntrySpec(
-            tuple(_leaf_spec(one) for one in signature.leaf_types),
+            tuple(_leaf_spec(one, signature.ranges.get(i)) for i, one in enumerate(signature.leaf_types)),
             tuple(one for one in captures if one is not None),
+            (settings, *(one for one in guards if one is not None)),
             tuple(array_spec(one.dtype, one.shape) for one in signature.function.results),
             not signature.result.is_leaf,
             module.cycles > RELEASE_GIL_CYCLES,
@@ -53,12 +60,12 @@ def make_entries(
 
     executable = Executable(signature.function, spec)
     signature.compiled.use(executable)
-    flat = make_entry(name, executable, miss, signature.sources)
+    flat = make_entry(name, executable, miss, bindings)
     as_given = signature.structure == flatten((tuple([0] * len(signature.leaf_types)), {}))[1]
     simple = signature.result.is_leaf or _is_flat_tuple(signature.result)
     if not (as_given and simple) or signature.static:
         return flat, None
-    return flat, make_entry(name, executable, otherwise(), signature.sources)
+    return flat, make_entry(name, executable, otherwise(), bindings)
 
 
 def array_spec(dtype: Any, shape: tuple[int, ...]) -> ArraySpec:
@@ -66,18 +73,19 @@ def array_spec(dtype: Any, shape: tuple[int, ...]) -> ArraySpec:
     return ArraySpec(id(dtype), shape, dtype.itemsize)
 
 
-def _leaf_spec(leaf_type: Any) -> ArraySpec | ScalarSpec:
+def _leaf_spec(leaf_type: Any, limits: tuple[int, int] | None) -> ArraySpec | ScalarSpec:
     if isinstance(leaf_type, str):
-        return ScalarSpec(leaf_type)
+        return ScalarSpec(leaf_type, limits)
     return array_spec(leaf_type[0], leaf_type[1])
 
 
-def _native(source: Source, spec: ArraySpec) -> Capture | None:
-    """Where the entry finds a capture, None where only Python can look it up."""
+def _capture(source: Source, expected: Any) -> Capture | None:
+    """Where the entry finds a capture or guarded object, None where only Python can look it up."""
+    spec = expected if isinstance(expected, ArraySpec) else Same(id(expected))
+    if source.path:
+        return None
     if source.kind == "object":
         return Capture("object", id(source.holder), 0, spec)
-    if source.leaf is not None:
-        return None
     if source.kind == "cell":
         return Capture("cell", id(source.holder), 0, spec)
     return Capture("global", id(source.holder), id(source.key), spec)

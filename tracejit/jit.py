@@ -8,58 +8,50 @@ and a new signature is traced and compiled. Under a trace, or with ``disable_jit
 from __future__ import annotations
 
 import functools
-import inspect
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .array.diagonals import trace as matrix_trace
 from .calls import CompiledFunction, call
-from .captures import Source, locate
-from .ir.dtypes import SHORT_NAME, as_dtype, default_dtype
+from .captures import locate
+from .entries import make_entries
+from .ir.dtypes import as_dtype, default_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function, Value
-from .ir.records import field, record
 from .ir.types import TensorType
+from .lowered import Lowered
 from .pytree import TreeDef, flatten, leaf_paths
 from .runtime.bypass import bypass_native_entries
+from .signatures import (
+    MISS,
+    SCALARS,
+    LeafType,
+    Signature,
+    as_input,
+    broken_guard,
+    check_ranges,
+    miss,
+    native,
+    parameter_names,
+    read_captures,
+    static_arguments,
+    static_key,
+    static_text,
+    symbol_type,
+    type_text,
+)
 from .state import STATE
-from .tensor import Tensor, as_array, wrap
-from .tracing import scalar_type, trace_flat
+from .tensor import Tensor
+from .tracing import Traced, scalar_type, trace_flat
 
-if TYPE_CHECKING:
-    from .lowered import Lowered
-
-_MISS = object()
 #: How many native entries are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
-_SCALARS: dict[type, str] = {float: "float", int: "int", bool: "bool"}
 _disabled = threading.local()
-
-#: The type of one leaf: (dtype, shape), or the name of a Python scalar type.
-LeafType = Any
-
-
-@record(eq=False, frozen=False)
-class Signature:
-    """One compiled specialisation of a jitted function."""
-
-    structure: TreeDef
-    leaf_types: tuple[LeafType, ...]
-    static: tuple[Any, ...]
-    function: Function
-    compiled: CompiledFunction
-    sources: list[Source]
-    result: TreeDef
-    #: The native entry on flat leaves, None where it cannot be used.
-    flat_entry: Any = None
-    milliseconds: dict[str, float] = field(default_factory=dict)
-    reason: str = ""
 
 
 class JitFunction:
@@ -73,7 +65,7 @@ class JitFunction:
     ) -> None:
         functools.update_wrapper(self, fn)
         self._fn = fn
-        self._static_argnums, self._static_argnames = _static_arguments(fn, static_argnums, static_argnames)
+        self._static_argnums, self._static_argnames = static_arguments(fn, static_argnums, static_argnames)
         self._lock = threading.RLock()
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
@@ -103,24 +95,29 @@ class JitFunction:
         leaves, structure = flatten(dynamic)
         likely = self._by_structure.get((structure, static, default_dtype()))
         if likely is not None:
-            results = _native(likely, leaves)
-            if results is not _MISS:
+            results = native(likely, leaves)
+            if results is not MISS:
                 return results
         leaf_types = tuple([self._leaf_type(leaf, i, dynamic) for i, leaf in enumerate(leaves)])
         key = (structure, leaf_types, static, default_dtype())
         with self._lock:
             signature = self._signatures.get(key)
-            captured = None if signature is None else _read_captures(signature)
+            captured = None if signature is None else read_captures(signature)
             if signature is None or captured is None:
-                signature = self._compile(args, kwargs, key, leaves, recompiled=signature is not None)
-                captured = _read_captures(signature)
-                assert captured is not None, "what was captured a moment ago can be read"
+                reason = self._reason(key) if signature is None else broken_guard(signature)
+                signature = self._compile(args, kwargs, key, leaves, reason)
+                captured = read_captures(signature)
+                if captured is None:
+                    raise TraceError(
+                        f"{self._name}: a tensor that the function closes over changed while it was traced"
+                    )
             self._by_structure[(structure, static, default_dtype())] = signature
         if signature is not likely:
-            results = _native(signature, leaves)
-            if results is not _MISS:
+            results = native(signature, leaves)
+            if results is not MISS:
                 return results
-        inputs = [_as_input(leaf) for leaf in leaves] + captured
+        check_ranges(self._name, signature, leaves)
+        inputs = [as_input(leaf) for leaf in leaves] + captured
         return signature.result.unflatten(call(signature.compiled, inputs))
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
@@ -140,15 +137,8 @@ class JitFunction:
                 static.append((name, value))
             else:
                 named[name] = value
-        for which, value in static:
-            try:
-                hash(value)
-            except TypeError as error:
-                raise TracejitError(
-                    f"{self._name}: the static argument {which!r} must be hashable, "
-                    f"got {type(value).__name__}"
-                ) from error
-        return tuple([(which, type(value), value) for which, value in static]), (tuple(positional), named)
+        keys = tuple([static_key(self._name, which, value) for which, value in static])
+        return keys, (tuple(positional), named)
 
     @property
     def _name(self) -> str:
@@ -156,14 +146,14 @@ class JitFunction:
 
     def _leaf_type(self, leaf: Any, position: int, dynamic: Any) -> LeafType:
         if type(leaf) is Tensor or isinstance(leaf, (Tensor, np.ndarray, np.generic)):
-            data = leaf._data if isinstance(leaf, Tensor) else leaf
+            data = leaf._data if isinstance(leaf, Tensor) else np.asarray(leaf)
             if isinstance(data, Value):
                 raise TraceError(
                     f"{self._name}: argument {self._path(position, dynamic)} is a traced tensor of type "
                     f"{data.type} that outlived its trace; return it from the function instead of storing it"
                 )
             return (self._checked_dtype(data.dtype, position, dynamic), data.shape)
-        scalar = _SCALARS.get(type(leaf))
+        scalar = SCALARS.get(type(leaf))
         if scalar is not None:
             if scalar == "int":
                 scalar_type(leaf)  # raises where it does not fit 64 bits
@@ -191,8 +181,8 @@ class JitFunction:
 
     # -- compiling --------------------------------------------------------------------------------
 
-    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Function, list[Any], TreeDef]:
-        """The Function for these arguments, what it captures, and the structure of its result."""
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+        """The Function for these arguments, what it captures, and (as `rest`) its result's structure."""
         _, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic)
         types = [self._leaf_type(leaf, i, dynamic) for i, leaf in enumerate(leaves)]
@@ -211,17 +201,18 @@ class JitFunction:
             return results, result_structure
 
         run.__name__ = self._name if self._name.isidentifier() else "lambda"
-        outer, STATE.recording = STATE.recording, True
+        outer = STATE.recording, STATE.blocked
+        STATE.recording, STATE.blocked = True, False
         try:
-            symbols = [(*_symbol_type(one), name) for one, name in zip(types, names, strict=True)]
+            symbols = [(*symbol_type(one), name) for one, name in zip(types, names, strict=True)]
             return trace_flat(run, symbols)
         finally:
-            STATE.recording = outer
+            STATE.recording, STATE.blocked = outer
 
     def _names(self, structure: TreeDef) -> list[str]:
         """What the IR and messages call the leaves of the arguments."""
         paths = leaf_paths(structure.unflatten([0] * structure.leaves))
-        return _parameter_names(self._fn, paths, self._static_argnums)
+        return parameter_names(self._fn, paths, self._static_argnums)
 
     def _with_static(self, args: tuple[Any, ...], positional: Sequence[Any]) -> list[Any]:
         following = iter(positional)
@@ -230,32 +221,24 @@ class JitFunction:
             for position, value in enumerate(args)
         ]
 
-    def _compile(self, args: Any, kwargs: Any, key: Any, leaves: list[Any], *, recompiled: bool) -> Signature:
+    def _compile(self, args: Any, kwargs: Any, key: Any, leaves: list[Any], reason: str) -> Signature:
         start = time.perf_counter()
-        function, holders, result = self._trace(args, kwargs)
-        traced = (time.perf_counter() - start) * 1e3
+        traced = self._trace(args, kwargs)
+        seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
-        sources = locate(self._fn, holders)
+        bindings = locate(self._fn, traced.captured, [value for _, _, value, _ in static])
+        compiled = CompiledFunction(traced.function)
         signature = Signature(
-            structure, leaf_types, static, function, CompiledFunction(function), sources, result
+            structure, leaf_types, static, traced.function, compiled, bindings, traced.rest, traced.ranges
         )
-        signature.reason = self._reason(key, recompiled=recompiled)
-        if not any(isinstance(one, (Tensor,)) and one._requires_grad for one in [*leaves, *holders]):
-            self._make_entries(signature)
-            signature.milliseconds = {"trace": traced, **signature.compiled.executable.milliseconds}
-        else:
-            signature.milliseconds = {"trace": traced}
+        signature.reason = reason
+        signature.milliseconds = {"trace": seconds * 1e3}
+        tracked = any(isinstance(one, Tensor) and one._requires_grad for one in [*leaves, *traced.captured])
+        if not tracked:
+            signature.flat_entry, direct = make_entries(self._name, signature, miss, self._next_entry)
+            self._entry = direct or self._entry
         self._signatures[key] = signature
         return signature
-
-    def _make_entries(self, signature: Signature) -> None:
-        """Compile the signature with a native entry, and put that first in line."""
-        from .entries import make_entries  # brings in codegen, which only compiling needs
-
-        flat_entry, direct = make_entries(self._name, signature, _miss, self._next_entry)
-        signature.flat_entry = flat_entry
-        if direct is not None:
-            self._entry = direct
 
     def _next_entry(self) -> Any:
         """What a new entry calls where it does not fit: the one before, and at times the slow path."""
@@ -263,10 +246,8 @@ class JitFunction:
         earlier = self._entry if self._chained % _CHAIN else None
         return earlier or self._slow
 
-    def _reason(self, key: Any, *, recompiled: bool) -> str:
+    def _reason(self, key: Any) -> str:
         """Why this signature is compiled although there are others."""
-        if recompiled:
-            return "a captured tensor changed its type"
         if not self._signatures:
             return "first call"
         structure, leaf_types, static, dtype = key
@@ -274,25 +255,23 @@ class JitFunction:
             if other != structure:
                 continue
             if their_static != static:
-                return f"static arguments changed from {_static_text(their_static)} to {_static_text(static)}"
+                return f"static arguments changed from {static_text(their_static)} to {static_text(static)}"
             if their_dtype != dtype:
                 return f"the default dtype changed to {dtype.name}"
             names = self._names(structure)
             for name, old, new in zip(names, their_types, leaf_types, strict=True):
                 if old != new:
-                    return f"argument {name} changed from {_type_text(old)} to {_type_text(new)}"
+                    return f"argument {name} changed from {type_text(old)} to {type_text(new)}"
         return "arguments of another structure"
 
     # -- looking inside ---------------------------------------------------------------------------
 
     def trace(self, *args: Any, **kwargs: Any) -> Function:
         """The IR Function for these arguments (arrays, numbers, or ``TensorType``s), before any pass."""
-        return self._trace(args, kwargs)[0]
+        return self._trace(args, kwargs).function
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function at every stage of compilation, as text: ``f.lower(x).as_text("loops")``."""
-        from .lowered import Lowered  # brings in codegen, which only looking at it needs
-
         return Lowered(self.trace(*args, **kwargs))
 
     def explain(self) -> str:
@@ -308,12 +287,12 @@ class JitFunction:
         count = len(self._signatures)
         lines = [f"{self._name}: {count} signature{'s' * (count != 1)} compiled"]
         for number, one in enumerate(self._signatures.values()):
-            types = ", ".join(map(_type_text, one.leaf_types))
+            types = ", ".join(map(type_text, one.leaf_types))
             lines.append(f"  [{number}] ({types}): {one.reason}")
             if one.static:
-                lines.append(f"      static: {_static_text(one.static)}")
-            if one.sources:
-                lines.append(f"      captures: {', '.join(s.key or s.kind for s in one.sources)}")
+                lines.append(f"      static: {static_text(one.static)}")
+            if one.bindings.sources:
+                lines.append(f"      captures: {', '.join(map(str, one.bindings.sources))}")
             executable = one.compiled.executable
             phases = {**one.milliseconds, **executable.milliseconds}
             spent = ", ".join(f"{name} {value:.1f}" for name, value in phases.items())
@@ -404,109 +383,3 @@ def trace(fn: Any, *args: Any, **kwargs: Any) -> Any:
         return matrix_trace(fn, *args, **kwargs)
     target = fn if isinstance(fn, JitFunction) else JitFunction(fn)
     return target.trace(*args, **kwargs)
-
-
-# -- details --------------------------------------------------------------------------------------
-
-
-def _miss(*args: Any) -> Any:
-    return _MISS
-
-
-def _native(signature: Signature, leaves: list[Any]) -> Any:
-    """The result by the native entry, `_MISS` where that does not apply."""
-    if signature.flat_entry is None:
-        return _MISS
-    results = signature.flat_entry(*leaves)
-    if results is _MISS:
-        return _MISS
-    return results if signature.result.is_leaf else signature.result.unflatten(results)
-
-
-def _static_arguments(
-    fn: Callable[..., Any], nums: Sequence[int], names: Sequence[str]
-) -> tuple[frozenset[int], frozenset[str]]:
-    """Both lists completed by each other through `fn`'s parameter names."""
-    try:
-        parameters = list(inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError):
-        return frozenset(nums), frozenset(names)
-    order = [one.name for one in parameters]
-    positional = [
-        one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
-    ]
-    has_more = any(one.kind is one.VAR_POSITIONAL for one in parameters)
-    for num in nums:
-        if not -len(positional) <= num < len(positional) and not has_more:
-            raise TracejitError(f"jit: static_argnums {num} is out of range for {len(positional)} parameters")
-    for name in names:
-        if name not in order and not any(one.kind is one.VAR_KEYWORD for one in parameters):
-            raise TracejitError(f"jit: static_argnames {name!r} is not a parameter; expected one of {order}")
-    indices = {num % len(positional) if num < 0 else num for num in nums}
-    indices |= {positional.index(name) for name in names if name in positional}
-    return frozenset(indices), frozenset(names) | {positional[i] for i in indices if i < len(positional)}
-
-
-def _parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset[int]) -> list[str]:
-    """Names for the IR's parameters, from the arguments' names and the leaves' paths."""
-    try:
-        order = [one for i, one in enumerate(inspect.signature(fn).parameters) if i not in static]
-    except (TypeError, ValueError):
-        order = []
-    names = []
-    for path in paths:
-        kind, position, rest = _take_index(path)
-        if kind == "0":
-            base = order[int(position)] if int(position) < len(order) else f"arg{position}"
-        else:
-            base = position.strip("'\"")
-        text = re.sub(r"[^A-Za-z0-9]+", "_", base + rest).strip("_")
-        names.append(text or "arg")
-    return names
-
-
-def _take_index(path: str) -> tuple[str, str, str]:
-    """``[0][2]['w']`` as ("0", "2", "['w']")."""
-    kind, rest = path[1:].split("]", 1)
-    position, rest = rest[1:].split("]", 1)
-    return kind, position, rest
-
-
-def _symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
-    if isinstance(leaf_type, str):
-        return scalar_type({"float": 0.0, "int": 0, "bool": False}[leaf_type]), True
-    return TensorType(leaf_type[0], leaf_type[1]), False
-
-
-def _type_text(leaf_type: LeafType) -> str:
-    if isinstance(leaf_type, str):
-        return f"Python {leaf_type}"
-    return f"{SHORT_NAME[leaf_type[0]]}[{','.join(map(str, leaf_type[1]))}]"
-
-
-def _static_text(static: tuple[Any, ...]) -> str:
-    return ", ".join(f"{which}={value!r}" for which, _, value in static) or "none"
-
-
-def _as_input(leaf: Any) -> Tensor:
-    """A leaf as a Tensor in plain memory."""
-    if isinstance(leaf, Tensor):
-        return leaf
-    if type(leaf) in _SCALARS:
-        return wrap(np.asarray(leaf, scalar_type(leaf).dtype))
-    return wrap(as_array(leaf))
-
-
-def _read_captures(signature: Signature) -> list[Tensor] | None:
-    """The captured values now, None if one no longer has the type it was compiled for."""
-    found = []
-    params = signature.function.params[len(signature.leaf_types) :]
-    for source, param in zip(signature.sources, params, strict=True):
-        value = source.read()
-        if not isinstance(value, (Tensor, np.ndarray)):
-            return None
-        data = value._data if isinstance(value, Tensor) else value
-        if isinstance(data, Value) or data.shape != param.shape or as_dtype(data.dtype) is not param.dtype:
-            return None
-        found.append(_as_input(value))
-    return found

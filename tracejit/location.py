@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
+import numpy as np
+
 from .ir.graph import Location
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: From a checkout, the other source folders are beside the package rather than in it.
 _ROOTS = (_PACKAGE, *{os.path.realpath(_PACKAGE + part) + os.sep for part in ("ir", "codegen", "runtime")})
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 #: The demo is a user's program that happens to be installed with the package.
 _DEMO = _PACKAGE + "demo" + os.sep
 
@@ -19,7 +22,7 @@ def user_location() -> Location | None:
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith(_DEMO) or not file.startswith((*_ROOTS, "<frozen")):
+        if file.startswith(_DEMO) or not file.startswith((*_ROOTS, _NUMPY, "<frozen")):
             return Location(file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -21,12 +21,12 @@ class _Mode:
 
     def __enter__(self) -> None:
         if not hasattr(self, "_outer"):
-            self._outer: list[bool] = []
-        self._outer.append(STATE.recording)
-        STATE.recording = self._recording
+            self._outer: list[tuple[bool, bool]] = []
+        self._outer.append((STATE.recording, STATE.blocked))
+        _switch(self._recording)
 
     def __exit__(self, *exc: object) -> None:
-        STATE.recording = self._outer.pop()
+        STATE.recording, STATE.blocked = self._outer.pop()
 
     def __call__(self, fn: F) -> F:
         @functools.wraps(fn)
@@ -40,6 +40,10 @@ class _Mode:
         copy = object.__new__(type(self))
         copy._recording = self._recording
         return copy
+
+
+def _switch(recording: bool) -> None:
+    STATE.recording, STATE.blocked = recording, not recording
 
 
 class no_grad(_Mode):
@@ -84,18 +88,19 @@ class set_grad_enabled(_Mode):
 
     def __init__(self, mode: bool) -> None:
         self._recording = bool(mode)
-        self._outer = [STATE.recording]
+        self._outer = [(STATE.recording, STATE.blocked)]
         self._entered = False
-        STATE.recording = self._recording
+        _switch(self._recording)
 
     def __enter__(self) -> None:
         if self._entered:
-            self._outer.append(STATE.recording)
+            self._outer.append((STATE.recording, STATE.blocked))
         self._entered = True
-        STATE.recording = self._recording
+        _switch(self._recording)
 
     def __call__(self, fn: F) -> F:
-        STATE.recording = self._outer.pop()  # a decorator changes nothing until the function runs
+        # a decorator changes nothing until the function runs
+        STATE.recording, STATE.blocked = self._outer.pop()
         return super().__call__(fn)
 
     def _again(self) -> _Mode:

@@ -6,6 +6,7 @@ Dicts are taken apart in sorted key order where keys can be compared, else in in
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -21,7 +22,12 @@ class TreeDef:
     def __init__(self, shape: Any, leaves: int) -> None:
         self.shape = shape
         self.leaves = leaves
-        self._hash = hash(shape)
+        try:
+            self._hash = hash(shape)
+        except TypeError as error:
+            raise TracejitError(
+                f"a pytree's keys and a registered node's aux must be hashable: {error}"
+            ) from error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TreeDef) and self.shape == other.shape
@@ -88,9 +94,10 @@ def _walk(tree: Any, leaves: list[Any]) -> Any:
         return ("tuple", None, tuple([_walk(one, leaves) for one in tree]))
     if cls is list:
         return ("list", None, tuple([_walk(one, leaves) for one in tree]))
-    if isinstance(tree, dict):
-        keys = _ordered_keys(tree)
-        return ("dict", (cls, keys), tuple([_walk(tree[key], leaves) for key in keys]))
+    if cls is dict or cls is OrderedDict or cls is defaultdict:
+        keys = tuple(tree) if cls is OrderedDict else _ordered_keys(tree)
+        factory = tree.default_factory if cls is defaultdict else None
+        return ("dict", (cls, keys, factory), tuple([_walk(tree[key], leaves) for key in keys]))
     if tree is None:
         return ("none", None, ())
     registered = _REGISTERED.get(cls)
@@ -129,9 +136,9 @@ def _build(shape: Any, leaves: Any) -> Any:
     if kind == "list":
         return parts
     if kind == "dict":
-        cls, keys = meta
+        cls, keys, factory = meta
         pairs = zip(keys, parts, strict=True)
-        return dict(pairs) if cls is dict else cls(pairs)
+        return cls(factory, pairs) if cls is defaultdict else cls(pairs)
     if kind == "none":
         return None
     if kind == "node":

@@ -14,6 +14,9 @@ class _State(threading.local):
     tracer: Tracer | None = None
     #: Whether operations on tensors that require gradients are recorded.
     recording: bool = True
+    #: Whether the user has switched recording off: results of operations that are traced now are constants
+    #: to any later gradient of the trace.
+    blocked: bool = False
 
 
 STATE = _State()

@@ -13,6 +13,7 @@ import numpy as np
 from .ir.dtypes import BOOL, DType, as_dtype, default_dtype, is_float
 from .ir.errors import ConcretizationError, DTypeError, GradientError, ShapeError
 from .ir.graph import Value
+from .ir.registry import OPS
 from .ir.types import Shape, TensorType
 from .location import user_location
 from .state import STATE
@@ -137,6 +138,10 @@ class Tensor(Signatures):
             return data.astype(dtype)
         return data.copy() if copy else data
 
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy functions take tensors as the arrays they hold, and give arrays."""
+        return func(*_as_arrays(args), **{key: _as_arrays(value) for key, value in kwargs.items()})
+
     def __dlpack__(self, **options: Any) -> Any:
         return self.numpy().__dlpack__(**options)
 
@@ -246,10 +251,14 @@ class Tensor(Signatures):
     @data.setter
     def data(self, value: Any) -> None:
         array = value._data if isinstance(value, Tensor) else as_array(value)
+        if self._requires_grad and not is_float(array.dtype):
+            raise DTypeError(f"data: a tensor that requires grad must stay floating, got {array.dtype.name}")
         self._data = array
 
     def detach(self) -> Tensor:
         """The same value, outside the graph. Semantics: PyTorch; memory is shared."""
+        if STATE.tracer is not None:
+            return wrap(STATE.tracer.run(OPS["stop_gradient"], (self,), {}))
         result = wrap(self._data)
         if self._version is None:
             self._version = [0]
@@ -275,9 +284,12 @@ class Tensor(Signatures):
         return f"tensor({', '.join(parts)})"
 
     def __format__(self, spec: str) -> str:
-        if spec and not self.is_traced and self._data.size == 1:
-            return format(self._data.item(), spec)
-        return format(str(self), spec)
+        if not spec:
+            return str(self)
+        data = self._concrete(f"formatting with {spec!r}", "the tensor's value outside the function")
+        if data.size != 1:
+            raise DTypeError(f"only a tensor of one element can be formatted with {spec!r}, got {self.type}")
+        return format(data.item(), spec)
 
     def __reduce__(self) -> Any:
         if self._node is not None:
@@ -287,7 +299,19 @@ class Tensor(Signatures):
     def __deepcopy__(self, memo: Any) -> Tensor:
         if self._node is not None:
             raise GradientError("only leaf tensors can be deep-copied; use x.detach().copy()")
-        return _rebuild(np.array(self._concrete("copying", "x.copy()")), self._requires_grad)
+        result = _rebuild(np.array(self._concrete("copying", "x.copy()")), self._requires_grad)
+        if self._grad is not None:
+            result._grad = self._grad.__deepcopy__(memo)
+        return result
+
+
+def _as_arrays(value: Any) -> Any:
+    """`value` with the tensors in its lists and tuples as arrays."""
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if type(value) in (list, tuple):
+        return type(value)(_as_arrays(one) for one in value)
+    return value
 
 
 def _rebuild(array: Array, requires_grad: bool) -> Tensor:
@@ -317,7 +341,7 @@ def as_array(value: Any) -> Array:
     ShapeError for ragged nesting.
     """
     if isinstance(value, np.ndarray):
-        array = value
+        array = value if type(value) is np.ndarray else np.asarray(value)
     elif isinstance(value, Tensor):
         return value._concrete("converting to an array", "the tensor itself")
     else:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from .ir.builder import Builder, operand_of
-from .ir.dtypes import BOOL, Operand, as_dtype
+from .ir.dtypes import BOOL, FLOAT64, DType, Operand, as_dtype, default_dtype
 from .ir.errors import DTypeError, TraceError
 from .ir.graph import Function, Value
+from .ir.records import record
 from .ir.registry import Attrs, Op
-from .ir.types import TensorType
+from .ir.types import Shape, TensorType
 from .location import user_location
 from .runtime.bypass import bypass_native_entries
 from .state import STATE
@@ -36,6 +37,8 @@ class Tracer(Builder):
         self.captures: dict[int, tuple[Any, Value]] = {}
         self._owned: set[Value] = set()
         self._weak: set[Value] = set()
+        #: Narrower dtypes that weak integers were combined with.
+        self.narrowed: dict[Value, tuple[int, int]] = {}
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
         self.pinned_location = False
 
@@ -51,10 +54,21 @@ class Tracer(Builder):
         self._owned.update(results)
         return results
 
+    def is_weak(self, value: Value) -> bool:
+        """Whether `value` is a Python number, or arithmetic on such."""
+        return value in self._weak
+
     def operand_kind(self, value: Any) -> Operand:
         if isinstance(value, Value) and value in self._weak and value.dtype is not BOOL:
             return float if value.dtype.kind == "f" else int
         return operand_of(value)
+
+    def _converted(self, operand: Any, dtype: DType, shape: Shape) -> Value:
+        if isinstance(operand, Value) and operand in self._weak and dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            low, high = self.narrowed.get(operand, (-(2**63), 2**63 - 1))
+            self.narrowed[operand] = (max(low, int(limits.min)), min(high, int(limits.max)))
+        return super()._converted(operand, dtype, shape)
 
     def lift(self, value: Any) -> Any:
         """What the graph calls `value`: a Value, or a Python scalar as it is."""
@@ -127,14 +141,22 @@ def scalar_type(value: bool | int | float) -> TensorType:
     return TensorType(as_dtype(np.int64 if isinstance(value, int) else np.float64), ())
 
 
-def trace_flat(
-    fn: Callable[..., Any], types: Sequence[tuple[TensorType, bool, str]]
-) -> tuple[Function, list[Any], Any]:
+@record(eq=False)
+class Traced:
+    """A Function; what it captures, in the order of its last parameters; the ranges of its integer
+    parameters that meet narrower dtypes; and what else the traced function handed back."""
+
+    function: Function
+    captured: list[Any]
+    ranges: dict[int, tuple[int, int]]
+    rest: Any
+
+
+def trace_flat(fn: Callable[..., Any], types: Sequence[tuple[TensorType, bool, str]]) -> Traced:
     """Run `fn` on symbols of `types` (type, weak, name), collecting captures.
 
     `fn` returns ``(leaves, rest)``: the results as a flat list of Tensors, arrays and numbers, and
-    anything else to hand back. Gives the Function, whose parameters are the arguments and then the
-    captures, what was captured, and `rest`.
+    anything else to hand back. The Function's parameters are the arguments and then the captures.
     """
     tracer = Tracer(STATE.tracer)
     with tracing(tracer):
@@ -143,13 +165,18 @@ def trace_flat(
         results = [as_value(tracer, leaf) for leaf in leaves]
     holders = [holder for holder, _ in tracer.captures.values()]
     tracer.params += [value for _, value in tracer.captures.values()]
-    name = getattr(fn, "__name__", "f")
-    return tracer.finish(name, results), holders, rest
+    ranges = {i: tracer.narrowed[one] for i, one in enumerate(tracer.params) if one in tracer.narrowed}
+    ranges = {i: limits for i, limits in ranges.items() if limits != (-(2**63), 2**63 - 1)}
+    function = tracer.finish(getattr(fn, "__name__", "f"), results)
+    return Traced(function, holders, ranges, rest)
 
 
 def as_value(tracer: Tracer, leaf: Any) -> Value:
     """A result as a Value: numbers become constants."""
     lifted = tracer.lift(leaf)
     if isinstance(lifted, Value):
+        if lifted.dtype is FLOAT64 and default_dtype() is not FLOAT64 and tracer.is_weak(lifted):
+            cast: Value = tracer.cast(lifted, dtype=default_dtype())  # what a Python float becomes
+            return cast
         return lifted
     return tracer.scalar(lifted, scalar_type(lifted).dtype)

@@ -41,15 +41,20 @@ def value_and_grad(
     """
     single = isinstance(argnums, int)
     positions: tuple[int, ...] = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for position in positions:
+        if not isinstance(position, int):
+            raise TracejitError(f"grad: argnums must be an integer or a sequence of them, got {argnums!r}")
     name = getattr(fun, "__name__", "function")
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         trees = [_argument(name, args, position) for position in positions]
+        if len({position % len(args) for position in positions}) < len(positions):
+            raise TracejitError(f"grad of {name}: argnums {argnums} names an argument twice")
         leaves, structure = flatten(trees)
         paths = leaf_paths(trees)
-        outer = STATE.recording
-        STATE.recording = True
+        outer = STATE.recording, STATE.blocked
+        STATE.recording, STATE.blocked = True, False
         try:
             inputs = [_differentiable(name, leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
             chosen = structure.unflatten(inputs)
@@ -59,7 +64,7 @@ def value_and_grad(
             value, aux = _split_aux(name, fun(*full, **kwargs), has_aux=has_aux)
             gradients, again = _gradients(name, value, inputs)
         finally:
-            STATE.recording = outer
+            STATE.recording, STATE.blocked = outer
         value = value if again else value.detach()
         aux = aux if again else tree_map(_detached, aux)
         result = structure.unflatten(gradients)
@@ -89,6 +94,19 @@ def grad(
         return (gradient, value[1]) if has_aux else gradient
 
     return wrapped
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` as a constant to every gradient: the same values, in a pytree of the same structure.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.grad(lambda x: x * tj.stop_gradient(x))(3.0)
+        tensor(3.)
+
+    Semantics: ``jax.lax.stop_gradient``.
+    """
+    return tree_map(_detached, x)
 
 
 def _argument(name: str, args: tuple[Any, ...], position: int) -> Any:

@@ -197,6 +197,13 @@ CLIP = elementwise(
 )  # fmt: skip
 
 
+STOP_GRADIENT = define(
+    "stop_gradient", Kind.COMPOSITE, "x", doc="x, which no gradient passes",
+    infer=lambda types, attrs: types, eval=lambda x: x, vjp={"x": lambda b, ct: None},
+    decompose=lambda b, x: x,
+)  # fmt: skip
+
+
 def _where_promote(operands: Any) -> Any:
     common = result_type(*operands[1:])
     return (BOOL, common, common)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import INT64
-from ..errors import DTypeError, ShapeError
+from ..dtypes import INT64, SHORT_NAME, is_float
+from ..errors import AxisError, DTypeError, ShapeError
 from ..registry import NONDIFF, Access, Attrs, Kind
 from ..types import TensorType, broadcastable, normalize_axis
 from .define import define
@@ -152,6 +152,8 @@ SLICE = define(
 
 
 def _concat_infer(types: Types, attrs: Attrs) -> Types:
+    if not types:
+        raise ShapeError("concat: expected at least one operand")
     axis = normalize_axis("concat", attrs["axis"], types[0].ndim)
     first = types[0]
     total = 0
@@ -306,6 +308,13 @@ MATMUL = define(
 
 
 def _full_infer(types: Types, attrs: Attrs) -> Types:
+    shape, dtype = attrs["shape"], attrs["dtype"]
+    if any(type(size) is not int or size < 0 for size in shape):
+        raise ShapeError(f"a shape must be non-negative integers, got {shape}")
+    if dtype not in SHORT_NAME:
+        raise DTypeError(f"dtype {dtype} is not supported")
+    if isinstance(attrs.get("value"), float) and not is_float(dtype):
+        raise DTypeError(f"full: the value {attrs['value']} does not fit {dtype.name}")
     return (TensorType(attrs["dtype"], attrs["shape"]),)
 
 
@@ -322,7 +331,8 @@ def _iota_eval(shape: tuple[int, ...], axis: int, dtype: Any) -> Any:
 
 
 def _iota_infer(types: Types, attrs: Attrs) -> Types:
-    normalize_axis("iota", attrs["axis"], len(attrs["shape"]))
+    if normalize_axis("iota", attrs["axis"], len(attrs["shape"])) != attrs["axis"]:
+        raise AxisError(f"iota: the axis must not be negative, got {attrs['axis']}")
     return _full_infer(types, attrs)
 
 

@@ -39,7 +39,7 @@ def print_function(
             text = f"{text:<{len(indent) + 60}} # {instruction.location}"
         lines.append(text)
         if mark is instruction:
-            lines.append(f"{indent}  {'^' * max(len(text.split('#')[0].strip()), 1)}")
+            lines.append(f"{indent}  {'^' * max(len(f'{left} = {right}'), 1)}")
             lines.append(f"{indent}  ; {note}")
     returned = ", ".join(names.get(result, "%?") for result in function.results)
     lines.append(f"{indent}  return {returned}".rstrip())

@@ -1,0 +1,98 @@
+"""pyproject.toml against what is on disk."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import tracejit as tj
+
+_ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text())
+SOURCES = {"tracejit": "tracejit", "ir": "tracejit.ir", "codegen": "tracejit.codegen", "runtime": "tracejit.runtime"}
+
+
+def _on_disk():
+    found = set()
+    for folder, package in SOURCES.items():
+        for file in (_ROOT / folder).rglob("*.py"):
+            inside = file.parent.relative_to(_ROOT / folder)
+            # the links tracejit/ir and so on are the same files again
+            if folder == "tracejit" and inside.parts and inside.parts[0] in SOURCES:
+                continue
+            found.add(".".join([package, *inside.parts]))
+    return found
+
+
+def test_every_package_on_disk_is_listed():
+    listed = PROJECT["tool"]["setuptools"]["packages"]
+    assert len(listed) == len(set(listed))
+    assert set(listed) == _on_disk()
+
+
+def test_every_listed_package_has_an_init():
+    places = PROJECT["tool"]["setuptools"]["package-dir"]
+    assert places == {package: folder for folder, package in SOURCES.items()}
+    for package in PROJECT["tool"]["setuptools"]["packages"]:
+        root = max((one for one in places if package == one or package.startswith(one + ".")), key=len)
+        inside = package[len(root) :].strip(".").split(".")
+        assert (_ROOT.joinpath(places[root], *filter(None, inside)) / "__init__.py").is_file(), package
+
+
+def test_links_for_type_checkers():
+    for folder in ("ir", "codegen", "runtime"):
+        link = _ROOT / "tracejit" / folder
+        assert link.is_symlink()
+        assert link.readlink() == Path("..") / folder
+
+
+def test_data_files():
+    data = PROJECT["tool"]["setuptools"]["package-data"]
+    assert data["tracejit"] == ["py.typed"]
+    assert (_ROOT / "tracejit" / "py.typed").is_file()
+    wanted = {"tracejit": {".typed"}, "tracejit.array": {".pyi"}, "tracejit.demo": {".npz"}}
+    for folder, package in SOURCES.items():
+        for file in (_ROOT / folder).rglob("*"):
+            inside = file.parent.relative_to(_ROOT / folder)
+            if not file.is_file() or file.suffix in (".py", ".pyc"):
+                continue
+            if folder == "tracejit" and inside.parts and inside.parts[0] in SOURCES:
+                continue
+            assert file.suffix in wanted.get(".".join([package, *inside.parts]), set()), file
+
+
+def test_versions_agree():
+    assert PROJECT["project"]["version"] == tj.__version__
+    assert tj.__version__ in (_ROOT / "CHANGELOG.md").read_text()
+
+
+def test_dependencies_are_numpy_and_llvmlite_with_lower_bounds():
+    dependencies = PROJECT["project"]["dependencies"]
+    assert [re.match(r"[a-z]+", one)[0] for one in dependencies] == ["numpy", "llvmlite"]
+    assert all(">=" in one for one in dependencies)
+    assert PROJECT["project"]["requires-python"] == ">=3.11"
+    assert PROJECT["project"]["license"] == "Apache-2.0"
+    assert "Apache License" in (_ROOT / "LICENSE").read_text()
+
+
+def test_files_the_issue_names():
+    for name in ("ARCHITECTURE.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/ir.md", "docs/adding-an-op.md", ".ci/run"):
+        assert (_ROOT / name).is_file(), name
+    for folder in ("tracejit", "ir", "codegen", "runtime", "tests", "examples", "benchmarks", "docs"):
+        assert (_ROOT / folder).is_dir(), folder
+
+
+def test_the_command_is_there():
+    assert PROJECT["project"]["scripts"] == {"tracejit": "tracejit.cli:main"}
+
+
+def test_the_readme_has_the_two_commands():
+    text = (_ROOT / "README.md").read_text()
+    assert "pip install . && tracejit demo" in text
+    assert "pip install '.[test]' && pytest" in text
+
+
+def test_all_is_there_and_nothing_twice():
+    assert len(tj.__all__) == len(set(tj.__all__))
+    assert [name for name in tj.__all__ if not hasattr(tj, name)] == []

@@ -1,0 +1,188 @@
+"""Signatures of jitted functions: what a call is specialised on, and what is kept for each."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from .calls import CompiledFunction
+from .captures import Bindings
+from .ir.dtypes import SHORT_NAME, as_dtype
+from .ir.errors import DTypeError, TracejitError
+from .ir.graph import Function, Value
+from .ir.records import field, record
+from .ir.types import TensorType
+from .pytree import TreeDef
+from .tensor import Tensor, as_array, wrap
+from .tracing import scalar_type
+
+#: What an entry of another signature gives back.
+MISS: Final = object()
+SCALARS: Final[dict[type, str]] = {float: "float", int: "int", bool: "bool"}
+
+#: The type of one leaf: (dtype, shape), or the name of a Python scalar type.
+LeafType = Any
+
+
+@record(eq=False, frozen=False)
+class Signature:
+    """One compiled specialisation of a jitted function."""
+
+    structure: TreeDef
+    leaf_types: tuple[LeafType, ...]
+    static: tuple[Any, ...]
+    function: Function
+    compiled: CompiledFunction
+    bindings: Bindings
+    result: TreeDef
+    #: For Python integers that meet a narrower dtype, by position: the range that fits.
+    ranges: dict[int, tuple[int, int]]
+    #: The native entry on flat leaves, None where it cannot be used.
+    flat_entry: Any = None
+    milliseconds: dict[str, float] = field(default_factory=dict)
+    reason: str = ""
+
+
+def static_arguments(
+    fn: Callable[..., Any], nums: Sequence[int], names: Sequence[str]
+) -> tuple[frozenset[int], frozenset[str]]:
+    """Both lists completed by each other through `fn`'s parameter names."""
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        return frozenset(nums), frozenset(names)
+    order = [one.name for one in parameters]
+    positional = [
+        one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    has_more = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    for num in nums:
+        if not -len(positional) <= num < len(positional) and not has_more:
+            raise TracejitError(f"jit: static_argnums {num} is out of range for {len(positional)} parameters")
+    if has_more and any(num < 0 for num in nums):
+        raise TracejitError("jit: a negative static_argnums needs a function without *args")
+    for name in names:
+        if name not in order and not any(one.kind is one.VAR_KEYWORD for one in parameters):
+            raise TracejitError(f"jit: static_argnames {name!r} is not a parameter; expected one of {order}")
+    indices = {num % len(positional) if num < 0 else num for num in nums}
+    indices |= {positional.index(name) for name in names if name in positional}
+    return frozenset(indices), frozenset(names) | {positional[i] for i in indices if i < len(positional)}
+
+
+def parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset[int]) -> list[str]:
+    """Names for the IR's parameters, from the arguments' names and the leaves' paths."""
+    try:
+        order = [one for i, one in enumerate(inspect.signature(fn).parameters) if i not in static]
+    except (TypeError, ValueError):
+        order = []
+    names = []
+    for path in paths:
+        kind, position, rest = _take_index(path)
+        if kind == "0":
+            base = order[int(position)] if int(position) < len(order) else f"arg{position}"
+        else:
+            base = position.strip("'\"")
+        text = re.sub(r"[^A-Za-z0-9]+", "_", base + rest).strip("_")
+        names.append(text or "arg")
+    return names
+
+
+def _take_index(path: str) -> tuple[str, str, str]:
+    """``[0][2]['w']`` as ("0", "2", "['w']")."""
+    kind, rest = path[1:].split("]", 1)
+    position, rest = rest[1:].split("]", 1)
+    return kind, position, rest
+
+
+def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
+    if isinstance(leaf_type, str):
+        return scalar_type({"float": 0.0, "int": 0, "bool": False}[leaf_type]), True
+    return TensorType(leaf_type[0], leaf_type[1]), False
+
+
+def type_text(leaf_type: LeafType) -> str:
+    if isinstance(leaf_type, str):
+        return f"Python {leaf_type}"
+    return f"{SHORT_NAME[leaf_type[0]]}[{','.join(map(str, leaf_type[1]))}]"
+
+
+def static_text(static: tuple[Any, ...]) -> str:
+    return ", ".join(f"{which}={value!r}" for which, _, value, _ in static) or "none"
+
+
+def as_input(leaf: Any) -> Tensor:
+    """A leaf as a Tensor in plain memory."""
+    if isinstance(leaf, Tensor):
+        return leaf
+    if type(leaf) in SCALARS:
+        return wrap(np.asarray(leaf, scalar_type(leaf).dtype))
+    return wrap(as_array(leaf))
+
+
+def miss(*args: Any) -> Any:
+    """What an entry of the flat leaves calls where it does not fit."""
+    return MISS
+
+
+def native(signature: Signature, leaves: list[Any]) -> Any:
+    """The result by the native entry, `MISS` where that does not apply."""
+    if signature.flat_entry is None:
+        return MISS
+    results = signature.flat_entry(*leaves)
+    if results is MISS or signature.result.is_leaf:
+        return results
+    return signature.result.unflatten(results)
+
+
+def read_captures(signature: Signature) -> list[Tensor] | None:
+    """The captured values now; None where a guard is broken or one has not the type it was compiled for."""
+    found = []
+    params = signature.function.params[len(signature.leaf_types) :]
+    for source, param in zip(signature.bindings.sources, params, strict=True):
+        value = source.read()
+        if not isinstance(value, (Tensor, np.ndarray)):
+            return None
+        data = value._data if isinstance(value, Tensor) else value
+        if isinstance(data, Value) or data.shape != param.shape or as_dtype(data.dtype) is not param.dtype:
+            return None
+        found.append(as_input(value))
+    return found if all(guard.holds() for guard in signature.bindings.guards) else None
+
+
+def broken_guard(signature: Signature) -> str:
+    """Why a signature that was compiled must be compiled again."""
+    for guard in signature.bindings.guards:
+        if not guard.holds():
+            return f"{guard.source}, which the function closes over, was bound to another value"
+    return "a tensor that the function closes over changed its type"
+
+
+def check_ranges(name: str, signature: Signature, leaves: list[Any]) -> None:
+    """Raise DTypeError where a Python integer does not fit the dtype it meets, as NumPy does."""
+    for position, (low, high) in signature.ranges.items():
+        if not low <= leaves[position] <= high:
+            raise DTypeError(
+                f"{name}: the Python integer {leaves[position]} does not fit the dtype it is combined with, "
+                f"which holds {low} to {high}"
+            )
+
+
+def static_key(name: str, which: Any, value: Any) -> tuple[Any, type, Any, str]:
+    """A static argument as part of a signature's key. Raises TracejitError unless it is hashable.
+
+    The text tells 0.0 from -0.0 and (1,) from (1.0,), which compare equal.
+    """
+    if isinstance(value, (Tensor, np.ndarray)):
+        raise TracejitError(f"{name}: the static argument {which!r} must be hashable, got a tensor")
+    try:
+        hash(value)
+    except TypeError as error:
+        raise TracejitError(
+            f"{name}: the static argument {which!r} must be hashable, got {type(value).__name__}"
+        ) from error
+    text = repr(value) if isinstance(value, (int, float, complex, tuple)) else ""
+    return which, type(value), value, text
