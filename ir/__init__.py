@@ -1,0 +1,5 @@
+"""What a program means: types, graph, op records, text form, verifier, interpreter, gradients, passes."""
+
+from __future__ import annotations
+
+from . import ops as ops  # fills the registry, whatever part of the package is imported first

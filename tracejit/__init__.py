@@ -10,6 +10,7 @@ from __future__ import annotations
 from . import array as _array
 from . import autograd
 from .array import *  # noqa: F403
+from .array.creation import tensor
 from .autograd import graph_of
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
@@ -34,7 +35,7 @@ from .jit import disable_jit, jit, trace
 from .modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads
-from .tensor import Tensor, tensor
+from .tensor import Tensor
 from .transforms import grad, stop_gradient, value_and_grad
 
 __version__ = "0.1.0"

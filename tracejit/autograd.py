@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .backward import run_backward, seed
 from .ir.errors import GradientError
 from .modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from .tape import run_backward, seed
 from .tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]

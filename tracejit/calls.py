@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .engine import Engine
 from .ir.autodiff import Pullback, inline, split_pullback
 from .ir.builder import Builder
 from .ir.dtypes import is_float
 from .ir.graph import Function
 from .state import STATE
-from .tape import Engine, Node, Output
+from .tape import Node, Output
 from .tensor import Tensor, wrap
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .ir.dtypes import BOOL, DType, as_dtype, default_dtype, is_float
+from .ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_float
 from .ir.errors import ConcretizationError, DTypeError, GradientError, ShapeError
 from .ir.graph import Value
 from .ir.registry import OPS
 from .ir.types import Shape, TensorType
 from .location import user_location
 from .state import STATE
+from .text import tensor_text
 
 if TYPE_CHECKING:
     from .array.signatures import Signatures
@@ -271,17 +272,17 @@ class Tensor(Signatures):
         data = self._data
         if isinstance(data, Value):
             return f"tensor(<traced {data.type}>)"
-        text = np.array2string(data, separator=", ", prefix="tensor(")
-        parts = [text]
+        suffixes = []
         if data.size == 0 and data.shape != (0,):
-            parts.append(f"size={data.shape}")
-        if data.dtype not in (default_dtype(), BOOL) and data.dtype != np.int64:
-            parts.append(f"dtype={data.dtype.name}")
+            suffixes.append(f"size={data.shape}")
+        usual = (default_dtype(),) if data.size == 0 else (default_dtype(), BOOL, INT64)
+        if data.dtype not in usual:
+            suffixes.append(f"dtype={data.dtype.name}")
         if self._node is not None:
-            parts.append(f"grad_fn=<{self._node.node.name()}>")
+            suffixes.append(f"grad_fn=<{self._node.node.name()}>")
         elif self._requires_grad:
-            parts.append("requires_grad=True")
-        return f"tensor({', '.join(parts)})"
+            suffixes.append("requires_grad=True")
+        return tensor_text(data, suffixes)
 
     def __format__(self, spec: str) -> str:
         if not spec:
@@ -373,38 +374,3 @@ def _from_python(value: Any) -> Array:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
-    """A new tensor with a copy of `data` (numbers, nested lists, an ndarray or a Tensor).
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.tensor([[1, 2], [3, 4]])
-        tensor([[1, 2],
-                [3, 4]])
-        >>> tj.tensor(1.5, dtype=tj.float32)
-        tensor(1.5, dtype=float32)
-
-    Raises DTypeError for what is not numbers, ShapeError for ragged nesting. Semantics: ``torch.tensor``,
-    with NumPy's dtypes.
-    """
-    if isinstance(data, Tensor) and data.is_traced:
-        return data.astype(data.dtype if dtype is None else dtype)
-    if isinstance(data, (list, tuple)) and _holds_tensors(data):
-        from .array.creation import array_of_traced  # only while tracing; it builds on ops
-
-        return array_of_traced(data, dtype)
-    array = np.array(as_array(data), dtype=None if dtype is None else as_dtype(dtype))
-    result = wrap(array)
-    if STATE.tracer is not None:
-        from .array.creation import constant_of
-
-        result = constant_of(array)
-    return result.requires_grad_() if requires_grad else result
-
-
-def _holds_tensors(data: Any) -> bool:
-    if isinstance(data, (list, tuple)):
-        return any(_holds_tensors(one) for one in data)
-    return isinstance(data, Tensor)

@@ -13,12 +13,11 @@ from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
 from ..emitter import Reg, constant
 from ..loops import FunctionWriter
-from .schedule import Constant, Leaf, Member, Memory, Nest, Write
+from .element import Pass, Places, Row
+from .nest import Constant, Leaf, Member, Memory, Nest
 
 #: Vectors in one task, where lanes run along the outermost loop.
 BLOCK_VECTORS = 256
-
-Places = dict[Memory, "str | Reg"]
 
 
 def task_count(nest: Nest) -> int:
@@ -158,7 +157,7 @@ class NestWriter:
     def _point(self, places: Places, copies: int, mask: Reg | None) -> None:
         """All stages at one place of the parallel loops. `copies` vectors side by side share it."""
         nest = self.nest
-        rows = [_Row() for _ in range(copies if not nest.row_lanes else 1)]
+        rows = [Row() for _ in range(copies if not nest.row_lanes else 1)]
         for stage in range(nest.stages):
             self._row_members(stage, rows, places, mask)
             self._stage(stage, rows, places, mask)
@@ -166,27 +165,25 @@ class NestWriter:
             if write.row_level:
                 for copy, row in enumerate(rows):
                     value = self._row_source(write.source, row, places, copy, mask)
-                    self._put(value, write.memory, places, copy, mask, row_level=True)
+                    self.put(value, write.memory, places, copy, mask, row_level=True)
 
-    def _row_members(self, stage: int, rows: list[_Row], places: Places, mask: Reg | None) -> None:
+    def _row_members(self, stage: int, rows: list[Row], places: Places, mask: Reg | None) -> None:
         """Row-level ops that become known before `stage`."""
         for member in self.nest.members:
             if member.row_level and not member.is_reduction and member.stage == stage:
                 for copy, row in enumerate(rows):
                     operands = [self._row_source(one, row, places, copy, mask) for one in member.operands]
-                    row.values[member.value] = self._emit(member, operands)
+                    row.values[member.value] = self.emit(member, operands)
 
-    def _row_source(
-        self, source: Leaf | Value, row: _Row, places: Places, copy: int, mask: Reg | None
-    ) -> Reg:
+    def _row_source(self, source: Leaf | Value, row: Row, places: Places, copy: int, mask: Reg | None) -> Reg:
         if isinstance(source, Value):
             return row.values[source]
         key = (source, copy)
         if key not in row.leaves:
-            row.leaves[key] = self._read(source, places, copy, mask, row_level=True)
+            row.leaves[key] = self.read(source, places, copy, mask, row_level=True)
         return row.leaves[key]
 
-    def _emit(self, member: Member, operands: list[Reg]) -> Reg:
+    def emit(self, member: Member, operands: list[Reg]) -> Reg:
         emit = member.instruction.op.emit
         assert emit is not None
         result: Reg = emit(self.w, *operands, **member.instruction.attrs)
@@ -194,7 +191,7 @@ class NestWriter:
 
     # -- stages -----------------------------------------------------------------------------------
 
-    def _stage(self, stage: int, rows: list[_Row], places: Places, mask: Reg | None) -> None:
+    def _stage(self, stage: int, rows: list[Row], places: Places, mask: Reg | None) -> None:
         """One pass over the reduced dimensions: fold this stage's reductions, write its results."""
         nest = self.nest
         folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
@@ -202,14 +199,14 @@ class NestWriter:
         keeps = [value for value in nest.kept if self.members[value].stage == stage]
         if not (folds or writes or keeps):
             return
-        plan = _Pass(self, stage, folds, writes, keeps)
+        plan = Pass(self, stage, folds, writes, keeps)
         self._broadcast_rows(plan, rows)
         if nest.row_lanes:
             totals = self._fold_row(plan, rows[0], places)
             for member, total in zip(folds, totals, strict=True):
                 rows[0].values[member.value] = total
             return
-        start = [self._identity(member, nest.lanes if nest.vector_dim is not None else 1) for member in folds]
+        start = [self.identity(member, nest.lanes if nest.vector_dim is not None else 1) for member in folds]
         carried = start * len(rows)
 
         def innermost(at: Places, state: list[Reg]) -> list[Reg]:
@@ -224,7 +221,7 @@ class NestWriter:
             for member, total in zip(folds, out[copy * len(folds) :], strict=False):
                 row.values[member.value] = total
 
-    def _broadcast_rows(self, plan: _Pass, rows: list[_Row]) -> None:
+    def _broadcast_rows(self, plan: Pass, rows: list[Row]) -> None:
         """Splat row values that the pass uses in vectors, once, before its loops."""
         if not self.nest.row_lanes:
             return
@@ -247,18 +244,18 @@ class NestWriter:
 
         return self.w.loop(0, self.nest.sizes[dim], 1, body, carried)
 
-    def _fold_row(self, plan: _Pass, row: _Row, places: Places) -> list[Reg]:
+    def _fold_row(self, plan: Pass, row: Row, places: Places) -> list[Reg]:
         """A pass with the lanes along the last reduced dimension."""
         nest, w = self.nest, self.w
         last = len(nest.sizes) - 1
         extent, lanes, unroll = nest.sizes[last], nest.lanes, nest.unroll
         folds = plan.folds
-        identities = [self._identity(member, lanes) for member in folds]
+        identities = [self.identity(member, lanes) for member in folds]
         whole = extent // (lanes * unroll) * (lanes * unroll)
         single = extent // lanes * lanes
 
         def combine(state: list[Reg], others: list[Reg]) -> list[Reg]:
-            return [self._combine(m, a, b) for m, a, b in zip(folds, state, others, strict=True)]
+            return [self.combine(m, a, b) for m, a, b in zip(folds, state, others, strict=True)]
 
         def one_row(at: Places, state: list[Reg]) -> list[Reg]:
             def group(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
@@ -289,13 +286,13 @@ class NestWriter:
         out = self._reduced_loops(nest.parallel, last, places, identities, one_row)
         return [self._across_lanes(member, total) for member, total in zip(folds, out, strict=True)]
 
-    def _identity(self, member: Member, lanes: int) -> Reg:
+    def identity(self, member: Member, lanes: int) -> Reg:
         reduction = member.instruction.op.reduction
         assert reduction is not None
         dtype = SHORT_NAME[member.value.dtype]
         return constant(reduction.identity(dtype), dtype, lanes)
 
-    def _combine(self, member: Member, accumulator: Reg, value: Reg) -> Reg:
+    def combine(self, member: Member, accumulator: Reg, value: Reg) -> Reg:
         reduction = member.instruction.op.reduction
         assert reduction is not None
         result: Reg = reduction.combine(self.w, accumulator, value)
@@ -316,12 +313,12 @@ class NestWriter:
                 else w.extract(total, 0 if picks is low else 1)
                 for picks in (low, high)
             ]
-            total = self._combine(member, parts[0], parts[1])
+            total = self.combine(member, parts[0], parts[1])
         return total
 
     # -- reading and writing ----------------------------------------------------------------------
 
-    def _read(self, leaf: Leaf, places: Places, copy: int, mask: Reg | None, *, row_level: bool) -> Reg:
+    def read(self, leaf: Leaf, places: Places, copy: int, mask: Reg | None, *, row_level: bool) -> Reg:
         """A leaf's elements: a vector along the lanes, or a scalar where it does not vary along them."""
         w, nest = self.w, self.nest
         dim = nest.vector_dim
@@ -341,7 +338,7 @@ class NestWriter:
             return w.splat(w.load(place, leaf.dtype), lanes)
         return w.gather(w.offset(place, leaf.dtype, copy * lanes * stride), leaf.dtype, stride, lanes, mask)
 
-    def _put(
+    def put(
         self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None, *, row_level: bool
     ) -> None:
         w, nest = self.w, self.nest
@@ -357,100 +354,3 @@ class NestWriter:
             stride = 1
         value = w.splat(value, lanes)
         w.scatter(value, w.offset(place, memory.dtype, copy * lanes * stride), stride, mask)
-
-
-class _Row:
-    """What is known at the row level: values, their splats, and leaves read there."""
-
-    def __init__(self) -> None:
-        self.values: dict[Value, Reg] = {}
-        self.splats: dict[Value, Reg] = {}
-        self.leaves: dict[tuple[Leaf, int], Reg] = {}
-
-
-class _Pass:
-    """What one stage does at each element: which members it computes, in order, and where they go."""
-
-    def __init__(
-        self, writer: NestWriter, stage: int, folds: list[Member], writes: list[Write], keeps: list[Value]
-    ) -> None:
-        self.writer = writer
-        self.stage = stage
-        self.folds = folds
-        self.writes = writes
-        self.keeps = keeps
-        self.row_values: list[Value] = []
-        needed: set[Value] = set()
-        stack: list[Leaf | Value] = [one for fold in folds for one in fold.operands]
-        stack += [write.source for write in writes]
-        stack += keeps
-        while stack:
-            source = stack.pop()
-            if not isinstance(source, Value) or source in needed:
-                continue
-            needed.add(source)
-            member = writer.members[source]
-            if member.row_level:
-                self.row_values.append(source)
-            elif not self._reads_back(member):
-                stack += member.operands
-        self.members = [m for m in writer.nest.members if m.value in needed and not m.row_level]
-
-    def _reads_back(self, member: Member) -> bool:
-        return member.stage < self.stage and member.value in self.writer.reload
-
-    def run(
-        self,
-        places: Places,
-        row: _Row,
-        copy: int,
-        mask: Reg | None,
-        state: Sequence[Reg],
-        *,
-        fold_mask: Reg | None,
-    ) -> list[Reg]:
-        """Write the code of one vector; returns the accumulators after it."""
-        writer, w = self.writer, self.writer.w
-        values: dict[Value, Reg] = {}
-        leaves: dict[Leaf, Reg] = {}
-
-        def read(source: Leaf | Value) -> Reg:
-            if isinstance(source, Value):
-                known = values.get(source)
-                if known is None:
-                    known = row.splats.get(source) or row.values[source]
-                return known
-            if source not in leaves:
-                leaves[source] = writer._read(source, places, copy, mask, row_level=False)
-            return leaves[source]
-
-        for member in self.members:
-            if self._reads_back(member):
-                values[member.value] = self._back(member.value, places, copy, mask)
-            else:
-                values[member.value] = writer._emit(member, [read(one) for one in member.operands])
-        for value in self.keeps:
-            writer._put(values[value], writer.nest.kept[value], places, copy, mask, row_level=False)
-        for write in self.writes:
-            writer._put(read(write.source), write.memory, places, copy, mask, row_level=False)
-        out = []
-        for member, accumulator in zip(self.folds, state, strict=True):
-            element = w.splat(read(member.operands[0]), accumulator.lanes)
-            if fold_mask is not None:
-                element = w.select(fold_mask, element, writer._identity(member, element.lanes))
-            out.append(writer._combine(member, accumulator, element))
-        return out
-
-    def _back(self, value: Value, places: Places, copy: int, mask: Reg | None) -> Reg:
-        """A value of an earlier stage, from scratch or from where it was written."""
-        memory = self.writer.reload[value]
-        nest, w = self.writer.nest, self.writer.w
-        place = places[memory]
-        assert isinstance(place, str)
-        dim = nest.vector_dim
-        lanes = nest.lanes if dim is not None else 1
-        scratch = memory.buffer is not None and memory.buffer < 0
-        stride = 1 if scratch or dim is None else memory.strides[dim]
-        return w.gather(
-            w.offset(place, memory.dtype, copy * lanes * stride), memory.dtype, stride, lanes, mask
-        )

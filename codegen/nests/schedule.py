@@ -1,9 +1,7 @@
 """Scheduling: from a fusion region to a loop nest, as plain data that prints.
 
-A `Nest` has loop dimensions (parallel ones, then reduced ones), one of which carries the vector lanes;
-members with their level and stage; the leaves they read; and outputs. *Stages* are passes over one row: a
-reduction folded in stage s is known from stage s + 1 on. Dimensions of size 1 are dropped, and neighbours
-that every access walks alike are merged, so that a map over contiguous arrays is one loop.
+Dimensions of size 1 are dropped, and neighbours that every access walks alike are merged, so that a map over
+contiguous arrays is one loop.
 
 The lanes run along the last dimension of the domain: if it is reduced the nest is a *row* nest (lanes are
 folded together at the end), otherwise a *column* nest (a map, if nothing is reduced).
@@ -12,15 +10,15 @@ folded together at the end), otherwise a *column* nest (a map, if nothing is red
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from ...ir.access import element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
-from ...ir.graph import Function, Instruction, Value
-from ...ir.records import field, record
+from ...ir.graph import Function, Value
 from ...ir.registry import Access, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..target import Target
+from .nest import Constant, Leaf, Member, Memory, Nest, Write
 
 #: A value kept for a later stage is recomputed if that costs at most this many cycles per element.
 RECOMPUTE_COST: Final = 6.0
@@ -29,138 +27,6 @@ SCRATCH_BYTES: Final = 1 << 18
 #: Estimated cycles below which a nest stays on one thread, and which each task should at least have.
 PARALLEL_CYCLES: Final = 150_000
 TASK_CYCLES: Final = 30_000
-
-
-@record
-class Constant:
-    """The same number everywhere."""
-
-    value: Any
-    dtype: str
-
-
-@record
-class Memory:
-    """Elements of a buffer: `offset` plus the loop indices times `strides`, in elements.
-
-    A negative `buffer` is scratch; ``iota`` leaves have no buffer: the address itself is the value.
-    """
-
-    buffer: int | None
-    dtype: str
-    strides: tuple[int, ...]
-    offset: int
-
-
-Leaf: TypeAlias = Constant | Memory
-
-
-@record(eq=False, frozen=False)
-class Member:
-    """One op of the nest: its operands, level and stage."""
-
-    instruction: Instruction
-    operands: tuple[Leaf | Value, ...]
-    row_level: bool
-    stage: int
-
-    @property
-    def value(self) -> Value:
-        return self.instruction.result
-
-    @property
-    def is_reduction(self) -> bool:
-        return self.instruction.op.kind is Kind.REDUCTION
-
-
-@record
-class Write:
-    """A result of the nest: what is stored where, at which level and stage."""
-
-    source: Leaf | Value
-    memory: Memory
-    row_level: bool
-    stage: int
-
-
-@record(eq=False, frozen=False)
-class Nest:
-    """A scheduled fusion region."""
-
-    name: str
-    sizes: tuple[int, ...]
-    #: How many leading dimensions are parallel; the others are reduced.
-    parallel: int
-    lanes: int
-    members: list[Member]
-    writes: list[Write]
-    stages: int
-    #: Full-level values kept in scratch, with where.
-    kept: dict[Value, Memory] = field(default_factory=dict)
-    scratch_sizes: list[tuple[str, int]] = field(default_factory=list)
-    #: Estimated cycles of the whole nest on one thread.
-    cycles: float = 0.0
-    #: Bytes read and written.
-    nbytes: int = 0
-    #: Vectors handled together.
-    unroll: int = 1
-    #: Whether the lanes run along a reduced dimension.
-    row_lanes: bool = False
-
-    @property
-    def vector_dim(self) -> int | None:
-        """The loop dimension along which lanes run."""
-        if not self.sizes:
-            return None
-        if self.row_lanes:
-            return len(self.sizes) - 1
-        return self.parallel - 1 if self.parallel else None
-
-    def __str__(self) -> str:
-        kind = "row" if self.row_lanes else ("column" if len(self.sizes) > self.parallel else "map")
-        head = f"{kind} nest {self.name}: for {list(self.sizes[: self.parallel])}"
-        if len(self.sizes) > self.parallel:
-            head += f" reduce {list(self.sizes[self.parallel :])}"
-        lines = [
-            f"{head}, {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"
-        ]
-        names: dict[Value, str] = {}
-        for stage in range(self.stages):
-            if self.stages > 1:
-                lines.append(f"  stage {stage}:")
-            for member in self.members:
-                names.setdefault(member.value, f"%{len(names)}")
-                if member.stage == stage:
-                    lines.append("    " + self._member_text(member, names))
-            for value, memory in self.kept.items():
-                if self._stage_of(value) == stage:
-                    lines.append(f"    scratch{-(memory.buffer or 0)} <- {names[value]}")
-            for write in self.writes:
-                if write.stage == stage:
-                    lines.append(
-                        f"    {_leaf_text(write.memory)} <- {self._source_text(write.source, names)}"
-                    )
-        return "\n".join(lines)
-
-    def _stage_of(self, value: Value) -> int:
-        return next(member.stage for member in self.members if member.value is value)
-
-    def _member_text(self, member: Member, names: dict[Value, str]) -> str:
-        operands = ", ".join(self._source_text(one, names) for one in member.operands)
-        level = "fold" if member.is_reduction else ("row" if member.row_level else "each")
-        return f"{level} {names[member.value]} = {member.instruction.op.name}({operands})"
-
-    @staticmethod
-    def _source_text(source: Leaf | Value, names: dict[Value, str]) -> str:
-        return names.get(source, "%?") if isinstance(source, Value) else _leaf_text(source)
-
-
-def _leaf_text(leaf: Leaf) -> str:
-    if isinstance(leaf, Constant):
-        return f"{leaf.value}"
-    where = "iota" if leaf.buffer is None else f"b{leaf.buffer}"
-    offset = f"+{leaf.offset}" if leaf.offset else ""
-    return f"{where}{list(leaf.strides)}{offset}"
 
 
 def schedule(region: Function, name: str, target: Target) -> Nest:

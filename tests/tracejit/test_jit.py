@@ -274,7 +274,9 @@ class Registered:
         self.value, self.name = value, name
 
 
-tj.register_pytree_node(Registered, lambda r: ((r.value,), r.name), lambda name, kids: Registered(kids[0], name))
+tj.register_pytree_node(
+    Registered, lambda r: ((r.value,), r.name), lambda name, kids: Registered(kids[0], name)
+)
 
 
 def test_registered_nodes_and_their_static_part():
@@ -414,7 +416,15 @@ def test_bool_arguments_select():
 def test_shape_dtype_and_structure_recompile_each_once():
     counted = Counted(lambda x: tj.tree_leaves(x)[0] * 2)
     f = tj.jit(counted)
-    calls = [np.zeros(2), np.zeros(3), np.zeros((3, 1)), np.zeros(2, "f4"), [np.zeros(2)], (np.zeros(2),), {"a": np.zeros(2)}]
+    calls = [
+        np.zeros(2),
+        np.zeros(3),
+        np.zeros((3, 1)),
+        np.zeros(2, "f4"),
+        [np.zeros(2)],
+        (np.zeros(2),),
+        {"a": np.zeros(2)},
+    ]
     for _ in range(3):
         for argument in calls:
             assert f(argument).shape == tj.tree_leaves(argument)[0].shape
@@ -434,7 +444,11 @@ def test_tensors_and_arrays_and_numpy_scalars_of_one_type_share_a_signature():
 
 
 def test_the_default_dtype_recompiles():
-    for function, args in ((lambda: tj.zeros(2), ()), (lambda x: tj.zeros(2) + x, (1,)), (lambda x: x + tj.ones(2), (1.0,))):
+    for function, args in (
+        (lambda: tj.zeros(2), ()),
+        (lambda x: tj.zeros(2) + x, (1,)),
+        (lambda x: x + tj.ones(2), (1.0,)),
+    ):
         f = tj.jit(function)
         assert f(*args).dtype == f(*args).dtype == np.float64
         try:
@@ -495,7 +509,9 @@ def test_the_same_tensor_twice():
     same(c, [1, 2])
 
 
-@pytest.mark.parametrize("bad", ["text", 1j, object(), {1, 2}, np.array("a"), np.array(1j), np.array([None])], ids=str)
+@pytest.mark.parametrize(
+    "bad", ["text", 1j, object(), {1, 2}, np.array("a"), np.array(1j), np.array([None])], ids=str
+)
 def test_results_of_other_types_are_refused(bad):
     with pytest.raises(tj.DTypeError):
         tj.jit(lambda x: {"out": [x, bad]})(1.0)
@@ -746,7 +762,9 @@ def test_a_traced_value_asked_for_its_python_value_names_the_line(name):
     function = CONCRETE[name]
     line = function.__code__.co_firstlineno
     argument = 1 if name in ("range", "list index", "zeros") else 1.0
-    with pytest.raises(tj.ConcretizationError, match=rf"traced tensor.*test_jit\.py:{line}\b.*Use ") as caught:
+    with pytest.raises(
+        tj.ConcretizationError, match=rf"traced tensor.*test_jit\.py:{line}\b.*Use "
+    ) as caught:
         tj.jit(function)(argument)
     assert isinstance(caught.value, TypeError)
     assert STATE.tracer is None

@@ -23,7 +23,11 @@ def test_ops_leaves_and_constants():
     assert [one.hint for one in function.params] == ["leaf0", "const1"]
     assert graph.leaves[0] is x
     assert graph.leaves[1] is w
-    assert [line.split("= ")[1].split("(")[0] for line in str(graph).splitlines() if "= " in line and "%" in line and "return" not in line and "func" not in line] == ["mul", "full", "broadcast", "add", "sum"]
+    assert [
+        line.split("= ")[1].split("(")[0]
+        for line in str(graph).splitlines()
+        if "= " in line and "%" in line and "return" not in line and "func" not in line
+    ] == ["mul", "full", "broadcast", "add", "sum"]
     verify(function)
     (value,) = interpret(function, arrays(graph))
     assert value == 13.0  # 3 + 8 + 2
@@ -62,7 +66,11 @@ def test_a_leaf_and_a_tensor_without_a_graph():
         x = tj.ones(2, requires_grad=requires_grad)
         graph = tj.graph_of(x)
         assert graph.leaves == (x,) or graph.leaves[0] is x
-        assert str(graph).splitlines() == [f"func @graph(%{name}: f64[2]) -> f64[2] {{", f"  return %{name}", "}"]
+        assert str(graph).splitlines() == [
+            f"func @graph(%{name}: f64[2]) -> f64[2] {{",
+            f"  return %{name}",
+            "}",
+        ]
 
 
 def test_a_deep_graph():

@@ -64,7 +64,17 @@ def test_structures_compare_and_hash():
     first, second = (flatten(one)[1] for one in same)
     assert first == second
     assert hash(first) == hash(second)
-    different = [(1, 2), [1, 2], {"a": 1, "b": 2}, {"a": 1, "c": 2}, Point(1, 2), Layer(1, 2), (1, (2,)), (1, None), (1, 2, 3)]
+    different = [
+        (1, 2),
+        [1, 2],
+        {"a": 1, "b": 2},
+        {"a": 1, "c": 2},
+        Point(1, 2),
+        Layer(1, 2),
+        (1, (2,)),
+        (1, None),
+        (1, 2, 3),
+    ]
     structures = [flatten(one)[1] for one in different]
     assert len(set(structures)) == len(different)
     assert repr(flatten((1, {"a": 2}))[1]) == "TreeDef(('*', {'a': '*'}))"
@@ -72,7 +82,15 @@ def test_structures_compare_and_hash():
 
 def test_paths():
     tree = {"w": [1, (2, 3)], "l": Layer(1, None), "p": Point(1, 2), "n": Node([7], "aux")}
-    assert leaf_paths(tree) == ["['l'].w", "['n'][0]", "['p'].x", "['p'].y", "['w'][0]", "['w'][1][0]", "['w'][1][1]"]
+    assert leaf_paths(tree) == [
+        "['l'].w",
+        "['n'][0]",
+        "['p'].x",
+        "['p'].y",
+        "['w'][0]",
+        "['w'][1][0]",
+        "['w'][1][1]",
+    ]
     assert leaf_paths(3) == [""]
 
 

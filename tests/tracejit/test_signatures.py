@@ -31,10 +31,29 @@ def _defined(body):
     return names
 
 
-STUBS = {node.name: node for node in _class_body("array/signatures.pyi", "Signatures") if isinstance(node, ast.FunctionDef)}
+STUBS = {
+    node.name: node
+    for node in _class_body("array/signatures.pyi", "Signatures")
+    if isinstance(node, ast.FunctionDef)
+}
 OWN = _defined(_class_body("tensor.py", "Tensor"))
 #: What Python puts into every class with __slots__.
-AUTOMATIC = {"__module__", "__doc__", "__qualname__", "__weakref__", "_data", "_node", "_grad", "_version", "_requires_grad", "__static_attributes__", "__firstlineno__", "__annotations__", "__annotate_func__", "__annotations_cache__"}
+AUTOMATIC = {
+    "__module__",
+    "__doc__",
+    "__qualname__",
+    "__weakref__",
+    "_data",
+    "_node",
+    "_grad",
+    "_version",
+    "_requires_grad",
+    "__static_attributes__",
+    "__firstlineno__",
+    "__annotations__",
+    "__annotate_func__",
+    "__annotations_cache__",
+}
 
 
 def test_the_list_is_what_is_bound():
@@ -53,7 +72,9 @@ def test_arguments_are_those_of_the_bound_function(name):
     a = stub.args
     positional = [one.arg for one in a.args[1:]]
     keyword = [one.arg for one in a.kwonlyargs]
-    real_positional = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    real_positional = [
+        one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
     real_keyword = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
     assert positional == real_positional
     assert keyword == real_keyword

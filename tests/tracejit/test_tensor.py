@@ -17,7 +17,10 @@ T = tj.tensor
 # -- text -----------------------------------------------------------------------------------------
 
 REPRS = [
-    (lambda: tj.ones((2, 2), requires_grad=True), "tensor([[1., 1.],\n        [1., 1.]], requires_grad=True)"),
+    (
+        lambda: tj.ones((2, 2), requires_grad=True),
+        "tensor([[1., 1.],\n        [1., 1.]], requires_grad=True)",
+    ),
     (lambda: T([1.0, 2.0], requires_grad=True) + 1, "tensor([2., 3.], grad_fn=<AddBackward>)"),
     (lambda: T([1.0, 2.0], requires_grad=True).sum(), "tensor(3., grad_fn=<SumBackward>)"),
     (lambda: T([1.0, 2.0], requires_grad=True).detach(), "tensor([1., 2.])"),
@@ -30,8 +33,14 @@ REPRS = [
     (lambda: T([1, 2], dtype=tj.int32), "tensor([1, 2], dtype=int32)"),
     (lambda: T([1.0, -2.0]), "tensor([ 1., -2.])"),
     (lambda: T([1.0], dtype=tj.float32), "tensor([1.], dtype=float32)"),
-    (lambda: T([1.0], dtype=tj.float32, requires_grad=True), "tensor([1.], dtype=float32, requires_grad=True)"),
-    (lambda: T([1.0], dtype=tj.float32, requires_grad=True) * 2, "tensor([2.], dtype=float32, grad_fn=<MulBackward>)"),
+    (
+        lambda: T([1.0], dtype=tj.float32, requires_grad=True),
+        "tensor([1.], dtype=float32, requires_grad=True)",
+    ),
+    (
+        lambda: T([1.0], dtype=tj.float32, requires_grad=True) * 2,
+        "tensor([2.], dtype=float32, grad_fn=<MulBackward>)",
+    ),
     (lambda: T([float("nan"), float("inf"), -1.0]), "tensor([nan, inf, -1.])"),
     (lambda: T(float("nan")), "tensor(nan)"),
     (lambda: T([]), "tensor([])"),
@@ -224,7 +233,9 @@ def test_numpy_reductions_take_tensors(name, all_of_it, rows):
     assert np.asarray(reduction(x, axis=1)).tolist() == rows
 
 
-@pytest.mark.parametrize("function", [np.cumsum, np.ravel, np.transpose, np.squeeze, np.copy, np.sort, np.round])
+@pytest.mark.parametrize(
+    "function", [np.cumsum, np.ravel, np.transpose, np.squeeze, np.copy, np.sort, np.round]
+)
 def test_numpy_functions_that_call_methods_take_tensors(function):
     x = T([[1.0, 2.0], [3.0, 4.0]])
     want = function(x.numpy())
@@ -247,7 +258,15 @@ OTHERS = [
 @pytest.mark.parametrize("other", OTHERS, ids=repr)
 @pytest.mark.parametrize(
     "op",
-    [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.mod, operator.floordiv],
+    [
+        operator.add,
+        operator.sub,
+        operator.mul,
+        operator.truediv,
+        operator.pow,
+        operator.mod,
+        operator.floordiv,
+    ],
     ids=lambda op: op.__name__,
 )
 def test_operators_with_arrays_give_tensors_in_both_orders(op, other):
@@ -295,10 +314,15 @@ def test_dlpack(dtype):
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickling(protocol):
-    for x in (T([1.0, 2.0], requires_grad=True), T(3, dtype=tj.int8), tj.zeros((0, 2)), T([[1.0, 2.0], [3.0, 4.0]]).T):
+    for x in (
+        T([1.0, 2.0], requires_grad=True),
+        T(3, dtype=tj.int8),
+        tj.zeros((0, 2)),
+        T([[1.0, 2.0], [3.0, 4.0]]).T,
+    ):
         y = pickle.loads(pickle.dumps(x, protocol))
         assert type(y) is tj.Tensor
-        assert y.dtype is x.dtype
+        assert y.dtype == x.dtype
         assert y.tolist() == x.tolist()
         assert y.requires_grad == x.requires_grad
         assert (y + 1).shape == x.shape

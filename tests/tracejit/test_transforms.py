@@ -62,7 +62,7 @@ def test_an_argument_named_twice(argnums):
 
 
 def test_argnums_of_another_type():
-    with pytest.raises(TypeError, match="argnums"):
+    with pytest.raises((TypeError, tj.TracejitError), match="argnums"):
         tj.grad(product, "x")(2.0, 3.0)
 
 
@@ -92,7 +92,12 @@ def test_pytrees():
     def loss(p):
         return (p["a"] * p["b"][0]).sum() + p["c"].w * p["c"].b + p["d"].w * 2 + 0 * p["d"].b
 
-    params = {"a": tj.tensor([1.0, 2.0]), "b": [tj.tensor([3.0, 4.0]), None], "c": Pair(5.0, 6.0), "d": Layer(1.0, 2.0)}
+    params = {
+        "a": tj.tensor([1.0, 2.0]),
+        "b": [tj.tensor([3.0, 4.0]), None],
+        "c": Pair(5.0, 6.0),
+        "d": Layer(1.0, 2.0),
+    }
     for f in (tj.grad(loss), tj.jit(tj.grad(loss)), tj.grad(tj.jit(loss))):
         out = f(params)
         assert values(out["a"]) == [3, 4]

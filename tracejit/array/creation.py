@@ -14,7 +14,7 @@ import numpy as np
 from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype
 from ..ir.errors import DTypeError
 from ..ir.types import Shape, as_shape
-from ..tensor import Tensor, as_array, tensor, wrap
+from ..tensor import Tensor, as_array, wrap
 from .operands import (
     SCALARS,
     as_tensor,
@@ -39,12 +39,39 @@ __all__ = [
     "identity",
     "ones",
     "ones_like",
+    "tensor",
     "tri",
     "zeros",
     "zeros_like",
 ]
 
-#: ``tj.array`` is ``tj.tensor``.
+
+def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+    """A new tensor with a copy of `data` (numbers, nested lists, an ndarray or a Tensor).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+        >>> tj.tensor(1.5, dtype=tj.float32)
+        tensor(1.5000, dtype=float32)
+
+    Raises DTypeError for what is not numbers, ShapeError for ragged nesting. Semantics: ``torch.tensor``,
+    with NumPy's dtypes.
+    """
+    if isinstance(data, Tensor) and data.is_traced:
+        return data.astype(data.dtype if dtype is None else dtype)
+    if isinstance(data, (list, tuple)) and holds_tensors(data):
+        return array_of_traced(data, dtype)
+    array = np.array(as_array(data), dtype=None if dtype is None else as_dtype(dtype))
+    result = wrap(array)
+    if is_tracing():
+        result = constant_of(array)
+    return result.requires_grad_() if requires_grad else result
+
+
+#: NumPy's name for it.
 array = tensor
 
 

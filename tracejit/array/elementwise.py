@@ -75,7 +75,7 @@ divide = _binary(
     "divide",
     "x / y, in floating point for integers too.",
     "tj.divide([1, 2], 4)",
-    "tensor([0.25, 0.5 ])",
+    "tensor([0.2500, 0.5000])",
 )
 floor_divide = _binary(
     "floor_divide",
@@ -124,14 +124,14 @@ fmax = _binary(
     "fmax",
     "The larger, or the other where one is NaN.",
     "tj.fmax([1.0, float('nan')], 0.5)",
-    "tensor([1. , 0.5])",
+    "tensor([1.0000, 0.5000])",
 )
 fmin = _binary(
     "fmin",
     "fmin",
     "The smaller, or the other where one is NaN.",
     "tj.fmin([1.0, float('nan')], 0.5)",
-    "tensor([0.5, 0.5])",
+    "tensor([0.5000, 0.5000])",
 )
 copysign = _binary(
     "copysign",
@@ -145,7 +145,7 @@ heaviside = _binary(
     "heaviside",
     "0 where x < 0, y where x = 0, 1 where x > 0.",
     "tj.heaviside([-1.0, 0.0, 2.0], 0.5)",
-    "tensor([0. , 0.5, 1. ])",
+    "tensor([0.0000, 0.5000, 1.0000])",
 )
 negative = _unary(
     "neg",
@@ -173,7 +173,7 @@ reciprocal = _unary(
     "reciprocal",
     "1 / x; of integers, truncated.",
     "tj.reciprocal([2.0, 4.0])",
-    "tensor([0.5 , 0.25])",
+    "tensor([0.5000, 0.2500])",
 )
 square = _unary(
     "square",

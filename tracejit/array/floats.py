@@ -69,7 +69,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.clip([-2.0, 0.5, 3.0], 0, 1)
-        tensor([0. , 0.5, 1. ])
+        tensor([0.0000, 0.5000, 1.0000])
 
     Semantics: ``numpy.clip``.
     """
@@ -123,7 +123,7 @@ def float_power(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.float_power([1, 2], -1)
-        tensor([1. , 0.5])
+        tensor([1.0000, 0.5000])
 
     Semantics: ``numpy.float_power``.
     """
@@ -166,7 +166,7 @@ def round(x: Any, decimals: int = 0) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.round([1.25, 2.5, 3.14159], 1)
-        tensor([1.2, 2.5, 3.1])
+        tensor([1.2000, 2.5000, 3.1000])
 
     Semantics: ``numpy.round``.
     """
@@ -192,7 +192,7 @@ def deg2rad(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.deg2rad([0.0, 180.0])
-        tensor([0.        , 3.14159265])
+        tensor([0.0000, 3.1416])
 
     Semantics: ``numpy.deg2rad``.
     """
@@ -218,7 +218,7 @@ def sinc(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.sinc([0.0, 0.5])
-        tensor([1.        , 0.63661977])
+        tensor([1.0000, 0.6366])
 
     Semantics: ``numpy.sinc``.
     """
@@ -265,7 +265,7 @@ def modf(x: Any) -> tuple[Tensor, Tensor]:
     Example:
         >>> import tracejit as tj
         >>> tj.modf([1.5, -2.25])
-        (tensor([ 0.5 , -0.25]), tensor([ 1., -2.]))
+        (tensor([ 0.5000, -0.2500]), tensor([ 1., -2.]))
 
     Semantics: ``numpy.modf``.
     """
@@ -282,7 +282,7 @@ def ldexp(x: Any, exponent: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.ldexp([0.5, 3.0], [1, -1])
-        tensor([1. , 1.5])
+        tensor([1.0000, 1.5000])
 
     Raises DTypeError unless `exponent` is of integers. Semantics: ``numpy.ldexp``; relies on ``exp2`` being
     exact at integers.
@@ -314,7 +314,7 @@ def frexp(x: Any) -> tuple[Tensor, Tensor]:
     Example:
         >>> import tracejit as tj
         >>> tj.frexp([3.0, 0.0])
-        (tensor([0.75, 0.  ]), tensor([2, 0], dtype=int32))
+        (tensor([0.7500, 0.0000]), tensor([2, 0], dtype=int32))
 
     Semantics: ``numpy.frexp``; the gradient of the mantissa is 2 to the power minus exponent.
     """

@@ -222,6 +222,11 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     Raises OutOfBoundsError and ShapeError; GradientError on a leaf that requires grad while gradients are
     recorded; TraceError on a concrete tensor under a trace. Semantics: NumPy, and PyTorch's autograd.
     """
+    for one in (x, value):
+        if STATE.tracer is None and isinstance(one, Tensor) and one.is_traced:
+            raise TraceError(
+                "setitem: a traced tensor outlived its trace; return it from the function instead"
+            )
     if not isinstance(x, Tensor):
         raise DTypeError(f"setitem: expected a Tensor, got {type(x).__name__}")
     if writes_memory(x, value, "setitem"):

@@ -96,7 +96,7 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False)
     Example:
         >>> import tracejit as tj
         >>> tj.mean([[1, 2], [3, 4]], axis=1)
-        tensor([1.5, 3.5])
+        tensor([1.5000, 3.5000])
 
     Raises AxisError, and DTypeError for an integer `dtype`. Semantics: ``numpy.mean``.
     """

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..array.creation import tensor
 from ..codegen.lazy import llvm_binding
 from ..codegen.target import host
 from ..entries import entry_layout_of_tensors
 from ..jit import jit
 from ..runtime.blas import find_blas
 from ..runtime.threads import available_cores, num_threads
-from ..tensor import tensor
 
 
 def add_parser(commands: Any) -> None:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.array.creation import tensor
+from tracejit.backward import run_backward
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
-from tracejit.tape import run_backward
-from tracejit.tensor import Tensor, tensor, wrap
+from tracejit.tensor import Tensor, wrap
 from tracejit.tracing import trace_flat
 
 

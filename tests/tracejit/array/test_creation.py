@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.array.creation import tensor
 from tracejit.ir.errors import ConcretizationError, DTypeError, ShapeError
-from tracejit.tensor import tensor
 
 CASES = [
     *[(name, args) for name in ("zeros", "ones") for args in ((3,), ((2, 0),), ((),), ((2, 3), "i4"), (2, "?"))],

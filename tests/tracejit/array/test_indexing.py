@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.array.creation import tensor
+from tracejit.backward import run_backward
 from tracejit.ir.errors import (
     ConcretizationError,
     DTypeError,
@@ -19,8 +21,6 @@ from tracejit.ir.errors import (
     TracejitError,
 )
 from tracejit.state import STATE
-from tracejit.tape import run_backward
-from tracejit.tensor import tensor
 
 X = np.arange(60.0).reshape(3, 4, 5)
 I = np.array([2, 0, -1])  # noqa: E741

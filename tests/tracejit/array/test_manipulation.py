@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.array.creation import tensor
 from tracejit.array.diagonals import trace
 from tracejit.ir.errors import AxisError, ConcretizationError, DTypeError, ShapeError
-from tracejit.tensor import tensor
 
 X = np.arange(24.0).reshape(2, 3, 4)
 M = np.arange(12.0).reshape(3, 4)

@@ -1,0 +1,129 @@
+"""What one stage of a nest does at each element (or vector of elements): which members it computes, in order,
+and where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ...ir.graph import Value
+from ..emitter import Reg
+from ..loops import FunctionWriter
+from .nest import Leaf, Member, Memory, Nest, Write
+
+#: Where each access is at the current place of the loops: a pointer, or for iotas a number.
+Places = dict[Memory, "str | Reg"]
+
+
+class Writer(Protocol):
+    """What a pass needs of the nest's writer."""
+
+    nest: Nest
+    w: FunctionWriter
+    members: dict[Value, Member]
+    reload: dict[Value, Memory]
+
+    def read(self, leaf: Leaf, places: Places, copy: int, mask: Reg | None, *, row_level: bool) -> Reg: ...
+    def put(
+        self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None, *, row_level: bool
+    ) -> None: ...
+    def emit(self, member: Member, operands: list[Reg]) -> Reg: ...
+    def identity(self, member: Member, lanes: int) -> Reg: ...
+    def combine(self, member: Member, accumulator: Reg, value: Reg) -> Reg: ...
+
+
+class Row:
+    """What is known at the row level: values, their splats, and leaves read there."""
+
+    def __init__(self) -> None:
+        self.values: dict[Value, Reg] = {}
+        self.splats: dict[Value, Reg] = {}
+        self.leaves: dict[tuple[Leaf, int], Reg] = {}
+
+
+class Pass:
+    """What one stage does at each element: which members it computes, in order, and where they go."""
+
+    def __init__(
+        self, writer: Writer, stage: int, folds: list[Member], writes: list[Write], keeps: list[Value]
+    ) -> None:
+        self.writer = writer
+        self.stage = stage
+        self.folds = folds
+        self.writes = writes
+        self.keeps = keeps
+        self.row_values: list[Value] = []
+        needed: set[Value] = set()
+        stack: list[Leaf | Value] = [one for fold in folds for one in fold.operands]
+        stack += [write.source for write in writes]
+        stack += keeps
+        while stack:
+            source = stack.pop()
+            if not isinstance(source, Value) or source in needed:
+                continue
+            needed.add(source)
+            member = writer.members[source]
+            if member.row_level:
+                self.row_values.append(source)
+            elif not self._reads_back(member):
+                stack += member.operands
+        self.members = [m for m in writer.nest.members if m.value in needed and not m.row_level]
+
+    def _reads_back(self, member: Member) -> bool:
+        return member.stage < self.stage and member.value in self.writer.reload
+
+    def run(
+        self,
+        places: Places,
+        row: Row,
+        copy: int,
+        mask: Reg | None,
+        state: Sequence[Reg],
+        *,
+        fold_mask: Reg | None,
+    ) -> list[Reg]:
+        """Write the code of one vector; returns the accumulators after it."""
+        writer, w = self.writer, self.writer.w
+        values: dict[Value, Reg] = {}
+        leaves: dict[Leaf, Reg] = {}
+
+        def read(source: Leaf | Value) -> Reg:
+            if isinstance(source, Value):
+                known = values.get(source)
+                if known is None:
+                    known = row.splats.get(source) or row.values[source]
+                return known
+            if source not in leaves:
+                leaves[source] = writer.read(source, places, copy, mask, row_level=False)
+            return leaves[source]
+
+        for member in self.members:
+            if self._reads_back(member):
+                values[member.value] = self._back(member.value, places, copy, mask)
+            else:
+                values[member.value] = writer.emit(member, [read(one) for one in member.operands])
+        for value in self.keeps:
+            writer.put(values[value], writer.nest.kept[value], places, copy, mask, row_level=False)
+        for write in self.writes:
+            writer.put(read(write.source), write.memory, places, copy, mask, row_level=False)
+        out = []
+        for member, accumulator in zip(self.folds, state, strict=True):
+            element = w.splat(read(member.operands[0]), accumulator.lanes)
+            if fold_mask is not None:
+                element = w.select(fold_mask, element, writer.identity(member, element.lanes))
+            out.append(writer.combine(member, accumulator, element))
+        return out
+
+    def _back(self, value: Value, places: Places, copy: int, mask: Reg | None) -> Reg:
+        """A value of an earlier stage, from scratch or from where it was written."""
+        memory = self.writer.reload[value]
+        nest, w = self.writer.nest, self.writer.w
+        place = places[memory]
+        assert isinstance(place, str)
+        dim = nest.vector_dim
+        lanes = nest.lanes if dim is not None else 1
+        scratch = memory.buffer is not None and memory.buffer < 0
+        stride = 1 if scratch or dim is None else memory.strides[dim]
+        return w.gather(
+            w.offset(place, memory.dtype, copy * lanes * stride), memory.dtype, stride, lanes, mask
+        )
