@@ -17,7 +17,7 @@ from .ir.graph import Value
 from .ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from .ir.types import TensorType
 from .state import STATE
-from .tape import record
+from .tape import record, recorder
 from .tensor import Tensor, as_array, wrap
 from .tracing import Tracer
 
@@ -141,6 +141,7 @@ def unary(name: str) -> Callable[[Any], Tensor]:
     """The callable of the unary elementwise op `name`."""
     op = OPS[name]
     kernel = op.eval
+    remember = recorder(op)
 
     def call(x: Any, /) -> Tensor:
         tracer = STATE.tracer
@@ -159,7 +160,7 @@ def unary(name: str) -> Callable[[Any], Tensor]:
         result._grad = result._node = result._version = None
         result._requires_grad = False
         if x._requires_grad and STATE.recording and out.dtype.kind == "f":
-            record(op, (x,), _NO_ATTRS, result)
+            remember((x,), result)
         return result
 
     return call
@@ -169,6 +170,7 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
     """The callable of the binary elementwise op `name`."""
     op = OPS[name]
     kernel = op.eval
+    remember = recorder(op)
 
     def call(x: Any, y: Any, /) -> Tensor:
         tracer = STATE.tracer
@@ -191,7 +193,7 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
             and STATE.recording
             and out.dtype.kind == "f"
         ):
-            record(op, (x, y), _NO_ATTRS, result)
+            remember((x, y), result)
         return result
 
     return call

@@ -53,6 +53,8 @@ def graph_of(tensor: Tensor) -> LiveGraph:
 
     Raises GradientError where the graph was freed by ``backward``, or an operand that was not saved is gone.
     """
+    if not isinstance(tensor, Tensor):
+        raise GradientError(f"graph_of: expected a tensor, got {type(tensor).__name__}")
     return _Importer().run(tensor)
 
 

@@ -17,12 +17,17 @@ _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _DEMO = _PACKAGE + "demo" + os.sep
 
 
+def is_user_file(file: str) -> bool:
+    """Whether code in `file` is the user's: neither this package's nor numpy's nor the interpreter's."""
+    return file.startswith(_DEMO) or not file.startswith((*_ROOTS, _NUMPY, "<frozen"))
+
+
 def user_location() -> Location | None:
     """The line of the user's program that is running, None if there is none."""
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith(_DEMO) or not file.startswith((*_ROOTS, _NUMPY, "<frozen")):
+        if is_user_file(file):
             return Location(file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -237,3 +237,65 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
         node.location = tracer.location
     result._node = node
     result._requires_grad = True
+
+
+_NO_ATTRS: dict[str, Any] = {}
+_NEW = object.__new__
+
+
+def recorder(op: Op) -> Callable[[Sequence[Any], Tensor], None]:
+    """`record` for an elementwise op without attributes, with its plans looked up beforehand.
+
+    Small eager operations are bound by this function, so it takes the common case (Tensors that nobody has
+    written to, numbers, no trace) in a straight line and leaves everything else to `record`.
+    """
+    plans: dict[Any, tuple[tuple[bool, ...], bool]] = {}
+    unwritten = (0,) * len(op.params)
+
+    def fast(operands: Sequence[Any], result: Tensor) -> None:
+        parents: list[Any] = []
+        types: list[Any] = []
+        tracked = 0
+        for one in operands:
+            if type(one) is Tensor:
+                if one._version is not None:
+                    record(op, operands, _NO_ATTRS, result)
+                    return
+                if one._requires_grad:
+                    data = one._data
+                    parents.append(one._node or one)
+                    types.append((data.shape, data.dtype))
+                    tracked = tracked << 1 | 1
+                    continue
+            elif type(one) not in _SCALARS:
+                record(op, operands, _NO_ATTRS, result)
+                return
+            parents.append(None)
+            types.append(None)
+            tracked <<= 1
+        plan = plans.get(tracked)
+        if plan is None:
+            plan = plans[tracked] = _plan(op, tuple([one is not None for one in parents]))
+        inputs, output = plan
+        saved: list[Any] = []
+        unsaved: dict[int, weakref.ref[Any]] | None = None
+        for one, keep, parent in zip(operands, inputs, parents, strict=True):
+            if keep or type(one) is not Tensor:
+                saved.append(one)
+                continue
+            if parent is None:
+                unsaved = unsaved or {}
+                unsaved[len(saved)] = weakref.ref(one)
+            saved.append(None)
+        node = _NEW(Node)
+        node.op, node.attrs, node.parents, node.saved = op, _NO_ATTRS, tuple(parents), tuple(saved)
+        node.versions, node.types, node.operands, node.location = unwritten, tuple(types), unsaved, None
+        if output:
+            node.output = result._data
+            node.output_version = result._version = [0]
+        else:
+            node.output = node.output_version = None
+        result._node = node
+        result._requires_grad = True
+
+    return fast

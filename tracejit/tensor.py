@@ -316,7 +316,7 @@ def _as_arrays(value: Any) -> Any:
 
 
 def _rebuild(array: Array, requires_grad: bool) -> Tensor:
-    result = wrap(array)
+    result = wrap(as_array(array))
     result._requires_grad = requires_grad
     return result
 
@@ -348,8 +348,8 @@ def as_array(value: Any) -> Array:
     else:
         array = _from_python(value)
     dtype = as_dtype(array.dtype)
-    if dtype is not array.dtype:
-        array = array.astype(dtype)
+    if dtype is not array.dtype:  # another type, or the same as an object of its own (after unpickling)
+        array = array.view(dtype) if array.dtype == dtype else array.astype(dtype)
     return array
 
 

@@ -145,7 +145,7 @@ def test_len_iteration_and_containment():
     x = T([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     assert len(x) == 3
     assert [row.tolist() for row in x] == [[1, 2], [3, 4], [5, 6]]
-    a, b, c = x
+    _, _, c = x
     assert c.tolist() == [5, 6]
     assert 3.0 in x
     assert T(6.0) in x

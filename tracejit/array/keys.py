@@ -20,7 +20,7 @@ from ..ir.records import record
 from ..ir.types import Shape, broadcast_shapes
 from ..location import user_location
 from ..tensor import Array, Tensor, as_array
-from .operands import array_of_traced, as_tensor, cast, constant_of, holds_tensors, is_tracing
+from .operands import array_of_traced, as_tensor, cast, constant_of, holds_tensors, is_tracing, run
 
 
 @record(eq=False)
@@ -202,6 +202,8 @@ def _checked(name: str, shape: Shape, axis: int, item: Tensor) -> Tensor:
     if isinstance(data, np.ndarray) and not is_tracing() and data.size:
         for extreme in (data.min(), data.max()):
             bounded(name, shape, axis, int(extreme))
+    if item.dtype.kind == "u" and item.dtype.itemsize == 8:
+        item = run("minimum", item, 2**63 - 1)  # still out of range, where a wrapped index might not be
     return cast(item, INT64)
 
 

@@ -16,7 +16,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="tracejit", description="Look inside tracejit: what it makes of a function, and of this machine."
     )
-    parser.add_argument("--traceback", action="store_true", help="show Python's traceback of an error")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     dump.add_parser(commands)
     doctor.add_parser(commands)
@@ -38,11 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except (TracejitError, dump.UsageError, OSError) as error:
-        if options.traceback:
+        if getattr(options, "traceback", False):
             traceback.print_exc()
         print(f"tracejit {options.command}: {error}", file=sys.stderr)
         return 2 if isinstance(error, dump.UsageError) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

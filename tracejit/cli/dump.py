@@ -6,6 +6,7 @@ import argparse
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from ..ir.errors import ParseError, TracejitError
 from ..ir.text.parser import parse_type
 from ..jit import JitFunction
+from ..location import is_user_file
 from ..lowered import STAGES, Lowered
 from ..transforms import grad
 
@@ -49,6 +51,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--grad", action="store_true", help="the gradient with respect to the first argument instead"
     )
+    parser.add_argument("--traceback", action="store_true", help="show Python's traceback of an error")
     parser.set_defaults(run=run)
 
 
@@ -62,12 +65,19 @@ def run(options: argparse.Namespace) -> int:
     args = [parse_argument(text) for text in options.arg]
     try:
         traced = JitFunction(function).trace(*args)
-    except TracejitError:
-        raise
     except Exception as error:
-        raise UsageError(f"{options.target} could not be traced: {type(error).__name__}: {error}") from error
+        what = str(error) if isinstance(error, TracejitError) else f"{type(error).__name__}: {error}"
+        raise UsageError(f"{options.target} could not be traced{_line_of(error)}: {what}") from error
     print(Lowered(traced).as_text(options.stage))
     return 0
+
+
+def _line_of(error: BaseException) -> str:
+    """``, at file:line`` of the innermost line of the user's that was running."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if is_user_file(frame.filename):
+            return f", at {frame.filename}:{frame.lineno}"
+    return ""
 
 
 def parse_argument(text: str) -> Any:
@@ -114,7 +124,7 @@ def _load_file(path: Path) -> Any:
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{path} could not be imported: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(str(path.parent))
@@ -125,7 +135,7 @@ def _load_module(name: str) -> Any:
     sys.path.insert(0, "")
     try:
         return importlib.import_module(name)
-    except ImportError as error:
-        raise UsageError(f"module {name} could not be imported: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"module {name} could not be imported: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove("")
