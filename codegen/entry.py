@@ -46,8 +46,8 @@ class Same:
 
 @record
 class Capture:
-    """Where a closed-over object is found at each call: ``object`` at a fixed address, the contents of a
-    ``cell``, or the value of a key (at `key`) in the dict at `address`, for ``global``; and what it must be."""
+    """Where a closed-over object is found at each call, and what it must be: ``object`` at a fixed address,
+    the contents of a ``cell``, or the value of a key (at `key`) in the dict at `address`, for ``global``."""
 
     kind: str
     address: int

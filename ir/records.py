@@ -8,6 +8,7 @@ See docs/decisions/0002-records.md.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, dataclass_transform, overload
 
@@ -53,7 +54,7 @@ def record(cls: type[T] | None = None, *, eq: bool = True, frozen: bool = True) 
 
 
 def _build(cls: type, *, eq: bool) -> type:
-    names = tuple(cls.__dict__.get("__annotations__", {}))
+    names = tuple(inspect.get_annotations(cls))
     body = {key: value for key, value in cls.__dict__.items() if key not in ("__dict__", "__weakref__")}
     scope: dict[str, Any] = {"MISSING": _MISSING}
     parameters, assignments = [], []

@@ -20,16 +20,8 @@ LAZY = {
     ("ir/graph.py", "text.printer"): "Function.__str__: the printer imports this module",
     ("ir/verifier.py", "text.printer"): "shown only on failure",
     ("codegen/lazy.py", "llvmlite.binding"): "LLVM loads at the first compile, not at import",
-    ("tracejit/calls.py", "runtime.executable"): "codegen loads at the first compile, not at import",
-    ("tracejit/jit.py", "tracejit.entries"): "brings in codegen",
-    ("tracejit/jit.py", "tracejit.lowered"): "brings in codegen",
     ("tracejit/autograd.py", "tracejit.livegraph"): "for those who look inside",
     ("tracejit/pytree.py", "dataclasses"): "costs import time; needed only where the user has dataclasses",
-    (
-        "tracejit/tape.py",
-        "tracejit.dispatch",
-    ): "dispatch records through the tape: the one cycle of eager mode",
-    ("tracejit/tensor.py", "tracejit.array.creation"): "array functions build on Tensor",
 }
 #: Folders whose modules are commands, which may import what they run when they run it.
 COMMANDS = ("tracejit/cli", "tracejit/demo")

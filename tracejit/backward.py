@@ -1,4 +1,4 @@
-"""The backward pass: cotangents from roots to leaves, each node once, in linear time and without recursion."""
+"""The backward pass: cotangents from roots to leaves, each node once, in linear time, without recursion."""
 
 from __future__ import annotations
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .engine import Engine
 from .ir.autodiff import Pullback, inline, split_pullback
 from .ir.builder import Builder
 from .ir.dtypes import is_float
 from .ir.graph import Function
+from .runtime.executable import Executable
 from .state import STATE
 from .tape import Node, Output
 from .tensor import Tensor, wrap
-
-if TYPE_CHECKING:
-    from .runtime.executable import Executable
 
 
 class CompiledFunction:
@@ -34,10 +32,6 @@ class CompiledFunction:
         if self._executable is None:
             with self._lock:
                 if self._executable is None:
-                    from .runtime.executable import (
-                        Executable,
-                    )  # brings in codegen, which only compiling needs
-
                     self._executable = Executable(self.function)
         return self._executable
 

@@ -1,7 +1,7 @@
 """What a jitted function closes over, and where it is found again at each call.
 
-A captured tensor or array is read afresh at each call, from where the function finds it: a closure variable, a
-global, an element of a container or an attribute of an object that one of these names. So rebinding a name
+A captured tensor or array is read afresh at each call, from where the function finds it: a closure variable,
+a global, an element of a container or an attribute of an object that one of these names. So rebinding a name
 works as well as changing the tensor. Names are those of the function, of functions it wraps, and of functions
 it can call. A tensor that several names lead to, and Python numbers and strings, are *guarded* instead: when
 one of those bindings changes, the function is traced again.

@@ -95,6 +95,9 @@ def _share_version(source: Tensor, view: Tensor) -> None:
 
 
 def _run(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
+    for one in arrays:
+        if type(one) is Value:
+            raise _leaked(op, one)
     try:
         return op.eval(*arrays, **attrs)
     except (TypeError, ValueError, OverflowError) as error:

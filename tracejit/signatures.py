@@ -99,18 +99,21 @@ def _take_index(path: str) -> tuple[str, str, str]:
 
 
 def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
+    """The type of the symbol that stands for a leaf, and whether it is weak."""
     if isinstance(leaf_type, str):
         return scalar_type({"float": 0.0, "int": 0, "bool": False}[leaf_type]), True
     return TensorType(leaf_type[0], leaf_type[1]), False
 
 
 def type_text(leaf_type: LeafType) -> str:
+    """A leaf's type for messages."""
     if isinstance(leaf_type, str):
         return f"Python {leaf_type}"
     return f"{SHORT_NAME[leaf_type[0]]}[{','.join(map(str, leaf_type[1]))}]"
 
 
 def static_text(static: tuple[Any, ...]) -> str:
+    """Static arguments for messages."""
     return ", ".join(f"{which}={value!r}" for which, _, value, _ in static) or "none"
 
 

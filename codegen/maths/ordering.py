@@ -44,12 +44,14 @@ def fmin(b: Emitter, x: Reg, y: Reg) -> Reg:
 
 
 def isinf(b: Emitter, x: Reg) -> Reg:
+    """Whether x is infinite; never for integers."""
     if not x.is_float:
         return constant(False, "bool", x.lanes)
     return b.eq(b.abs(x), INFINITY)
 
 
 def isfinite(b: Emitter, x: Reg) -> Reg:
+    """Whether x is neither infinite nor NaN; always for integers."""
     if not x.is_float:
         return constant(True, "bool", x.lanes)
     return b.lt(b.abs(x), INFINITY)
@@ -63,6 +65,7 @@ def signbit(b: Emitter, x: Reg) -> Reg:
 
 
 def square(b: Emitter, x: Reg) -> Reg:
+    """x x; logical and for bools."""
     return b.and_(x, x) if x.dtype == "bool" else b.mul(x, x)
 
 

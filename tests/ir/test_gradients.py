@@ -19,12 +19,16 @@ from tracejit.ir.builder import Builder
 from tracejit.ir.dtypes import FLOAT32, FLOAT64
 from tracejit.ir.graph import Function
 from tracejit.ir.registry import NONDIFF, OPS, Op
+from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 
 from ..samples import ELSEWHERE, Sample, samples_of
 from ..support import Array, interpret, native, type_of
 
-NAMES = [op.name for op in OPS if op.name not in ELSEWHERE and op.vjp is not NONDIFF]
+#: stop_gradient is the one op whose gradient is not its derivative; see test_stop_gradient.
+NAMES = [
+    op.name for op in OPS if op.name not in ELSEWHERE and op.vjp is not NONDIFF and op.name != "stop_gradient"
+]
 #: Central differences with step h are off by h^2 f'''/6 + eps |f| / h: about 1e-10 for functions of size 1.
 STEP = 1e-5
 RTOL = 2e-7
@@ -202,3 +206,11 @@ def test_gradients_keep_float32(name: str) -> None:
         truth = interpret(gradient(weighted(op, wide), float_positions(wide)), wide.operands)
         for got, want in zip(interpret(derived, single), truth, strict=True):
             assert np.abs(got - want).max(initial=0.0) <= 1e-4 * (1 + np.abs(want).max(initial=0.0)), name
+
+
+def test_stop_gradient() -> None:
+    b = Builder()
+    x = b.parameter(TensorType(FLOAT64, ()), "x")
+    function = b.finish("f", [b.mul(x, b.stop_gradient(x))])
+    value, slope = interpret(gradient(function, [0]), [np.array(3.0)])
+    assert (value, slope) == (9.0, 3.0)

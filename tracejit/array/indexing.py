@@ -66,7 +66,7 @@ def _memory_view(x: Tensor, key: Any) -> Tensor | None:
         return None
     try:
         data = x._data[key]
-    except IndexError:
+    except (IndexError, ValueError):
         return None  # the plan will say which axis and index
     if type(data) is not np.ndarray:
         return wrap(np.asarray(data))

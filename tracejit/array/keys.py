@@ -127,6 +127,8 @@ def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[s
                 yield "slice", axis, (0, shape[axis], 1)
                 axis += 1
         elif isinstance(item, slice):
+            if item.step == 0:
+                raise ShapeError(f"{name}: the step of a slice cannot be zero, at axis {axis}")
             yield "slice", axis, item.indices(shape[axis])
             axis += 1
         elif isinstance(item, bool):

@@ -16,6 +16,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="tracejit", description="Look inside tracejit: what it makes of a function, and of this machine."
     )
+    parser.add_argument("--traceback", action="store_true", help="show Python's traceback of an error")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     dump.add_parser(commands)
     doctor.add_parser(commands)
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except (TracejitError, dump.UsageError, OSError) as error:
-        if getattr(options, "traceback", False):
+        if options.traceback:
             traceback.print_exc()
-        print(f"tracejit {options.command}: {error}", file=sys.stderr)
+        print(f"tracejit {options.command}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return 2 if isinstance(error, dump.UsageError) else 1

@@ -51,7 +51,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--grad", action="store_true", help="the gradient with respect to the first argument instead"
     )
-    parser.add_argument("--traceback", action="store_true", help="show Python's traceback of an error")
+    parser.add_argument(
+        "--traceback",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="show Python's traceback of an error",
+    )
     parser.set_defaults(run=run)
 
 
@@ -88,8 +93,9 @@ def parse_argument(text: str) -> Any:
     try:
         return parse_type(text)
     except ParseError as error:
+        problem = str(error).splitlines()[0]
         raise UsageError(
-            f"--arg {text!r} is not a type: expected one like f32[128,64], i64[], float, int, bool\n{error}"
+            f"--arg {text!r} is not a type like f32[128,64], i64[], float, int or bool: {problem}"
         ) from error
 
 

@@ -28,10 +28,10 @@ def _traced(function: Any, *arrays: Any) -> list[np.ndarray[Any, Any]]:
     """The results of tracing `function` on symbols of the arrays' types, verified and interpreted."""
     arrays = tuple(np.asarray(one) for one in arrays)
     types = [(TensorType(one.dtype, one.shape), False, f"x{i}") for i, one in enumerate(arrays)]
-    graph, holders, _ = trace_flat(lambda *args: (leaves_of(function(*args)), None), types)
-    verify(graph)
-    captured = [one._data if isinstance(one, Tensor) else one for one in holders]
-    return interpret(graph, [*arrays, *captured])
+    traced = trace_flat(lambda *args: (leaves_of(function(*args)), None), types)
+    verify(traced.function)
+    captured = [one._data if isinstance(one, Tensor) else one for one in traced.captured]
+    return interpret(traced.function, [*arrays, *captured])
 
 
 def _same(actual: Any, wanted: Any, rtol: float) -> None:

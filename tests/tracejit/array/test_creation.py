@@ -57,9 +57,9 @@ def test_linspace_of_traced_bounds(agrees, check_gradients):
 def test_traces_hold_no_captures(traced):
     from tracejit.tracing import trace_flat
 
-    _, holders, _ = trace_flat(
+    holders = trace_flat(
         lambda: ([tj.zeros(1000), tj.eye(30), tj.arange(1000), tj.linspace(0, 1, 900), tj.tri(30)], None), []
-    )
+    ).captured
     assert holders == []
     with pytest.raises(ConcretizationError):
         traced(tj.arange, np.array(3))
@@ -98,9 +98,9 @@ def test_constants_under_a_trace(traced):
     from tracejit.tracing import trace_flat
 
     small, large = np.arange(64.0), np.arange(65.0)
-    graph, holders, _ = trace_flat(lambda: ([tj.tensor(small), tj.tensor(large), tj.tensor(2.0)], None), [])
-    assert [one.op.name for one in graph.body] == ["constant", "full"]
-    assert len(holders) == 1
+    traced = trace_flat(lambda: ([tj.tensor(small), tj.tensor(large), tj.tensor(2.0)], None), [])
+    assert [one.op.name for one in traced.function.body] == ["constant", "full"]
+    assert len(traced.captured) == 1
 
 
 def test_errors():
