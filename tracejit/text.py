@@ -1,8 +1,8 @@
 """The text of tensors, laid out as PyTorch does it.
 
 Floats share one format: ``1.`` where all are whole, four decimals, or exponents where they span more than
-Floats share one format: ``1.`` where all are whole, four decimals, or exponents where they span more
-last three along each dimension. Semantics: ``torch.set_printoptions`` defaults.
+a factor of 1000 or leave the range of 1e-4 to 1e8. More than a thousand elements are summarised by the first
+and last three along each dimension. Semantics: ``torch.set_printoptions`` defaults.
 """
 
 from __future__ import annotations
