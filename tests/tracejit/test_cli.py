@@ -139,7 +139,7 @@ ERRORS = {
         "takes 1 positional argument but 2",
     ),
     "traced branch": (["train.py:branch", "--arg", "float"], r"bool\(x\).*train\.py:19.*tj\.where"),
-    "exception": (["train.py:fails", "--arg", "float"], "could not be traced, at .*train.py:24: ValueError: boom"),
+    "exception": (["train.py:fails", "--arg", "float"], "traced, at .*train.py:24: ValueError: boom"),
     "result": (["train.py:text", "--arg", "float"], "result value has type str"),
     "shapes": (
         ["train.py:product", "--arg", "f64[2,3]", "--arg", "f64[2,3]"],
