@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -315,6 +315,20 @@ class JitFunction:
             self._entry = None
 
 
+@overload
+def jit(
+    fn: Callable[..., Any],
+    *,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+) -> JitFunction: ...
+@overload
+def jit(
+    fn: None = ...,
+    *,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
     fn: Callable[..., Any] | None = None,
     *,
