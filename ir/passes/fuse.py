@@ -119,7 +119,11 @@ class _Fusion:
             if self._fit(instruction, [unit]) is None:
                 continue
             for other in others:
-                if self._mergeable(unit, other) and self._fit(instruction, [unit, other]) is not None:
+                # what stays outside must not depend on what comes in: the group would read what it feeds
+                feeds = any(one.dependencies >> other.number & 1 for one in others if one.members)
+                if feeds or not self._mergeable(unit, other):
+                    continue
+                if self._fit(instruction, [unit, other]) is not None:
                     self._merge(unit, other)
             coordinates = self._fit(instruction, [unit])
             assert coordinates is not None, "each merge was tried before"
