@@ -114,6 +114,9 @@ class _EntryWriter:
         self.w = FunctionWriter()
         self.used: set[str] = set()
         self.globals: list[str] = []
+        #: The argument and capture arrays, and the result arrays, as registers.
+        self.inputs: list[str] = []
+        self.results: list[str] = []
 
     def text(self) -> str:
         w, spec = self.w, self.spec
@@ -276,6 +279,7 @@ class _EntryWriter:
         wanted = w.fresh("t")
         w.line(f"{wanted} = and i32 {self._load_at(array, flags, 'i32')}, {layout.plain_flags}")
         self._require(f"icmp eq i32 {wanted}, {layout.plain_flags}")
+        self.inputs.append(array)
         return self._load_at(array, data)
 
     def _allocate(self, index: int, spec: ArraySpec) -> str:
@@ -302,27 +306,28 @@ class _EntryWriter:
         w.line(f"{ok} = icmp ne ptr {array}, null")
         w.line(f"br i1 {ok}, label %{made}, label %{failed}")
         w.start(failed)
-        for earlier in self._arrays:
+        for earlier in self.results:
             self._call("Py_DecRef", "void", f"ptr {earlier}")
         w.line("ret ptr null")
         w.start(made)
         self._set("%outputs", index, self._load_at(array, self.layout.array_offsets[0]))
-        self._arrays.append(array)
+        self.results.append(array)
         return array
-
-    @property
-    def _arrays(self) -> list[str]:
-        if not hasattr(self, "_made"):
-            self._made: list[str] = []
-        return self._made
 
     def _run(self, arrays: Sequence[str]) -> None:
         """Call ``@main``; a failure is repeated by the slow path, which raises the right error."""
         w = self.w
-        state = self._call("PyEval_SaveThread", "ptr") if self.spec.release_gil else ""
+        state = ""
+        if self.spec.release_gil:
+            # without the GIL another thread may rebind a name or a tensor's data: keep the arrays alive
+            for array in self.inputs:
+                self._call("Py_IncRef", "void", f"ptr {array}")
+            state = self._call("PyEval_SaveThread", "ptr")
         w.line("%status = call i32 @main(ptr %inputs, ptr %outputs)")
-        if state:
+        if self.spec.release_gil:
             self._call("PyEval_RestoreThread", "void", f"ptr {state}")
+            for array in self.inputs:
+                self._call("Py_DecRef", "void", f"ptr {array}")
         done, failed = w.label("done"), w.label("failed")
         w.line("%fine = icmp eq i32 %status, 0")
         w.line(f"br i1 %fine, label %{done}, label %{failed}")

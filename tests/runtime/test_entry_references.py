@@ -1,0 +1,65 @@
+"""What the native entry reads stays alive while it runs without the GIL, and references balance."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+REBIND = """
+import sys, threading
+import numpy as np
+import tracejit as tj
+
+W = tj.ones(400_000)
+f = tj.jit(lambda x: tj.exp(tj.sin(x * W)).sum())
+x = tj.ones(400_000)
+expected = float(f(x))
+stop = threading.Event()
+
+def rebind():
+    global W
+    while not stop.is_set():
+        W = tj.ones(400_000)      # frees the old array, which a running call may be reading
+        x.data = np.ones(400_000)
+
+threads = [threading.Thread(target=rebind) for _ in range(2)]
+for one in threads:
+    one.start()
+for _ in range(150):
+    assert float(f(x)) == expected
+stop.set()
+for one in threads:
+    one.join()
+print("fine")
+"""
+
+BALANCE = """
+import sys
+import numpy as np
+import tracejit as tj
+
+W = tj.ones(400_000)
+f = tj.jit(lambda x: (tj.exp(tj.sin(x * W)).sum(), x))
+x = np.ones(400_000)
+f(x)
+before = [sys.getrefcount(one) for one in (x, W, W.numpy(), None, False)]
+for _ in range(50):
+    f(x)
+after = [sys.getrefcount(one) for one in (x, W, W.numpy(), None, False)]
+assert all(abs(a - b) < 20 for a, b in zip(after, before)), (before, after)
+print("fine")
+"""
+
+
+def _run(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_arrays_that_are_rebound_while_they_are_read() -> None:
+    assert _run(REBIND) == "fine"
+
+
+def test_references_balance() -> None:
+    assert _run(BALANCE) == "fine"
