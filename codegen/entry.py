@@ -139,6 +139,8 @@ class _EntryWriter:
             assert isinstance(capture.spec, ArraySpec)
             value = self._captured(capture)
             self._set("%inputs", len(spec.arguments) + i, self._array(value, capture.spec))
+        # From here on the collector, or without the GIL another thread, may rebind a name or a tensor's data.
+        self._for_inputs("Py_IncRef")
         arrays = [self._allocate(i, result) for i, result in enumerate(spec.results)]
         self._run(arrays)
         self._finish(arrays)
@@ -306,6 +308,7 @@ class _EntryWriter:
         w.line(f"{ok} = icmp ne ptr {array}, null")
         w.line(f"br i1 {ok}, label %{made}, label %{failed}")
         w.start(failed)
+        self._for_inputs("Py_DecRef")
         for earlier in self.results:
             self._call("Py_DecRef", "void", f"ptr {earlier}")
         w.line("ret ptr null")
@@ -314,20 +317,20 @@ class _EntryWriter:
         self.results.append(array)
         return array
 
+    def _for_inputs(self, change: str) -> None:
+        for array in self.inputs:
+            self._call(change, "void", f"ptr {array}")
+
     def _run(self, arrays: Sequence[str]) -> None:
         """Call ``@main``; a failure is repeated by the slow path, which raises the right error."""
         w = self.w
         state = ""
         if self.spec.release_gil:
-            # without the GIL another thread may rebind a name or a tensor's data: keep the arrays alive
-            for array in self.inputs:
-                self._call("Py_IncRef", "void", f"ptr {array}")
             state = self._call("PyEval_SaveThread", "ptr")
         w.line("%status = call i32 @main(ptr %inputs, ptr %outputs)")
         if self.spec.release_gil:
             self._call("PyEval_RestoreThread", "void", f"ptr {state}")
-            for array in self.inputs:
-                self._call("Py_DecRef", "void", f"ptr {array}")
+        self._for_inputs("Py_DecRef")
         done, failed = w.label("done"), w.label("failed")
         w.line("%fine = icmp eq i32 %status, 0")
         w.line(f"br i1 %fine, label %{done}, label %{failed}")
