@@ -1,0 +1,33 @@
+"""The documents say what is: the table of ops is the registry's, and README's first program prints what it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_the_table_of_ops_is_current() -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "tracejit.ir.ops"], capture_output=True, text=True, check=True
+    ).stdout
+    assert (ROOT / "docs" / "ops.md").read_text() == made, "run python -m tracejit.ir.ops > docs/ops.md"
+
+
+def test_the_first_program_of_the_readme() -> None:
+    program = re.search(r"```python\n(import.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert program is not None
+    done = subprocess.run([sys.executable, "-c", program[1]], capture_output=True, text=True, check=True)
+    promised = re.findall(r"print\(.*\)\s+# (.*)", program[1])
+    assert len(promised) == 2
+    assert done.stdout.splitlines() == promised
+
+
+def test_the_readme_names_files_that_exist() -> None:
+    for document in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / document).read_text()):
+            if not target.startswith("http"):
+                assert (ROOT / target).exists(), f"{document}: {target}"
