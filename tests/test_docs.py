@@ -1,4 +1,4 @@
-"""The documents say what is: the table of ops is the registry's, and README's first program prints what it says."""
+"""The documents say what is: the table of ops is the registry's, and README's program prints what it says."""
 
 from __future__ import annotations
 
