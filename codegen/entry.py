@@ -286,7 +286,6 @@ class _EntryWriter:
 
     def _allocate(self, index: int, spec: ArraySpec) -> str:
         """A new ndarray for a result; frees the earlier ones if there is no memory."""
-        w = self.w
         sizes = ", ".join(f"i64 {size}" for size in spec.shape)
         dims = "null"
         if spec.shape:
@@ -303,19 +302,23 @@ class _EntryWriter:
             )  # fmt: skip
         else:
             array = self._call("PyArray_Empty", "ptr", rank, f"ptr {dims}", f"ptr {descr}", "i32 0")
-        made, failed = w.label("made"), w.label("nomemory")
-        ok = w.fresh("t")
-        w.line(f"{ok} = icmp ne ptr {array}, null")
-        w.line(f"br i1 {ok}, label %{made}, label %{failed}")
-        w.start(failed)
-        self._for_inputs("Py_DecRef")
-        for earlier in self.results:
-            self._call("Py_DecRef", "void", f"ptr {earlier}")
-        w.line("ret ptr null")
-        w.start(made)
+        self._unless_null(array, [*self.inputs, *self.results])
         self._set("%outputs", index, self._load_at(array, self.layout.array_offsets[0]))
         self.results.append(array)
         return array
+
+    def _unless_null(self, pointer: str, owned: Sequence[str]) -> None:
+        """Return null, with the exception that is set, where `pointer` is; first let go of `owned`."""
+        w = self.w
+        made, failed = w.label("made"), w.label("nomemory")
+        ok = w.fresh("t")
+        w.line(f"{ok} = icmp ne ptr {pointer}, null")
+        w.line(f"br i1 {ok}, label %{made}, label %{failed}")
+        w.start(failed)
+        for one in owned:
+            self._call("Py_DecRef", "void", f"ptr {one}")
+        w.line("ret ptr null")
+        w.start(made)
 
     def _for_inputs(self, change: str) -> None:
         for array in self.inputs:
@@ -342,39 +345,25 @@ class _EntryWriter:
 
     def _finish(self, arrays: Sequence[str]) -> None:
         w = self.w
-        tensors = [self._wrap(array, arrays, i) for i, array in enumerate(arrays)]
+        tensors: list[str] = []
+        for i, array in enumerate(arrays):
+            tensors.append(self._wrap(array, [*tensors, *arrays[i:]]))
         if not self.spec.as_tuple:
             w.line(f"ret ptr {tensors[0]}")
             return
         result = self._call("PyTuple_New", "ptr", f"i64 {len(tensors)}")
-        made, failed = w.label("made"), w.label("nomemory")
-        ok = w.fresh("t")
-        w.line(f"{ok} = icmp ne ptr {result}, null")
-        w.line(f"br i1 {ok}, label %{made}, label %{failed}")
-        w.start(failed)
-        for tensor in tensors:
-            self._call("Py_DecRef", "void", f"ptr {tensor}")
-        w.line("ret ptr null")
-        w.start(made)
+        self._unless_null(result, tensors)
         for i, tensor in enumerate(tensors):
             self._store_at(result, _TUPLE_ITEMS + 8 * i, tensor)
         w.line(f"ret ptr {result}")
 
-    def _wrap(self, array: str, arrays: Sequence[str], index: int) -> str:
-        """A leaf Tensor that owns `array`."""
-        w, layout = self.w, self.layout
+    def _wrap(self, array: str, owned: Sequence[str]) -> str:
+        """A leaf Tensor that takes over `array`; `owned` is let go of where there is no memory."""
+        _w, layout = self.w, self.layout
         tensor = self._call(
             "PyType_GenericAlloc", "ptr", f"ptr {_address(layout.objects['Tensor'])}", "i64 0"
         )
-        made, failed = w.label("made"), w.label("nomemory")
-        ok = w.fresh("t")
-        w.line(f"{ok} = icmp ne ptr {tensor}, null")
-        w.line(f"br i1 {ok}, label %{made}, label %{failed}")
-        w.start(failed)
-        for remaining in arrays[index:]:
-            self._call("Py_DecRef", "void", f"ptr {remaining}")
-        w.line("ret ptr null")
-        w.start(made)
+        self._unless_null(tensor, owned)
         for slot, offset in layout.slots.items():
             if slot == "_data":
                 self._store_at(tensor, offset, array)

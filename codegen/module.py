@@ -237,17 +237,23 @@ class _ModuleWriter:
         self.parallel = True
         self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
         self.functions.append(_task_function(kernel.name, len(pointers)))
-        context = w.fresh("context")
-        w.allocas.append(f"  {context} = alloca [{len(pointers)} x ptr]")
-        for i, pointer in enumerate(pointers):
-            slot = w.fresh("slot")
-            w.line(f"{slot} = getelementptr ptr, ptr {context}, i64 {i}")
-            w.line(f"store ptr {pointer}, ptr {slot}")
+        context = self._pointer_array(pointers)
         chunk = max(1, int(kernel.tasks * TASK_CYCLES / max(kernel.cycles, 1)))
         w.line(
             f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, "
             f"i64 {kernel.tasks}, i64 {chunk})"
         )
+
+    def _pointer_array(self, pointers: list[str]) -> str:
+        """A stack array that holds `pointers`."""
+        w = self.w
+        array = w.fresh("pointers")
+        w.allocas.append(f"  {array} = alloca [{max(len(pointers), 1)} x ptr]")
+        for i, pointer in enumerate(pointers):
+            slot = w.fresh("slot")
+            w.line(f"{slot} = getelementptr ptr, ptr {array}, i64 {i}")
+            w.line(f"store ptr {pointer}, ptr {slot}")
+        return array
 
     def _host_call(self, instruction: Instruction, pointers: list[str]) -> None:
         w = self.w
@@ -255,12 +261,7 @@ class _ModuleWriter:
         self.host_calls.append(HostCall(symbol, instruction))
         self.descriptions.append(f"host call {symbol}: {instruction.op.name} by its NumPy kernel")
         self.declarations[symbol] = f"declare i32 @{symbol}(ptr)"
-        array = w.fresh("args")
-        w.allocas.append(f"  {array} = alloca [{max(len(pointers), 1)} x ptr]")
-        for i, pointer in enumerate(pointers):
-            slot = w.fresh("slot")
-            w.line(f"{slot} = getelementptr ptr, ptr {array}, i64 {i}")
-            w.line(f"store ptr {pointer}, ptr {slot}")
+        array = self._pointer_array(pointers)
         status = w.assign(f"call i32 @{symbol}(ptr {array})", "i32")
         self._check(status.text, len(self.errors))
         self.errors.append(f"{instruction.op.name}: its NumPy kernel raised")

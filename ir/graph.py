@@ -90,17 +90,6 @@ class Function:
         return print_function(self)
 
 
-def uses(function: Function) -> dict[Value, int]:
-    """How often each value is an operand or a result of `function`."""
-    counts: dict[Value, int] = {}
-    for instruction in function.body:
-        for operand in instruction.operands:
-            counts[operand] = counts.get(operand, 0) + 1
-    for result in function.results:
-        counts[result] = counts.get(result, 0) + 1
-    return counts
-
-
 @record(eq=False, frozen=False)
 class Substitution:
     """Old values to new ones, for passes that rebuild a Function."""

@@ -16,6 +16,7 @@ attribute names are supplied on request. What a rule does not name, the tape doe
 
 from __future__ import annotations
 
+import abc
 import enum
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
@@ -128,8 +129,6 @@ class Op:
     commutative: bool = False
     #: Rough cost per element in cycles, for fusion and threading decisions.
     cost: float = 1.0
-    #: One example of operand types per entry for the registry tests, where the kind's default does not serve.
-    samples: tuple[tuple[tuple[str, ...], Mapping[str, Any]], ...] = ()
 
     @property
     def variadic(self) -> bool:
@@ -234,15 +233,16 @@ def check_attrs(op: Op, attrs: Attrs) -> None:
             raise AttributeValueError(f"{op.name}: attribute {name!r} must be {wanted}, got {attrs[name]!r}")
 
 
-class OpNamespace:
+class OpNamespace(abc.ABC):
     """Every op as a method: ``b.mul(x, y)``, ``b.sum(x, axes=(0,))``.
 
     Gradient rules and decompositions are written against this, and so run on whatever the subclass's
     `apply` works with: ndarrays, Tensors, or Values of a graph under construction.
     """
 
+    @abc.abstractmethod
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
-        raise NotImplementedError
+        """`op` of `operands`, in whatever the namespace works with."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = OPS.get(name)

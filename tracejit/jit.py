@@ -70,7 +70,6 @@ class JitFunction:
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
         self._entry: Any = None
-        self._slow_calls = 0
         self._chained = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -90,7 +89,6 @@ class JitFunction:
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         if STATE.tracer is not None or getattr(_disabled, "on", False):
             return self._fn(*args, **kwargs)
-        self._slow_calls += 1
         static, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic)
         likely = self._by_structure.get((structure, static, default_dtype()))

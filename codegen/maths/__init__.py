@@ -94,6 +94,7 @@ class MathsEmitter(BlockEmitter):
     fmod = division.fmod
     remainder = division.remainder
     floor_divide = division.floor_divide
+    bitwise_count = integer.bitwise_count
     shift_left = integer.shift_left
     shift_right = integer.shift_right
     int_pow = integer.int_pow

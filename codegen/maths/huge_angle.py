@@ -98,19 +98,9 @@ def cos_quarter(b: Emitter, r: Reg, low: Reg) -> tuple[Reg, Reg]:
     return two_sum(b, near, b.add(lost, tail))
 
 
-def module_text() -> str:
-    """A module of its own with the function, for the emitters that set `shared_functions`."""
-    b = BlockEmitter()
-    declare(b)
-    return "\n".join(b.declarations.values()).replace("define internal", "define")
-
-
 def declare(b: BlockEmitter) -> str:
     """Register the function double -> (sin, cos, low parts of both) for |x| >= 2^16; return its name."""
     if FUNCTION in b.declarations:
-        return FUNCTION
-    if b.shared_functions:
-        b.declare(FUNCTION, f"{RESULT} @{FUNCTION}(double)")
         return FUNCTION
     items = ", ".join(f"i64 {word - (1 << 64) if word >> 63 else word}" for word in TWO_OVER_PI)
     kind = f"[{len(TWO_OVER_PI)} x i64]"

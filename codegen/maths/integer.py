@@ -25,6 +25,13 @@ def shift_right(b: Emitter, x: Reg, count: Reg) -> Reg:
     return b.select(fine, b.shr(x, b.select(fine, count, 0)), 0)
 
 
+def bitwise_count(b: Emitter, x: Reg) -> Reg:
+    """The number of set bits of |x|, as u8."""
+    magnitude = b.abs(x)
+    name = f"llvm.ctpop.{suffix(x.dtype, x.lanes)}"
+    return b.cast(b.call(name, x.dtype, x.lanes, magnitude), "u8")
+
+
 def int_pow(b: Emitter, x: Reg, n: Reg) -> Reg:
     """x^n modulo 2^width, by an internal function that squares while some lane has exponent bits left.
 

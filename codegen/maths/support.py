@@ -31,8 +31,6 @@ class BlockEmitter(Emitter):
     """
 
     branches: bool = True
-    #: Leave `huge_angle.FUNCTION` external, for a process that compiles `huge_angle.module_text()` once.
-    shared_functions: bool = False
     block: str | None = None
 
 
@@ -172,11 +170,6 @@ def per_lane_function(
     inner.line(f"ret {kind} %result")
     b.declarations[full] = "\n".join([head, *inner.lines, "}"])
     return full
-
-
-def special_if(b: Emitter, condition: Reg, value: float, otherwise: Reg) -> Reg:
-    """A constant where `condition`, else `otherwise`."""
-    return b.select(condition, b.const(value, otherwise), otherwise)
 
 
 def integer_like(b: Emitter, value: int, model: Reg) -> Reg:

@@ -58,6 +58,10 @@ BITWISE_XOR = _bits(
 BITWISE_NOT = elementwise(
     "bitwise_not", "x", np.invert, doc="~x, bit by bit", vjp=NONDIFF, emit=lambda b, x: b.not_(x)
 )
+BITWISE_COUNT = elementwise(
+    "bitwise_count", "x", np.bitwise_count, doc="the number of set bits of |x|, as uint8", vjp=NONDIFF,
+    emit=lambda b, x: b.bitwise_count(x),
+)  # fmt: skip
 SHIFT_LEFT = _bits("shift_left", np.left_shift, lambda b, x, y: b.shift_left(x, y), "x << y")
 SHIFT_RIGHT = _bits("shift_right", np.right_shift, lambda b, x, y: b.shift_right(x, y), "x >> y")
 GCD = _bits("gcd", np.gcd, None, "the greatest common divisor", commutative=True, cost=100.0)

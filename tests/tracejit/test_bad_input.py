@@ -296,11 +296,16 @@ REDUCTIONS = ["sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argm
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)], ids=str)
-@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize(
+    ("name", "axis"),
+    [
+        (name, axis)
+        for name in REDUCTIONS
+        for axis in (None, 0, 1, (0, 1))
+        if not (name.startswith("arg") and axis == (0, 1))  # which neither NumPy nor tracejit has
+    ],
+)
 def test_reductions_of_nan_and_infinity(name, axis, dtype):
-    if name.startswith("arg") and axis == (0, 1):
-        pytest.skip("NumPy has no argmax over several axes")
     x = SPECIAL.astype(dtype)
     want = getattr(np, name)(x, axis=axis)
     for mode in MODES:

@@ -38,7 +38,8 @@ from .joining import (
     array_split, concat, concatenate, hstack, split, stack, unstack, vstack,
 )
 from .logic import (
-    allclose, array_equal, bitwise_and, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or,
+    allclose, array_equal, bitwise_and, bitwise_count, bitwise_invert, bitwise_left_shift, bitwise_not,
+    bitwise_or,
     bitwise_right_shift, bitwise_xor, equal, gcd, greater, greater_equal, invert, isclose, isfinite, isinf,
     isnan, isneginf, isposinf, lcm, left_shift, less, less_equal, logical_and, logical_not, logical_or,
     logical_xor, nextafter, not_equal, right_shift, signbit, spacing,
@@ -108,6 +109,7 @@ __all__ = [
     "atleast_3d",
     "average",
     "bitwise_and",
+    "bitwise_count",
     "bitwise_invert",
     "bitwise_left_shift",
     "bitwise_not",

@@ -17,6 +17,7 @@ __all__ = [
     "allclose",
     "array_equal",
     "bitwise_and",
+    "bitwise_count",
     "bitwise_invert",
     "bitwise_left_shift",
     "bitwise_not",
@@ -181,6 +182,13 @@ bitwise_not = _unary(
     "~x, bit by bit. Integers and bools.",
     "tj.bitwise_not([0, 5])",
     "tensor([-1, -6])",
+)
+bitwise_count = _unary(
+    "bitwise_count",
+    "bitwise_count",
+    "The number of set bits of the absolute value, as uint8. Integers.",
+    "tj.bitwise_count([0, 5, -1])",
+    "tensor([0, 2, 1], dtype=uint8)",
 )
 isnan = _unary(
     "isnan",
