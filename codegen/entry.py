@@ -359,7 +359,7 @@ class _EntryWriter:
 
     def _wrap(self, array: str, owned: Sequence[str]) -> str:
         """A leaf Tensor that takes over `array`; `owned` is let go of where there is no memory."""
-        _w, layout = self.w, self.layout
+        layout = self.layout
         tensor = self._call(
             "PyType_GenericAlloc", "ptr", f"ptr {_address(layout.objects['Tensor'])}", "i64 0"
         )
