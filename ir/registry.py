@@ -124,6 +124,9 @@ class Op:
     emit_kinds: str = "biuf"
     reduction: Reduction | None = None
     access: Callable[[TensorType, TensorType, Attrs], Access | None] | None = None
+    #: For views that can be written: the operand with `new` where the view reads,
+    #: ``put(b, x, new, **attrs)``.
+    put: Callable[..., Any] | None = None
     #: For composite ops: the same in terms of simpler ops, ``decompose(b, *operands, **attrs)``.
     decompose: Callable[..., Any] | None = None
     commutative: bool = False

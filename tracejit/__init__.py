@@ -11,7 +11,15 @@ from . import array as _array
 from . import autograd
 from .array import *  # noqa: F403
 from .array.creation import tensor
-from .autograd import graph_of
+from .autograd import (
+    enable_grad,
+    graph_of,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (
@@ -32,7 +40,6 @@ from .ir.errors import (
 from .ir.graph import Function
 from .ir.types import TensorType
 from .jit import disable_jit, jit, trace
-from .modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads
 from .tensor import Tensor
@@ -79,11 +86,13 @@ __all__ = [
     "grad",
     "graph_of",
     "inf",
+    "inference_mode",
     "int8",
     "int16",
     "int32",
     "int64",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "jit",
     "nan",
     "newaxis",

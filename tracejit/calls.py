@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from .engine import Engine
 from .ir.autodiff import Pullback, inline, split_pullback
 from .ir.builder import Builder
 from .ir.dtypes import is_float
+from .ir.errors import GradientError
 from .ir.graph import Function
+from .location import user_location
 from .runtime.executable import Executable
 from .state import STATE
-from .tape import Node, Output
+from .tape.engine import Engine
+from .tape.nodes import Node, Output, Wanted
+from .tape.recording import memory_of
+from .tape.saved import Packed, unpacked
 from .tensor import Tensor, wrap
 
 
@@ -69,58 +73,67 @@ class CompiledFunction:
 class CallNode(Node):
     """The node of a compiled call: its backward is a compiled Function."""
 
-    __slots__ = ("compiled", "inputs", "label", "residuals", "result_types", "wrt")
+    __slots__ = ("compiled", "inputs", "memories", "residuals", "result_types", "versions", "wrt")
+
+    several = True
 
     def __init__(
         self,
         compiled: CompiledFunction,
         wrt: tuple[int, ...],
-        inputs: list[Tensor],
+        inputs: Sequence[Tensor],
         residuals: list[Any],
         result_types: list[Any],
     ) -> None:
-        self.compiled, self.wrt, self.inputs, self.residuals = compiled, wrt, inputs, residuals
-        self.result_types = result_types
-        self.label = "JitBackward"
-        self.parents = tuple((one._node or one) if i in wrt else None for i, one in enumerate(inputs))
-        self.types = tuple((one.shape, one.dtype) for one in inputs)
-        self.saved: tuple[Any, ...] | None = tuple(inputs)
-        self.versions = tuple(0 if one._version is None else one._version[0] for one in inputs)
-        self.output = None
-        self.operands = None
-        self.output_version = None
-        self.attrs = {}
-        self.location = None
+        self.compiled, self.wrt, self.result_types = compiled, wrt, result_types
+        self.parents = tuple([(one._node or one) if i in wrt else None for i, one in enumerate(inputs)])
+        self.types = tuple([(one.shape, one.dtype) for one in inputs])
+        #: The arguments, for a gradient that is to be differentiated; None once freed.
+        self.inputs: list[Any] | None = [one._data for one in inputs]
+        self.residuals = residuals
+        hooks = STATE.saved_hooks
+        if hooks is not None:
+            self.residuals = [Packed(one, hooks) for one in residuals]
+        self.memories = [memory_of(one) for one in inputs]
+        self.versions = [memory[0] for memory in self.memories]
+        self.hooks = self.location = None
+        if STATE.anomaly is not None:
+            self.location = user_location()
 
     def name(self) -> str:
-        return self.label
+        return "JitBackward"
 
-    def pull(self, b: Engine, cotangents: list[Any], wanted: Callable[[Any], bool]) -> list[Any]:
-        if self.saved is None:
-            return super().pull(b, cotangents, wanted)  # raises
+    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+        if self.inputs is None:
+            raise self._freed()
         self._check_versions()
         split, _, backward = self.compiled.pullback(self.wrt)
         given: list[Any] = []
         for index in split.differentiable:
             cotangent = cotangents[index] if index < len(cotangents) else None
-            given.append(self._zeros(b, index) if cotangent is None else cotangent)
-        if b.tensors:
+            given.append(engine.zeros(*self.result_types[index]) if cotangent is None else cotangent)
+        if engine.tensors:
             joint = self.compiled.joint_backward(self.wrt)
-            gradients: list[Any] = list(call(joint, [*self.inputs, *given]))
+            inputs = [engine.operand(self, i, one) for i, one in enumerate(self.inputs)]
+            gradients: list[Any] = list(call(joint, [*inputs, *given]))
         else:
-            gradients = list(backward.executable([*self.residuals, *given]))
+            gradients = list(backward.executable([*map(unpacked, self.residuals), *given]))
         found: list[Any] = [None] * len(self.parents)
         for position, gradient in zip(self.wrt, gradients, strict=True):
             found[position] = gradient
         return found
 
-    def _zeros(self, b: Engine, index: int) -> Any:
-        shape, dtype = self.result_types[index]
-        return b.namespace.full(value=0.0, shape=shape, dtype=dtype)
+    def _check_versions(self) -> None:
+        for position, (memory, version) in enumerate(zip(self.memories, self.versions, strict=True)):
+            if memory[0] != version:
+                raise GradientError(
+                    f"argument {position} of the jitted function, of shape {self.types[position][0]}, was "
+                    f"modified in place: it is at version {memory[0]}, expected version {version}"
+                )
 
     def free(self) -> None:
-        super().free()
-        self.inputs, self.residuals = [], []
+        self.inputs, self.residuals = None, []
+        self.memories = self.versions = []
 
 
 def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -138,7 +151,7 @@ def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
     values = forward.executable(arrays)
     results = [wrap(one) for one in values[: split.outputs]]
     types = [(one.shape, one.dtype) for one in results]
-    node = CallNode(compiled, wrt, list(inputs), values[split.outputs :], types)
+    node = CallNode(compiled, wrt, inputs, values[split.outputs :], types)
     for index, result in enumerate(results):
         if is_float(result.dtype):
             result._node = Output(node, index)

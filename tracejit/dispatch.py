@@ -17,9 +17,10 @@ from .ir.graph import Value
 from .ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from .ir.types import TensorType
 from .state import STATE
-from .tape import record, recorder
+from .tape.recording import record, recorder
 from .tensor import Tensor, as_array, wrap
 from .tracing import Tracer
+from .views import Step, numpy_views, share, shares_memory
 
 _ndarray = np.ndarray
 _new = object.__new__
@@ -52,8 +53,8 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
             if type(one) is Tensor and one._requires_grad:
                 record(op, operands, attrs, result)
                 break
-    if op.kind is Kind.VIEW and out.base is not None and type(operands[0]) is Tensor:
-        _share_version(operands[0], result)
+    if op.kind is Kind.VIEW and type(operands[0]) is Tensor and shares_memory(out, operands[0]._data):
+        share(operands[0], result, Step(op, attrs))
     return result
 
 
@@ -85,13 +86,6 @@ def _leaked(op: Op, value: Value) -> TraceError:
         f"{op.name}: a traced tensor of type {value.type} outlived its trace: it was stored outside the "
         "function while tracing. Return it instead"
     )
-
-
-def _share_version(source: Tensor, view: Tensor) -> None:
-    """A view and its source count writes together."""
-    if source._version is None:
-        source._version = [0]
-    view._version = source._version
 
 
 def _run(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
@@ -134,6 +128,8 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> An
             if isinstance(one, Tensor) and one._requires_grad:
                 record(op, operands, attrs, result)
                 break
+    if op.kind is Kind.VIEW and isinstance(operands[0], Tensor) and numpy_views(operands[0], op, attrs):
+        share(operands[0], result, Step(op, attrs))
     return result
 
 
@@ -160,7 +156,7 @@ def unary(name: str) -> Callable[[Any], Tensor]:
             out = np.asarray(out)
         result = _new(Tensor)
         result._data = out
-        result._grad = result._node = result._version = None
+        result._grad = result._node = result._version = result._aliases = result._hooks = None
         result._requires_grad = False
         if x._requires_grad and STATE.recording and out.dtype.kind == "f":
             remember((x,), result)
@@ -189,7 +185,7 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
             out = np.asarray(out)
         result = _new(Tensor)
         result._data = out
-        result._grad = result._node = result._version = None
+        result._grad = result._node = result._version = result._aliases = result._hooks = None
         result._requires_grad = False
         if (
             ((type(x) is Tensor and x._requires_grad) or (type(y) is Tensor and y._requires_grad))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: The name of the global that holds the default dtype, which every compiled signature depends on.
 _DEFAULT: Final = "_default_float"
-_SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_version")
+_SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_version", "_aliases", "_hooks")
 
 
 def entry_layout_of_tensors() -> Layout | None:

@@ -14,7 +14,8 @@ from .ir.errors import GradientError
 from .ir.graph import Function, Value
 from .ir.records import record
 from .ir.types import TensorType
-from .tape import Node, Output
+from .tape.nodes import Node, OpNode, Output
+from .tape.saved import unpacked
 from .tensor import Tensor
 
 
@@ -75,14 +76,16 @@ class _Importer:
         return LiveGraph(function, tuple(leaf for leaf, _ in self.leaves.values()))
 
     def _leaf(self, value: Any) -> Value:
-        known = self.leaves.get(id(value))
+        array = value._data if isinstance(value, Tensor) else np.asarray(value)
+        # a constant that was saved is known by its array, one that was not by its tensor
+        identity = id(value) if isinstance(value, Tensor) and value._requires_grad else id(array)
+        known = self.leaves.get(identity)
         if known is None:
-            array = value._data if isinstance(value, Tensor) else np.asarray(value)
             kind = "leaf" if isinstance(value, Tensor) and value._requires_grad else "const"
             param = self.builder.parameter(
                 TensorType(as_dtype(array.dtype), array.shape), f"{kind}{len(self.leaves)}"
             )
-            known = self.leaves[id(value)] = (value, param)
+            known = self.leaves[identity] = (value, param)
         return known[1]
 
     def _place(self, place: Any) -> Value:
@@ -96,19 +99,23 @@ class _Importer:
         self.builder.location = node.location
         if isinstance(node, CallNode):
             results = inline(self.builder, node.compiled.function, operands)
-        else:
+        elif isinstance(node, OpNode):
             results = (self.builder.apply(node.op, tuple(operands), node.attrs),)
+        else:
+            raise GradientError(f"graph_of: {node.name()} is Python code, which has no IR")
         self.results[id(node)] = results
 
     def _operand(self, node: Node, position: int) -> Any:
         parent = node.parents[position]
         if parent is not None:
             return self._place(parent)
-        if node.saved is None:
+        kept = node.inputs if isinstance(node, CallNode) else node.saved  # type: ignore[attr-defined]
+        if kept is None:
             raise GradientError("graph_of: the graph was freed by backward; pass retain_graph=True to it")
-        saved = node.saved[position]
-        if saved is None and node.operands is not None:
-            saved = node.operands[position]()
+        saved = unpacked(kept[position])
+        if isinstance(node, OpNode) and node.constants and position in node.constants:
+            held = node.constants[position]()  # the tensor itself, where the user still has it
+            saved = saved if held is None else held
         if saved is None:
             raise GradientError(
                 f"graph_of: operand {position} of {node.name()} was not saved and is gone; "

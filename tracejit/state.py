@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .tracing import Tracer
@@ -17,6 +18,12 @@ class _State(threading.local):
     #: Whether the user has switched recording off: results of operations that are traced now are constants
     #: to any later gradient of the trace.
     blocked: bool = False
+    #: The innermost pair of hooks on saved values, (pack, unpack).
+    saved_hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
+    #: Whether anomaly detection looks for NaN; None where there is no anomaly detection.
+    anomaly: bool | None = None
+    #: Whether inference mode is on.
+    inference: bool = False
 
 
 STATE = _State()

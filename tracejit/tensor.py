@@ -6,6 +6,7 @@ is: its value, its place in the autograd graph, its conversions and its text.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -21,7 +22,8 @@ from .text import tensor_text
 
 if TYPE_CHECKING:
     from .array.signatures import Signatures
-    from .tape import Node
+    from .tape.hooks import Hooks
+    from .tape.nodes import Node
 else:
     Signatures = object
 
@@ -43,7 +45,16 @@ class Tensor(Signatures):
         tensor([2., 4., 6.])
     """
 
-    __slots__ = ("__weakref__", "_data", "_grad", "_node", "_requires_grad", "_version")
+    __slots__ = (
+        "__weakref__",
+        "_aliases",
+        "_data",
+        "_grad",
+        "_hooks",
+        "_node",
+        "_requires_grad",
+        "_version",
+    )
 
     #: The ndarray, or the Value while tracing.
     _data: Any
@@ -53,6 +64,10 @@ class Tensor(Signatures):
     _grad: Tensor | None
     #: Counts writes to the memory; shared with views; None while nobody has looked.
     _version: list[int] | None
+    #: Of a view, what it is a view of and how; of what has views, weak references to them. See `views`.
+    _aliases: Any
+    #: The hooks of a leaf, None while it has none.
+    _hooks: Hooks | None
 
     # ndarray operators give way to ours
     __array_priority__ = 1000.0
@@ -234,15 +249,45 @@ class Tensor(Signatures):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that ``backward`` accumulated, None before."""
+        """The gradient that ``backward`` accumulated, None before. Settable.
+
+        Of a tensor that is no leaf it is kept only after ``retain_grad()``; without, reading it warns.
+        """
+        if self._grad is None and self._node is not None and self._requires_grad and not self.retains_grad:
+            warnings.warn(
+                "the grad of a tensor that is not a leaf is being accessed: backward does not keep it. Call "
+                "retain_grad() on it before backward, or look at a leaf",
+                UserWarning,
+                stacklevel=2,
+            )
         return self._grad
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
+        if value is self:
+            raise GradientError("grad: a tensor cannot be its own gradient")
         if value is not None and (not isinstance(value, Tensor) or value.shape != self.shape):
             given = value.shape if isinstance(value, Tensor) else type(value).__name__
             raise ShapeError(f"grad: expected None or a tensor of shape {self.shape}, got {given}")
+        if value is not None and value.dtype is not self.dtype:
+            raise DTypeError(f"grad: expected dtype {self.dtype.name}, got {value.dtype.name}")
         self._grad = value
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this tensor is no leaf, but keeps its gradient: see ``retain_grad``."""
+        place = self._node
+        if place is None or place.node.hooks is None:
+            return False
+        kept = place.node.hooks.retained.get(getattr(place, "index", 0))
+        return kept is not None and kept() is self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradient, or with ``set_to_none=False`` make it zeros."""
+        known = self._grad
+        self._grad = None
+        if not set_to_none and known is not None:
+            self._grad = wrap(np.zeros(self.shape, self.dtype))
 
     @property
     def data(self) -> Tensor:
@@ -332,6 +377,8 @@ def wrap(data: Any) -> Tensor:
     result._requires_grad = False
     result._grad = None
     result._version = None
+    result._aliases = None
+    result._hooks = None
     return result
 
 

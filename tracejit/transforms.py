@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .backward import run_backward, seed
 from .dispatch import apply
 from .ir.dtypes import is_float
 from .ir.errors import DTypeError, GradientError, TracejitError
 from .ir.registry import OPS
 from .pytree import flatten, leaf_paths, tree_map
 from .state import STATE
-from .tape import Node
+from .tape.backward import run_backward, seed
+from .tape.nodes import Node
 from .tensor import Tensor, as_array, wrap
 
 

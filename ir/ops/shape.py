@@ -43,6 +43,7 @@ RESHAPE = define(
     "reshape", Kind.VIEW, "x", doc="the same elements in row-major order, in another shape",
     attrs={"shape": (tuple,)}, infer=_reshape_infer, eval=lambda x, shape: np.reshape(x, shape),
     vjp={"x": lambda b, ct, x_type: b.reshape(ct, shape=x_type.shape)}, access=_reshape_access,
+    put=lambda b, x, new, shape: b.reshape(new, shape=x.shape),
 )  # fmt: skip
 
 
@@ -66,6 +67,7 @@ TRANSPOSE = define(
     attrs={"perm": (tuple,)}, infer=_transpose_infer, eval=lambda x, perm: np.transpose(x, perm),
     vjp={"x": lambda b, ct, perm: b.transpose(ct, perm=inverse(perm))},
     access=lambda source, result, attrs: Access(tuple((i, 1, 0) for i in inverse(attrs["perm"]))),
+    put=lambda b, x, new, perm: b.transpose(new, perm=inverse(perm)),
 )  # fmt: skip
 
 
@@ -146,6 +148,7 @@ SLICE = define(
             for axis, (start, step) in enumerate(zip(attrs["start"], attrs["step"], strict=True))
         )
     ),
+    put=lambda b, x, new, start, size, step: b.update(x, new, start=start, step=step),
 )  # fmt: skip
 
 # -- copies ---------------------------------------------------------------------------------------

@@ -47,6 +47,8 @@ AUTOMATIC = {
     "_node",
     "_grad",
     "_version",
+    "_aliases",
+    "_hooks",
     "_requires_grad",
     "__static_attributes__",
     "__firstlineno__",

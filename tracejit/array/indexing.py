@@ -1,8 +1,7 @@
 """Reading and writing elements: ``x[key]``, ``x[key] = value``, and their functional forms.
 
-A write is in place, seen by all views, where an eager tensor outside the autograd graph is written. Where a
-gradient must flow, or under a trace, the new value is computed by the ``update`` and ``scatter`` ops, and the
-Tensor object takes it over; views taken before keep the old value.
+A write is seen by all views. Where a gradient must flow, or under a trace, the new value is computed by the
+``update`` and ``scatter`` ops and then written; see `writing`.
 """
 
 from __future__ import annotations
@@ -11,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dtypes import BOOL, DType, is_float
-from ..ir.errors import DTypeError, GradientError, OutOfBoundsError, ShapeError, TraceError, TracejitError
-from ..ir.graph import Value
+from ..ir.dtypes import BOOL, DType
+from ..ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
 from ..ir.types import Shape, broadcastable
 from ..state import STATE
 from ..tensor import Tensor, as_array, wrap
+from ..views import KeyStep, share
 from .keys import Plan, plan_key, refuse_masks
 from .operands import SCALARS, as_tensor, broadcast, cast, filled, permuted, reshaped, run
+from .writing import before, check_writeable, count_write, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
 
@@ -71,9 +71,7 @@ def _memory_view(x: Tensor, key: Any) -> Tensor | None:
     if type(data) is not np.ndarray:
         return wrap(np.asarray(data))
     view = wrap(data)
-    if x._version is None:
-        x._version = [0]
-    view._version = x._version
+    share(x, view, KeyStep((key,)))
     return view
 
 
@@ -232,64 +230,13 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     if writes_memory(x, value, "setitem"):
         _write(x, key, value)
     else:
-        old = alias(x)
-        if value is x:
-            value = old
-        take_over(x, _written(old, key, value, "set", "setitem"))
-
-
-def writes_memory(x: Tensor, value: Any, name: str) -> bool:
-    """Whether writing `value` to `x` writes its memory. Raises where it may not be written at all."""
-    if isinstance(x._data, Value):
-        return False
-    if STATE.tracer is not None:
-        raise TraceError(
-            f"{name}: a tensor of type {x.type} from outside the traced function is being written inside it. "
-            "Return the new value instead, or pass the tensor as an argument."
-        )
-    if not STATE.recording:
-        return True
-    if x._requires_grad and x._node is None:
-        raise GradientError(
-            f"{name}: a leaf tensor that requires grad is being modified in place. Do it "
-            "under tj.no_grad(), or compute a new tensor"
-        )
-    return not (x._requires_grad or (is_float(x.dtype) and _requires_grad(value)))
-
-
-def _requires_grad(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(_requires_grad(one) for one in value)
-    return isinstance(value, Tensor) and value._requires_grad
-
-
-def alias(x: Tensor) -> Tensor:
-    """A second handle for the value of `x` and its place in the graph."""
-    old = wrap(x._data)
-    old._node, old._requires_grad, old._version = x._node, x._requires_grad, x._version
-    return old
-
-
-def take_over(x: Tensor, result: Tensor) -> None:
-    """Make the handle `x` stand for `result`. What was saved through it before is marked as modified."""
-    x._data, x._node, x._requires_grad = result._data, result._node, result._requires_grad
-    x._version = [1 if x._version is None else x._version[0] + 1]
-
-
-def bump(x: Tensor) -> None:
-    """Count a write to the memory of `x`."""
-    if x._version is None:
-        x._version = [1]
-    else:
-        x._version[0] += 1
+        old = before(x, keep=False)  # what writes elements needs no old ones for its gradient
+        replace(x, _written(old, key, old if value is x else value, "set", "setitem"), "setitem")
 
 
 def _write(x: Tensor, key: Any, value: Any) -> None:
     data = x._data
-    if not data.flags.writeable:
-        raise TracejitError(
-            f"setitem: the memory of this tensor of shape {x.shape} is read-only; use x.copy()"
-        )
+    check_writeable(x, "setitem")
     new = value if type(value) in SCALARS else _detached_array(value)
     try:
         data[_memory_key(key)] = new
@@ -301,7 +248,7 @@ def _write(x: Tensor, key: Any, value: Any) -> None:
         raise ShapeError(f"setitem: the value does not fit: {error}") from error
     except (OverflowError, TypeError) as error:
         raise DTypeError(f"setitem: {value!r} does not fit dtype {data.dtype.name}: {error}") from error
-    bump(x)
+    count_write(x)
 
 
 def _detached_array(value: Any) -> Any:

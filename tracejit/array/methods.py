@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.errors import DTypeError, ShapeError, TracejitError
+from ..ir.errors import DTypeError, ShapeError
 from ..ir.graph import Value
 from ..state import STATE
 from ..tensor import Tensor
@@ -22,6 +22,7 @@ from . import (
     elementwise,
     floats,
     indexing,
+    inplace,
     logic,
     manipulation,
     rearranging,
@@ -54,56 +55,6 @@ def _comparison(function: _Binary) -> _Binary:
             return NotImplemented
 
     return call
-
-
-def _in_place(name: str, function: _Binary) -> _Binary:
-    """``x += y`` and its like: `function`, with its result written to `x`.
-
-    As NumPy's, it keeps dtype and shape of `x`, and raises where the result has others. A rank-0 tensor
-    stands for NumPy's immutable scalars as well: there such a result replaces it.
-    """
-
-    def call(x: Tensor, y: Any) -> Tensor:
-        tracer = STATE.tracer
-        if (
-            tracer is not None
-            and isinstance(x._data, Value)
-            and isinstance(tracer.operand_kind(x._data), type)
-        ):
-            return function(x, y)  # type: ignore[no-any-return]  # a Python number in a jitted function
-        in_memory = indexing.writes_memory(x, y, name)
-        old = x if in_memory else indexing.alias(x)
-        result: Tensor = function(old, old if y is x else y)
-        fits = result.shape == x.shape and np.can_cast(result.dtype, x.dtype, "same_kind")
-        if not fits and x.ndim == 0:
-            return result
-        if result.shape != x.shape:
-            raise ShapeError(
-                f"{name}: the result has shape {result.shape}, which does not fit {x.shape} in place"
-            )
-        if not fits:
-            raise DTypeError(
-                f"{name}: the result has dtype {result.dtype.name}, which {x.dtype.name} cannot take"
-            )
-        result = cast(result, x.dtype)
-        if not in_memory:
-            indexing.take_over(x, result)
-            return x
-        if not x._data.flags.writeable:
-            raise TracejitError(
-                f"{name}: the memory of this tensor of shape {x.shape} is read-only; use x.copy()"
-            )
-        x._data[...] = result._data
-        indexing.bump(x)
-        return x
-
-    return call
-
-
-def _fill(x: Tensor, value: Any) -> Tensor:
-    """Every element becomes `value`, in place."""
-    indexing.setitem(x, Ellipsis, value)
-    return x
 
 
 def _iterate(x: Tensor) -> Iterator[Tensor]:
@@ -212,7 +163,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "copy": manipulation.copy,
     "repeat": rearranging.repeat,
     "take": take,
-    "fill": _fill,
+    "fill": inplace.METHODS["fill_"],
     "trace": diagonals.trace,
     "diagonal": diagonals.diagonal,
     # PyTorch's, where they mean the same
@@ -254,7 +205,13 @@ def bind() -> None:
     for name, function in _OPERATORS.items():
         setattr(Tensor, f"__{name}__", function)
         setattr(Tensor, f"__r{name}__", _named(f"__r{name}__", _reflected(function)))
-        setattr(Tensor, f"__i{name}__", _named(f"__i{name}__", _in_place(f"__i{name}__", function)))
+        setattr(
+            Tensor,
+            f"__i{name}__",
+            _named(f"__i{name}__", inplace.in_place_operator(f"__i{name}__", function)),
+        )
+    for name, function in inplace.METHODS.items():
+        setattr(Tensor, name, _named(name, function))
     for name, function in _METHODS.items():
         setattr(Tensor, name, function)
     Tensor.T = property(lambda x: manipulation.transpose(x), doc="The axes reversed.")  # type: ignore[assignment,method-assign]

@@ -12,7 +12,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
-from tracejit.backward import run_backward
+from tracejit.tape.backward import run_backward
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify

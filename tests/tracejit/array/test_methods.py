@@ -13,7 +13,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
-from tracejit.backward import run_backward
+from tracejit.tape.backward import run_backward
 from tracejit.ir.errors import ConcretizationError, DTypeError, ShapeError
 from tracejit.tensor import Tensor
 

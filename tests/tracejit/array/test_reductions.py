@@ -148,7 +148,7 @@ def test_logsumexp(agrees, rng):
 
 def test_logsumexp_gradient_of_empty_rows_is_zero():
     x = tensor([[-np.inf, -np.inf], [1.0, -np.inf]], requires_grad=True)
-    from tracejit.backward import run_backward
+    from tracejit.tape.backward import run_backward
 
     root = tj.sum(tj.where(tj.isinf(tj.logsumexp(x, 1)), 0.0, tj.logsumexp(x, 1)))
     (found,) = run_backward([root], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])
@@ -176,7 +176,7 @@ def test_more_gradients(check_gradients, rng):
 
 
 def test_std_of_equal_elements_has_slope_zero():
-    from tracejit.backward import run_backward
+    from tracejit.tape.backward import run_backward
 
     x = tensor([2.0, 2.0, 2.0], requires_grad=True)
     (found,) = run_backward([tj.std(x)], [tensor(1.0)], retain_graph=False, create_graph=False, targets=[x])

@@ -1,0 +1,36 @@
+"""``tj.autograd``: eager automatic differentiation. Semantics: ``torch.autograd``."""
+
+from __future__ import annotations
+
+from . import graph
+from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .function import Function, FunctionCtx, once_differentiable
+from .modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .passes import backward, grad, graph_of
+
+__all__ = [
+    "Function",
+    "FunctionCtx",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "graph",
+    "graph_of",
+    "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "once_differentiable",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

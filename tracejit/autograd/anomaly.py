@@ -1,0 +1,71 @@
+"""Switches of anomaly detection. Semantics: ``torch.autograd.detect_anomaly``."""
+
+from __future__ import annotations
+
+from ..state import STATE
+from ..tape.recording import observe_recording
+from .modes import Mode
+
+
+class detect_anomaly(Mode):
+    """Remember the line of each operation, and raise where backward makes a NaN, naming that line.
+
+    Both the forward and the backward computation must run inside. With ``check_nan=False`` only the lines
+    are remembered, for other errors to name. It slows eager code down several times.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor(0.0, requires_grad=True)
+        >>> with tj.autograd.detect_anomaly():
+        ...     y = tj.sqrt(x) * 0
+        ...     y.backward()
+        Traceback (most recent call last):
+            ...
+        tracejit.ir.errors.GradientError: function 'SqrtBackward' returned nan values in its 0th output: ...
+
+    Semantics: ``torch.autograd.detect_anomaly``.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self._check = bool(check_nan)
+
+    def _switch(self) -> bool | None:
+        outer, STATE.anomaly = STATE.anomaly, self._check
+        observe_recording(+1)
+        return outer
+
+    def _restore(self, outer: bool | None) -> None:
+        STATE.anomaly = outer
+        observe_recording(-1)
+
+
+class set_detect_anomaly(Mode):
+    """Switch anomaly detection on or off: at once when called, and back again as a context manager.
+
+    Semantics: ``torch.autograd.set_detect_anomaly``.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._called: bool | None = STATE.anomaly
+        _set(bool(check_nan) if mode else None)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        _set(self._called)
+
+
+def _set(anomaly: bool | None) -> None:
+    observe_recording((anomaly is not None) - (STATE.anomaly is not None))
+    STATE.anomaly = anomaly
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly detection is on in this thread."""
+    return STATE.anomaly is not None
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection looks for NaN in this thread."""
+    return bool(STATE.anomaly)

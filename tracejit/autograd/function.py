@@ -1,0 +1,249 @@
+"""``tj.autograd.Function``: operations with a backward of the user's own. Semantics:
+``torch.autograd.Function``."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ..array.writing import adopt, count_write, writes_memory
+from ..dispatch import apply
+from ..ir.dtypes import is_float
+from ..ir.errors import GradientError
+from ..ir.registry import OPS
+from ..state import STATE
+from ..tape.engine import connected
+from ..tape.functions import FunctionNode, SavedTensor
+from ..tape.nodes import Output
+from ..tensor import Tensor, wrap
+from ..views import UNRECORDED, share
+from .modes import no_grad
+
+
+class FunctionCtx:
+    """What ``forward`` tells ``backward``: the `ctx` of both. Attributes may be set on it freely."""
+
+    def __init__(self, function: Any, needs_input_grad: tuple[bool, ...]) -> None:
+        self._function = function
+        #: Per argument of forward, whether a gradient for it is needed.
+        self.needs_input_grad = needs_input_grad
+        self.materializes = True
+        self._to_save: tuple[Tensor | None, ...] = ()
+        self._saved: tuple[SavedTensor | None, ...] | None = ()
+        self._dirty: tuple[Tensor, ...] = ()
+        self._constant: tuple[Tensor, ...] = ()
+        self._node: weakref.ref[FunctionNode] | None = None
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep inputs, outputs or other tensors for backward, to be read from ``saved_tensors``."""
+        for one in tensors:
+            if one is not None and not isinstance(one, Tensor):
+                raise GradientError(
+                    f"save_for_backward takes tensors and None, got {type(one).__name__}; set other values "
+                    "as attributes of ctx"
+                )
+        self._to_save = tensors
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What was given to ``save_for_backward``, each in its place in the graph.
+
+        Raises GradientError once backward has freed it, or where one was modified in place since.
+        """
+        if self._saved is None:
+            raise GradientError(
+                "trying to backward through the graph a second time, after its saved values were freed; "
+                "pass retain_graph=True to the first backward"
+            )
+        if self._to_save:  # still in forward
+            return self._to_save
+        node = None if self._node is None else self._node()
+        return tuple([None if one is None else one.tensor(node) for one in self._saved])
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say that forward writes these arguments in place. It must return them, too."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say that these outputs have no gradient. Those that are not floating have none anyway."""
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True, the default) or None for outputs that were not used."""
+        self.materializes = bool(value)
+
+    def keep(self, outputs: list[Any], node: FunctionNode) -> None:
+        """Save what forward asked for, now that `outputs` are known."""
+        self._node = weakref.ref(node)
+        numbers = {id(one): index for index, one in enumerate(outputs) if isinstance(one, Tensor)}
+        self._saved = tuple(
+            [None if one is None else SavedTensor(one, numbers.get(id(one))) for one in self._to_save]
+        )
+        self._to_save = ()
+
+    def free(self) -> None:
+        """Let go of what was saved."""
+        if self._saved:
+            self._saved = None
+
+
+class Function:
+    """An operation with its own backward. Derive from it, and call the class's ``apply``.
+
+    ``forward(ctx, *args)`` computes the result (a tensor, or a tuple of values) from tensors and anything
+    else; nothing in it is recorded. ``backward(ctx, *cotangents)`` gets the cotangents of the outputs, and
+    returns one gradient per argument, None where there is none. Instead of a `ctx` in forward there may be
+    ``setup_context(ctx, inputs, output)``. Works eagerly, under ``@tj.jit`` and under the transforms.
+
+    Example:
+        >>> import tracejit as tj
+        >>> class Square(tj.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, ct):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * ct
+        >>> x = tj.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
+
+    Semantics: ``torch.autograd.Function``.
+    """
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result. To be overridden."""
+        raise GradientError("a tj.autograd.Function must define forward(ctx, *args)")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Prepare `ctx` where forward does not take it. May be overridden."""
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        """Compute the gradients. To be overridden."""
+        raise GradientError(
+            "a tj.autograd.Function must define backward(ctx, *cotangents) to be differentiated"
+        )
+
+    def __init__(self) -> None:
+        raise GradientError(
+            f"{type(self).__name__} is a tj.autograd.Function: call {type(self).__name__}.apply(...) "
+            "instead of making an instance"
+        )
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Call the operation on `args`. Tensors among them that require grad get gradients."""
+        if STATE.tracer is not None:
+            from .traced import apply_traced  # only programs that do so need the machinery
+
+            return apply_traced(cls, args)
+        needs = tuple([isinstance(one, Tensor) and one._requires_grad for one in args])
+        recording = STATE.recording and any(needs)
+        ctx = FunctionCtx(cls, needs if recording else (False,) * len(args))
+        with no_grad():
+            result = cls.run_forward(ctx, args)
+        outputs = list(result) if isinstance(result, tuple) else [result]
+        _check_dirty(cls, ctx, args, outputs)
+        if not recording:
+            for one in ctx._dirty:
+                count_write(one)
+            return result
+        node = FunctionNode(cls, ctx, args, outputs)
+        made = [
+            _connect(ctx, node, index, one, args) if isinstance(one, Tensor) else one
+            for index, one in enumerate(outputs)
+        ]
+        ctx.keep(outputs, node)
+        return tuple(made) if isinstance(result, tuple) else made[0]
+
+    @classmethod
+    def run_forward(cls, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
+        """The result of forward, by whichever of the two styles the class has."""
+        if cls.setup_context is Function.setup_context:
+            return cls.forward(ctx, *args)
+        output = cls.forward(*args)
+        cls.setup_context(ctx, args, output)
+        return output
+
+
+def _check_dirty(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], outputs: list[Any]) -> None:
+    """What forward writes must be an argument that may be written, and be returned."""
+    for one in ctx._dirty:
+        if not any(one is arg for arg in args):
+            raise GradientError(f"{cls.__name__}: mark_dirty takes arguments of forward")
+        if not any(one is output for output in outputs):
+            raise GradientError(
+                f"{cls.__name__}: an argument given to mark_dirty must be returned by forward"
+            )
+        if STATE.recording:
+            writes_memory(one, args, cls.__name__)
+
+
+def _connect(
+    ctx: FunctionCtx, node: FunctionNode, index: int, output: Tensor, args: tuple[Any, ...]
+) -> Tensor:
+    """`output` of forward as output `index` of `node`."""
+    place = Output(node, index)
+    if any(output is one for one in ctx._dirty):
+        count_write(output)
+        adopt(output, connected(output._data, place))
+        return output
+    if any(output is one for one in args):  # returned as it came: a tensor of its own, in the same memory
+        alias = wrap(output._data)
+        share(output, alias, UNRECORDED)
+        output = alias
+    if type(output._aliases) is tuple:
+        output._aliases = (output._aliases[0], UNRECORDED)
+    if is_float(output.dtype) and not any(output is one for one in ctx._constant):
+        output._node, output._requires_grad = place, True
+    return output
+
+
+class _Last(Function):
+    """A gradient that cannot be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return wrap(x._data)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        raise GradientError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a ``backward`` that cannot be differentiated itself: doing so raises GradientError.
+
+    Semantics: ``torch.autograd.function.once_differentiable``.
+    """
+
+    @functools.wraps(fn)
+    def wrapped(ctx: Any, *cotangents: Any) -> Any:
+        with no_grad():
+            results = fn(ctx, *cotangents)
+        found = results if isinstance(results, tuple) else (results,)
+        if STATE.tracer is not None or STATE.recording:
+            found = tuple([_last(one) if isinstance(one, Tensor) else one for one in found])
+        return found if isinstance(results, tuple) else found[0]
+
+    return wrapped
+
+
+def _last(gradient: Tensor) -> Tensor:
+    if STATE.tracer is not None:
+        last: Tensor = apply(OPS["once_differentiable"], (gradient,), {})
+        return last
+    source = wrap(gradient._data)
+    source._requires_grad = True
+    final: Tensor = _Last.apply(source)
+    return final

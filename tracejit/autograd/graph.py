@@ -1,0 +1,161 @@
+"""``tj.autograd.graph``: the graph itself, and what it saves. Semantics: ``torch.autograd.graph``."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..ir.errors import GradientError
+from ..state import STATE
+from ..tape.hooks import RemovableHandle, register_hook
+from ..tape.nodes import AccumulateGrad, Node
+from ..tape.recording import observe_recording
+from ..tensor import Tensor, wrap
+from .modes import Mode
+
+__all__ = [
+    "AccumulateGrad",
+    "MultiHandle",
+    "Node",
+    "RemovableHandle",
+    "get_gradient_edge",
+    "register_multi_grad_hook",
+    "save_on_disk",
+    "saved_tensors_hooks",
+]
+
+
+class saved_tensors_hooks(Mode):
+    """Operations inside keep ``pack_hook(tensor)`` of each tensor they save for backward, and backward works
+    with ``unpack_hook`` of that.
+
+    `unpack_hook` must return a tensor with the value, shape and dtype that was packed. Of nested pairs the
+    innermost is used.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
+        >>> with tj.autograd.graph.saved_tensors_hooks(lambda t: t.numpy().tobytes(),
+        ...                                            lambda b: tj.tensor(np.frombuffer(b))):
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 4.])
+
+    Semantics: ``torch.autograd.graph.saved_tensors_hooks``.
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+            if not callable(hook):
+                raise GradientError(
+                    f"saved_tensors_hooks: {name} must be callable, got {type(hook).__name__}"
+                )
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def _switch(self) -> Any:
+        outer, STATE.saved_hooks = STATE.saved_hooks, (self.pack_hook, self.unpack_hook)
+        observe_recording(+1)
+        return outer
+
+    def _restore(self, outer: Any) -> None:
+        STATE.saved_hooks = outer
+        observe_recording(-1)
+
+
+class save_on_disk(saved_tensors_hooks):
+    """Operations inside keep what they save for backward in files under `directory` (default: the system's
+    folder for temporary files), so that it takes no memory. The files go with the graph.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
+        >>> with tj.autograd.graph.save_on_disk():
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 4.])
+
+    Semantics: ``torch.autograd.graph.save_on_cpu``, which moves them off an accelerator.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
+        super().__init__(lambda tensor: _File(tensor, directory), lambda file: wrap(file.read()))
+
+
+class _File:
+    """An array in a file of its own, which is removed with this object."""
+
+    def __init__(self, tensor: Tensor, directory: str | os.PathLike[str] | None) -> None:
+        handle, name = tempfile.mkstemp(suffix=".npy", prefix="tracejit-saved-", dir=directory)
+        self.path = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            np.save(file, tensor._data, allow_pickle=False)
+
+    def read(self) -> Any:
+        return np.load(self.path, allow_pickle=False)
+
+    def __del__(self) -> None:
+        path = getattr(self, "path", None)
+        if path is not None:
+            path.unlink(missing_ok=True)
+
+
+def get_gradient_edge(tensor: Tensor) -> tuple[Any, int]:
+    """The node that the gradient of `tensor` comes to, and which of its outputs `tensor` is.
+
+    Raises GradientError on a tensor that does not require grad. Semantics:
+    ``torch.autograd.graph.get_gradient_edge``.
+    """
+    if not tensor._requires_grad:
+        raise GradientError(
+            "it is not possible to get a gradient edge of a tensor that does not require grad"
+        )
+    place = tensor._node
+    if place is None:
+        return AccumulateGrad(tensor), 0
+    return place.node, getattr(place, "index", 0)
+
+
+class MultiHandle:
+    """Takes the hooks of several tensors away again."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        self._handles = tuple(handles)
+
+    def remove(self) -> None:
+        """Take the hooks away. Doing it again changes nothing."""
+        for handle in self._handles:
+            handle.remove()
+
+    def __enter__(self) -> MultiHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[list[Any]], None]) -> MultiHandle:
+    """Call ``fn(gradients)`` once a backward has computed the gradients of all `tensors`.
+
+    The count begins anew after each call. Semantics: ``torch.autograd.graph.register_multi_grad_hook``.
+    """
+    count = len(tensors)
+    seen: dict[int, Tensor] = {}
+
+    def hook_for(position: int) -> Callable[[Tensor], None]:
+        def hook(gradient: Tensor) -> None:
+            seen[position] = gradient
+            if len(seen) == count:
+                gradients = [seen[i] for i in range(count)]
+                seen.clear()
+                fn(gradients)
+
+        return hook
+
+    return MultiHandle([register_hook(one, hook_for(i)) for i, one in enumerate(tensors)])

@@ -1,0 +1,203 @@
+"""Backward passes for users: ``backward`` and ``grad``. Semantics: ``torch.autograd``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.dtypes import is_float
+from ..ir.errors import GradientError, ShapeError
+from ..tape.backward import run_backward, seed
+from ..tape.engine import TENSOR_OPS
+from ..tape.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
+from ..tensor import Tensor, as_array, wrap
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def _as_list(value: Any, name: str, what: str) -> list[Tensor]:
+    found = list(value) if isinstance(value, (tuple, list)) else [value]
+    for one in found:
+        if not isinstance(one, Tensor):
+            raise GradientError(f"{name}: {what} must be tensors, got {type(one).__name__}")
+    return found
+
+
+def _seeds(name: str, roots: list[Tensor], gradients: Any) -> list[Tensor]:
+    given = list(gradients) if isinstance(gradients, (tuple, list)) else [gradients] * len(roots)
+    if gradients is not None and not isinstance(gradients, (tuple, list)) and len(roots) != 1:
+        given = [gradients]
+    if len(given) != len(roots):
+        raise GradientError(f"{name}: expected {len(roots)} gradients, one per output, got {len(given)}")
+    for position, root in enumerate(roots):
+        if not root.requires_grad:
+            kind = "" if is_float(root.dtype) else f" of dtype {root.dtype.name}"
+            raise GradientError(
+                f"element {position} of tensors, of shape {root.shape}{kind}, does not require grad and does "
+                "not have a grad_fn, so nothing can be differentiated; call requires_grad_() on an input "
+                "before computing it"
+            )
+    return [seed(root, gradient) for root, gradient in zip(roots, given, strict=True)]
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add the gradients of `tensors` to the ``grad`` of the leaves they were computed from.
+
+    `grad_tensors` are the cotangents, needed where a tensor has more than one element. `retain_graph` keeps
+    the graph for another call (default: as `create_graph`); `create_graph` records the gradients themselves.
+    With `inputs`, only those accumulate.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
+        >>> tj.autograd.backward((x * x).sum())
+        >>> x.grad
+        tensor([2., 4.])
+
+    Raises GradientError where nothing requires grad or the graph was freed, ShapeError for gradients of
+    other shapes. Semantics: ``torch.autograd.backward``.
+    """
+    roots = _as_list(tensors, "backward", "tensors")
+    seeds = _seeds("backward", roots, grad_tensors)
+    retain = create_graph if retain_graph is None else retain_graph
+    targets = None
+    if inputs is not None:
+        targets = _inputs("backward", inputs)
+        if not targets:
+            raise GradientError("backward: inputs cannot be empty; leave it out for all leaves")
+    run_backward(
+        roots, seeds, retain_graph=retain, create_graph=create_graph, targets=targets, accumulate=True
+    )
+
+
+def _inputs(name: str, inputs: Any) -> list[Tensor]:
+    targets = _as_list(inputs, name, "inputs")
+    for position, one in enumerate(targets):
+        if not one.requires_grad:
+            raise GradientError(f"{name}: input {position}, of shape {one.shape}, does not require grad")
+    return targets
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of `outputs` with respect to `inputs`, without touching any ``grad``.
+
+    With `materialize_grads`, inputs that were not used get zeros. With `is_grads_batched`, the first
+    dimension of each of `grad_outputs` numbers several cotangents, and that of the results their gradients;
+    the graph is walked once for each.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor(3.0, requires_grad=True)
+        >>> (g,) = tj.autograd.grad(x**3, x, create_graph=True)
+        >>> tj.autograd.grad(g, x)
+        (tensor(18.),)
+
+    Raises GradientError where an input is not used, unless `allow_unused` (then it is None). Semantics:
+    ``torch.autograd.grad``.
+    """
+    if materialize_grads and allow_unused is False:
+        raise GradientError(
+            "grad: materialize_grads gives unused inputs zeros, so allow_unused cannot be False"
+        )
+    roots = _as_list(outputs, "grad", "outputs")
+    targets = _inputs("grad", inputs)
+    retain = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        found = _batched(roots, targets, grad_outputs, retain, create_graph)
+    else:
+        seeds = _seeds("grad", roots, grad_outputs)
+        found = run_backward(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=targets)
+    for position, (target, gradient) in enumerate(zip(targets, found, strict=True)):
+        if gradient is not None:
+            continue
+        if materialize_grads:
+            shape = (_batch_of(grad_outputs), *target.shape) if is_grads_batched else target.shape
+            found[position] = TENSOR_OPS.full(value=0.0, shape=shape, dtype=target.dtype)
+        elif not allow_unused:
+            raise GradientError(
+                f"input {position} was not used to compute the outputs; pass allow_unused=True to get None, "
+                "or materialize_grads=True to get zeros"
+            )
+    return tuple(found)
+
+
+def _batch_of(grad_outputs: Any) -> int:
+    first = grad_outputs[0] if isinstance(grad_outputs, (tuple, list)) else grad_outputs
+    return int(first.shape[0])
+
+
+def _batched(
+    roots: list[Tensor], targets: list[Tensor], grad_outputs: Any, retain: bool, create_graph: bool
+) -> list[Tensor | None]:
+    """One walk per cotangent, the results stacked."""
+    given = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs]
+    tensors = [one if isinstance(one, Tensor) or one is None else wrap(as_array(one)) for one in given]
+    sizes = {one.shape[0] if one is not None and one.ndim else None for one in tensors}
+    if len(tensors) != len(roots) or None in sizes or len(sizes) != 1:
+        raise ShapeError(
+            "grad: with is_grads_batched, each of grad_outputs needs a first dimension of the same size, got "
+            f"shapes {[None if one is None else one.shape for one in tensors]} for {len(roots)} outputs"
+        )
+    (size,) = sizes
+    rows: list[list[Tensor | None]] = []
+    for index in range(int(size or 0)):
+        seeds = _seeds("grad", roots, [one[index] for one in tensors if one is not None])
+        last = index == int(size or 0) - 1
+        rows.append(
+            run_backward(
+                roots, seeds, retain_graph=retain or not last, create_graph=create_graph, targets=targets
+            )
+        )
+    found: list[Tensor | None] = []
+    for position, target in enumerate(targets):
+        column = [row[position] for row in rows]
+        parts = [TENSOR_OPS.reshape(one, shape=(1, *target.shape)) for one in column if one is not None]
+        found.append(TENSOR_OPS.concat(*parts, axis=0) if parts else None)
+    return found
+
+
+def graph_of(tensor: Tensor) -> Any:
+    """The graph behind an eager `tensor`: its Function and leaves. See ``tracejit.livegraph``."""
+    from ..livegraph import graph_of as build  # needs only be loaded by those who look
+
+    return build(tensor)
+
+
+# -- what Tensor offers -------------------------------------------------------------------------------
+
+
+def _backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add this tensor's gradients to the ``grad`` of the leaves. See ``tj.autograd.backward``."""
+    backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+def bind() -> None:
+    """Attach what autograd offers to Tensor."""
+    Tensor.backward = _backward  # type: ignore[assignment,method-assign]
+    Tensor.register_hook = register_hook  # type: ignore[assignment,method-assign]
+    Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[assignment,method-assign]
+    Tensor.retain_grad = retain_grad  # type: ignore[assignment,method-assign]
+
+
+bind()

@@ -1,0 +1,259 @@
+"""The backward pass: cotangents from roots to leaves, each node once, in linear time, without recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.errors import GradientError, ShapeError
+from ..ir.graph import Value
+from ..state import STATE
+from ..tensor import Tensor, wrap
+from .anomaly import check_parts
+from .engine import TENSOR_OPS, Engine
+from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
+from .nodes import Node, Output
+
+
+def run_backward(
+    roots: Sequence[Tensor],
+    cotangents: Sequence[Tensor],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
+    targets: Sequence[Tensor] | None = None,
+    accumulate: bool = False,
+) -> list[Tensor | None]:
+    """Propagate `cotangents` from `roots`.
+
+    With `targets`, return their gradients (None where there is no path), and with `accumulate` add them to
+    their ``grad`` as well; without, accumulate into the ``grad`` of every leaf reached.
+    """
+    traced = STATE.tracer is not None or any(isinstance(one._data, Value) for one in (*roots, *cotangents))
+    engine = Engine(tensors=create_graph or traced)
+    walk = _Pass(engine, targets, retain_graph=retain_graph, accumulate=accumulate or targets is None)
+    outer, STATE.recording = STATE.recording, create_graph
+    try:
+        with np.errstate(all="ignore"):
+            walk.run(roots, cotangents)
+    finally:
+        STATE.recording = outer
+    return [] if targets is None else [walk.found.get(_key(one)) for one in targets]
+
+
+def _key(tensor: Tensor) -> Any:
+    """What identifies a tensor's place in the graph: a leaf, or a node and which output."""
+    place = tensor._node
+    if place is None:
+        return tensor
+    return (place.node, getattr(place, "index", 0))
+
+
+class _Pass:
+    """One walk over the graph."""
+
+    def __init__(
+        self, engine: Engine, targets: Sequence[Tensor] | None, *, retain_graph: bool, accumulate: bool
+    ) -> None:
+        self.engine = engine
+        self.targets = None if targets is None else {_key(one): one for one in targets}
+        self.retain_graph = retain_graph
+        self.accumulate = accumulate
+        #: The gradients of the targets.
+        self.found: dict[Any, Tensor] = {}
+        #: Per node or leaf, the cotangent so far; a list of them for nodes with several outputs.
+        self.pending: dict[Any, Any] = {}
+        #: Per node or leaf, how many edges to it have not been passed yet.
+        self.waiting: dict[Any, int] = {}
+
+    def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor]) -> None:
+        order = self._reach(roots)
+        useful = None if self.targets is None else _useful(order, self.targets)
+        for root, cotangent in zip(roots, cotangents, strict=True):
+            self._add(root._node or root, cotangent if self.engine.tensors else cotangent._data)
+        waiting = self.waiting
+        ready = [one for one in waiting if waiting[one] == 0]
+        while ready:
+            place = ready.pop()
+            cotangent = self.pending.pop(place, None)
+            if isinstance(place, Tensor):
+                if cotangent is not None:
+                    self._arrive(place, cotangent)
+                continue
+            if cotangent is not None:
+                self._visit(place, cotangent, useful)
+            if not self.retain_graph:
+                place.free()
+            for parent in place.parents:
+                if parent is not None:
+                    if type(parent) is Output:
+                        parent = parent.node
+                    count = waiting[parent] = waiting[parent] - 1
+                    if count == 0:
+                        ready.append(parent)
+
+    def _reach(self, roots: Sequence[Tensor]) -> list[Node]:
+        """The nodes behind `roots`, each once; counts how many edges lead to each, and to each leaf."""
+        waiting = self.waiting
+        order: list[Node] = []
+        stack: list[Node] = []
+        for root in roots:
+            place = root if root._node is None else root._node.node
+            if place not in waiting:
+                waiting[place] = 0
+                if place is not root:
+                    stack.append(place)
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            for parent in node.parents:
+                if parent is None:
+                    continue
+                if type(parent) is Output:
+                    parent = parent.node
+                count = waiting.get(parent)
+                if count is not None:
+                    waiting[parent] = count + 1
+                else:
+                    waiting[parent] = 1
+                    if not isinstance(parent, Tensor):
+                        stack.append(parent)
+        return order
+
+    def _add(self, place: Any, part: Any) -> None:
+        """Add `part` to the cotangent of a leaf, a node, or one output of a node."""
+        pending = self.pending
+        if type(place) is Output:
+            slots = pending.setdefault(place.node, [])
+            slots += [None] * (place.index + 1 - len(slots))
+            known = slots[place.index]
+            slots[place.index] = part if known is None else self.engine.namespace.add(known, part)
+            return
+        known = pending.get(place)
+        pending[place] = part if known is None else self.engine.namespace.add(known, part)
+
+    def _arrive(self, leaf: Tensor, cotangent: Any) -> None:
+        """All of a leaf's cotangent is there: show it to its hooks, and keep or accumulate it."""
+        engine, hooks = self.engine, leaf._hooks
+        if self.targets is not None and leaf not in self.targets:
+            return
+        if hooks is not None:
+            cotangent = run_tensor_hooks(hooks, 0, cotangent, engine)
+        if self.targets is not None:
+            self.found[leaf] = engine.as_tensor(cotangent)
+        if not self.accumulate:
+            return
+        if hooks is not None:
+            (cotangent,) = run_pre_hooks(hooks, [cotangent], engine)
+        engine.accumulate(leaf, cotangent)
+        if hooks is not None:
+            run_post_hooks(hooks, [], [cotangent], engine)
+            for hook in tuple(hooks.accumulated.values()):
+                hook(leaf)
+
+    def _visit(self, node: Node, cotangent: Any, useful: set[Node] | None) -> None:
+        """Pass a node: its cotangent to its parents."""
+        engine = self.engine
+        if node.hooks is not None or useful is not None:
+            slots = cotangent if node.several else [cotangent]
+            if node.hooks is not None:
+                slots = [
+                    None if one is None else run_tensor_hooks(node.hooks, index, one, engine)
+                    for index, one in enumerate(slots)
+                ]
+            if useful is not None:
+                self._capture(node, slots)
+                if node not in useful:
+                    return
+            if node.hooks is not None:
+                slots = run_pre_hooks(node.hooks, slots, engine)
+            cotangent = slots if node.several else slots[0]
+        tracer = STATE.tracer
+        if tracer is not None:
+            tracer.location, tracer.pinned_location = node.location, True
+        try:
+            parts = node.pull(engine, cotangent, None if useful is None else self._wanted(useful))
+        finally:
+            if tracer is not None:
+                tracer.pinned_location = False
+        if STATE.anomaly is not None:
+            check_parts(node, parts)
+        if node.hooks is not None:
+            parts = run_post_hooks(node.hooks, parts, cotangent if node.several else [cotangent], engine)
+        pending = self.pending
+        for parent, part, type_ in zip(node.parents, parts, node.types, strict=True):
+            if part is None or parent is None:
+                continue
+            shape, dtype = type_
+            if part.shape != shape or part.dtype is not dtype:
+                part = engine.fit(part, shape, dtype)
+            if type(parent) is Output or parent in pending:
+                self._add(parent, part)
+            else:
+                pending[parent] = part
+
+    def _capture(self, node: Node, slots: Sequence[Any]) -> None:
+        assert self.targets is not None
+        for index, slot in enumerate(slots):
+            target = None if slot is None else self.targets.get((node, index))
+            if target is not None:
+                self.found[(node, index)] = self.engine.as_tensor(slot)
+                if self.accumulate:
+                    self.engine.accumulate(target, slot)
+
+    def _wanted(self, useful: set[Node]) -> Any:
+        """Whether a cotangent of a parent leads to a target."""
+        targets = self.targets
+        assert targets is not None
+
+        def wanted(parent: Any) -> bool:
+            if isinstance(parent, Tensor):
+                return parent in targets
+            if type(parent) is Output:
+                return parent.node in useful or (parent.node, parent.index) in targets
+            return parent in useful or (parent, 0) in targets
+
+        return wanted
+
+
+def _useful(order: list[Node], targets: dict[Any, Tensor]) -> set[Node]:
+    """The nodes through which a cotangent can reach a target."""
+    users: dict[Node, list[Node]] = {}
+    useful: set[Node] = set()
+    for node in order:
+        for parent in node.parents:
+            if parent is None:
+                continue
+            if isinstance(parent, Tensor):
+                if parent in targets:
+                    useful.add(node)
+                continue
+            below, index = (parent.node, parent.index) if type(parent) is Output else (parent, 0)
+            users.setdefault(below, []).append(node)
+            if (below, index) in targets:
+                useful.add(node)
+    stack = list(useful)
+    while stack:
+        for user in users.get(stack.pop(), ()):
+            if user not in useful:
+                useful.add(user)
+                stack.append(user)
+    return useful
+
+
+def seed(root: Tensor, gradient: Any) -> Tensor:
+    """The cotangent to start from: `gradient`, or 1 for a scalar."""
+    if gradient is None:
+        if root.size != 1:
+            raise GradientError(
+                f"grad can be implicitly created only for scalar outputs, got shape {root.shape}; pass a "
+                "gradient of that shape"
+            )
+        return TENSOR_OPS.full(value=1.0, shape=root.shape, dtype=root.dtype)  # type: ignore[no-any-return]
+    if not isinstance(gradient, Tensor):
+        gradient = wrap(np.asarray(gradient, root.dtype))
+    if gradient.shape != root.shape:
+        raise ShapeError(f"backward: the gradient has shape {gradient.shape}, the tensor {root.shape}")
+    return gradient  # type: ignore[no-any-return]

@@ -1,0 +1,120 @@
+"""How a backward pass represents cotangents: as ndarrays, or as Tensors where the gradient itself is to be
+differentiated or traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dispatch import apply
+from ..ir.errors import GradientError
+from ..ir.graph import Value
+from ..ir.ops.shape import sum_to
+from ..ir.registry import OPS, Attrs, Op, OpNamespace
+from ..tensor import Tensor, wrap
+from .nodes import Node, Output
+
+
+class _NumpyOps(OpNamespace):
+    """Ops on ndarrays: the fast way, where nobody differentiates the gradient."""
+
+    def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
+        return op.eval(*operands, **attrs)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        op = OPS.get(name)
+        if op is None:
+            raise AttributeError(name)
+        setattr(self, name, op.eval)  # nothing between a rule and the kernel
+        return op.eval
+
+
+class TensorOps(OpNamespace):
+    """Ops on Tensors: recorded or traced like the user's own."""
+
+    def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
+        return apply(op, operands, attrs)
+
+
+NUMPY_OPS = _NumpyOps()
+TENSOR_OPS = TensorOps()
+
+
+class Engine:
+    """How one backward pass represents cotangents: ndarrays, or Tensors."""
+
+    __slots__ = ("namespace", "tensors")
+
+    def __init__(self, *, tensors: bool) -> None:
+        self.tensors = tensors
+        self.namespace: Any = TENSOR_OPS if tensors else NUMPY_OPS
+
+    # -- saved values, where cotangents are Tensors -----------------------------------------------
+
+    def operand(self, node: Node, position: int, saved: Any) -> Any:
+        """The saved operand at `position` as a Tensor in its place in the graph; numbers as they are."""
+        if not isinstance(saved, (np.ndarray, Value)):
+            return saved
+        parent = node.parents[position]
+        if isinstance(parent, Tensor):
+            if parent._data is saved:
+                return parent
+            raise GradientError(
+                f"a leaf of shape {parent.shape} was given new data after {node.name()} saved its value, so "
+                "the gradient cannot be differentiated again with respect to it"
+            )
+        return wrap(saved) if parent is None else connected(saved, parent)
+
+    def output(self, node: Node, index: int, data: Any) -> Tensor:
+        """A node's saved output, connected to the node again."""
+        return connected(data, Output(node, index) if node.several else node)
+
+    # -- cotangents -------------------------------------------------------------------------------
+
+    def as_tensor(self, cotangent: Any) -> Tensor:
+        """A cotangent as hooks and users see it."""
+        return cotangent if isinstance(cotangent, Tensor) else wrap(np.asarray(cotangent))
+
+    def from_tensor(self, tensor: Tensor, like: Tensor | None = None) -> Any:
+        """What a hook or a user's backward gave, as a cotangent of the dtype of `like`."""
+        cotangent = tensor if self.tensors else tensor._data
+        if like is not None and tensor.dtype is not like.dtype:
+            cotangent = self.namespace.cast(cotangent, dtype=like.dtype)
+        return cotangent
+
+    def zeros(self, shape: Any, dtype: Any) -> Any:
+        """The cotangent of something that nothing depends on."""
+        return self.namespace.full(value=0.0, shape=shape, dtype=dtype)
+
+    def fit(self, cotangent: Any, shape: Any, dtype: Any) -> Any:
+        """`cotangent` with the shape and dtype of what it belongs to: the transpose of broadcasting."""
+        if cotangent.shape != shape:
+            cotangent = sum_to(self.namespace, cotangent, shape)
+        if cotangent.dtype != dtype:
+            cotangent = self.namespace.cast(cotangent, dtype=dtype)
+        return cotangent
+
+    def accumulate(self, tensor: Tensor, cotangent: Any) -> None:
+        """Add `cotangent` into ``tensor.grad``."""
+        known = tensor._grad
+        if self.tensors:
+            tensor._grad = cotangent if known is None else self.namespace.add(known, cotangent)
+        elif known is None:
+            # a copy: rules may hand on the array of another gradient, or a view
+            tensor._grad = wrap(np.array(cotangent))
+        elif isinstance(known._data, Value) or not known._data.flags.writeable:
+            tensor._grad = TENSOR_OPS.add(known, self.as_tensor(cotangent))
+        else:
+            np.add(known._data, cotangent, out=known._data)
+            if known._version is not None:
+                known._version[0] += 1
+
+
+def connected(data: Any, place: Any) -> Tensor:
+    """A Tensor of `data` that belongs to `place` of the graph."""
+    result = wrap(data)
+    result._node = place
+    result._requires_grad = True
+    return result

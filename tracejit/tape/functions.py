@@ -1,0 +1,142 @@
+"""The node of a ``tj.autograd.Function``, and what such a function saves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ir.errors import GradientError, ShapeError
+from ..ir.types import broadcastable
+from ..location import user_location
+from ..state import STATE
+from ..tensor import Tensor, wrap
+from .engine import Engine, connected
+from .nodes import Node, Output, Wanted
+from .recording import memory_of
+from .saved import Packed, unpacked
+
+if TYPE_CHECKING:
+    from ..autograd.function import FunctionCtx
+
+
+class SavedTensor:
+    """A tensor that a Function saved: its value, its place in the graph, and the count of writes to it.
+
+    An output of the function itself is saved as its number, so that the graph does not hold itself alive.
+    """
+
+    __slots__ = ("data", "memory", "output", "place", "version")
+
+    def __init__(self, tensor: Tensor, output: int | None) -> None:
+        self.place = tensor if tensor._requires_grad and tensor._node is None else tensor._node
+        self.output = output
+        data = tensor._data
+        hooks = STATE.saved_hooks
+        self.data = Packed(data, hooks) if hooks is not None and isinstance(data, np.ndarray) else data
+        self.memory = memory_of(tensor)
+        self.version = self.memory[0]
+
+    def tensor(self, node: FunctionNode | None) -> Tensor:
+        """The saved tensor, in its place in the graph."""
+        if self.memory[0] != self.version:
+            name = "a function" if node is None else node.name()
+            raise GradientError(
+                f"a tensor that {name} saved for backward was modified in place: it is at version "
+                f"{self.memory[0]}, expected version {self.version}"
+            )
+        data = unpacked(self.data)
+        if self.output is not None:
+            return wrap(data) if node is None else connected(data, Output(node, self.output))
+        if isinstance(self.place, Tensor):
+            return self.place if self.place._data is data else wrap(data)
+        return wrap(data) if self.place is None else connected(data, self.place)
+
+
+class FunctionNode(Node):
+    """The node of a ``tj.autograd.Function``: its backward is the user's."""
+
+    __slots__ = ("ctx", "function", "outputs")
+
+    several = True
+
+    def __init__(
+        self, function: Any, ctx: FunctionCtx, arguments: Sequence[Any], outputs: Sequence[Any]
+    ) -> None:
+        self.function, self.ctx = function, ctx
+        self.parents = tuple(
+            [
+                (one._node or one) if isinstance(one, Tensor) and one._requires_grad else None
+                for one in arguments
+            ]
+        )
+        self.types = tuple([(one.shape, one.dtype) if isinstance(one, Tensor) else None for one in arguments])
+        #: Per output: (shape, dtype) of a tensor, None for another value.
+        self.outputs = tuple([(one.shape, one.dtype) if isinstance(one, Tensor) else None for one in outputs])
+        self.hooks = self.location = None
+        if STATE.tracer is not None:
+            self.location = STATE.tracer.location
+        elif STATE.anomaly is not None:
+            self.location = user_location()
+
+    def name(self) -> str:
+        return f"{self.function.__name__}Backward"
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What the function saved for backward."""
+        return self.ctx.saved_tensors
+
+    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+        ctx = self.ctx
+        needed = tuple([one is not None and (wanted is None or wanted(one)) for one in self.parents])
+        ctx.needs_input_grad = needed
+        given: list[Tensor | None] = []
+        for index, output in enumerate(self.outputs):
+            cotangent = cotangents[index] if index < len(cotangents) else None
+            if cotangent is not None:
+                given.append(engine.as_tensor(cotangent))
+            elif output is not None and ctx.materializes:
+                given.append(engine.as_tensor(engine.zeros(*output)))
+            else:
+                given.append(None)
+        results = self.function.backward(ctx, *given)
+        found = list(results) if isinstance(results, tuple) else [results]
+        return [
+            None if one is None or not need else engine.from_tensor(one)
+            for one, need in zip(self._checked(found), needed, strict=True)
+        ]
+
+    def _checked(self, found: list[Any]) -> list[Any]:
+        """One gradient per argument, of its shape; None where there is none."""
+        name, count = self.name(), len(self.parents)
+        while len(found) > count and found[-1] is None:
+            found.pop()
+        if len(found) != count:
+            raise GradientError(
+                f"function {name} returned an incorrect number of gradients: expected {count}, one per "
+                f"argument of forward, got {len(found)}"
+            )
+        for position, (gradient, type_) in enumerate(zip(found, self.types, strict=True)):
+            if gradient is None:
+                continue
+            if not isinstance(gradient, Tensor):
+                raise GradientError(
+                    f"function {name}: expected a tensor or None as gradient {position}, got "
+                    f"{type(gradient).__name__}"
+                )
+            if type_ is None:
+                raise GradientError(
+                    f"function {name} returned a gradient different from None at position {position}, but "
+                    "that argument of forward was no tensor"
+                )
+            if not broadcastable(type_[0], gradient.shape):
+                raise ShapeError(
+                    f"function {name} returned an invalid gradient at index {position}: got shape "
+                    f"{gradient.shape}, expected a shape compatible with {tuple(type_[0])}"
+                )
+        return found
+
+    def free(self) -> None:
+        self.ctx.free()

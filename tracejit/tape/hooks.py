@@ -1,0 +1,209 @@
+"""Hooks: what users attach to tensors and nodes to see or change gradients. Semantics: PyTorch's.
+
+Hooks of a tensor that was computed live with the output of its node; those of a leaf with the leaf, which
+stands for its AccumulateGrad node too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..ir.errors import GradientError, ShapeError
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+HookDict = dict[int, Callable[..., Any]]
+_IDS = itertools.count()
+
+
+class RemovableHandle:
+    """Takes a hook away again: by ``remove()``, or at the end of a ``with`` block."""
+
+    __slots__ = ("_hooks", "id")
+
+    def __init__(self, hooks: HookDict, fn: Callable[..., Any]) -> None:
+        if not callable(fn):
+            raise GradientError(f"a hook must be callable, got {type(fn).__name__}")
+        self._hooks = hooks
+        self.id = next(_IDS)
+        hooks[self.id] = fn
+
+    def remove(self) -> None:
+        """Take the hook away. Doing it again changes nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class Hooks:
+    """The hooks of a node, or of a leaf."""
+
+    __slots__ = ("accumulated", "metadata", "post", "pre", "retained", "tensor")
+
+    def __init__(self) -> None:
+        #: Per output: called with its gradient.
+        self.tensor: dict[int, HookDict] = {}
+        #: Per output: the tensor whose ``grad`` keeps the gradient.
+        self.retained: dict[int, weakref.ref[Tensor]] = {}
+        self.pre: HookDict = {}
+        self.post: HookDict = {}
+        #: Of a leaf: called with it after accumulation.
+        self.accumulated: HookDict = {}
+        self.metadata: dict[Any, Any] = {}
+
+
+def hooks_of_leaf(leaf: Tensor) -> Hooks:
+    """The hooks of `leaf`, made when first asked for."""
+    found: Hooks | None = leaf._hooks
+    if found is None:
+        found = leaf._hooks = Hooks()
+    return found
+
+
+def hooks_of(tensor: Tensor) -> tuple[Hooks, int]:
+    """Where the hooks of `tensor` are, and which output of its node it is."""
+    place = tensor._node
+    if place is None:
+        return hooks_of_leaf(tensor), 0
+    return place.node.own_hooks(), getattr(place, "index", 0)
+
+
+# -- what Tensor offers -------------------------------------------------------------------------------
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    """Call ``hook(grad)`` whenever the gradient of this tensor is computed, once per backward.
+
+    `hook` may return another gradient, of the same shape, which is used instead. Hooks run in the order of
+    registration. Returns a handle whose ``remove()`` takes the hook away.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 2)
+        >>> (x * 3).sum().backward()
+        >>> x.grad
+        tensor([6., 6.])
+
+    Raises GradientError on a tensor that does not require grad. Semantics: ``torch.Tensor.register_hook``.
+    """
+    if not self._requires_grad:
+        raise GradientError(
+            "cannot register a hook on a tensor that doesn't require gradient"
+            + ("; inside a jitted function use tj.autograd.Function" if self.is_traced else "")
+        )
+    hooks, index = hooks_of(self)
+    return RemovableHandle(hooks.tensor.setdefault(index, {}), hook)
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    """Call ``hook(tensor)`` each time ``backward`` has added to the ``grad`` of this leaf.
+
+    Raises GradientError on tensors that are no leaves or do not require grad. Semantics:
+    ``torch.Tensor.register_post_accumulate_grad_hook``.
+    """
+    if not self._requires_grad:
+        raise GradientError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._node is not None:
+        raise GradientError(
+            "post accumulate grad hooks cannot be registered on non-leaf tensors: their grad is not "
+            "accumulated; use register_hook"
+        )
+    return RemovableHandle(hooks_of_leaf(self).accumulated, hook)
+
+
+def retain_grad(self: Tensor) -> None:
+    """Keep this tensor's gradient in its ``grad`` although it is no leaf. Leaves do so anyway.
+
+    Raises GradientError on a tensor that does not require grad. Semantics: ``torch.Tensor.retain_grad``.
+    """
+    if not self._requires_grad:
+        raise GradientError("can't retain_grad on a tensor that has requires_grad=False")
+    if self._node is not None:
+        hooks, index = hooks_of(self)
+        hooks.retained[index] = weakref.ref(self)
+
+
+def move_retained(tensor: Tensor, place: Any) -> None:
+    """The tensor is about to belong to `place`: its ``retain_grad`` goes with it."""
+    if tensor.retains_grad:
+        hooks, index = hooks_of(tensor)
+        del hooks.retained[index]
+        place.node.own_hooks().retained[getattr(place, "index", 0)] = weakref.ref(tensor)
+
+
+# -- running them -------------------------------------------------------------------------------------
+
+
+def run_tensor_hooks(hooks: Hooks, index: int, cotangent: Any, engine: Engine) -> Any:
+    """`cotangent` after the hooks of output `index`; kept where its tensor retains its grad."""
+    for hook in tuple(hooks.tensor.get(index, {}).values()):
+        given = engine.as_tensor(cotangent)
+        found = hook(given)
+        if found is not None:
+            cotangent = engine.from_tensor(_checked(hook, found, given), given)
+    kept = hooks.retained.get(index)
+    tensor = None if kept is None else kept()
+    if tensor is not None:
+        engine.accumulate(tensor, cotangent)
+    return cotangent
+
+
+def run_pre_hooks(hooks: Hooks, cotangents: list[Any], engine: Engine) -> list[Any]:
+    """The cotangents of a node's outputs after its pre-hooks."""
+    for hook in tuple(hooks.pre.values()):
+        given = tuple([None if one is None else engine.as_tensor(one) for one in cotangents])
+        found = hook(given)
+        if found is not None:
+            cotangents = _replaced(hook, found, given, "grad_outputs", engine)
+    return cotangents
+
+
+def run_post_hooks(
+    hooks: Hooks, parts: Sequence[Any], cotangents: Sequence[Any], engine: Engine
+) -> Sequence[Any]:
+    """The cotangents of a node's operands after its hooks."""
+    outputs = tuple([None if one is None else engine.as_tensor(one) for one in cotangents])
+    for hook in tuple(hooks.post.values()):
+        given = tuple([None if one is None else engine.as_tensor(one) for one in parts])
+        found = hook(given, outputs)
+        if found is not None:
+            parts = _replaced(hook, found, given, "grad_inputs", engine)
+    return parts
+
+
+def _replaced(hook: Any, found: Any, given: tuple[Any, ...], what: str, engine: Engine) -> list[Any]:
+    values = (found,) if isinstance(found, Tensor) else found
+    if not isinstance(values, (tuple, list)) or len(values) != len(given):
+        count = len(values) if isinstance(values, (tuple, list)) else type(found).__name__
+        raise GradientError(
+            f"hook {_name(hook)!r} returned an incorrect number of {what}: expected {len(given)}, got {count}"
+        )
+    return [
+        None if new is None else engine.from_tensor(_checked(hook, new, old), old)
+        for new, old in zip(values, given, strict=True)
+    ]
+
+
+def _checked(hook: Any, found: Any, given: Tensor | None) -> Tensor:
+    """What a hook returned, if it may stand for `given` (None: a gradient that was not there)."""
+    if not isinstance(found, Tensor):
+        raise GradientError(f"hook {_name(hook)!r} must return None or a tensor, got {type(found).__name__}")
+    if given is not None and found.shape != given.shape:
+        raise ShapeError(
+            f"hook {_name(hook)!r} has changed the size of value: expected {given.shape}, got {found.shape}"
+        )
+    return found
+
+
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)

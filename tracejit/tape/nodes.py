@@ -1,0 +1,267 @@
+"""Nodes of the autograd graph.
+
+A Node stands for one recorded operation: edges to what computed its operands, and just those values that
+its gradient needs. Values are saved as plain arrays beside the count of writes to their memory, never as the
+user's Tensor objects, so that no graph can hold itself alive through a tensor that is written in place.
+"""
+
+from __future__ import annotations
+
+import abc
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..ir.autodiff import rule_arguments, variadic_index
+from ..ir.errors import GradientError
+from ..ir.graph import Location
+from ..ir.registry import Attrs, Op, Rule
+from ..ir.types import TensorType
+from ..tensor import Tensor
+from .hooks import Hooks, RemovableHandle, hooks_of_leaf
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+#: Says whether the cotangent of a parent is needed; None where all are.
+Wanted = Callable[[Any], bool] | None
+
+
+class Node(abc.ABC):
+    """One recorded operation; what ``grad_fn`` shows. Subclasses say how it is differentiated."""
+
+    __slots__ = ("__weakref__", "hooks", "location", "parents", "types")
+
+    #: Whether it has several outputs: then `pull` gets a list of cotangents, and edges are `Output`s.
+    several: ClassVar[bool] = False
+
+    #: Per operand: None, a leaf Tensor, a Node, or an Output of a node with several.
+    parents: tuple[Any, ...]
+    #: Per operand: (shape, dtype) of what has a parent.
+    types: tuple[Any, ...]
+    hooks: Hooks | None
+    #: The user's line, where somebody asked for it.
+    location: Location | None
+
+    @property
+    def node(self) -> Node:
+        return self
+
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The node's name, such as ``AddBackward``."""
+
+    @abc.abstractmethod
+    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+        """The operands' cotangents, None for those not `wanted`."""
+
+    @abc.abstractmethod
+    def free(self) -> None:
+        """Let go of what was saved."""
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Per operand, the node it comes from (None for constants) and which of its outputs. PyTorch's."""
+        found: list[tuple[Any, int]] = []
+        for parent in self.parents:
+            if isinstance(parent, Output):
+                found.append((parent.node, parent.index))
+            elif isinstance(parent, Tensor):
+                found.append((AccumulateGrad(parent), 0))
+            else:
+                found.append((parent, 0))
+        return tuple(found)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict of the user's own. PyTorch's."""
+        return self.own_hooks().metadata
+
+    def own_hooks(self) -> Hooks:
+        """The node's hooks, made when first asked for."""
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_inputs, grad_outputs)`` after the node; it may return other grad_inputs."""
+        return RemovableHandle(self.own_hooks().post, fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_outputs)`` before the node; it may return other grad_outputs."""
+        return RemovableHandle(self.own_hooks().pre, fn)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
+
+    def _freed(self) -> GradientError:
+        return GradientError(
+            "trying to backward through the graph a second time, after its saved values were freed; "
+            "pass retain_graph=True to the first backward"
+        )
+
+
+class Output:
+    """One output of a node that has several."""
+
+    __slots__ = ("index", "node")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.node = node
+        self.index = index
+
+
+class AccumulateGrad:
+    """The end of the graph at a leaf, as ``next_functions`` shows it."""
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+
+    def name(self) -> str:
+        return "AccumulateGrad"
+
+    @property
+    def next_functions(self) -> tuple[()]:
+        """Nothing: the graph ends here."""
+        return ()
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict of the user's own. PyTorch's."""
+        return hooks_of_leaf(self.variable).metadata
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_inputs, grad_outputs)`` after accumulation; grad_inputs is empty."""
+        return RemovableHandle(hooks_of_leaf(self.variable).post, fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_outputs)`` before accumulation; it may return another gradient."""
+        return RemovableHandle(hooks_of_leaf(self.variable).pre, fn)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AccumulateGrad) and other.variable is self.variable
+
+    def __hash__(self) -> int:
+        return hash((AccumulateGrad, id(self.variable)))
+
+    def __repr__(self) -> str:
+        return "<AccumulateGrad>"
+
+
+class Plan:
+    """What recording and differentiating `op` take when just the `tracked` operands require gradients."""
+
+    __slots__ = ("inputs", "op", "output", "pulls")
+
+    def __init__(self, op: Op, tracked: tuple[bool, ...]) -> None:
+        rules = [(i, op.rule_for(i)) for i, one in enumerate(tracked) if one]
+        given = [rule for _, rule in rules if rule is not None]
+        self.op = op
+        #: Per operand, whether to save it; and whether to save the output.
+        self.inputs = tuple([any(rule.saves_input(i) for rule in given) for i in range(len(tracked))])
+        self.output = any(rule.saves_output for rule in given)
+        #: Per tracked operand: its position, and its rule as a function of what a node holds.
+        self.pulls = tuple([(i, _bound(op, i, rule)) for i, rule in rules])
+
+
+#: A gradient rule as a function of (namespace, cotangent, inputs, output, operand types, attributes).
+Pull = Callable[[Any, Any, Any, Any, Any, Any], Any]
+
+
+def _bound(op: Op, position: int, rule: Rule | None) -> Pull:
+    """`rule` as a `Pull`, with no search for what it wants where that is simple."""
+    if rule is None:
+
+        def missing(b: Any, ct: Any, inputs: Any, out: Any, types: Any, attrs: Any) -> Any:
+            raise GradientError(f"{op.name}: no gradient with respect to operand {position}")
+
+        return missing
+    fn, wants = rule.fn, rule.wants
+    if not wants:
+        return lambda b, ct, inputs, out, types, attrs: fn(b, ct)
+    if len(wants) == 1 and wants[0][0] == "input":
+        which = wants[0][1]
+        return lambda b, ct, inputs, out, types, attrs: fn(b, ct, inputs[which])
+    if wants == (("out", 0),):
+        return lambda b, ct, inputs, out, types, attrs: fn(b, ct, out)
+    index = variadic_index(op, position)
+
+    def general(b: Any, ct: Any, inputs: Any, out: Any, types: Any, attrs: Any) -> Any:
+        known = [None if one is None else TensorType(one[1], one[0]) for one in types]
+        return fn(b, ct, *rule_arguments(rule, inputs, known, out, index, attrs))  # type: ignore[arg-type]
+
+    return general
+
+
+class OpNode(Node):
+    """The node of an op: differentiated by the rules of its record."""
+
+    __slots__ = (
+        "attrs",
+        "constants",
+        "memories",
+        "output",
+        "plan",
+        "saved",
+        "versions",
+    )
+
+    plan: Plan
+    attrs: Attrs
+    #: Per operand: the array or number where a rule needs it, else None; None altogether once freed.
+    saved: tuple[Any, ...] | None
+    #: The result's array where a rule needs it.
+    output: Any
+    #: The counts of writes to what was saved (of each saved input, then of the output), and what they were.
+    memories: Sequence[list[int]]
+    versions: Sequence[int]
+    #: Weak references to the operands that need no gradient, by position, for `graph_of`.
+    constants: dict[int, weakref.ref[Any]] | None
+
+    @property
+    def op(self) -> Op:
+        return self.plan.op
+
+    def name(self) -> str:
+        return "".join(part.capitalize() for part in self.plan.op.name.split("_")) + "Backward"
+
+    def values(self) -> tuple[Sequence[Any], Any]:
+        """The saved operands and output."""
+        assert self.saved is not None
+        return self.saved, self.output
+
+    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+        if self.saved is None:
+            raise self._freed()
+        for memory, version in zip(self.memories, self.versions, strict=True):
+            if memory[0] != version:
+                raise self._modified(memory)
+        inputs, out = self.values()
+        if engine.tensors:
+            inputs = [engine.operand(self, i, one) for i, one in enumerate(inputs)]
+            out = None if out is None else engine.output(self, 0, out)
+        found = [None] * len(self.parents)
+        namespace, types, attrs = engine.namespace, self.types, self.attrs
+        for position, pull in self.plan.pulls:
+            if wanted is None or wanted(self.parents[position]):
+                found[position] = pull(namespace, cotangents, inputs, out, types, attrs)
+        return found
+
+    def _modified(self, memory: list[int]) -> GradientError:
+        which = next(i for i, one in enumerate(self.memories) if one is memory)
+        kept = [i for i, keep in enumerate(self.plan.inputs) if keep and hasattr(self.saved[i], "shape")]  # type: ignore[index]
+        now, then = memory[0], self.versions[which]
+        where = f", recorded at {self.location.file}:{self.location.line}," if self.location else ""
+        if which < len(kept):
+            shape = self.saved[kept[which]].shape  # type: ignore[index]
+            what = f"a tensor of shape {tuple(shape)} that {self.op.name}{where} saved for backward"
+        else:
+            what = f"the result of {self.op.name}{where}, which its gradient needs,"
+        return GradientError(
+            f"{what} was modified in place: it is at version {now}, expected version {then}. "
+            "Compute a new tensor instead of writing this one, or write it after backward"
+        )
+
+    def free(self) -> None:
+        self.saved = self.output = None
+        self.memories = self.versions = ()

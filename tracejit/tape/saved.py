@@ -1,0 +1,72 @@
+"""Hooks on saved values: how users keep what backward needs somewhere else, or make it again.
+
+Semantics: ``torch.autograd.graph.saved_tensors_hooks``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.errors import GradientError, ShapeError
+from ..state import STATE
+from ..tensor import Tensor, wrap
+from .nodes import OpNode
+
+SavedHooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
+
+
+class Packed:
+    """A saved array in the form that a pack hook gave it."""
+
+    __slots__ = ("dtype", "packed", "shape", "unpack")
+
+    def __init__(self, data: Any, hooks: SavedHooks) -> None:
+        pack_hook, self.unpack = hooks
+        self.shape, self.dtype = data.shape, data.dtype
+        # what the hooks themselves compute is neither recorded nor packed
+        recording, STATE.recording, STATE.saved_hooks = STATE.recording, False, None
+        try:
+            self.packed = pack_hook(wrap(data))
+        finally:
+            STATE.recording, STATE.saved_hooks = recording, hooks
+
+    def array(self) -> Any:
+        """The array again, by the unpack hook."""
+        value = self.unpack(self.packed)
+        if not isinstance(value, Tensor):
+            raise GradientError(
+                f"the unpack hook of saved_tensors_hooks must return a tensor, got {type(value).__name__}"
+            )
+        if value.shape != self.shape or value.dtype is not self.dtype:
+            raise ShapeError(
+                f"the unpack hook of saved_tensors_hooks returned {value.type} for a saved tensor of shape "
+                f"{tuple(self.shape)} and dtype {self.dtype.name}"
+            )
+        return value._data
+
+
+class PackedOpNode(OpNode):
+    """The node of an op whose saved values went through hooks."""
+
+    __slots__ = ()
+
+    def values(self) -> tuple[Sequence[Any], Any]:
+        inputs, output = super().values()
+        return [unpacked(one) for one in inputs], unpacked(output)
+
+
+def pack(node: PackedOpNode) -> None:
+    """Pass what `node` has saved through the hooks of this thread."""
+    hooks = STATE.saved_hooks
+    assert node.saved is not None and hooks is not None
+    node.saved = tuple([Packed(one, hooks) if isinstance(one, np.ndarray) else one for one in node.saved])
+    if isinstance(node.output, np.ndarray):
+        node.output = Packed(node.output, hooks)
+
+
+def unpacked(saved: Any) -> Any:
+    """A saved value as the array it was; what was not packed as it is."""
+    return saved.array() if isinstance(saved, Packed) else saved

@@ -1,0 +1,84 @@
+"""Views: tensors that share memory know of each other.
+
+A view holds its base (the tensor at the root, never another view) and the steps that lead to it; a base
+holds weak references to its views. Whoever writes one of them in place brings the others up to date
+(`array.writing`); here the relation is made.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from .ir.registry import Attrs, Op
+from .state import STATE
+from .tensor import Tensor
+
+
+class Step:
+    """One op that made a view."""
+
+    __slots__ = ("attrs", "op")
+
+    def __init__(self, op: Op, attrs: Attrs) -> None:
+        self.op = op
+        self.attrs = attrs
+
+
+class KeyStep(tuple[Any]):
+    """One index without arrays that made a view: ``(key,)``."""
+
+    __slots__ = ()
+
+
+#: The step of a view that was made while nothing was recorded, of a tensor that requires grad.
+UNRECORDED = Step.__new__(Step)
+
+
+def share(source: Tensor, view: Tensor, step: Step | KeyStep) -> None:
+    """`view` is `step` of `source` and shares its memory."""
+    if source._version is None:
+        source._version = [0]
+    view._version = source._version
+    known = source._aliases
+    base, chain = (known[0], (*known, step)) if type(known) is tuple else (source, (source, step))
+    view._aliases = (base, UNRECORDED) if source._requires_grad and not STATE.recording else chain
+    views = base._aliases
+    if views is None:
+        views = base._aliases = {}
+    # a view that dies takes itself out; it holds the base, so that no reference outlives the dict's use
+    views[weakref.ref(view, views.pop)] = None
+
+
+def views_of(base: Tensor) -> list[Tensor]:
+    """The views of `base` that are alive."""
+    if type(base._aliases) is not dict:
+        return []
+    return [view for one in list(base._aliases) if (view := one()) is not None]
+
+
+def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | KeyStep, ...]] | None:
+    """The base of `view` and the steps from there, None for a tensor that is no view."""
+    known = view._aliases
+    return (known[0], known[1:]) if type(known) is tuple else None
+
+
+def shares_memory(view: Any, array: Any) -> bool:
+    """Whether `view`, which NumPy made of `array`, is in the memory of `array`."""
+    return view is array or (view.base is not None and (view.base is array or view.base is array.base))
+
+
+def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
+    """Whether NumPy would answer `op` of a traced tensor with a view: a reshape may need a copy."""
+    chain = chain_of(source)
+    if chain is None:
+        return True
+    base, steps = chain
+    if UNRECORDED in steps:
+        return True
+    array = np.empty(base.shape, np.bool_)
+    for step in (*steps, Step(op, attrs)):
+        array = array[step[0]] if isinstance(step, KeyStep) else step.op.eval(array, **step.attrs)
+    return array.base is not None
