@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .builder import Builder
+from .builder import Builder, inline
 from .dtypes import is_float
 from .errors import GradientError
-from .graph import Function, Instruction, Substitution, Value
+from .graph import Function, Instruction, Value
 from .records import record
 from .registry import NONDIFF, Op, Rule
 from .types import TensorType
@@ -57,23 +57,6 @@ class Pullback:
     wrt: tuple[int, ...]
 
 
-def inline(builder: Builder, function: Function, args: Sequence[Value]) -> tuple[Value, ...]:
-    """Append `function`'s body to `builder` on `args`; returns its results there."""
-    table = Substitution(dict(zip(function.params, args, strict=True)))
-    for instruction in function.body:
-        builder.location = instruction.location
-        results = builder.append(
-            instruction.op,
-            table.all(instruction.operands),
-            instruction.attrs,
-            regions=instruction.regions,
-            types=tuple(one.type for one in instruction.results) if instruction.regions else None,
-        )
-        for old, new in zip(instruction.results, results, strict=True):
-            table[old] = new
-    return table.all(function.results)
-
-
 def pull_back(
     builder: Builder,
     body: Sequence[Instruction],
@@ -91,10 +74,10 @@ def pull_back(
             active.update(one for one in instruction.results if is_float(one.dtype))
     cotangents = dict(seeds)
     for instruction in reversed(body):
-        (first, *more) = instruction.results
-        if first not in cotangents or more or instruction.op.vjp is NONDIFF:
-            continue
-        _differentiate(builder, instruction, cotangents, active)
+        if instruction.op.regions is not None:
+            _differentiate_regions(builder, instruction, cotangents, active)
+        elif instruction.result in cotangents and instruction.op.vjp is not NONDIFF:
+            _differentiate(builder, instruction, cotangents, active)
     return [cotangents.get(value) for value in wrt]
 
 
@@ -122,6 +105,23 @@ def _differentiate(
             )
         known = cotangents.get(operand)
         cotangents[operand] = part if known is None else builder.add(known, part)
+
+
+def _differentiate_regions(
+    builder: Builder, instruction: Instruction, cotangents: dict[Value, Value], active: set[Value]
+) -> None:
+    regions = instruction.op.regions
+    given = [cotangents.get(one) for one in instruction.results]
+    if all(one is None for one in given) or not any(one in active for one in instruction.operands):
+        return
+    if regions is None or regions.pull is None:
+        raise GradientError(f"{instruction.op.name}: no gradient")
+    builder.location = instruction.location
+    parts = regions.pull(builder, instruction, given)
+    for operand, part in zip(instruction.operands, parts, strict=True):
+        if part is not None and operand in active:
+            known = cotangents.get(operand)
+            cotangents[operand] = part if known is None else builder.add(known, part)
 
 
 def gradient(function: Function, wrt: Sequence[int]) -> Function:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .dtypes import BOOL, FLOAT64, INT64, DType, Operand, as_dtype, result_type
 from .errors import DTypeError, TracejitError
-from .graph import Function, Instruction, Location, Value
+from .graph import Function, Instruction, Location, Substitution, Value
 from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
 from .types import Shape, TensorType, broadcast_shapes
 
@@ -52,14 +52,17 @@ class Builder(OpNamespace):
         attrs: Attrs,
         *,
         regions: tuple[Function, ...] = (),
-        types: tuple[TensorType, ...] | None = None,
     ) -> tuple[Value, ...]:
-        """Append `op` to operands that fit as they are; `types` overrides the type rule for regions."""
+        """Append `op`, with its regions, to operands that fit as they are."""
         check_attrs(op, attrs)
         for operand in operands:
             if not isinstance(operand, Value):
                 raise TracejitError(f"{op.name}: expected a Value, got {operand!r}")
-        inferred = types or op.infer(tuple([operand.type for operand in operands]), attrs)
+        given = tuple([operand.type for operand in operands])
+        if op.regions is not None:
+            inferred = op.regions.types(given, attrs, regions)
+        else:
+            inferred = op.infer(given, attrs)
         results = tuple([Value(one) for one in inferred])
         self.body.append(Instruction(op, operands, attrs, results, self.location, regions))
         return results
@@ -129,3 +132,19 @@ def operand_of(value: Any) -> Operand:
         return type(value)
     dtype: DType = value.dtype
     return dtype
+
+
+def inline(builder: Builder, function: Function, args: Sequence[Value]) -> tuple[Value, ...]:
+    """Append `function`'s body to `builder` on `args`; returns its results there."""
+    table = Substitution(dict(zip(function.params, args, strict=True)))
+    for instruction in function.body:
+        builder.location = instruction.location
+        results = builder.append(
+            instruction.op,
+            table.all(instruction.operands),
+            instruction.attrs,
+            regions=instruction.regions,
+        )
+        for old, new in zip(instruction.results, results, strict=True):
+            table[old] = new
+    return table.all(function.results)

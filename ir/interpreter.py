@@ -37,9 +37,9 @@ def interpret(function: Function, args: Sequence[Any]) -> list[np.ndarray[Any, A
 def _run(function: Function, values: dict[Value, Any]) -> None:
     for instruction in function.body:
         operands = [values[operand] for operand in instruction.operands]
-        if instruction.regions:
-            (region,) = instruction.regions
-            outputs = interpret(region, operands)
+        regions = instruction.op.regions
+        if regions is not None:
+            outputs = list(regions.run(interpret, instruction.regions, operands, instruction.attrs))
         else:
             outcome = instruction.op.eval(*operands, **instruction.attrs)
             outputs = list(outcome) if len(instruction.results) > 1 else [outcome]

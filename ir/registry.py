@@ -101,6 +101,21 @@ class Access:
     dims: tuple[tuple[int | None, int, int], ...]
 
 
+@record
+class Regions:
+    """What an op with regions is, in place of `infer`, `eval`, `vjp` and `decompose`; `regions` are Functions."""
+
+    #: The type rule: ``types(operand types, attrs, regions) -> result types``. Raises where regions do not fit.
+    types: Callable[[tuple[TensorType, ...], Attrs, tuple[Any, ...]], tuple[TensorType, ...]]
+    #: The meaning: ``run(call, regions, operands, attrs) -> results``, where ``call(region, arrays)`` runs one.
+    run: Callable[..., Any]
+    #: The gradient rule: ``pull(b, instruction, cotangents) -> cotangents of the operands``, with None for
+    #: results nobody used and for operands without gradient; None where the op has no gradient.
+    pull: Callable[..., Any] | None = None
+    #: The same without the op: ``expand(b, regions, operands, attrs) -> results``; None for ops that stay.
+    expand: Callable[..., Any] | None = None
+
+
 @record(eq=False)
 class Op:
     """One operation's record. See the module's docstring and docs/adding-an-op.md."""
@@ -129,6 +144,8 @@ class Op:
     put: Callable[..., Any] | None = None
     #: For composite ops: the same in terms of simpler ops, ``decompose(b, *operands, **attrs)``.
     decompose: Callable[..., Any] | None = None
+    #: For ops with regions, what those mean.
+    regions: Regions | None = None
     commutative: bool = False
     #: Rough cost per element in cycles, for fusion and threading decisions.
     cost: float = 1.0

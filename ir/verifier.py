@@ -9,8 +9,8 @@ Invariants:
 4. Attributes are exactly the op's, each of an accepted Python type.
 5. Result types are what the op's type rule gives for the operand types and attributes.
 6. Elementwise operands have equal shapes and the dtypes of the op's loop: broadcasts and casts are ops.
-7. An op of kind REGION has regions whose parameters have the operands' types and whose results have the
-   results' types; no other op has regions. Each region is valid itself.
+7. An op of kind REGION has the regions that its record's `Regions.types` asks for, and the results that
+   rule gives; no other op has regions. Each region is valid itself.
 """
 
 from __future__ import annotations
@@ -70,16 +70,24 @@ def _check_instruction(function: Function, instruction: Instruction, defined: se
 
 
 def _check_regions(function: Function, instruction: Instruction) -> None:
+    regions = instruction.op.regions
+    assert regions is not None
     if not instruction.regions:
         raise _failure(function, instruction, "an op of kind region needs a region")
     for region in instruction.regions:
         verify(region)
-        params = tuple(param.type for param in region.params)
-        operands = tuple(operand.type for operand in instruction.operands)
-        if params != operands:
-            raise _failure(function, instruction, "the region's parameters do not have the operands' types")
-        if tuple(one.type for one in region.results) != tuple(one.type for one in instruction.results):
-            raise _failure(function, instruction, "the region's results do not have the results' types")
+    try:
+        check_attrs(instruction.op, instruction.attrs)
+        types = tuple(operand.type for operand in instruction.operands)
+        expected = regions.types(types, instruction.attrs, instruction.regions)
+    except TracejitError as error:
+        raise _failure(function, instruction, str(error)) from error
+    if expected != tuple(one.type for one in instruction.results):
+        raise _failure(
+            function,
+            instruction,
+            f"the results must have the types ({', '.join(map(str, expected))}) of the region's results",
+        )
 
 
 def _failure(function: Function, instruction: Instruction | None, message: str) -> VerificationError:

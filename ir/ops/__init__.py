@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import arithmetic, fusion, logic, reductions, shape, transcendental
+from . import arithmetic, differentiation, fusion, logic, reductions, shape, transcendental
 
-__all__ = ["arithmetic", "fusion", "logic", "reductions", "shape", "transcendental"]
+__all__ = ["arithmetic", "differentiation", "fusion", "logic", "reductions", "shape", "transcendental"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType, Operand, is_float, ufunc_types
-from ..errors import DTypeError, ShapeError
-from ..registry import NONDIFF, OPS, Attrs, Infer, Kind, Nondiff, Op, make_rules
+from ..errors import DTypeError, ShapeError, TracejitError
+from ..registry import NONDIFF, OPS, Attrs, Infer, Kind, Nondiff, Op, Regions, make_rules
 from ..types import TensorType
 
 Vjp = Mapping[str, Callable[..., Any]] | Nondiff
@@ -33,6 +33,54 @@ def define(
     return OPS.add(
         Op(name, kind, operands, infer, eval, make_rules(name, operands, known, vjp), doc, known, **more)
     )
+
+
+def define_with_regions(
+    name: str,
+    kind: Kind,
+    params: str,
+    *,
+    regions: Regions,
+    vjp: Vjp,
+    doc: str,
+    attrs: Mapping[str, tuple[type, ...]] | None = None,
+) -> Op:
+    """Build and register the record of an op that owns regions: what it means follows from them."""
+
+    def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
+        raise TracejitError(f"{name}: the result types are those of its regions")
+
+    def evaluate(*operands: object, **attrs: object) -> object:
+        raise TracejitError(f"{name}: the interpreter runs its regions")
+
+    return define(
+        name, kind, params, infer=infer, eval=evaluate, vjp=vjp, doc=doc, attrs=attrs, regions=regions
+    )
+
+
+def region_count(name: str, regions: tuple[Any, ...], count: int) -> None:
+    """Raise ShapeError unless there are `count` regions."""
+    if len(regions) != count:
+        raise ShapeError(f"{name}: expected {count} region{'s' * (count != 1)}, got {len(regions)}")
+
+
+def check_parameters(name: str, which: str, region: Any, types: tuple[TensorType, ...]) -> None:
+    """Raise ShapeError unless `region` takes arguments of `types`."""
+    given = tuple(one.type for one in region.params)
+    if given != types:
+        raise ShapeError(
+            f"{name}: the parameters of {which} must have types ({', '.join(map(str, types))}), got "
+            f"({', '.join(map(str, given))})"
+        )
+
+
+def same_as_region(
+    types: tuple[TensorType, ...], attrs: Attrs, regions: tuple[Any, ...]
+) -> tuple[TensorType, ...]:
+    """The type rule of an op that is its one region applied to its operands."""
+    region_count("fusion", regions, 1)
+    check_parameters("fusion", "the region", regions[0], types)
+    return tuple(one.type for one in regions[0].results)
 
 
 def elementwise(

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from ..errors import TracejitError
-from ..registry import NONDIFF, Attrs, Kind
-from ..types import TensorType
-from .define import define
+from ..registry import NONDIFF, Kind, Regions
+from .define import define_with_regions, same_as_region
 
-
-def _infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-    raise TracejitError("fusion: the result types are those of its region")
-
-
-def _evaluate(*operands: object) -> object:
-    raise TracejitError("fusion: the interpreter runs its region")
-
-
-FUSION = define(
-    "fusion", Kind.REGION, "*inputs", infer=_infer, eval=_evaluate, vjp=NONDIFF,
-    doc="the results of its region, computed as one loop nest",
+FUSION = define_with_regions(
+    "fusion", Kind.REGION, "*inputs",
+    doc="the results of its region, computed as one loop nest", vjp=NONDIFF,
+    regions=Regions(
+        types=same_as_region,
+        run=lambda call, regions, operands, attrs: call(regions[0], operands),
+    ),
 )  # fmt: skip

@@ -14,10 +14,33 @@ from .rewriting import Definitions, constant_of, rewrite
 
 
 def decompose(function: Function) -> Function:
-    """*Requires*: valid IR. *Ensures*: no op of kind COMPOSITE is left."""
+    """*Requires*: valid IR. *Ensures*: no op of kind COMPOSITE is left, and no op that is its region."""
     return rewrite(
-        function, {op.name: (_expand,) for op in OPS if op.kind is Kind.COMPOSITE and op.decompose}
+        _expand_regions(function),
+        {op.name: (_expand,) for op in OPS if op.kind is Kind.COMPOSITE and op.decompose},
     )
+
+
+def _expand_regions(function: Function) -> Function:
+    """Ops that are there for differentiation alone, in terms of the ops in their regions."""
+    while any(one.op.regions and one.op.regions.expand for one in function.body):
+        builder = Builder()
+        builder.params = list(function.params)
+        table = Substitution()
+        for original in function.body:
+            instruction = table.apply(original)
+            regions = instruction.op.regions
+            if regions is None or regions.expand is None:
+                builder.body.append(instruction)
+                continue
+            builder.location = instruction.location
+            made = regions.expand(builder, instruction.regions, instruction.operands, instruction.attrs)
+            for old, new in zip(original.results, made, strict=True):
+                table[old] = new
+        function = Function(
+            function.name, function.params, tuple(builder.body), table.all(function.results)
+        )
+    return function
 
 
 def _expand(b: Builder, one: Instruction, defs: Definitions) -> Value | None:

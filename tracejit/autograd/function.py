@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ..array.writing import adopt, count_write, writes_memory
 from ..dispatch import apply
@@ -74,9 +74,9 @@ class FunctionCtx:
         """Whether backward gets zeros (True, the default) or None for outputs that were not used."""
         self.materializes = bool(value)
 
-    def keep(self, outputs: list[Any], node: FunctionNode) -> None:
+    def keep(self, outputs: list[Any], node: FunctionNode | None) -> None:
         """Save what forward asked for, now that `outputs` are known."""
-        self._node = weakref.ref(node)
+        self._node = None if node is None else weakref.ref(node)
         numbers = {id(one): index for index, one in enumerate(outputs) if isinstance(one, Tensor)}
         self._saved = tuple(
             [None if one is None else SavedTensor(one, numbers.get(id(one))) for one in self._to_save]
@@ -207,6 +207,9 @@ def _connect(
     return output
 
 
+_TWICE: Final = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+
 class _Last(Function):
     """A gradient that cannot be differentiated."""
 
@@ -216,9 +219,7 @@ class _Last(Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
-        raise GradientError(
-            "trying to differentiate twice a function that was marked with @once_differentiable"
-        )
+        raise GradientError(_TWICE)
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -241,7 +242,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def _last(gradient: Tensor) -> Tensor:
     if STATE.tracer is not None:
-        last: Tensor = apply(OPS["once_differentiable"], (gradient,), {})
+        last: Tensor = apply(OPS["undifferentiable"], (gradient,), {"message": _TWICE})
         return last
     source = wrap(gradient._data)
     source._requires_grad = True

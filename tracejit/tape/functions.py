@@ -105,38 +105,42 @@ class FunctionNode(Node):
         found = list(results) if isinstance(results, tuple) else [results]
         return [
             None if one is None or not need else engine.from_tensor(one)
-            for one, need in zip(self._checked(found), needed, strict=True)
+            for one, need in zip(checked_gradients(self.name(), self.types, found), needed, strict=True)
         ]
-
-    def _checked(self, found: list[Any]) -> list[Any]:
-        """One gradient per argument, of its shape; None where there is none."""
-        name, count = self.name(), len(self.parents)
-        while len(found) > count and found[-1] is None:
-            found.pop()
-        if len(found) != count:
-            raise GradientError(
-                f"function {name} returned an incorrect number of gradients: expected {count}, one per "
-                f"argument of forward, got {len(found)}"
-            )
-        for position, (gradient, type_) in enumerate(zip(found, self.types, strict=True)):
-            if gradient is None:
-                continue
-            if not isinstance(gradient, Tensor):
-                raise GradientError(
-                    f"function {name}: expected a tensor or None as gradient {position}, got "
-                    f"{type(gradient).__name__}"
-                )
-            if type_ is None:
-                raise GradientError(
-                    f"function {name} returned a gradient different from None at position {position}, but "
-                    "that argument of forward was no tensor"
-                )
-            if not broadcastable(type_[0], gradient.shape):
-                raise ShapeError(
-                    f"function {name} returned an invalid gradient at index {position}: got shape "
-                    f"{gradient.shape}, expected a shape compatible with {tuple(type_[0])}"
-                )
-        return found
 
     def free(self) -> None:
         self.ctx.free()
+
+
+def checked_gradients(name: str, types: Sequence[Any], found: list[Any]) -> list[Any]:
+    """What the backward `name` returned: one gradient per argument, of its shape, None where there is none.
+
+    `types` has (shape, dtype) for tensor arguments, None for others.
+    """
+    count = len(types)
+    while len(found) > count and found[-1] is None:
+        found.pop()
+    if len(found) != count:
+        raise GradientError(
+            f"function {name} returned an incorrect number of gradients: expected {count}, one per argument "
+            f"of forward, got {len(found)}"
+        )
+    for position, (gradient, type_) in enumerate(zip(found, types, strict=True)):
+        if gradient is None:
+            continue
+        if not isinstance(gradient, Tensor):
+            raise GradientError(
+                f"function {name}: expected a tensor or None as gradient {position}, got "
+                f"{type(gradient).__name__}"
+            )
+        if type_ is None:
+            raise GradientError(
+                f"function {name} returned a gradient different from None at position {position}, but that "
+                "argument of forward was no tensor"
+            )
+        if not broadcastable(type_[0], gradient.shape):
+            raise ShapeError(
+                f"function {name} returned an invalid gradient at index {position}: got shape "
+                f"{gradient.shape}, expected a shape compatible with {tuple(type_[0])}"
+            )
+    return found

@@ -1,0 +1,193 @@
+"""``Function.apply`` under a trace: the op ``custom_vjp``, whose regions are the user's forward and backward.
+
+Both are traced where the function is applied. What backward uses of forward (saved tensors, attributes of
+`ctx`) becomes an operand or a result of the op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..array.writing import replace, writes_memory
+from ..dispatch import apply
+from ..ir.dtypes import is_float
+from ..ir.errors import ConcretizationError, GradientError
+from ..ir.graph import Function as IRFunction
+from ..ir.graph import Value
+from ..ir.registry import OPS
+from ..ir.types import TensorType
+from ..regions import RegionTracer, apply_with_regions, replay, trace_region
+from ..state import STATE
+from ..tape.engine import Engine
+from ..tape.functions import checked_gradients
+from ..tensor import Tensor
+from .function import Function, FunctionCtx
+from .modes import Mode
+
+
+class _Unrecorded(Mode):
+    """The tape is off, as in ``no_grad``, but what is traced stays differentiable for the user's rule."""
+
+    def _switch(self) -> tuple[bool, bool]:
+        outer = STATE.recording, STATE.blocked
+        STATE.recording, STATE.blocked = False, False
+        return outer
+
+    def _restore(self, outer: tuple[bool, bool]) -> None:
+        STATE.recording, STATE.blocked = outer
+
+
+class _Application:
+    """One application of a Function under a trace."""
+
+    def __init__(self, function: type[Function], args: tuple[Any, ...]) -> None:
+        tracer = STATE.tracer
+        assert tracer is not None
+        self.function, self.args = function, args
+        self.name = f"{function.__name__}Backward"
+        self.tensors = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
+        self.types = [
+            TensorType(one.dtype, one.shape) if isinstance(one, Tensor) else None for one in args
+        ]
+        self.ctx = FunctionCtx(function, tuple([t is not None and is_float(t.dtype) for t in self.types]))
+        self.forward_tracer = RegionTracer(tracer)
+        self.backward_tracer = RegionTracer(self.forward_tracer)
+        self.outputs: list[Any] = []
+        self.is_tuple = False
+        #: Of arguments that forward writes: their position, and which output they are.
+        self.dirty: list[tuple[int, int]] = []
+        self.constant: set[int] = set()
+
+    def forward(self, *symbols: Tensor) -> list[Any]:
+        """The tensor results of the user's forward on `symbols`."""
+        full = list(self.args)
+        for position, symbol in zip(self.tensors, symbols, strict=True):
+            full[position] = symbol
+        result = self.function.run_forward(self.ctx, tuple(full))
+        self.is_tuple = isinstance(result, tuple)
+        self.outputs = list(result) if isinstance(result, tuple) else [result]
+        for one in self.ctx._dirty:
+            positions = [i for i, arg in enumerate(full) if arg is one]
+            found = [i for i, output in enumerate(self.outputs) if output is one]
+            if not positions or not found:
+                raise GradientError(
+                    f"{self.function.__name__}: mark_dirty takes arguments of forward, which it must return"
+                )
+            self.dirty.append((positions[0], found[0]))
+        self.constant = {
+            i for i, one in enumerate(self.outputs) if any(one is mark for mark in self.ctx._constant)
+        }
+        self.ctx.keep(self.outputs, None)
+        return [one for one in self.outputs if isinstance(one, Tensor)]
+
+    def backward(self, *cotangents: Tensor) -> list[Any]:
+        """The user's gradients, one per argument, for cotangents of the floating results."""
+        engine, following, given = Engine(tensors=True), iter(cotangents), []
+        for index, output in enumerate(self.outputs):
+            if not isinstance(output, Tensor):
+                given.append(None)
+                continue
+            cotangent = next(following) if is_float(output.dtype) else None
+            if cotangent is None or index in self.constant:
+                cotangent = engine.zeros(output.shape, output.dtype) if self.ctx.materializes else None
+            given.append(cotangent)
+        results = self.function.backward(self.ctx, *given)
+        found = list(results) if isinstance(results, tuple) else [results]
+        types = [None if one is None else (one.shape, one.dtype) for one in self.types]
+        return [
+            None if one is None else engine.fit(one, *type_)
+            for one, type_ in zip(checked_gradients(self.name, types, found), types, strict=True)
+        ]
+
+    def run(self) -> Any:
+        """Trace both, append the op, and hand out its results."""
+        types = [one for one in self.types if one is not None]
+        with _Unrecorded():
+            results = trace_region(
+                self.forward_tracer, self.forward, types, [f"x{i}" for i in range(len(types))]
+            )
+            wrt: list[int] = []
+            gradients: list[Value] = []
+            failure = ""
+            if self.function.backward is Function.backward:
+                failure = f"{self.function.__name__} defines no backward, so it cannot be differentiated"
+            else:
+                try:
+                    wrt, gradients = self._trace_backward(results)
+                except ConcretizationError as error:  # an error only for those who differentiate
+                    failure = f"the backward of {self.function.__name__} cannot be traced: {error}"
+        operands = [self.args[i] for i in self.tensors] + list(self.forward_tracer.holders.values())
+        made = self._emit(operands, results, wrt, gradients)
+        if failure:
+            made = [
+                apply(OPS["undifferentiable"], (one,), {"message": failure}) if is_float(one.dtype) else one
+                for one in made
+            ]
+        return self._handed_out(made)
+
+    def _trace_backward(self, results: Sequence[Value]) -> tuple[list[int], list[Value]]:
+        """Which operands get gradients, and those, in the backward tracer."""
+        wrt: list[int] = []
+
+        def gradients(*cotangents: Tensor) -> list[Any]:
+            found = self.backward(*cotangents)
+            order = {position: number for number, position in enumerate(self.tensors)}
+            wrt.extend(order[i] for i, one in enumerate(found) if one is not None)
+            return [one for one in found if one is not None]
+
+        types = [one.type for one in results if is_float(one.dtype)]
+        names = [f"ct{i}" for i in range(len(types))]
+        values = trace_region(self.backward_tracer, gradients, types, names)
+        floating = [i for i in wrt if is_float(self.args[self.tensors[i]].dtype)]
+        return floating, [value for i, value in zip(wrt, values, strict=True) if i in floating]
+
+    def _emit(
+        self, operands: list[Tensor], outputs: list[Value], wrt: list[int], gradients: list[Value]
+    ) -> list[Tensor]:
+        forward, backward = self.forward_tracer, self.backward_tracer
+        params = [*forward.params, *forward.captured.values()]
+        known = {*params, *outputs}
+        results = [*outputs, *[one for one in backward.captured if one not in known]]
+        taken: dict[Value, Value] = {}
+
+        def parameter(value: Value, name: str) -> Value:
+            """What backward calls a value of forward; each parameter once."""
+            inner = backward.captured.get(value)
+            if inner is None or inner in taken:
+                return Value(value.type, name)
+            inner.hint = name
+            taken[inner] = value
+            return inner
+
+        inner = [parameter(one, one.hint or f"x{i}") for i, one in enumerate(params)]
+        inner += [parameter(one, f"y{i}") for i, one in enumerate(results)]
+        name = self.function.__name__
+        regions = (
+            IRFunction(name, tuple(params), tuple(forward.body), tuple(results)),
+            IRFunction(
+                f"{name}_backward", (*inner, *backward.params), tuple(backward.body), tuple(gradients)
+            ),
+        )
+        if not gradients and not wrt and backward.params == []:
+            return replay(regions[0], operands)[: len(outputs)]
+        attrs = {"name": name, "outputs": len(outputs), "wrt": tuple(wrt)}
+        return apply_with_regions(OPS["custom_vjp"], operands, attrs, regions)[: len(outputs)]
+
+    def _handed_out(self, made: list[Tensor]) -> Any:
+        """The results as the user's forward returned them."""
+        following = iter(made)
+        final = [next(following) if isinstance(one, Tensor) else one for one in self.outputs]
+        for index in self.constant:
+            final[index] = final[index].detach()
+        for position, index in self.dirty:
+            target = self.args[position]
+            writes_memory(target, final[index], self.function.__name__)
+            replace(target, final[index], self.function.__name__)
+            final[index] = target
+        return tuple(final) if self.is_tuple else final[0]
+
+
+def apply_traced(function: type[Function], args: tuple[Any, ...]) -> Any:
+    """``function.apply(*args)`` in the running trace."""
+    return _Application(function, args).run()

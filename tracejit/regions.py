@@ -1,0 +1,151 @@
+"""Regions under a trace: Functions that belong to an op, traced from Python, with explicit captures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .dispatch import apply
+from .ir.builder import Builder
+from .ir.dtypes import is_float
+from .ir.errors import GradientError, TraceError
+from .ir.graph import Function, Instruction, Value
+from .ir.registry import Attrs, Op
+from .ir.types import TensorType
+from .state import STATE
+from .tape.engine import Engine
+from .tape.nodes import Node, Output, Wanted
+from .tensor import Tensor, wrap
+from .tracing import Tracer, as_value, tracing
+
+
+class RegionTracer(Tracer):
+    """The graph of a region: what it uses of the surrounding trace becomes parameters."""
+
+    def __init__(self, parent: Tracer) -> None:
+        super().__init__(parent)
+        #: Values of the parent to the parameters that stand for them here.
+        self.captured: dict[Value, Value] = {}
+        #: The tensors that they were, in their place in the graph.
+        self.holders: dict[Value, Tensor] = {}
+
+    def lift(self, value: Any) -> Any:
+        if isinstance(value, Tensor) and isinstance(value._data, Value) and value._data in self._owned:
+            return value._data
+        if isinstance(value, Value) and value in self._owned:
+            return value
+        assert self.parent is not None
+        outer = self.parent.lift(value)
+        if not isinstance(outer, Value):
+            return outer
+        inner = self.captured.get(outer)
+        if inner is None:
+            inner = self.captured[outer] = Value(outer.type, outer.hint or f"captured{len(self.captured)}")
+            self.holders[outer] = value if isinstance(value, Tensor) else wrap(outer)
+            self._owned.add(inner)
+            if self.parent.is_weak(outer):
+                self._weak.add(inner)
+        return inner
+
+
+def trace_region(
+    tracer: RegionTracer, fn: Callable[..., Sequence[Any]], types: Sequence[TensorType], names: Sequence[str]
+) -> list[Value]:
+    """Run `fn` on symbols of `types` in `tracer`; the Values of the results it lists."""
+    with tracing(tracer):
+        arguments = [tracer.argument(type, name) for type, name in zip(types, names, strict=True)]
+        return [as_value(tracer, one) for one in fn(*arguments)]
+
+
+class RegionNode(Node):
+    """The node of an op with regions, on the tape of a trace: differentiated by the rule of its record."""
+
+    __slots__ = ("attrs", "op", "regions", "saved")
+
+    several = True
+
+    def __init__(
+        self,
+        op: Op,
+        attrs: Attrs,
+        regions: tuple[Function, ...],
+        operands: Sequence[Tensor],
+        results: Sequence[Tensor],
+    ) -> None:
+        self.op, self.attrs, self.regions = op, attrs, regions
+        self.parents = tuple([(one._node or one) if one._requires_grad else None for one in operands])
+        self.types = tuple([(one.shape, one.dtype) for one in operands])
+        # symbols; what is concrete is a capture, whose holder says where it is read
+        inputs = [one._data if isinstance(one._data, Value) else one for one in operands]
+        self.saved: tuple[list[Any], list[Any]] | None = (inputs, [one._data for one in results])
+        self.hooks = None
+        self.location = None if STATE.tracer is None else STATE.tracer.location
+
+    def name(self) -> str:
+        return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
+
+    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+        if self.saved is None:
+            raise self._freed()
+        inputs = [engine.operand(self, i, one) for i, one in enumerate(self.saved[0])]
+        outputs = [engine.output(self, i, one) for i, one in enumerate(self.saved[1])]
+        given = [*cotangents, *[None] * (len(outputs) - len(cotangents))]
+        present = [one for one in given if one is not None]
+        function, positions = self._pullback([one is not None for one in given])
+        parts = replay(function, [*inputs, *outputs, *present])
+        found: list[Any] = [None] * len(self.parents)
+        for position, part in zip(positions, parts, strict=True):
+            found[position] = part
+        return found
+
+    def _pullback(self, present: Sequence[bool]) -> tuple[Function, list[int]]:
+        """The gradient rule as a Function of the operands, the results and the cotangents that there are; and
+        which operands its results are for."""
+        assert self.saved is not None
+        assert self.op.regions is not None
+        if self.op.regions.pull is None:
+            raise GradientError(f"{self.op.name}: no gradient")
+        b = Builder()
+        operands = tuple([b.parameter(TensorType(dtype, shape)) for shape, dtype in self.types])
+        results = tuple([b.parameter(TensorType(one.dtype, one.shape)) for one in self.saved[1]])
+        cotangents = [
+            b.parameter(result.type) if one else None
+            for one, result in zip(present, results, strict=True)
+        ]
+        instruction = Instruction(self.op, operands, self.attrs, results, self.location, self.regions)
+        parts = self.op.regions.pull(b, instruction, cotangents)
+        positions = [i for i, part in enumerate(parts) if part is not None and self.parents[i] is not None]
+        return b.finish("pullback", [parts[i] for i in positions]), positions
+
+    def free(self) -> None:
+        self.saved = None
+
+
+def apply_with_regions(
+    op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
+) -> list[Tensor]:
+    """Append `op` to the running trace; recorded on the tape of the trace where an operand requires grad."""
+    tracer = STATE.tracer
+    if tracer is None:
+        raise TraceError(f"{op.name}: ops with regions exist under a trace only")
+    values = tuple([tracer.lift(one) for one in operands])
+    results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
+    if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in operands):
+        node = RegionNode(op, attrs, regions, operands, results)
+        for index, one in enumerate(results):
+            if is_float(one.dtype):
+                one._node, one._requires_grad = Output(node, index), True
+    return results
+
+
+def replay(function: Function, arguments: Sequence[Tensor]) -> list[Tensor]:
+    """The results of `function` on Tensors, op by op, so that they are traced and recorded."""
+    values = dict(zip(function.params, arguments, strict=True))
+    for instruction in function.body:
+        operands = [values[one] for one in instruction.operands]
+        if instruction.op.regions is not None:
+            made = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
+        else:
+            made = [apply(instruction.op, operands, instruction.attrs)]
+        values.update(zip(instruction.results, made, strict=True))
+    return [values[one] for one in function.results]
