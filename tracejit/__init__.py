@@ -8,7 +8,7 @@ Array functions have NumPy's names and semantics, eager autograd PyTorch's, tran
 from __future__ import annotations
 
 from . import array as _array
-from . import autograd
+from . import autograd, optim
 from .array import *  # noqa: F403
 from .array.creation import tensor
 from .autograd import (
@@ -98,6 +98,7 @@ __all__ = [
     "newaxis",
     "no_grad",
     "num_threads",
+    "optim",
     "pi",
     "register_pytree_node",
     "set_default_dtype",
