@@ -7,8 +7,12 @@ Array functions have NumPy's names and semantics, eager autograd PyTorch's, tran
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from . import array as _array
-from . import autograd, optim
+from . import autograd
 from .array import *  # noqa: F403
 from .array.creation import tensor
 from .autograd import (
@@ -45,6 +49,9 @@ from .runtime.threads import num_threads, set_num_threads, threads
 from .tensor import Tensor
 from .transforms import grad, stop_gradient, value_and_grad
 
+if _TYPE_CHECKING:
+    from . import optim
+
 __version__ = "0.1.0"
 
 bool_ = _DTYPES["bool"]
@@ -55,6 +62,14 @@ float32, float64 = _DTYPES["f32"], _DTYPES["f64"]
 from math import e, inf, nan, pi  # noqa: E402
 
 newaxis = None
+
+
+def __getattr__(name: str) -> _Any:
+    """``tj.optim``, imported when first used: it costs 2 ms, which many programs do not need."""
+    if name == "optim":
+        return _import_module(".optim", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     *_array.__all__,

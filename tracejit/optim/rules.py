@@ -167,13 +167,14 @@ def _adam(form: AdamForm, p: Tensor, g: Tensor, m: Tensor, v: Tensor, *rest: Any
 
 
 def check_number(
-    owner: str, what: str, value: Any, at_least: float = -math.inf, below: float = math.inf
+    owner: str, what: str, value: Any, at_least: float = -math.inf, below: float | None = None
 ) -> None:
-    """Raise DTypeError unless `value` is a Python number, DomainError unless at_least <= value < below."""
+    """Raise DTypeError unless `value` is a Python number, DomainError for NaN and outside of
+    ``at_least <= value < below``."""
     if not isinstance(value, (int, float)):
         raise DTypeError(f"{owner}: {what} must be a Python number, got {type(value).__name__}")
-    if not at_least <= value < below:
-        expected = f"at least {at_least:g}" + (f" and below {below:g}" if below < math.inf else "")
+    if not value >= at_least or (below is not None and value >= below):
+        expected = f"at least {at_least:g}" + ("" if below is None else f" and below {below:g}")
         raise DomainError(f"{owner}: {what} must be {expected}, got {value!r}")
 
 

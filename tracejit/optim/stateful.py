@@ -146,7 +146,7 @@ class ParameterOptimizer(ABC):
 
     def _rate(self, group: dict[str, Any]) -> float:
         lr = group["lr"]
-        if type(lr) is float:
+        if type(lr) is float and lr >= 0.0:
             return lr
         check_rate(self._name, lr)
         rate = rate_at(self._name, lr, tensor(group["step_count"])) if callable(lr) else lr
