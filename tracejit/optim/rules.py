@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..array import maximum, sqrt
 from ..ir.errors import DomainError, DTypeError, ShapeError
@@ -37,9 +37,8 @@ class Rule(Protocol):
     def coefficients(self, count: Any, lr: Any) -> tuple[Any, ...]: ...
 
 
-@record
-class SGDForm:
-    """Which terms a step of stochastic gradient descent has."""
+class SGDForm(NamedTuple):
+    """Which terms a step of stochastic gradient descent has. A tuple, because it is hashed at every step."""
 
     momentum: bool
     nesterov: bool
@@ -100,8 +99,7 @@ def _sgd(form: SGDForm, p: Tensor, g: Tensor, *rest: Any) -> tuple[Tensor, ...]:
     return p - lr * direction, buffer
 
 
-@record
-class AdamForm:
+class AdamForm(NamedTuple):
     """Which terms a step of Adam has."""
 
     decay: bool

@@ -128,16 +128,19 @@ class ParameterOptimizer(ABC):
             g = p.grad
             if g is None:
                 continue
-            if g.dtype is not p.dtype:
+            data = p._data
+            if g._data.dtype is not data.dtype:
                 raise DTypeError(
                     f"{self._name}.step: a parameter of type {p.type} has a gradient of type {g.type}"
                 )
+            if g._requires_grad:
+                g = g.detach()
             kept = self.state.setdefault(p, {}) if slots else {}
             count = kept.get("step", 0)
             if counted is None or counted[0] != count:
                 counted = count, rule.coefficients(count, lr)
-            arrays = [zeros_like(p) if slot not in kept else kept[slot] for slot in slots]
-            new = _program(formula, form, p.shape, p.dtype)(p.detach(), g.detach(), *arrays, *counted[1])
+            arrays = [kept[slot] if slot in kept else zeros_like(p) for slot in slots]
+            new = _program(formula, form, data.shape, data.dtype)(p.detach(), g, *arrays, *counted[1])
             p[...] = new[0]
             if slots:
                 kept["step"] = count + 1
