@@ -239,6 +239,11 @@ def _scatters(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         )
 
 
+def _random_orders(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for size in (0, 1, 3, 100):
+        yield Sample([random_values(BY_NAME["u64"], (size,), rng)])  # small values among them: ties
+
+
 def _fulls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for dtype in DTYPES:
         for value in specials(dtype)[:: 5 if dtype.kind != "b" else 1]:
@@ -272,6 +277,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "pow": _powers, "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
     "gather": _gathers, "scatter": _scatters, "full": _fulls, "iota": _iotas, "constant": _constants,
+    "random_order": _random_orders,
 }  # fmt: skip
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {"fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py"}
@@ -341,7 +347,35 @@ def _by_math(function: Callable[[float], float]) -> Callable[..., Any]:
     )
 
 
+#: Rotations of Threefry-2x32, eight rounds in a row (Random123's threefry.h).
+_ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
+
+
+def _threefry_word(key: int, counter: int) -> int:
+    """Threefry-2x32-20 in the words of the paper: round by round, the key injected after every fourth."""
+    k = [key >> 32, key % 2**32]
+    k.append(k[0] ^ k[1] ^ 0x1BD11BDA)
+    x = [((counter >> 32) + k[0]) % 2**32, (counter + k[1]) % 2**32]
+    for d in range(20):
+        r = _ROTATIONS[d % 8]
+        x[0] = (x[0] + x[1]) % 2**32
+        x[1] = (x[1] * 2**r % 2**32 + (x[1] >> (32 - r))) ^ x[0]
+        if d % 4 == 3:
+            s = d // 4 + 1
+            x = [(x[0] + k[s % 3]) % 2**32, (x[1] + k[(s + 1) % 3] + s) % 2**32]
+    return x[0] * 2**32 + x[1]
+
+
+def _threefry(key: Any, counter: Any) -> Array:
+    for one in (key, counter):
+        if type(one) is not int and getattr(one, "dtype", None) != np.uint64:
+            raise TypeError("no loop for these types")
+    words = np.frompyfunc(lambda k, c: _threefry_word(int(k), int(c)), 2, 1)(key, counter)
+    return np.asarray(words).astype(np.uint64)
+
+
 _RENAMED = {
+    "threefry": _threefry, "random_order": lambda bits: np.lexsort((np.arange(len(bits)), bits)),
     "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "pow": np.power,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "bitwise_not": np.invert, "shift_left": np.left_shift,

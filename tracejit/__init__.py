@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import array as _array
-from . import autograd
+from . import autograd, random
 from .array import *  # noqa: F403
 from .array.creation import tensor
 from .autograd import (
@@ -115,6 +115,7 @@ __all__ = [
     "num_threads",
     "optim",
     "pi",
+    "random",
     "register_pytree_node",
     "set_default_dtype",
     "set_grad_enabled",

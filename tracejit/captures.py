@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from .generator import Draws
 from .ir.records import record
 from .tensor import Tensor
 
@@ -55,7 +56,7 @@ class Source:
 
     def __str__(self) -> str:
         if self.kind == "object":
-            return "an object without a name"
+            return str(self.holder) if isinstance(self.holder, Draws) else "an object without a name"
         steps = "".join(f".{step}" if how == "attr" else f"[{step!r}]" for how, step in self.path)
         return self.key + steps
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .codegen.entry import ArraySpec, Capture, EntrySpec, Layout, Same, ScalarSpec
 from .codegen.module import Module
+from .generator import Draws
 from .ir import dtypes
 from .pytree import TreeDef, flatten
 from .runtime.bypass import BYPASS_ADDRESS
@@ -82,7 +83,7 @@ def _leaf_spec(leaf_type: Any, limits: tuple[int, int] | None) -> ArraySpec | Sc
 def _capture(source: Source, expected: Any) -> Capture | None:
     """Where the entry finds a capture or guarded object, None where only Python can look it up."""
     spec = expected if isinstance(expected, ArraySpec) else Same(id(expected))
-    if source.path:
+    if source.path or isinstance(source.holder, Draws):  # drawing advances the generator
         return None
     if source.kind == "object":
         return Capture("object", id(source.holder), 0, spec)

@@ -11,6 +11,7 @@ import numpy as np
 
 from .calls import CompiledFunction
 from .captures import Bindings
+from .generator import Draws
 from .ir.dtypes import SHORT_NAME, as_dtype
 from .ir.errors import DTypeError, TracejitError
 from .ir.graph import Function, Value
@@ -142,18 +143,25 @@ def native(signature: Signature, leaves: list[Any]) -> Any:
 
 
 def read_captures(signature: Signature) -> list[Tensor] | None:
-    """The captured values now; None where a guard is broken or one has not the type it was compiled for."""
-    found = []
+    """The captured values now; None where a guard is broken or one has not the type it was compiled for.
+
+    Where it gives values, and only then, the draws of the call have been taken from the generator."""
+    found: list[Any] = []
     params = signature.function.params[len(signature.leaf_types) :]
     for source, param in zip(signature.bindings.sources, params, strict=True):
         value = source.read()
+        if isinstance(value, Draws):
+            found.append(value)
+            continue
         if not isinstance(value, (Tensor, np.ndarray)):
             return None
         data = value._data if isinstance(value, Tensor) else value
         if isinstance(data, Value) or data.shape != param.shape or as_dtype(data.dtype) is not param.dtype:
             return None
         found.append(as_input(value))
-    return found if all(guard.holds() for guard in signature.bindings.guards) else None
+    if not all(guard.holds() for guard in signature.bindings.guards):
+        return None
+    return [wrap(one.claim()) if isinstance(one, Draws) else one for one in found]
 
 
 def broken_guard(signature: Signature) -> str:

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from .generator import Draws, Generator
 from .ir.builder import Builder, operand_of
-from .ir.dtypes import BOOL, FLOAT64, DType, Operand, as_dtype, default_dtype
+from .ir.dtypes import BOOL, BY_NAME, FLOAT64, DType, Operand, as_dtype, default_dtype
 from .ir.errors import DTypeError, TraceError
 from .ir.graph import Function, Value
 from .ir.records import record
@@ -96,6 +97,23 @@ class Tracer(Builder):
         self._owned.add(value)
         self.captures[id(holder)] = (holder, value)
         return value
+
+    def draw(self, generator: Generator) -> tuple[Value, int]:
+        """The parameter for `generator`'s state as a call finds it (see `Draws`), and how many keys the trace
+        has drawn before this one."""
+        if self.parent is not None:
+            raise TraceError(
+                "random.next_key: inside a trace within a trace it is not known how often the draw will run; "
+                "make a key outside with tj.random.next_key(), and split or fold it where it is used"
+            )
+        known = self.captures.get(id(generator))
+        if known is None:
+            state = Value(TensorType(BY_NAME["u64"], (2,)), "generator")
+            self._owned.add(state)
+            known = self.captures[id(generator)] = (Draws(generator), state)
+        draws, state = known
+        draws.count += 1
+        return state, draws.count - 1
 
     def run(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
         """Record `op` on Tensors, arrays and scalars; returns Values."""

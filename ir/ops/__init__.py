@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from . import arithmetic, differentiation, fusion, logic, reductions, shape, transcendental
+from . import arithmetic, differentiation, fusion, logic, random, reductions, shape, transcendental
 
-__all__ = ["arithmetic", "differentiation", "fusion", "logic", "reductions", "shape", "transcendental"]
+__all__ = [
+    "arithmetic",
+    "differentiation",
+    "fusion",
+    "logic",
+    "random",
+    "reductions",
+    "shape",
+    "transcendental",
+]

@@ -1,0 +1,137 @@
+"""Counter-based random bits: the Threefry-2x32 block function with 20 rounds, and the order of random bits.
+
+Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011 (Random123).
+Threefry turns a counter of two 32-bit words into two words that look random, under a key of two words.
+
+Packing: a key, a counter and a result are each one u64, whose word 0 is the *high* half and word 1 the low.
+So counting up from 0 changes word 1 first, and the bits of counter i are the 64 bits that JAX draws at flat
+position i (with ``jax_threefry_partitionable``, its default).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ..dtypes import BY_NAME, INT64, DType, Operand, describe
+from ..errors import DTypeError, ShapeError
+from ..registry import NONDIFF, Attrs, Kind
+from ..types import TensorType
+from .define import define, same_shape
+
+_UINT64: Final = BY_NAME["u64"]
+_UINT32: Final = np.uint32
+#: Rotations of four rounds, in turn (Salmon et al., table for Threefry-2x32).
+_ROTATIONS: Final = ((13, 15, 26, 6), (17, 29, 16, 24))
+#: Key words are injected after every four of the 20 rounds.
+_INJECTIONS: Final = 5
+#: Parity of the key schedule, from Skein.
+_PARITY: Final = 0x1BD11BDA
+_MASK: Final = 0xFFFFFFFF
+#: Elements that NumPy works on at a time: few enough that all temporaries stay in the second-level cache.
+_BLOCK: Final = 1 << 14
+
+
+def threefry_of_ints(key: int, counter: int) -> int:
+    """The result for one key and counter, in Python integers: faster than NumPy on a single element.
+
+    >>> hex(threefry_of_ints(0, 0))
+    '0x6b20015999ba4efe'
+    """
+    k0, k1 = key >> 32, key & _MASK
+    schedule = (k0, k1, k0 ^ k1 ^ _PARITY)
+    x0, x1 = (counter >> 32) + k0 & _MASK, (counter & _MASK) + k1 & _MASK
+    for injection in range(_INJECTIONS):
+        for rotation in _ROTATIONS[injection % 2]:
+            x0 = x0 + x1 & _MASK
+            x1 = (x1 << rotation & _MASK | x1 >> 32 - rotation) ^ x0
+        x0 = x0 + schedule[(injection + 1) % 3] & _MASK
+        x1 = x1 + schedule[(injection + 2) % 3] + injection + 1 & _MASK
+    return x0 << 32 | x1
+
+
+def _threefry_of_rows(key: Any, counter: Any) -> Any:
+    """The results for two arrays of rank 1, one of which may have a single element."""
+    k0, k1 = (key >> 32).astype(_UINT32), key.astype(_UINT32)
+    schedule = (k0, k1, k0 ^ k1 ^ _UINT32(_PARITY))
+    x0 = (counter >> 32).astype(_UINT32) + k0
+    x1 = counter.astype(_UINT32) + k1
+    turned = np.empty_like(x1)
+    for injection in range(_INJECTIONS):
+        for rotation in _ROTATIONS[injection % 2]:
+            x0 += x1
+            np.left_shift(x1, rotation, out=turned)
+            np.right_shift(x1, 32 - rotation, out=x1)
+            x1 |= turned
+            x1 ^= x0
+        x0 += schedule[(injection + 1) % 3]
+        x1 += schedule[(injection + 2) % 3] + _UINT32(injection + 1)
+    return x0.astype(_UINT64) << 32 | x1
+
+
+def _threefry_eval(key: Any, counter: Any) -> Any:
+    arrays = []
+    for one in (key, counter):
+        if type(one) is not int and getattr(one, "dtype", None) != _UINT64:
+            raise DTypeError(f"threefry: expected operands of dtype uint64, got {np.asarray(one).dtype.name}")
+        arrays.append(np.asarray(one, _UINT64))
+    shape = np.broadcast_shapes(arrays[0].shape, arrays[1].shape)
+    out = np.empty(shape, _UINT64)
+    if out.size == 1:
+        out.fill(threefry_of_ints(int(arrays[0].item()), int(arrays[1].item())))
+        return out
+    rows = [(one if one.size == 1 else np.broadcast_to(one, shape)).reshape(-1) for one in arrays]
+    flat = out.reshape(-1)
+    for start in range(0, out.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        flat[part] = _threefry_of_rows(*(one if one.size == 1 else one[part] for one in rows))
+    return out
+
+
+def _threefry_promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+    # No conversion: a signed or narrower counter is most likely a mistake.
+    for one in operands:
+        if one is not _UINT64 and one is not int:
+            given = ", ".join(map(describe, operands))
+            raise DTypeError(f"threefry: expected operands of dtype uint64, got ({given})")
+    return (_UINT64, _UINT64)
+
+
+def _threefry_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
+    _threefry_promote(tuple(one.dtype for one in types))
+    return (TensorType(_UINT64, same_shape("threefry", types)),)
+
+
+def _threefry_emit(b: Any, key: Any, counter: Any) -> Any:
+    k0, k1 = b.cast(b.lshr(key, 32), "u32"), b.cast(key, "u32")
+    schedule = (k0, k1, b.xor(b.xor(k0, k1), _PARITY))
+    x0 = b.add(b.cast(b.lshr(counter, 32), "u32"), k0)
+    x1 = b.add(b.cast(counter, "u32"), k1)
+    for injection in range(_INJECTIONS):
+        for rotation in _ROTATIONS[injection % 2]:
+            x0 = b.add(x0, x1)
+            x1 = b.xor(b.or_(b.shl(x1, rotation), b.lshr(x1, 32 - rotation)), x0)
+        x0 = b.add(x0, schedule[(injection + 1) % 3])
+        x1 = b.add(x1, b.add(schedule[(injection + 2) % 3], injection + 1))
+    return b.or_(b.shl(b.cast(x0, "u64"), 32), b.cast(x1, "u64"))
+
+
+THREEFRY = define(
+    "threefry", Kind.ELEMENTWISE, "key counter", doc="64 random bits: Threefry-2x32 of `counter` under `key`",
+    infer=_threefry_infer, eval=_threefry_eval, promote=_threefry_promote, vjp=NONDIFF, emit=_threefry_emit,
+    cost=60.0,
+)  # fmt: skip
+
+
+def _random_order_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
+    if types[0].ndim != 1 or types[0].dtype is not _UINT64:
+        raise ShapeError(f"random_order: expected bits of type u64[n], got {types[0]}")
+    return (TensorType(INT64, types[0].shape),)
+
+
+RANDOM_ORDER = define(
+    "random_order", Kind.HOST, "bits", doc="the positions of `bits` in ascending order, ties by position",
+    infer=_random_order_infer, vjp=NONDIFF,
+    eval=lambda bits: np.argsort(bits, kind="stable").astype(INT64, copy=False),
+)  # fmt: skip

@@ -1,0 +1,212 @@
+"""Continuous distributions: arithmetic on random bits, so that they fuse, and differentiate in parameters."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from ..array.operands import SCALARS, as_tensor, broadcast, cast, run
+from ..ir.dtypes import BY_NAME, FLOAT32, FLOAT64, DType, as_dtype, default_dtype, is_float
+from ..ir.errors import DTypeError, ShapeError
+from ..ir.types import Shape, as_shape
+from ..tensor import Tensor
+from .keys import bits, more_bits
+
+#: Significand bits, which a uniform number in [0, 1) has of randomness.
+_DIGITS: Final = {FLOAT32: 24, FLOAT64: 53}
+_INT64: Final = BY_NAME["i64"]
+_INT32: Final = BY_NAME["i32"]
+
+
+def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Tensor:
+    """Uniform numbers in [minval, maxval), multiples of 2**-53 (float32: 2**-24) of the range.
+
+    `minval` and `maxval` broadcast to `shape`, and gradients flow to them. The product with a range that is
+    not 1 is rounded, which may give `maxval` itself.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.uniform(tj.random.key(0), (3,))
+        tensor([0.4185, 0.2163, 0.9653])
+
+    Raises DTypeError unless `dtype` is floating, ShapeError where a bound does not broadcast to `shape`.
+    Semantics: ``jax.random.uniform``, with one more random bit.
+    """
+    sizes, floating = _request("random.uniform", shape, dtype)
+    digits = _DIGITS[floating]
+    unit = run("mul", _integer(bits(key, sizes), 64 - digits, floating), 2.0**-digits)
+    if type(minval) in SCALARS and type(maxval) in SCALARS and (minval, maxval) == (0, 1):
+        return unit
+    low = parameter("random.uniform", "minval", minval, sizes, floating)
+    high = parameter("random.uniform", "maxval", maxval, sizes, floating)
+    return run("add", run("mul", unit, run("sub", high, low)), low)
+
+
+def normal(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
+    """Numbers of the normal distribution with mean 0 and variance 1.
+
+    The method is that of Box and Muller (1958): sqrt(-2 log u) cos(2 pi v), where u has 32 bits and v 32 bits
+    in float32, 53 and 64 in float64. No number is larger than 6.8 in float32, or 8.7 in float64.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.normal(tj.random.key(0), (3,))
+        tensor([ 1.3038, -1.5293,  0.2279])
+
+    Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.normal``, with other values.
+    """
+    sizes, floating = _request("random.normal", shape, dtype)
+    first = bits(key, sizes)
+    if floating is FLOAT32:
+        # u = (high half + 1/2) 2^-32 is never 0; the low half, signed, is the angle as part of a turn
+        u = run("add", run("mul", cast(run("shift_right", first, 32), FLOAT32), 2.0**-32), 2.0**-33)
+        turn = run("mul", cast(cast(first, _INT32), FLOAT32), math.pi * 2.0**-31)
+    else:
+        u = run("add", run("mul", _integer(first, 11, FLOAT64), 2.0**-53), 2.0**-54)
+        second = more_bits("random.normal", key, sizes)
+        turn = run("mul", cast(cast(second, _INT64), FLOAT64), math.pi * 2.0**-63)
+    return run("mul", run("sqrt", run("mul", run("log", u), -2.0)), run("cos", turn))
+
+
+def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
+    """Numbers of the exponential distribution with mean 1: -log(1 - u).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.exponential(tj.random.key(0), (3,))
+        tensor([0.5421, 0.2437, 3.3616])
+
+    Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.exponential``.
+    """
+    sizes, floating = _request("random.exponential", shape, dtype)
+    return run("neg", run("log1p", run("neg", uniform(key, sizes, floating))))
+
+
+def gumbel(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
+    """Numbers of the standard Gumbel distribution: -log(-log u), with u strictly inside (0, 1).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.gumbel(tj.random.key(0), (3,))
+        tensor([ 0.1379, -0.4260,  3.3440])
+
+    Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.gumbel``.
+    """
+    sizes, floating = _request("random.gumbel", shape, dtype)
+    u = _inside_unit(key, sizes, floating)
+    return run("neg", run("log", run("neg", run("log", u))))
+
+
+def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
+    """Numbers of the Laplace distribution with mean 0 and scale 1: sign(v) log(1 - |v|), with v in (-1, 1).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.laplace(tj.random.key(0), (3,))
+        tensor([ 0.1780,  0.8380, -2.6685])
+
+    Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.laplace``.
+    """
+    sizes, floating = _request("random.laplace", shape, dtype)
+    v = run("sub", run("mul", _inside_unit(key, sizes, floating), 2.0), 1.0)
+    return run("mul", run("sign", v), run("log1p", run("neg", run("abs", v))))
+
+
+def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+    """Standard normal numbers that lie in [lower, upper], by the inverse of the distribution function.
+
+    `shape` is that of the bounds unless given. Gradients flow to the bounds. An interval beyond some 8
+    (float32: 5) standard deviations to one side has no room between rounded probabilities, and gives a bound.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.truncated_normal(tj.random.key(0), -1.0, 1.0, (3,))
+        tensor([-0.1400, -0.5063,  0.9065])
+
+    Raises DTypeError unless `dtype` is floating, ShapeError where a bound does not broadcast to `shape`.
+    Semantics: ``jax.random.truncated_normal``.
+    """
+    name = "random.truncated_normal"
+    if shape is None:
+        shape = run("add", as_tensor(lower), as_tensor(upper)).shape
+    sizes, floating = _request(name, shape, dtype)
+    low = parameter(name, "lower", lower, sizes, floating)
+    high = parameter(name, "upper", upper, sizes, floating)
+    root = math.sqrt(0.5)
+    below, above = (run("erf", run("mul", bound, root)) for bound in (low, high))
+    place = uniform(key, sizes, floating, below, above)
+    return run("clip", run("mul", _inverse_erf(place), math.sqrt(2.0)), low, high)
+
+
+#: M. Giles, "Approximating the erfinv function", GPU Computing Gems 2 (2011), single precision: coefficients
+#: from the highest power down, of w - 2.5 for w < 5 and of sqrt(w) - 3 above, where w = -log(1 - x^2).
+_CENTRE: Final = (
+    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+    -0.00417768164, 0.246640727, 1.50140941,
+)  # fmt: skip
+_TAIL: Final = (
+    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
+    0.00943887047, 1.00167406, 2.83297682,
+)  # fmt: skip
+
+
+def _inverse_erf(x: Tensor) -> Tensor:
+    """y with erf(y) = x, for -1 <= x <= 1: Giles's approximation and, for float64, two steps of Halley's."""
+    largest = 1.0 - 2.0 ** -_DIGITS[x.dtype]
+    x = run("clip", x, -largest, largest)
+    w = run("neg", run("log1p", run("neg", run("mul", x, x))))
+    central = run("lt", w, 5.0)
+    near = _polynomial(_CENTRE, run("sub", w, 2.5))
+    far = _polynomial(_TAIL, run("sub", run("sqrt", run("maximum", w, 5.0)), 3.0))
+    y = run("mul", run("where", central, near, far), x)
+    for _ in range(2 if x.dtype is FLOAT64 else 0):
+        # f = erf(y) - x, f' = 2/sqrt(pi) exp(-y^2), f''/f' = -2 y: y - r / (1 + y r), with r = f / f'
+        slope = run("mul", run("exp", run("neg", run("mul", y, y))), 2.0 / math.sqrt(math.pi))
+        r = run("div", run("sub", run("erf", y), x), slope)
+        y = run("sub", y, run("div", r, run("add", run("mul", y, r), 1.0)))
+    return y
+
+
+def _polynomial(coefficients: tuple[float, ...], x: Tensor) -> Tensor:
+    """Horner's rule."""
+    result: Any = coefficients[0]
+    for one in coefficients[1:]:
+        result = run("add", run("mul", x, result), one)
+    return as_tensor(result)
+
+
+def _inside_unit(key: Any, shape: Shape, floating: DType) -> Tensor:
+    """Uniform numbers in (0, 1), symmetrical about 1/2: odd multiples of 2**-53 or 2**-24."""
+    digits = _DIGITS[floating] - 1
+    whole = _integer(bits(key, shape), 64 - digits, floating)
+    return run("mul", run("add", whole, 0.5), 2.0**-digits)
+
+
+def _integer(word: Tensor, unused: int, floating: DType) -> Tensor:
+    """The bits above the `unused` low ones, as a floating integer."""
+    whole = run("shift_right", word, unused)
+    # processors convert signed integers, and narrow ones, faster
+    return cast(cast(whole, _INT64 if floating is FLOAT64 else _INT32), floating)
+
+
+def _request(name: str, shape: Any, dtype: Any) -> tuple[Shape, DType]:
+    """The shape, and the floating dtype that was asked for."""
+    wanted = default_dtype() if dtype is None else as_dtype(dtype)
+    if not is_float(wanted):
+        raise DTypeError(f"{name}: expected a floating dtype, got {wanted.name}")
+    return as_shape(name, shape), wanted
+
+
+def parameter(name: str, what: str, value: Any, shape: Shape, dtype: DType) -> Tensor:
+    """A parameter of a distribution in `dtype` and `shape`."""
+    tensor = cast(as_tensor(value), dtype)
+    rank = tensor.ndim
+    fits = rank <= len(shape) and all(
+        own in (1, size) for own, size in zip(tensor.shape, shape[len(shape) - rank :], strict=True)
+    )
+    if not fits:
+        raise ShapeError(
+            f"{name}: {what} of shape {tensor.shape} does not broadcast to shape {shape}; "
+            "give the shape that both have together"
+        )
+    return broadcast(tensor, shape)
