@@ -50,8 +50,8 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = INT64) 
         tensor([4, 2, 9, 5, 5])
 
     Raises DTypeError unless `dtype` is an integer type that holds the bounds, DomainError where Python
-    integers leave no number to draw; tensors that leave none give `minval`. Semantics: ``jax.random.randint``,
-    with other values.
+    integers leave no number to draw; tensors that leave none give `minval`. Semantics:
+    ``jax.random.randint``, with other values.
     """
     sizes, wanted = as_shape("random.randint", shape), as_dtype(dtype)
     if wanted.kind not in "iu":
