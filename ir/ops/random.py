@@ -31,6 +31,8 @@ _PARITY: Final = 0x1BD11BDA
 _MASK: Final = 0xFFFFFFFF
 #: Elements that NumPy works on at a time: few enough that all temporaries stay in the second-level cache.
 _BLOCK: Final = 1 << 14
+#: Up to so many elements Python integers are faster than some two hundred NumPy calls.
+_FEW: Final = 16
 
 
 def threefry_of_ints(key: int, counter: int) -> int:
@@ -78,9 +80,9 @@ def _threefry_eval(key: Any, counter: Any) -> Any:
         arrays.append(np.asarray(one, _UINT64))
     shape = np.broadcast_shapes(arrays[0].shape, arrays[1].shape)
     out = np.empty(shape, _UINT64)
-    if out.size == 1:
-        out.fill(threefry_of_ints(int(arrays[0].item()), int(arrays[1].item())))
-        return out
+    if out.size <= _FEW:
+        pairs = zip(*(np.broadcast_to(one, shape).ravel().tolist() for one in arrays), strict=True)
+        return np.array([threefry_of_ints(*pair) for pair in pairs], _UINT64).reshape(shape)
     rows = [(one if one.size == 1 else np.broadcast_to(one, shape)).reshape(-1) for one in arrays]
     flat = out.reshape(-1)
     for start in range(0, out.size, _BLOCK):

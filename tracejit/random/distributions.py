@@ -115,7 +115,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """Standard normal numbers that lie in [lower, upper], by the inverse of the distribution function.
 
-    `shape` is that of the bounds unless given. Gradients flow to the bounds. An interval beyond some 8
+    `shape` is that of the bounds unless given. Gradients flow to the bounds. An interval beyond some 7
     (float32: 5) standard deviations to one side has no room between rounded probabilities, and gives a bound.
 
     Example:
