@@ -22,7 +22,7 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -
         >>> import tracejit as tj
         >>> tj.random.seed(0)
         >>> tj.nn.dropout(tj.ones(6))
-        tensor([0., 0., 2., 2., 0., 2.])
+        tensor([0., 2., 0., 0., 2., 2.])
 
     Raises DomainError for a `p` outside [0, 1], DTypeError for a `p` that is no Python number and for an `x`
     that is not floating. Semantics: ``torch.nn.functional.dropout``, with another mask.

@@ -106,6 +106,7 @@ def test_jitted_draws_are_the_eager_ones_from_the_first_call():
     with tj.disable_jit():
         assert sequence(jitted) == eager
     assert "3 draws a call" in jitted.explain()
+    assert jitted._entry is None  # a native entry that can only fail would be in the way
 
 
 def test_no_call_repeats_a_draw():
