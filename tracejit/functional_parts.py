@@ -1,0 +1,233 @@
+"""What the functions of ``tracejit.functional`` share: arguments as tuples, inputs that belong to one call,
+gradients where some outputs have none, and rows of a Jacobian.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .array.creation import zeros_like
+from .array.joining import stack
+from .autograd import grad
+from .ir.dtypes import is_float
+from .ir.errors import DTypeError, GradientError, ShapeError
+from .tensor import Tensor, wrap
+
+Tensors = tuple[Tensor, ...]
+Gradients = tuple[Tensor | None, ...]
+
+
+def as_tuple(value: Any, what: str, name: str) -> tuple[bool, Tensors]:
+    """Whether `value` is a tuple, and its tensors; `what` it is and the function's `name` are for errors."""
+    many = isinstance(value, tuple)
+    found = value if many else (value,)
+    for position, one in enumerate(found):
+        if not isinstance(one, Tensor):
+            where = f", but the value at index {position} is" if many else ", got"
+            raise DTypeError(
+                f"{name}: the {what} must be a Tensor or a tuple of Tensors{where} {type(one).__name__}"
+            )
+    return many, found
+
+
+def call(func: Callable[..., Any], inputs: Tensors, name: str, *, strict: bool) -> tuple[bool, Tensors]:
+    """Whether `func` of `inputs` returns a tuple, and its outputs; with `strict` all must require grad."""
+    many, outputs = as_tuple(func(*inputs), "result of the function", name)
+    for position, one in enumerate(outputs):
+        if strict and not one.requires_grad:
+            raise GradientError(
+                f"{name}: output {position} of the function does not require gradients; in strict mode every "
+                "output must be computed from the inputs in a differentiable way"
+            )
+    return many, outputs
+
+
+def scalar(func: Callable[..., Any], inputs: Tensors, name: str, *, strict: bool) -> Tensor:
+    """The only output of `func`, of one element."""
+    many, outputs = call(func, inputs, name, strict=strict)
+    if many:
+        raise GradientError(
+            f"{name}: the function must return a single Tensor, got a tuple of {len(outputs)}"
+        )
+    if outputs[0].size != 1:
+        raise GradientError(
+            f"{name}: the Tensor that the function returns must have a single element, got shape "
+            f"{outputs[0].shape}; sum it, or take jacobian"
+        )
+    return outputs[0]
+
+
+def prepared(inputs: Tensors, name: str, *, create_graph: bool) -> Tensors:
+    """Tensors of this call alone that require grad, with the values of `inputs`.
+
+    With `create_graph` they stay connected to what computed `inputs`, and under a trace to the traced value;
+    without it they are constants to every outer gradient.
+    """
+    found = []
+    for position, one in enumerate(inputs):
+        if not is_float(one.dtype):
+            raise DTypeError(
+                f"{name}: only floating inputs can be differentiated, got {one.type} as input {position}"
+            )
+        own = one.reshape(one.shape) if create_graph else one.detach()
+        found.append(own if own.requires_grad else own.requires_grad_())
+    return tuple(found)
+
+
+def vectors(v: Any, like: Tensors, name: str, *, many: bool, create_graph: bool) -> Tensors:
+    """`v` as a tuple of tensors with the shapes of `like`, which was a tuple if `many`."""
+    _, found = as_tuple(v, "vector v", name)
+    if len(found) != len(like):
+        expected = f"a tuple of {len(like)} tensors" if many else "a single tensor"
+        raise ShapeError(f"{name}: expected v to be {expected}, got {len(found)}")
+    for position, (one, other) in enumerate(zip(found, like, strict=True)):
+        if one.shape != other.shape:
+            raise ShapeError(f"{name}: entry {position} of v must have shape {other.shape}, got {one.shape}")
+    return tuple(one if create_graph else one.detach() for one in found)
+
+
+def require_one_element(like: Tensors, name: str, what: str) -> None:
+    """v may be left out only where `like`, the tensors it goes with, is one tensor of one element."""
+    if len(like) != 1 or like[0].size != 1:
+        raise GradientError(
+            f"{name}: v can be None only where {what} is a single Tensor of one element; pass v with "
+            f"{'shape' if len(like) == 1 else 'shapes'} {', '.join(str(one.shape) for one in like)}"
+        )
+
+
+def released(results: Any, *, create_graph: bool) -> Any:
+    """The tensors in nested tuples, outside the graph unless `create_graph`."""
+    if isinstance(results, tuple):
+        return tuple(released(one, create_graph=create_graph) for one in results)
+    return results if create_graph else results.detach()
+
+
+def unpacked(results: tuple[Any, ...], many: bool) -> Any:
+    """A tuple for who gave a tuple, its only entry for who gave a tensor."""
+    return results if many else results[0]
+
+
+# -- gradients ------------------------------------------------------------------------------------
+
+
+def gradients(
+    outputs: Sequence[Tensor | None],
+    inputs: Tensors,
+    grad_outputs: Sequence[Tensor] | None = None,
+    *,
+    create_graph: bool,
+    retain_graph: bool | None = None,
+) -> Gradients:
+    """``autograd.grad`` of those `outputs` that have a gradient; None for inputs that nothing reaches."""
+    given = [None] * len(outputs) if grad_outputs is None else list(grad_outputs)
+    pairs = [
+        (one, cotangent)
+        for one, cotangent in zip(outputs, given, strict=True)
+        if one is not None and one.requires_grad
+    ]
+    targets = [one for one in inputs if one.requires_grad]
+    if not pairs or not targets:
+        return (None,) * len(inputs)
+    found = iter(
+        grad(
+            [one for one, _ in pairs],
+            targets,
+            [cotangent for _, cotangent in pairs],
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            allow_unused=True,
+        )
+    )
+    return tuple(next(found) if one.requires_grad else None for one in inputs)
+
+
+#: Whether ``autograd.grad`` propagates many cotangents in one pass.
+BATCHED = "is_grads_batched" in inspect.signature(grad).parameters
+
+
+def batched_gradients(
+    output: Tensor, inputs: Tensors, grad_outputs: Tensor, *, create_graph: bool
+) -> Gradients:
+    """The gradients for each cotangent along the first axis of `grad_outputs`, stacked; the graph is kept."""
+    if BATCHED:
+        options: dict[str, Any] = {"is_grads_batched": True}
+        return grad(
+            output,
+            inputs,
+            grad_outputs,
+            retain_graph=True,
+            create_graph=create_graph,
+            allow_unused=True,
+            **options,
+        )
+    rows = [
+        gradients((output,), inputs, (one,), create_graph=create_graph, retain_graph=True)
+        for one in grad_outputs
+    ]
+    columns = zip(*rows, strict=True) if rows else [()] * len(inputs)
+    return tuple(
+        None if not column or any(one is None for one in column) else stack(column) for column in columns
+    )
+
+
+def basis(tensor: Tensor) -> Tensor:
+    """The unit tensors of the shape and dtype of `tensor`, along a new first axis."""
+    return wrap(np.eye(tensor.size, dtype=tensor.dtype).reshape(tensor.size, *tensor.shape))
+
+
+def rows(output: Tensor, inputs: Tensors, *, create_graph: bool, vectorize: bool) -> list[Gradients]:
+    """Per element of `output`, its gradients with respect to `inputs`, None where there is no path."""
+    if not output.requires_grad:
+        return [(None,) * len(inputs)] * output.size
+    if not vectorize or output.size == 0:
+        return [
+            gradients((output,), inputs, (unit,), create_graph=create_graph, retain_graph=True)
+            for unit in basis(output)
+        ]
+    together = batched_gradients(output, inputs, basis(output), create_graph=create_graph)
+    return [
+        tuple(None if one is None else one[element] for one in together) for element in range(output.size)
+    ]
+
+
+def stacked(parts: Sequence[Tensor], outer: Tensor, inner: Tensor, *, axis: int = 0) -> Tensor:
+    """The block of a Jacobian, ``outer.shape + inner.shape``, from what belongs to each element of one side.
+
+    `axis` 0: rows, one per element of `outer`. `axis` -1: columns, one per element of `inner`.
+    """
+    shape = (*outer.shape, *inner.shape)
+    if not parts:
+        return wrap(np.zeros(shape, outer.dtype))
+    return stack(list(parts), axis=axis).reshape(shape)
+
+
+def filled(
+    found: Gradients, like: Tensors, *, strict: bool, create_graph: bool, name: str, of: str
+) -> Tensors:
+    """Zeros of the shapes of `like` for missing gradients; with `strict` an error that says what is missing.
+
+    `of` is what was differentiated, such as "output".
+    """
+    full = []
+    for position, (one, other) in enumerate(zip(found, like, strict=True)):
+        if strict and one is None:
+            raise independent(name, f"the {of} of the function", position)
+        if strict and create_graph and one is not None and not one.requires_grad:
+            raise independent(
+                name, f"the derivative of the {of} of the function", position, "create_graph=True"
+            )
+        full.append(zeros_like(other) if one is None else one)
+    return tuple(full)
+
+
+def independent(name: str, what: str, position: int, when: str = "") -> GradientError:
+    """The error of strict mode for `what` does not depend on input `position`."""
+    return GradientError(
+        f"{name}: {what} is independent of input {position}, which strict mode"
+        + (f" with {when}" if when else "")
+        + " does not allow; with strict=False the result is zeros"
+    )
