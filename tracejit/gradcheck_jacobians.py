@@ -1,0 +1,167 @@
+"""Jacobians for ``tracejit.gradcheck``: by central differences, by backward passes, by forward derivatives.
+
+A Jacobian here is an ndarray with a row per element of the input and a column per element of the output, as
+PyTorch prints it. The functions are called as the user wrote them, with the user's own tensors, whose
+elements are moved in memory and put back: so a function may read them through a closure as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .array.creation import zeros_like
+from .functional_parts import BATCHED, Gradients, basis, batched_gradients, gradients
+from .ir.errors import GradientError, TracejitError
+from .tensor import Tensor, wrap
+
+Array = np.ndarray[Any, Any]
+Func = Callable[..., Any]
+
+
+class GradcheckError(TracejitError, RuntimeError):
+    """Derivatives are wrong; raised by ``gradcheck`` and ``gradgradcheck``."""
+
+
+def outputs_of(func: Func, inputs: Sequence[Any]) -> tuple[Tensor, ...]:
+    """The outputs of `func` as a tuple of tensors."""
+    result = func(*inputs)
+    outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+    for position, one in enumerate(outputs):
+        if not isinstance(one, Tensor):
+            raise GradientError(
+                "gradcheck: the function must return a Tensor or a tuple of Tensors, but output "
+                f"{position} is {type(one).__name__}"
+            )
+    return outputs
+
+
+# -- numerical ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _moved(tensor: Tensor, step: Any) -> Iterator[None]:
+    """Inside, the memory of `tensor` holds its value plus `step`."""
+    memory = tensor.detach().numpy()
+    before = memory.copy()
+    memory[...] = before + step
+    try:
+        yield
+    finally:
+        memory[...] = before
+
+
+def _evaluated(func: Func, inputs: Sequence[Any], like: Sequence[Tensor], what: str) -> list[Array]:
+    """Copies of the outputs, which must have the shapes and dtypes of `like`."""
+    found = outputs_of(func, inputs)
+    if len(found) != len(like):
+        raise GradcheckError(
+            f"gradcheck: the function returned {len(like)} outputs, but {len(found)} when {what}"
+        )
+    for position, (one, other) in enumerate(zip(found, like, strict=True)):
+        if one.type != other.type:
+            raise GradcheckError(
+                f"gradcheck: output {position} of the function has shape and dtype {other.type}, but "
+                f"{one.type} when {what}; they must not depend on the values"
+            )
+    return [one.detach().numpy().copy() for one in found]
+
+
+def numerical_derivatives(
+    func: Func, inputs: Sequence[Any], index: int, direction: Array, outputs: Sequence[Tensor], eps: float
+) -> list[Array]:
+    """Per output, (f(x + eps d) - f(x - eps d)) / 2 eps for `direction` d of input `index`."""
+    tensor: Tensor = inputs[index]
+    what = f"input {index} is moved by {eps}"
+    step = (eps * direction).astype(tensor.dtype)
+    with _moved(tensor, step):
+        above = _evaluated(func, inputs, outputs, what)
+    with _moved(tensor, -step):
+        below = _evaluated(func, inputs, outputs, what)
+    return [
+        (high.astype(np.float64) - low.astype(np.float64)) / (2 * eps)
+        for high, low in zip(above, below, strict=True)
+    ]
+
+
+def numerical_jacobians(
+    func: Func, inputs: Sequence[Any], index: int, outputs: Sequence[Tensor], eps: float
+) -> list[Array]:
+    """Per output, its Jacobian with respect to input `index`."""
+    rows = [
+        numerical_derivatives(func, inputs, index, unit, outputs, eps)
+        for unit in basis(inputs[index]).numpy()
+    ]
+    return [
+        np.array([row[position].ravel() for row in rows], np.float64).reshape(inputs[index].size, one.size)
+        for position, one in enumerate(outputs)
+    ]
+
+
+# -- analytical -----------------------------------------------------------------------------------
+
+
+def pulled_back(output: Tensor, inputs: Sequence[Tensor], cotangent: Array) -> list[Array]:
+    """The gradients of `inputs` for `cotangent`, zeros for None. The graph is kept."""
+    seed = wrap(np.asarray(cotangent, output.dtype).reshape(output.shape))
+    found = gradients((output,), tuple(inputs), (seed,), create_graph=False, retain_graph=True)
+    return [_checked(one, x, position) for position, (one, x) in enumerate(zip(found, inputs, strict=True))]
+
+
+def _checked(gradient: Tensor | None, x: Tensor, position: int) -> Array:
+    if gradient is None:
+        return np.zeros(x.shape, x.dtype)
+    if gradient.shape != x.shape:
+        raise GradcheckError(
+            f"gradcheck: the analytical gradient of input {position} has the incorrect shape "
+            f"{gradient.shape}; the input has {x.shape}"
+        )
+    return gradient.detach().numpy()
+
+
+def analytical_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array]:
+    """Per input, the Jacobian of `output`, by one backward pass per element of it."""
+    columns = [pulled_back(output, inputs, unit) for unit in basis(output).numpy()]
+    return [
+        np.array([column[position].ravel() for column in columns], x.dtype).reshape(output.size, x.size).T
+        for position, x in enumerate(inputs)
+    ]
+
+
+def batched_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array]:
+    """As `analytical_jacobians`, with all cotangents in one backward pass."""
+    if not BATCHED:
+        raise GradientError(
+            "gradcheck: check_batched_grad compares autograd.grad(..., is_grads_batched=True) with a loop, "
+            "and this autograd.grad has no is_grads_batched; leave check_batched_grad out"
+        )
+    found: Gradients = batched_gradients(output, tuple(inputs), basis(output), create_graph=False)
+    return [
+        np.zeros((x.size, output.size))
+        if one is None
+        else one.detach().numpy().reshape(output.size, x.size).T
+        for one, x in zip(found, inputs, strict=True)
+    ]
+
+
+def forward_derivatives(
+    func: Func, inputs: Sequence[Any], wanted: Sequence[Tensor], index: int, directions: Sequence[Array]
+) -> list[list[Array]]:
+    """Per direction of ``wanted[index]`` and per output that requires grad, the derivative along it.
+
+    The gradient is linear in the cotangent u, and its derivative with respect to u, applied to a direction,
+    is the forward derivative along it.
+    """
+    outputs = [one for one in outputs_of(func, inputs) if one.requires_grad]
+    seeds = tuple(zeros_like(one, requires_grad=True) for one in outputs)
+    back = gradients(outputs, tuple(wanted), seeds, create_graph=True)[index]
+    x = wanted[index]
+    found = []
+    for direction in directions:
+        seed = wrap(np.asarray(direction, x.dtype).reshape(x.shape))
+        parts = gradients((back,), seeds, (seed,), create_graph=False, retain_graph=True)
+        found.append([_checked(one, y, i) for i, (one, y) in enumerate(zip(parts, outputs, strict=True))])
+    return found
