@@ -4,7 +4,6 @@ gradients where some outputs have none, and rows of a Jacobian.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -146,7 +145,7 @@ def gradients(
 
 
 #: Whether ``autograd.grad`` propagates many cotangents in one pass.
-BATCHED = "is_grads_batched" in inspect.signature(grad).parameters
+BATCHED = "is_grads_batched" in grad.__annotations__
 
 
 def batched_gradients(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,11 @@ from .gradcheck_jacobians import (
     numerical_jacobians,
     pulled_back,
 )
+from .ir.records import record
 from .tensor import Tensor, wrap
 
 
-@dataclass(frozen=True)
+@record
 class Check:
     """One function to check: its arguments, its outputs there, and how near is near enough."""
 
