@@ -16,6 +16,7 @@ from . import autograd, random
 from .array import *  # noqa: F403
 from .array.creation import tensor
 from .autograd import (
+    checkpoint,
     enable_grad,
     graph_of,
     inference_mode,
@@ -92,6 +93,7 @@ __all__ = [
     "as_dtype",
     "autograd",
     "bool_",
+    "checkpoint",
     "default_dtype",
     "disable_jit",
     "e",

@@ -67,3 +67,7 @@ class Draws:
 
     def __str__(self) -> str:
         return f"the default generator, {self.count} draw{'s' * (self.count != 1)} a call"
+
+
+#: The default generator of the process.
+DEFAULT: Final = Generator()

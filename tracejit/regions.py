@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .dispatch import apply
+from .generator import Generator
 from .ir.builder import Builder
 from .ir.dtypes import is_float
 from .ir.errors import GradientError, TraceError
@@ -46,6 +47,12 @@ class RegionTracer(Tracer):
             if self.parent.is_weak(outer):
                 self._weak.add(inner)
         return inner
+
+
+    def draw(self, generator: Generator) -> tuple[Value, int]:
+        assert self.parent is not None
+        state, number = self.parent.draw(generator)
+        return self.lift(wrap(state)), number
 
 
 def trace_region(

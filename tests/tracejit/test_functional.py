@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import functional as F
+from tracejit.autograd import functional as F
 
 X, Y = tj.tensor([1.0, 2.0]), tj.tensor([3.0, 4.0])
 ONES = tj.tensor([1.0, 1.0])

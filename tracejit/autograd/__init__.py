@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from . import graph
+from . import functional, graph
 from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
+from .checking import gradcheck, gradgradcheck
+from .checkpoint import checkpoint
 from .function import Function, FunctionCtx, once_differentiable
+from .gradcheck_jacobians import GradcheckError
 from .modes import (
     enable_grad,
     inference_mode,
@@ -18,10 +21,15 @@ from .passes import backward, grad, graph_of
 __all__ = [
     "Function",
     "FunctionCtx",
+    "GradcheckError",
     "backward",
+    "checkpoint",
     "detect_anomaly",
     "enable_grad",
+    "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "graph_of",
     "inference_mode",

@@ -161,6 +161,18 @@ class set_grad_enabled(_Recording):
         return super().__call__(fn)
 
 
+class untaped(Mode):
+    """The tape is off, as in ``no_grad``, but what is traced inside can be differentiated as IR."""
+
+    def _switch(self) -> tuple[bool, bool]:
+        outer = STATE.recording, STATE.blocked
+        STATE.recording, STATE.blocked = False, False
+        return outer
+
+    def _restore(self, outer: tuple[bool, bool]) -> None:
+        STATE.recording, STATE.blocked = outer
+
+
 class inference_mode(Mode):
     """Operations inside are not recorded, nor do ``enable_grad`` blocks outside of it matter.
 

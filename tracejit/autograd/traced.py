@@ -23,19 +23,7 @@ from ..tape.engine import Engine
 from ..tape.functions import checked_gradients
 from ..tensor import Tensor
 from .function import Function, FunctionCtx
-from .modes import Mode
-
-
-class _Unrecorded(Mode):
-    """The tape is off, as in ``no_grad``, but what is traced stays differentiable for the user's rule."""
-
-    def _switch(self) -> tuple[bool, bool]:
-        outer = STATE.recording, STATE.blocked
-        STATE.recording, STATE.blocked = False, False
-        return outer
-
-    def _restore(self, outer: tuple[bool, bool]) -> None:
-        STATE.recording, STATE.blocked = outer
+from .modes import untaped
 
 
 class _Application:
@@ -103,7 +91,7 @@ class _Application:
     def run(self) -> Any:
         """Trace both, append the op, and hand out its results."""
         types = [one for one in self.types if one is not None]
-        with _Unrecorded():
+        with untaped():
             results = trace_region(
                 self.forward_tracer, self.forward, types, [f"x{i}" for i in range(len(types))]
             )

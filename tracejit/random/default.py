@@ -7,14 +7,13 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.operands import reshaped, run, sliced
-from ..generator import Generator
+from ..generator import DEFAULT
 from ..ir.errors import DTypeError, TraceError
 from ..state import STATE
 from ..tensor import Tensor, wrap
 from .distributions import normal, uniform
 from .keys import UINT64, key
 
-_GENERATOR: Final = Generator()
 _WORD: Final = 1 << 64
 
 
@@ -32,7 +31,7 @@ def seed(seed: Any) -> None:
     Raises DTypeError for what is not an integer, TraceError under ``jit``.
     """
     _not_traced("seed")
-    _GENERATOR.state = int(key(seed).numpy()), 0
+    DEFAULT.state = int(key(seed).numpy()), 0
 
 
 def get_state() -> tuple[int, int]:
@@ -48,7 +47,7 @@ def get_state() -> tuple[int, int]:
     Raises TraceError under ``jit``.
     """
     _not_traced("get_state")
-    return _GENERATOR.state
+    return DEFAULT.state
 
 
 def set_state(state: tuple[int, int]) -> None:
@@ -73,7 +72,7 @@ def set_state(state: tuple[int, int]) -> None:
         raise DTypeError(
             f"random.set_state: expected the two integers that get_state returned, got {state!r}"
         )
-    _GENERATOR.state = state[0], state[1]
+    DEFAULT.state = state[0], state[1]
 
 
 def next_key() -> Tensor:
@@ -92,8 +91,8 @@ def next_key() -> Tensor:
     """
     tracer = STATE.tracer
     if tracer is None:
-        return wrap(np.array(_GENERATOR.draw(), UINT64))
-    value, drawn = tracer.draw(_GENERATOR)
+        return wrap(np.array(DEFAULT.draw(), UINT64))
+    value, drawn = tracer.draw(DEFAULT)
     state = wrap(value)
     start, first = (reshaped(sliced(state, 0, place, 1), ()) for place in range(2))
     return run("threefry", start, run("add", first, drawn))

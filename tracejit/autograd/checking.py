@@ -24,8 +24,8 @@ from .gradcheck_checks import (
     check_zero_cotangents,
 )
 from .gradcheck_jacobians import GradcheckError, outputs_of
-from .ir.errors import DomainError, GradientError
-from .tensor import Tensor, wrap
+from ..ir.errors import DomainError, GradientError
+from ..tensor import Tensor, wrap
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

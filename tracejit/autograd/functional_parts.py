@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .array.creation import zeros_like
-from .array.joining import stack
-from .autograd import grad
-from .ir.dtypes import is_float
-from .ir.errors import DTypeError, GradientError, ShapeError
-from .tensor import Tensor, wrap
+from ..array.creation import zeros_like
+from ..array.joining import stack
+from .passes import grad
+from ..ir.dtypes import is_float
+from ..ir.errors import DTypeError, GradientError, ShapeError
+from ..tensor import Tensor, wrap
 
 Tensors = tuple[Tensor, ...]
 Gradients = tuple[Tensor | None, ...]
@@ -144,32 +144,18 @@ def gradients(
     return tuple(next(found) if one.requires_grad else None for one in inputs)
 
 
-#: Whether ``autograd.grad`` propagates many cotangents in one pass.
-BATCHED = "is_grads_batched" in grad.__annotations__
-
-
 def batched_gradients(
     output: Tensor, inputs: Tensors, grad_outputs: Tensor, *, create_graph: bool
 ) -> Gradients:
     """The gradients for each cotangent along the first axis of `grad_outputs`, stacked; the graph is kept."""
-    if BATCHED:
-        options: dict[str, Any] = {"is_grads_batched": True}
-        return grad(
-            output,
-            inputs,
-            grad_outputs,
-            retain_graph=True,
-            create_graph=create_graph,
-            allow_unused=True,
-            **options,
-        )
-    rows = [
-        gradients((output,), inputs, (one,), create_graph=create_graph, retain_graph=True)
-        for one in grad_outputs
-    ]
-    columns = zip(*rows, strict=True) if rows else [()] * len(inputs)
-    return tuple(
-        None if not column or any(one is None for one in column) else stack(column) for column in columns
+    return grad(
+        output,
+        inputs,
+        grad_outputs,
+        retain_graph=True,
+        create_graph=create_graph,
+        allow_unused=True,
+        is_grads_batched=True,
     )
 
 

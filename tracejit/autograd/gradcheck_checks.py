@@ -1,4 +1,4 @@
-"""The single checks of ``tracejit.gradcheck``; each raises GradcheckError where derivatives are wrong."""
+"""The single checks of ``tj.autograd.gradcheck``; each raises GradcheckError where derivatives are wrong."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .gradcheck_jacobians import (
     numerical_jacobians,
     pulled_back,
 )
-from .ir.records import record
-from .tensor import Tensor, wrap
+from ..ir.records import record
+from ..tensor import Tensor, wrap
 
 
 @record

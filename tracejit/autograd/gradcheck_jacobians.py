@@ -1,4 +1,4 @@
-"""Jacobians for ``tracejit.gradcheck``: by central differences, by backward passes, by forward derivatives.
+"""Jacobians for ``tj.autograd.gradcheck``: by central differences, by backward passes, by forward derivatives.
 
 A Jacobian here is an ndarray with a row per element of the input and a column per element of the output, as
 PyTorch prints it. The functions are called as the user wrote them, with the user's own tensors, whose
@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .array.creation import zeros_like
-from .functional_parts import BATCHED, Gradients, basis, batched_gradients, gradients
-from .ir.errors import GradientError, TracejitError
-from .tensor import Tensor, wrap
+from ..array.creation import zeros_like
+from .functional_parts import Gradients, basis, batched_gradients, gradients
+from ..ir.errors import GradientError, TracejitError
+from ..tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
 Func = Callable[..., Any]
@@ -133,11 +133,6 @@ def analytical_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array
 
 def batched_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array]:
     """As `analytical_jacobians`, with all cotangents in one backward pass."""
-    if not BATCHED:
-        raise GradientError(
-            "gradcheck: check_batched_grad compares autograd.grad(..., is_grads_batched=True) with a loop, "
-            "and this autograd.grad has no is_grads_batched; leave check_batched_grad out"
-        )
     found: Gradients = batched_gradients(output, tuple(inputs), basis(output), create_graph=False)
     return [
         np.zeros((x.size, output.size))

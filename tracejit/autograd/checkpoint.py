@@ -1,0 +1,183 @@
+"""``tj.checkpoint``: save memory by computing again in backward what would be saved for it.
+
+Eagerly, what the function's operations save is dropped, and one value is kept for each: its number. The
+first time backward asks for one, the function runs again to make them all. Under a trace the function
+becomes a ``custom_vjp`` whose backward region repeats it behind barriers, which keep passes from sharing the
+repetition with the first run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..generator import DEFAULT
+from ..ir.autodiff import pull_back
+from ..ir.builder import Builder, inline
+from ..ir.dtypes import is_float
+from ..ir.errors import GradientError
+from ..ir.graph import Function, Value
+from ..ir.registry import OPS
+from ..ir.types import TensorType
+from ..pytree import flatten, tree_map
+from ..regions import RegionTracer, apply_with_regions, trace_region
+from ..state import STATE
+from ..tape.recording import memory_of
+from ..tensor import Tensor, wrap
+from .graph import saved_tensors_hooks
+from .modes import enable_grad, untaped
+
+
+def checkpoint(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """``fn(*args, **kwargs)``, whose intermediate values are not kept for backward but computed again there.
+
+    `fn` must do the same when it is called again. Random numbers of the default generator are the same in
+    both runs. Tensors that `fn` closes over get their gradients, too. May be nested; works under ``@tj.jit``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
+        >>> tj.checkpoint(lambda x: tj.sin(tj.exp(x)).sum(), x).backward()
+        >>> x.grad
+        tensor([-2.4784,  3.2969])
+
+    Raises GradientError in backward where `fn` saves other values when it runs again. Semantics:
+    ``torch.utils.checkpoint.checkpoint`` with ``use_reentrant=False``, ``jax.checkpoint``.
+    """
+    if not callable(fn):
+        raise GradientError(f"checkpoint: expected a function, got {type(fn).__name__}")
+    if STATE.tracer is not None:
+        return _traced(fn, args, kwargs)
+    if not STATE.recording:
+        return fn(*args, **kwargs)
+    run = _Run(fn, args, kwargs)
+    with saved_tensors_hooks(run.drop, run.again):
+        return fn(*args, **kwargs)
+
+
+class _Kept:
+    """What is kept of a saved value: which one it was, and of which type."""
+
+    __slots__ = ("number", "type")
+
+    def __init__(self, number: int, type: TensorType) -> None:
+        self.number = number
+        self.type = type
+
+
+class _Run:
+    """One call of a checkpointed function, and the values of its second run while backward needs them."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.fn = fn
+        # the tensors in their place in the graph now, whatever becomes of the user's handles
+        self.args, self.kwargs = tree_map(_alias, (args, kwargs))
+        tensors = [one for one in flatten((self.args, self.kwargs))[0] if isinstance(one, Tensor)]
+        self.memories = [memory_of(one) for one in tensors]
+        self.versions = [memory[0] for memory in self.memories]
+        self.random = DEFAULT.state
+        self.saved = 0
+        self.values: dict[int, Tensor] = {}
+
+    def drop(self, tensor: Tensor) -> _Kept:
+        """Keep only the number of a saved value."""
+        self.saved += 1
+        return _Kept(self.saved - 1, tensor.type)
+
+    def again(self, kept: _Kept) -> Tensor:
+        """The value, of a second run."""
+        if kept.number not in self.values:
+            self._repeat()
+        value = self.values.pop(kept.number)
+        if value.type != kept.type:
+            raise GradientError(
+                f"checkpoint: the function saved {kept.type} as value {kept.number} when it first ran, and "
+                f"{value.type} when it was computed again in backward; it must do the same each time"
+            )
+        return value
+
+    def _repeat(self) -> None:
+        values: list[Tensor] = []
+
+        def collect(tensor: Tensor) -> Tensor:
+            values.append(tensor)
+            return tensor
+
+        if [memory[0] for memory in self.memories] != self.versions:
+            raise GradientError(
+                "checkpoint: an argument was modified in place after the function ran, so that it cannot be "
+                "computed again in backward"
+            )
+        random, DEFAULT.state = DEFAULT.state, self.random
+        try:
+            with enable_grad(), saved_tensors_hooks(collect, lambda tensor: tensor):
+                self.fn(*self.args, **self.kwargs)
+        finally:
+            DEFAULT.state = random
+        if len(values) != self.saved:
+            raise GradientError(
+                f"checkpoint: the function saved {self.saved} values when it first ran, and {len(values)} "
+                "when it was computed again in backward; it must do the same each time"
+            )
+        self.values = dict(enumerate(values))
+
+
+def _alias(leaf: Any) -> Any:
+    """A handle of its own for a tensor in its place in the graph."""
+    if not isinstance(leaf, Tensor):
+        return leaf
+    result = wrap(leaf._data)
+    result._node, result._requires_grad = leaf._node, leaf._requires_grad
+    result._version = memory_of(leaf)
+    return result
+
+
+def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    assert STATE.tracer is not None
+    leaves, structure = flatten((args, kwargs))
+    tensors = [i for i, one in enumerate(leaves) if isinstance(one, Tensor)]
+    types = [TensorType(leaves[i].dtype, leaves[i].shape) for i in tensors]
+    tracer = RegionTracer(STATE.tracer)
+    shape: list[Any] = []
+
+    def forward(*symbols: Tensor) -> list[Any]:
+        full = list(leaves)
+        for position, symbol in zip(tensors, symbols, strict=True):
+            full[position] = symbol
+        positional, named = structure.unflatten(full)
+        results, result_structure = flatten(fn(*positional, **named))
+        shape.append(result_structure)
+        return results
+
+    with untaped():
+        results = trace_region(tracer, forward, types, [f"x{i}" for i in range(len(types))])
+    params = (*tracer.params, *tracer.captured.values())
+    region = Function("checkpoint", params, tuple(tracer.body), tuple(results))
+    wrt = tuple([i for i, one in enumerate(params) if is_float(one.dtype)])
+    operands = [leaves[i] for i in tensors] + list(tracer.holders.values())
+    attrs = {"name": "checkpoint", "outputs": len(results), "wrt": wrt}
+    made = apply_with_regions(OPS["custom_vjp"], operands, attrs, (region, _backward(region, wrt)))
+    return shape[0].unflatten(made)
+
+
+def _backward(region: Function, wrt: tuple[int, ...]) -> Function:
+    """``(*inputs, *results, *cotangents) -> gradients``, which computes `region` again from the inputs."""
+    b = Builder()
+    inputs = [b.parameter(one.type, one.hint) for one in region.params]
+    for i, one in enumerate(region.results):
+        b.parameter(one.type, f"y{i}")
+    again = [b.append(OPS["barrier"], (one,), {})[0] for one in inputs]
+    outputs = inline(b, region, again)
+    body = tuple(b.body)
+    seeds: dict[Value, Value] = {}
+    for i, one in enumerate(outputs):
+        if is_float(one.dtype):
+            cotangent = b.parameter(one.type, f"ct{i}")
+            known = seeds.get(one)
+            seeds[one] = cotangent if known is None else b.add(known, cotangent)
+    targets = [again[i] for i in wrt]
+    gradients = [
+        b.full(value=0.0, shape=one.shape, dtype=one.dtype) if found is None else found
+        for one, found in zip(targets, pull_back(b, body, seeds, targets), strict=True)
+    ]
+    return b.finish("checkpoint_backward", gradients)
