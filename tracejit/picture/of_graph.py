@@ -1,0 +1,254 @@
+"""The picture of a live autograd graph: a box per node, leaf, saved constant and result.
+
+Nodes are read through what they show to everyone, ``name()`` and ``next_functions``, and in `_read` alone;
+types, values and source lines are shown where a node knows them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir.dtypes import SHORT_NAME
+from ..ir.errors import TracejitError
+from ..ir.records import record
+from ..ir.registry import OPS, Op
+from ..tensor import Tensor
+from .model import Picture, PictureEdge, PictureNode
+from .of_function import operand_name
+
+
+@record
+class _Operand:
+    """One operand of a node: what made it, or its value, or neither where that was not kept."""
+
+    #: The node that made it and which of its outputs it is; None for leaves and constants.
+    made_by: tuple[Any, int] | None
+    value: Any
+    type: str
+
+
+@record
+class _Facts:
+    name: str
+    operands: tuple[_Operand, ...]
+    location: str
+
+
+def picture_of_graph(*roots: Any) -> Picture:
+    """The picture of the autograd graph behind `roots`: tensors, or nodes such as ``tensor.grad_fn``.
+
+    Leaves are green and show their value where it is a single number; constants are what the graph keeps of
+    operands that do not require a gradient. A graph that ``backward`` freed can still be pictured,
+    with its constants as ``not kept``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> from tracejit.picture import picture_of_graph
+        >>> x = tj.tensor(3.0, requires_grad=True)
+        >>> picture = picture_of_graph(x * x)
+        >>> [node.lines for node in picture.nodes]
+        [('leaf f64[]', '= 3.0'), ('MulBackward', 'f64[]'), ('result f64[]', '= 9.0')]
+        >>> len(picture.edges)
+        3
+
+    Raises TracejitError for anything else, for no roots at all, and for tensors that are being traced.
+    """
+    if not roots:
+        raise TracejitError("picture_of_graph: expected at least one tensor or autograd node, got nothing")
+    drawing = _Drawing()
+    for position, root in enumerate(roots):
+        if isinstance(root, Tensor):
+            if root.is_traced:
+                raise TracejitError(
+                    "picture_of_graph: a tensor inside a traced function has no autograd graph; picture the "
+                    "Function that f.trace(*args) returns with picture_of_function"
+                )
+            node = root.grad_fn
+            if node is None:
+                drawing.value(root, _type_of(root))
+                continue
+            drawing.walk(node)
+            index = _output_index(root)
+            drawing.result(root, node, index, position if len(roots) > 1 else None)
+        elif _is_leaf_end(root):
+            drawing.value(root.variable, _type_of(root.variable))
+        elif _is_node(root):
+            drawing.walk(root)
+        else:
+            raise TracejitError(
+                f"picture_of_graph: expected a tensor or an autograd node such as tensor.grad_fn, "
+                f"got {type(root).__name__}"
+            )
+    return drawing.finish()
+
+
+def _output_index(tensor: Tensor) -> int:
+    """Which output of its node `tensor` is; 0 for nodes with one."""
+    index: int = getattr(tensor._node, "index", 0)
+    return index
+
+
+# -- reading nodes --------------------------------------------------------------------------------
+
+
+def _is_node(value: Any) -> bool:
+    return callable(getattr(value, "name", None)) and hasattr(value, "next_functions")
+
+
+def _is_leaf_end(value: Any) -> bool:
+    """Whether `value` is where a graph ends at a leaf (``AccumulateGrad``)."""
+    return callable(getattr(value, "name", None)) and isinstance(getattr(value, "variable", None), Tensor)
+
+
+def _read(node: Any) -> _Facts:
+    """All that a picture needs of a node; the only place that looks into one."""
+    edges = node.next_functions
+    # What follows may be absent, or no longer known.
+    types = getattr(node, "types", None) or (None,) * len(edges)
+    saved = getattr(node, "saved", None) or (None,) * len(edges)
+    unsaved = getattr(node, "operands", None) or {}
+    location = getattr(node, "location", None)
+    operands = []
+    for position, (source, index) in enumerate(edges):
+        type = _type_text(types[position]) if position < len(types) else ""
+        if source is None:
+            value = saved[position] if position < len(saved) else None
+            if value is None and position in unsaved:
+                value = unsaved[position]()  # a weak reference
+            operands.append(_Operand(None, value, type if value is None else _type_of(value)))
+        elif _is_leaf_end(source):
+            operands.append(_Operand(None, source.variable, _type_of(source.variable)))
+        else:
+            operands.append(_Operand((source, index), None, type))
+    return _Facts(node.name(), tuple(operands), "" if location is None else str(location))
+
+
+def _type_text(entry: Any) -> str:
+    """A type as nodes keep it: a TensorType, or a shape and a dtype, or None."""
+    if entry is None:
+        return ""
+    return _typed(entry[0], entry[1]) if isinstance(entry, tuple) else str(entry)
+
+
+def _type_of(value: Any) -> str:
+    if type(value) in (bool, int, float):
+        return ""
+    shaped = value if hasattr(value, "dtype") else np.asarray(value)
+    return _typed(shaped.shape, shaped.dtype)
+
+
+def _typed(shape: Any, dtype: Any) -> str:
+    return f"{SHORT_NAME.get(dtype, str(dtype))}[{','.join(map(str, shape))}]"
+
+
+def _ops_by_node_name() -> dict[str, Op]:
+    """Ops by the name that ``tape.Node.name`` makes of theirs."""
+    return {"".join(part.capitalize() for part in op.name.split("_")) + "Backward": op for op in OPS}
+
+
+# -- drawing --------------------------------------------------------------------------------------
+
+
+class _Drawing:
+    """The picture so far, and the objects drawn, by identity and kept alive."""
+
+    def __init__(self) -> None:
+        self.ops = _ops_by_node_name()
+        self.nodes: list[PictureNode] = []
+        self.edges: list[PictureEdge] = []
+        self.drawn: dict[int, tuple[Any, str]] = {}
+        #: Per node: the types of its outputs, as far as those who use them say.
+        self.types: dict[str, dict[int, str]] = {}
+        #: Edges from a node's output, whose labels wait until it is known whether it has several.
+        self.outputs: list[tuple[int, int]] = []
+
+    def walk(self, root: Any) -> None:
+        """Draw `root` and all that it was computed from, operands first."""
+        stack: list[tuple[Any, _Facts | None]] = [(root, None)]
+        while stack:
+            node, facts = stack.pop()
+            if facts is not None:
+                self._node(node, facts)
+            elif id(node) not in self.drawn:
+                self.drawn[id(node)] = (node, "")  # drawn when its operands are
+                facts = _read(node)
+                stack.append((node, facts))
+                stack += [
+                    (one.made_by[0], None)
+                    for one in reversed(facts.operands)
+                    if one.made_by is not None and id(one.made_by[0]) not in self.drawn
+                ]
+
+    def _node(self, node: Any, facts: _Facts) -> None:
+        op = self.ops.get(facts.name)
+        sources: list[tuple[str, int | None]] = []
+        for operand in facts.operands:
+            if operand.made_by is not None:
+                source, index = operand.made_by
+                name = self.drawn[id(source)][1]
+                if operand.type:
+                    self.types.setdefault(name, {})[index] = operand.type
+                sources.append((name, index))
+            else:
+                sources.append((self.value(operand.value, operand.type), None))
+        name = self._add((facts.name,), "op" if op is not None else "call", facts.location)
+        self.drawn[id(node)] = (node, name)
+        for position, (source_name, output) in enumerate(sources):
+            self._edge(source_name, name, output, operand_name(op, position, len(sources)))
+
+    def _edge(self, source: str, target: str, output: int | None, port: str) -> None:
+        if output is not None:
+            self.outputs.append((len(self.edges), output))
+        self.edges.append(PictureEdge(source, target, "", port))
+
+    def value(self, value: Any, type: str) -> str:
+        """A leaf or a constant; tensors and arrays are drawn once, numbers where they are used."""
+        if value is None:
+            return self._add(("constant", *([type] if type else []), "not kept"), "constant")
+        if not type:
+            return self._add((repr(value),), "constant")
+        if id(value) not in self.drawn:
+            leaf = isinstance(value, Tensor) and value.requires_grad
+            lines = (f"{'leaf' if leaf else 'constant'} {type}", *_single(value))
+            self.drawn[id(value)] = (value, self._add(lines, "leaf" if leaf else "constant"))
+        return self.drawn[id(value)][1]
+
+    def result(self, tensor: Tensor, node: Any, index: int, position: int | None) -> None:
+        source = self.drawn[id(node)][1]
+        type = _type_of(tensor)
+        self.types.setdefault(source, {})[index] = type
+        title = "result" if position is None else f"result {position}"
+        self._edge(source, self._add((f"{title} {type}", *_single(tensor)), "result"), index, "")
+
+    def _add(self, lines: tuple[str, ...], kind: str, location: str = "") -> str:
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(PictureNode(name, lines, kind, location))
+        return name
+
+    def finish(self) -> Picture:
+        """The picture: nodes with one output show its type, edges from others say which output they are."""
+        for edge_index, output in self.outputs:
+            edge = self.edges[edge_index]
+            if self._several(edge.source):
+                label = f"{output}: {self.types[edge.source].get(output, '')}".removesuffix(": ")
+                self.edges[edge_index] = PictureEdge(edge.source, edge.target, label, edge.port)
+        nodes = [
+            PictureNode(node.id, (*node.lines, *self._type_line(node)), node.kind, node.tooltip)
+            for node in self.nodes
+        ]
+        return Picture(tuple(nodes), tuple(self.edges), (), "autograd graph")
+
+    def _several(self, name: str) -> bool:
+        return any(index > 0 for index in self.types.get(name, {}))
+
+    def _type_line(self, node: PictureNode) -> tuple[str, ...]:
+        known = self.types.get(node.id, {})
+        return () if self._several(node.id) or 0 not in known else (known[0],)
+
+
+def _single(value: Any) -> tuple[str, ...]:
+    """``= 3.0`` for a value with one element, nothing for larger ones."""
+    array = value.detach().numpy() if isinstance(value, Tensor) else np.asarray(value)
+    return (f"= {array.reshape(()).item()!r}",) if array.size == 1 else ()
