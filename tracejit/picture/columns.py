@@ -17,6 +17,7 @@ def place_columns(graph: Layered, widths: Sequence[float], gap: float, narrow: f
     """The x of each item's centre. Neighbours in a layer keep `gap` between them; waypoints `narrow`."""
     if not graph.items:
         return []
+    aside = _aside(graph)
     conflicts = _conflicts(graph)
     found: list[list[float]] = []
     for upward in (False, True):
@@ -26,10 +27,62 @@ def place_columns(graph: Layered, widths: Sequence[float], gap: float, narrow: f
             if upward:
                 layers.reverse()
                 neighbours = graph.below
-            root = _align(graph, layers, neighbours, conflicts)
+            root = _align(graph, layers, neighbours, aside, conflicts)
             places = _pack(graph, layers, root, widths, gap, narrow)
             found.append([-one for one in places] if mirrored else places)
-    return _balance(found, widths)
+    columns = _balance(found, widths)
+    _draw_in(graph, columns, aside, widths, gap, narrow)
+    return columns
+
+
+def _aside(graph: Layered) -> set[tuple[int, int]]:
+    """Edges from short side branches (weights, constants) into a much longer branch, which is to stay straight.
+
+    Not in the paper: without it, each operand that joins a chain from the left moves the chain by half a box.
+    """
+    height = [0] * graph.items
+    found: set[tuple[int, int]] = set()
+    for layer in graph.layers:
+        for item in layer:
+            most = max([height[one] for one in graph.above[item]], default=-1)
+            height[item] = most + 1
+            found.update((one, item) for one in graph.above[item] if height[one] < most >= 2 * height[one])
+    return found
+
+
+def _draw_in(
+    graph: Layered,
+    columns: list[float],
+    aside: set[tuple[int, int]],
+    widths: Sequence[float],
+    gap: float,
+    narrow: float,
+) -> None:
+    """Move side branches, which nothing holds, as close to what they lead to as their neighbours allow."""
+    side = [False] * graph.items
+    for layer in reversed(graph.layers):
+        wanted: dict[int, float] = {}
+        for item in layer:
+            below = graph.below[item]
+            side[item] = bool(below) and all(side[one] or (item, one) in aside for one in below)
+            if side[item]:
+                wanted[item] = sum(columns[one] for one in below) / len(below)
+        if not wanted:
+            continue
+        space = [
+            (widths[left] + widths[right]) / 2 + (narrow if max(left, right) >= graph.nodes else gap)
+            for left, right in zip(layer, layer[1:], strict=False)
+        ]
+        for index in range(len(layer) - 1, -1, -1):
+            item = layer[index]
+            if wanted.get(item, columns[item]) > columns[item]:
+                last = index + 1 == len(layer)
+                limit = wanted[item] if last else columns[layer[index + 1]] - space[index]
+                columns[item] = max(columns[item], min(wanted[item], limit))
+        for index, item in enumerate(layer):
+            if wanted.get(item, columns[item]) < columns[item]:
+                limit = wanted[item] if not index else columns[layer[index - 1]] + space[index - 1]
+                columns[item] = min(columns[item], max(wanted[item], limit))
 
 
 def _conflicts(graph: Layered) -> set[tuple[int, int]]:
@@ -58,6 +111,7 @@ def _align(
     graph: Layered,
     layers: list[list[int]],
     neighbours: list[list[int]],
+    aside: set[tuple[int, int]],
     conflicts: set[tuple[int, int]],
 ) -> list[int]:
     """Each item's block, named by the block's first item."""
@@ -69,13 +123,16 @@ def _align(
     for layer in layers:
         last = -1
         for item in layer:
-            around = sorted(neighbours[item], key=place.__getitem__)
+            pairs = {
+                other: (other, item) if graph.layer[other] < graph.layer[item] else (item, other)
+                for other in neighbours[item]
+            }
+            around = sorted((one for one in pairs if pairs[one] not in aside), key=place.__getitem__)
             if not around:
                 continue
             middle = (len(around) - 1) // 2
             for other in around[middle : len(around) // 2 + 1]:
-                pair = (other, item) if graph.layer[other] < graph.layer[item] else (item, other)
-                if last < place[other] and pair not in conflicts:
+                if last < place[other] and pairs[other] not in conflicts:
                     root[item] = root[other]
                     last = place[other]
                     break

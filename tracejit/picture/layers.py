@@ -54,9 +54,13 @@ def assign_layers(count: int, edges: Sequence[tuple[int, int]], order: Sequence[
     layer = [0] * count
     for node in order:
         layer[node] = max([layer[one] + 1 for one in sources[node]], default=0)
-    # Each move shortens the node's edges in total, or (equal degrees) leaves it where it is.
+    # Each move shortens edges in total. A tree that serves one node only can follow it down whole, so edges from
+    # such trees do not count as held from above.
+    held = [0] * count
+    for node in order:
+        held[node] = sum(held[one] > 0 or targets[one] != [node] for one in sources[node])
     for node in reversed(order):
-        if len(targets[node]) > len(sources[node]):
+        if len(targets[node]) > held[node]:
             layer[node] = min(layer[one] for one in targets[node]) - 1
     for node in order:
         if len(sources[node]) > len(targets[node]):

@@ -98,9 +98,10 @@ class _Drawing:
         op = instruction.op
         attrs = [f"{key}={print_attr(value)}" for key, value in instruction.attrs.items()]
         types = [str(one.type) for one in instruction.results]
-        one_type = types if len(types) == 1 else []
+        several = len(types) > 1
+        shown = [f"{position}: {type}" if several else type for position, type in enumerate(types)]
         kind = "call" if instruction.regions else "op" if instruction.operands else "constant"
-        node = self.node((op.name, *attrs, *one_type), kind, group, instruction.location)
+        node = self.node((op.name, *attrs, *shown), kind, group, instruction.location)
         for position, operand in enumerate(instruction.operands):
             self.edge(operand, node, operand_name(op, position, len(instruction.operands)))
         for number, region in enumerate(instruction.regions):
@@ -110,8 +111,8 @@ class _Drawing:
             self.body(region, inner)
             for result in region.results:
                 self.edge(result, node, f"region {number}")
-        for position, (result, type) in enumerate(zip(instruction.results, types, strict=True)):
-            self.made[result] = (node, "" if len(types) == 1 else f"{position}: {type}")
+        for position, result in enumerate(instruction.results):
+            self.made[result] = (node, str(position) if several else "")
 
     def inline(self, instruction: Instruction, group: str | None) -> None:
         """The only region in the instruction's place."""

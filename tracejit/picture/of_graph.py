@@ -228,14 +228,13 @@ class _Drawing:
         return name
 
     def finish(self) -> Picture:
-        """The picture: nodes with one output show its type, edges from others say which output they are."""
+        """The picture, with the types of each node's outputs; edges from nodes with several say which."""
         for edge_index, output in self.outputs:
             edge = self.edges[edge_index]
             if self._several(edge.source):
-                label = f"{output}: {self.types[edge.source].get(output, '')}".removesuffix(": ")
-                self.edges[edge_index] = PictureEdge(edge.source, edge.target, label, edge.port)
+                self.edges[edge_index] = PictureEdge(edge.source, edge.target, str(output), edge.port)
         nodes = [
-            PictureNode(node.id, (*node.lines, *self._type_line(node)), node.kind, node.tooltip)
+            PictureNode(node.id, (*node.lines, *self._type_lines(node.id)), node.kind, node.tooltip)
             for node in self.nodes
         ]
         return Picture(tuple(nodes), tuple(self.edges), (), "autograd graph")
@@ -243,12 +242,16 @@ class _Drawing:
     def _several(self, name: str) -> bool:
         return any(index > 0 for index in self.types.get(name, {}))
 
-    def _type_line(self, node: PictureNode) -> tuple[str, ...]:
-        known = self.types.get(node.id, {})
-        return () if self._several(node.id) or 0 not in known else (known[0],)
+    def _type_lines(self, name: str) -> list[str]:
+        known = sorted(self.types.get(name, {}).items())
+        return [f"{index}: {type}" if self._several(name) else type for index, type in known]
 
 
 def _single(value: Any) -> tuple[str, ...]:
     """``= 3.0`` for a value with one element, nothing for larger ones."""
     array = value.detach().numpy() if isinstance(value, Tensor) else np.asarray(value)
-    return (f"= {array.reshape(()).item()!r}",) if array.size == 1 else ()
+    if array.size != 1:
+        return ()
+    item = array.reshape(()).item()
+    # Six digits, as in a tensor's text, but always recognisable as a float.
+    return (f"= {float(f'{item:.6g}')!r}" if isinstance(item, float) else f"= {item!r}",)
