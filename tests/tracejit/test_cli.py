@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -98,6 +99,19 @@ def test_dump_every_stage(folder, capsys, stage, gradient):
     if landmark.startswith("func"):
         function = parse_function(out)
         assert str(function.results[0].type) == ("f32[64]" if gradient else "f32[]")
+
+
+def test_dump_pictures(folder, capsys):
+    args = ["dump", "train.py:loss", "--arg", "f32[64]", "--arg", "float", "--stage"]
+    assert main([*args, "dot"]) == 0
+    dot = capsys.readouterr().out
+    assert dot.startswith('digraph "func @loss" {\n')
+    assert "subgraph cluster_0 {" in dot
+    assert main([*args, "svg"]) == 0
+    root = ElementTree.fromstring(capsys.readouterr().out)
+    titles = [one.text for one in root.iter() if one.get("class") == "title"]
+    assert titles[:2] == ["%x", "%s"]
+    assert titles[-1] == "result"
 
 
 @pytest.mark.parametrize("target", ["train:loss", "train.py:loss", "./train.py:loss"])

@@ -16,6 +16,7 @@ from ..ir.text.parser import parse_type
 from ..jit import JitFunction
 from ..location import is_user_file
 from ..lowered import STAGES, Lowered
+from ..picture import picture_of_function, to_dot, to_svg
 from ..transforms import grad
 
 _EXAMPLES = """\
@@ -23,7 +24,11 @@ examples:
   tracejit dump train.py:loss --arg f64[64,10] --arg f64[32,64] --stage optimized
   tracejit dump train.py:loss --arg f64[64,10] --arg f64[32,64] --grad --stage loops
   tracejit dump package.module:function --arg f32[128,64] --arg float --stage asm
+  tracejit dump train.py:loss --arg f64[64,10] --arg f64[32,64] --stage svg > loss.svg
 """
+
+#: Stages that picture the fused function, with its fusions as groups.
+_PICTURES = {"dot": to_dot, "svg": to_svg}
 
 
 class UsageError(Exception):
@@ -34,7 +39,7 @@ def add_parser(commands: Any) -> None:
     """Add ``dump`` to the command line."""
     parser = commands.add_parser(
         "dump",
-        help="print a function's IR, loop nests, LLVM or assembly",
+        help="print a function's IR, loop nests, LLVM, assembly or picture",
         description="Trace FUNCTION for arguments of the given types and print a stage of its compilation.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -47,7 +52,9 @@ def add_parser(commands: Any) -> None:
         metavar="TYPE",
         help="an argument's type: f32[128,64], i64[], or float, int, bool for Python numbers; one each",
     )
-    parser.add_argument("--stage", choices=STAGES, default="optimized", help="default: optimized")
+    parser.add_argument(
+        "--stage", choices=(*STAGES, *_PICTURES), default="optimized", help="default: optimized"
+    )
     parser.add_argument(
         "--grad", action="store_true", help="the gradient with respect to the first argument instead"
     )
@@ -73,7 +80,11 @@ def run(options: argparse.Namespace) -> int:
     except Exception as error:
         what = str(error) if isinstance(error, TracejitError) else f"{type(error).__name__}: {error}"
         raise UsageError(f"{options.target} could not be traced{_line_of(error)}: {what}") from error
-    print(Lowered(traced).as_text(options.stage))
+    lowered = Lowered(traced)
+    if options.stage in _PICTURES:
+        print(_PICTURES[options.stage](picture_of_function(lowered.fused)), end="")
+    else:
+        print(lowered.as_text(options.stage))
     return 0
 
 

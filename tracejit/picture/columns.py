@@ -1,14 +1,15 @@
 """Layered layout, third step: x coordinates that keep each layer's order and draw long edges straight.
 
-Brandes and Koepf, "Fast and simple horizontal coordinate assignment" (Graph Drawing 2001): items are aligned with
-a median neighbour into vertical blocks, blocks are packed as close as their widths allow, and this is done
-from each of the four corners; the mean of the two middle results is taken. Packing is by longest paths in the
+Brandes and Koepf, "Fast and simple horizontal coordinate assignment" (Graph Drawing 2001): items are
+aligned with a median neighbour into vertical blocks, blocks are packed as close as their widths allow,
+and this is done from each of the four corners; the mean of the two middle results is taken. Packing is by longest paths in the
 graph of blocks, once to each side, rather than by the paper's recursion: chains may be 10,000 long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from .layers import Layered
 
@@ -36,7 +37,7 @@ def place_columns(graph: Layered, widths: Sequence[float], gap: float, narrow: f
 
 
 def _aside(graph: Layered) -> set[tuple[int, int]]:
-    """Edges from short side branches (weights, constants) into a much longer branch, which is to stay straight.
+    """Edges from short side branches (weights, constants) into a much longer one, which is to stay straight.
 
     Not in the paper: without it, each operand that joins a chain from the left moves the chain by half a box.
     """
@@ -71,7 +72,7 @@ def _draw_in(
             continue
         space = [
             (widths[left] + widths[right]) / 2 + (narrow if max(left, right) >= graph.nodes else gap)
-            for left, right in zip(layer, layer[1:], strict=False)
+            for left, right in pairwise(layer)
         ]
         for index in range(len(layer) - 1, -1, -1):
             item = layer[index]
@@ -86,11 +87,11 @@ def _draw_in(
 
 
 def _conflicts(graph: Layered) -> set[tuple[int, int]]:
-    """Edges that cross a segment between two waypoints: those segments are to be straight, so the edge yields."""
+    """Edges that cross a segment between two waypoints: the segment is to be straight, the edge yields."""
     place = {item: index for layer in graph.layers for index, item in enumerate(layer)}
     nodes = graph.nodes
     found: set[tuple[int, int]] = set()
-    for upper, lower in zip(graph.layers, graph.layers[1:], strict=False):
+    for upper, lower in pairwise(graph.layers):
         left, begin = -1, 0
         for index, item in enumerate(lower):
             inner = None
@@ -151,7 +152,7 @@ def _pack(
     after: list[dict[int, float]] = [{} for _ in range(graph.items)]
     before = [0] * graph.items
     for layer in layers:
-        for left, right in zip(layer, layer[1:], strict=False):
+        for left, right in pairwise(layer):
             space = narrow if left >= graph.nodes or right >= graph.nodes else gap
             space += (widths[left] + widths[right]) / 2
             known = after[root[left]].get(root[right])

@@ -2,8 +2,8 @@
 
 The first order is a walk from the results up through the operands, which draws a tree without any crossing.
 Sweeps then move each item to the mean position of its neighbours in the layer before (the barycentre
-heuristic of Sugiyama, Tagawa and Toda, 1981), down and up in turn; the best order seen is kept. Last, neighbours
-change places where that alone saves crossings.
+heuristic of Sugiyama, Tagawa and Toda, 1981), down and up in turn; the best order seen is kept. Last,
+neighbours change places where that alone saves crossings.
 """
 
 from __future__ import annotations

@@ -2,14 +2,15 @@
 
 Layers count downward and every edge goes down. Longest paths from the inputs give a first layering; then
 nodes move within their slack to where their edges are shortest in total, which brings weights and constants
-down to where they are used. Between layers that are not neighbours an edge passes a waypoint per layer, so that the
-later steps only see edges between neighbours. All edges out of one node share its waypoints, a trunk that
-the edges leave one by one; a value that is used everywhere costs one waypoint a layer, not one per use.
+down to where they are used. Between layers that are not neighbours an edge passes a waypoint per layer,
+so that the later steps only see edges between neighbours. All edges out of one node share its waypoints, a
+trunk that the edges leave one by one; a value that is used everywhere costs one waypoint a layer, not one per use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from ..ir.records import field, record
@@ -54,8 +55,8 @@ def assign_layers(count: int, edges: Sequence[tuple[int, int]], order: Sequence[
     layer = [0] * count
     for node in order:
         layer[node] = max([layer[one] + 1 for one in sources[node]], default=0)
-    # Each move shortens edges in total. A tree that serves one node only can follow it down whole, so edges from
-    # such trees do not count as held from above.
+    # Each move shortens edges in total. A tree that serves one node only can follow it down whole, so edges
+    # from such trees do not count as held from above.
     held = [0] * count
     for node in order:
         held[node] = sum(held[one] > 0 or targets[one] != [node] for one in sources[node])
@@ -103,7 +104,7 @@ def add_waypoints(count: int, edges: Sequence[tuple[int, int]], layer: Sequence[
         below[trunk[span - 1]][target] = None
         above[target][trunk[span - 1]] = None
     for trunk in trunks.values():
-        for upper, lower in zip(trunk, trunk[1:], strict=False):
+        for upper, lower in pairwise(trunk):
             below[upper][lower] = None
             above[lower][upper] = None
     layers: list[list[int]] = [[] for _ in range(max(placed, default=-1) + 1)]

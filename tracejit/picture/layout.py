@@ -84,7 +84,8 @@ def lay_out(picture: Picture, sizes: Sequence[tuple[float, float]]) -> Layout:
     picture.check()
     if len(sizes) != len(picture.nodes):
         raise TracejitError(
-            f"lay_out: expected a width and a height for each of the {len(picture.nodes)} nodes, got {len(sizes)}"
+            f"lay_out: expected one (width, height) for each of the {len(picture.nodes)} nodes, "
+            f"got {len(sizes)}"
         )
     number = {node.id: index for index, node in enumerate(picture.nodes)}
     edges = [(number[edge.source], number[edge.target]) for edge in picture.edges]

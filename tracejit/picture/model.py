@@ -91,18 +91,20 @@ class Picture:
                 raise TracejitError(f"picture: two nodes have the id {node.id!r}; ids must be unique")
             if node.kind not in KINDS:
                 raise TracejitError(
-                    f"picture: node {node.id!r} has the kind {node.kind!r}; expected one of {', '.join(KINDS)}"
+                    f"picture: node {node.id!r} has the kind {node.kind!r}; expected one of "
+                    f"{', '.join(KINDS)}"
                 )
             if node.group is not None and node.group not in groups:
                 raise TracejitError(
-                    f"picture: node {node.id!r} lies in the group {node.group!r}, which the picture does not list"
+                    f"picture: node {node.id!r} lies in the group {node.group!r}, which is not listed in groups"
                 )
             seen.add(node.id)
         for edge in self.edges:
             for end in (edge.source, edge.target):
                 if end not in seen:
                     raise TracejitError(
-                        f"picture: the edge {edge.source!r} -> {edge.target!r} names {end!r}, which is not a node"
+                        f"picture: the edge {edge.source!r} -> {edge.target!r} names {end!r}, which is no node; "
+                        "add the node, or drop the edge"
                     )
 
 

@@ -66,9 +66,7 @@ class _Drawing:
         #: Each value's node, and which of its results it is where it has several.
         self.made: dict[Value, tuple[str, str]] = {}
 
-    def node(
-        self, lines: tuple[str, ...], kind: str, group: str | None = None, location: Any = None
-    ) -> str:
+    def node(self, lines: tuple[str, ...], kind: str, group: str | None = None, location: Any = None) -> str:
         name = f"v{len(self.nodes)}"
         tooltip = "" if location is None else str(location)
         self.nodes.append(PictureNode(name, lines, kind, tooltip, group))

@@ -1,8 +1,8 @@
 """Pictures as SVG: one file, nothing outside it, readable on light and on dark grounds.
 
 Nodes and edges are groups with ids and classes (``node op``, ``edge``) and with the picture's own ids in
-``data-node``, ``data-source`` and ``data-target``, so that a viewer can find them. Ids and styles carry a prefix
-made from the picture, so that several pictures may stand in one page.
+``data-node``, ``data-source`` and ``data-target``, so that a viewer can find them. Ids and styles carry a
+prefix made from the picture, so that several pictures may stand in one page.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ _SANS: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial
 _MONO: Final = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 
 
-def to_svg(
-    picture: Picture, path: str | os.PathLike[str] | None = None, *, legend: bool = False
-) -> str:
+def to_svg(picture: Picture, path: str | os.PathLike[str] | None = None, *, legend: bool = False) -> str:
     """`picture` as an SVG document; also written to `path` where one is given.
 
     `legend` adds a row that says which colour is which kind.
@@ -130,7 +128,11 @@ def _n(value: float) -> str:
 def _node(node: PictureNode, box: Box, name: str) -> str:
     shown = _shown(node)
     full = [clean(line) for line in node.lines]
-    tip = [*(full if full != shown else full[:1]), node.kind, *([clean(node.tooltip)] if node.tooltip else [])]
+    tip = [
+        *(full if full != shown else full[:1]),
+        node.kind,
+        *([clean(node.tooltip)] if node.tooltip else []),
+    ]
     middle = box.x + box.width / 2
     first = box.y + (box.height - _ROW * len(shown)) / 2
     rows = "".join(

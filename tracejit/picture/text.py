@@ -1,7 +1,7 @@
 """How wide text will be, without a font at hand.
 
-Widths are in em of DejaVu Sans Bold (titles) and of DejaVu Sans Mono (details), the widest faces among those that
-browsers put in for the families that `svg` names; in narrower ones boxes have a little air.
+Widths are in em of DejaVu Sans Bold (titles) and of DejaVu Sans Mono (details), the widest faces among
+those that browsers put in for the families that `svg` names; in narrower ones boxes have a little air.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 MONO_EM: Final = 0.605
 _WIDTHS: Final = (
     (" fijlrtI.,:;'|![]()-/\\`", 0.43),
-    ("{}*\"^", 0.7),
+    ('{}*"^', 0.7),
     ("mwMW@%", 1.05),
     ("ABCDEFGHKNOPQRUVXYZ_=+<>~&#", 0.8),
 )
