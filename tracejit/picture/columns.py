@@ -2,8 +2,8 @@
 
 Brandes and Koepf, "Fast and simple horizontal coordinate assignment" (Graph Drawing 2001): items are
 aligned with a median neighbour into vertical blocks, blocks are packed as close as their widths allow,
-and this is done from each of the four corners; the mean of the two middle results is taken. Packing is by longest paths in the
-graph of blocks, once to each side, rather than by the paper's recursion: chains may be 10,000 long.
+and this is done from each of the four corners; the mean of the two middle results is taken. Packing is by
+longest paths in the graph of blocks rather than by the paper's recursion: chains may be 10,000 long.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Layers count downward and every edge goes down. Longest paths from the inputs gi
 nodes move within their slack to where their edges are shortest in total, which brings weights and constants
 down to where they are used. Between layers that are not neighbours an edge passes a waypoint per layer,
 so that the later steps only see edges between neighbours. All edges out of one node share its waypoints, a
-trunk that the edges leave one by one; a value that is used everywhere costs one waypoint a layer, not one per use.
+trunk that the edges leave one by one; a value that is used everywhere costs one waypoint a layer, not one
+per use.
 """
 
 from __future__ import annotations

@@ -96,15 +96,15 @@ class Picture:
                 )
             if node.group is not None and node.group not in groups:
                 raise TracejitError(
-                    f"picture: node {node.id!r} lies in the group {node.group!r}, which is not listed in groups"
+                    f"picture: node {node.id!r} lies in the group {node.group!r}, which is not in groups"
                 )
             seen.add(node.id)
         for edge in self.edges:
             for end in (edge.source, edge.target):
                 if end not in seen:
                     raise TracejitError(
-                        f"picture: the edge {edge.source!r} -> {edge.target!r} names {end!r}, which is no node; "
-                        "add the node, or drop the edge"
+                        f"picture: the edge {edge.source!r} -> {edge.target!r} names {end!r}, which is no "
+                        "node; add the node, or drop the edge"
                     )
 
 

@@ -170,7 +170,7 @@ def _edge(edge: PictureEdge, route: Route, name: str, prefix: str) -> str:
 
 
 def _short_label(text: str) -> str:
-    return shortened(clean(text), _LONGEST // 2)
+    return shortened(clean(text), _LONGEST * 3 // 4)
 
 
 def _curve(route: Route) -> str:
