@@ -19,9 +19,15 @@ def to_dot(picture: Picture) -> str:
     The picture's own ids are kept in the nodes' ``comment``.
 
     Example:
-        >>> from tracejit.picture import Picture, PictureNode, to_dot
-        >>> print(to_dot(Picture((PictureNode("a", ('say "x"',)),))).splitlines()[5])
-          n0 [label="say \\\\"x\\\\"", ...
+        >>> from tracejit.picture import Picture, PictureEdge, PictureNode, to_dot
+        >>> nodes = (PictureNode("x", ("x",), "leaf"), PictureNode("y", ("exp",)))
+        >>> print(to_dot(Picture(nodes, (PictureEdge("x", "y"),))).rstrip())
+        digraph "picture" {
+        ...
+          n0 [label="x", ...];
+          n1 [label="exp", ...];
+          n0 -> n1;
+        }
 
     Raises TracejitError where the picture is not one (`Picture.check`) or has a cycle.
     """

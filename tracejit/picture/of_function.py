@@ -50,7 +50,7 @@ def operand_name(op: Op | None, position: int, count: int) -> str:
     """What to write at the edge to an operand: nothing where there is one, or where their order is free."""
     if count < 2 or (op is not None and op.commutative):
         return ""
-    if op is None:
+    if op is None or not op.params:
         return str(position)
     name = op.params[min(position, len(op.params) - 1)]
     return str(position) if name.startswith("*") else name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -162,3 +163,6 @@ def test_graphviz_agrees(text):
         ["dot", "-Tsvg"], input=to_dot(picture), capture_output=True, text=True, check=True, timeout=60
     )
     assert "Error" not in done.stderr
+    found = [one.text for one in ElementTree.fromstring(done.stdout).iter() if one.tag.endswith("}text")]
+    # Graphviz writes spaces as no-break spaces, and no element for an empty label
+    assert {"x" + text, text} - {""} <= {one.replace("\xa0", " ") for one in found}
