@@ -10,7 +10,7 @@ from .dot import to_dot
 from .layout import Box, Layout, Route, lay_out
 from .model import KINDS, Picture, PictureEdge, PictureGroup, PictureNode
 from .of_function import picture_of_function
-from .of_graph import picture_of_graph
+from .of_graph import live_dot, live_svg, picture_of_graph
 from .svg import to_svg
 
 __all__ = [
@@ -23,6 +23,8 @@ __all__ = [
     "PictureNode",
     "Route",
     "lay_out",
+    "live_dot",
+    "live_svg",
     "picture_of_function",
     "picture_of_graph",
     "to_dot",

@@ -6,6 +6,7 @@ types, values and source lines are shown where a node knows them.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from ..ir.errors import TracejitError
 from ..ir.records import record
 from ..ir.registry import OPS, Op
 from ..tensor import Tensor
+from .dot import to_dot
 from .model import Picture, PictureEdge, PictureNode
 from .of_function import operand_name
+from .svg import to_svg
 
 
 @record
@@ -82,6 +85,16 @@ def picture_of_graph(*roots: Any) -> Picture:
                 f"got {type(root).__name__}"
             )
     return drawing.finish()
+
+
+def live_dot(*roots: Any) -> str:
+    """The autograd graph behind `roots` as DOT text: `picture_of_graph`, then `to_dot`."""
+    return to_dot(picture_of_graph(*roots))
+
+
+def live_svg(*roots: Any, path: str | os.PathLike[str] | None = None, legend: bool = False) -> str:
+    """The autograd graph behind `roots` as SVG: `picture_of_graph`, then `to_svg`."""
+    return to_svg(picture_of_graph(*roots), path, legend=legend)
 
 
 def _output_index(tensor: Tensor) -> int:
