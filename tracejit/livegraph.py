@@ -16,6 +16,8 @@ from .ir.records import record
 from .ir.types import TensorType
 from .tape.nodes import Node, OpNode, Output
 from .tape.saved import unpacked
+from .picture import live_dot, live_svg
+from .tape import Node, Output
 from .tensor import Tensor
 
 
@@ -25,10 +27,22 @@ class LiveGraph:
 
     function: Function
     leaves: tuple[Any, ...]
+    #: The tensor that the graph is behind.
+    root: Any = None
 
     def to_ir(self) -> Function:
         """The Function; parameters that require grad are named ``leaf``, others ``const``."""
         return self.function
+
+    def dot(self) -> str:
+        """The autograd graph as DOT text. See ``tracejit.picture``."""
+        return live_dot(self.root)
+
+    def svg(self, path: Any = None, *, legend: bool = False) -> str:
+        """The autograd graph as an SVG document, also written to `path` where one is given."""
+        return live_svg(self.root, path=path, legend=legend)
+
+    _repr_svg_ = svg  # notebooks show it
 
     def __str__(self) -> str:
         return str(self.function)
@@ -73,7 +87,7 @@ class _Importer:
                 self._import(node)
             result = self._place(tensor._node)
         function = self.builder.finish("graph", [result])
-        return LiveGraph(function, tuple(leaf for leaf, _ in self.leaves.values()))
+        return LiveGraph(function, tuple(leaf for leaf, _ in self.leaves.values()), tensor)
 
     def _leaf(self, value: Any) -> Value:
         array = value._data if isinstance(value, Tensor) else np.asarray(value)
