@@ -103,6 +103,9 @@ class CallNode(Node):
     def name(self) -> str:
         return "JitBackward"
 
+    def constant(self, position: int) -> Any:
+        return None if self.inputs is None else self.inputs[position]
+
     def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.inputs is None:
             raise self._freed()

@@ -2,54 +2,87 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from .calls import CallNode
+from .calls import CallNode, CompiledFunction, call
 from .ir.autodiff import inline
 from .ir.builder import Builder
 from .ir.dtypes import as_dtype
-from .ir.errors import GradientError
+from .ir.errors import GradientError, ShapeError
 from .ir.graph import Function, Value
-from .ir.records import record
 from .ir.types import TensorType
-from .tape.nodes import Node, OpNode, Output
-from .tape.saved import unpacked
 from .picture import live_dot, live_svg
-from .tape import Node, Output
-from .tensor import Tensor
+from .tape.nodes import Node, OpNode, Output
+from .tensor import Tensor, wrap
 
 
-@record
 class LiveGraph:
-    """A Function of the leaves of a graph, and those leaves in the order of its parameters."""
+    """The graph behind an eager tensor: as a picture, and as a Function of its leaves."""
 
-    function: Function
-    leaves: tuple[Any, ...]
-    #: The tensor that the graph is behind.
-    root: Any = None
+    def __init__(self, root: Tensor) -> None:
+        self.root = root
+
+    @functools.cached_property
+    def _imported(self) -> tuple[Function, tuple[Any, ...]]:
+        return _Importer().run(self.root)
+
+    @property
+    def leaves(self) -> tuple[Any, ...]:
+        """The leaves, in the order of the Function's parameters."""
+        return self._imported[1]
 
     def to_ir(self) -> Function:
-        """The Function; parameters that require grad are named ``leaf``, others ``const``."""
-        return self.function
+        """The Function of the leaves; parameters that require grad are named ``leaf``, others ``const``.
+
+        Raises GradientError where the graph was freed by ``backward``, where an operand that was not saved is
+        gone, and where a node is Python code (a ``tj.autograd.Function``).
+        """
+        return self._imported[0]
+
+    def run(self, *leaves: Any) -> Tensor:
+        """The result for other values of the leaves, compiled. As many as ``leaves``, of the same types.
+
+        Example:
+            >>> import tracejit as tj
+            >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
+            >>> tj.graph_of((x * 3).sum()).run([10.0, 20.0])
+            tensor(90.)
+        """
+        params = self.to_ir().params
+        if len(leaves) != len(params):
+            raise GradientError(f"run: expected {len(params)} leaves, got {len(leaves)}")
+        inputs = []
+        for leaf, param in zip(leaves, params, strict=True):
+            given = leaf if isinstance(leaf, Tensor) else wrap(np.asarray(leaf, param.dtype))
+            if TensorType(given.dtype, given.shape) != param.type:
+                raise ShapeError(f"run: leaf {param.hint} is {param.type}, got {given.type}")
+            inputs.append(given)
+        (result,) = call(self._compiled, inputs)
+        return result
+
+    @functools.cached_property
+    def _compiled(self) -> CompiledFunction:
+        return CompiledFunction(self.to_ir())
 
     def dot(self) -> str:
-        """The autograd graph as DOT text. See ``tracejit.picture``."""
+        """The graph of nodes as DOT text."""
         return live_dot(self.root)
 
     def svg(self, path: Any = None, *, legend: bool = False) -> str:
-        """The autograd graph as an SVG document, also written to `path` where one is given."""
+        """The graph of nodes as an SVG document, also written to `path` where one is given."""
         return live_svg(self.root, path=path, legend=legend)
 
     _repr_svg_ = svg  # notebooks show it
 
     def __str__(self) -> str:
-        return str(self.function)
+        return str(self.to_ir())
 
 
 def graph_of(tensor: Tensor) -> LiveGraph:
-    """The graph behind `tensor` as a Function of its leaves.
+    """The graph behind `tensor`: ``.to_ir()`` is a Function of its leaves, ``.svg()`` and ``.dot()`` draw it.
 
     Leaves are the tensors that require grad and the other tensors and arrays that entered the computation;
     Python numbers are constants.
@@ -66,11 +99,11 @@ def graph_of(tensor: Tensor) -> LiveGraph:
           return %3
         }
 
-    Raises GradientError where the graph was freed by ``backward``, or an operand that was not saved is gone.
+    Raises GradientError where `tensor` is none; for what ``to_ir`` raises see there.
     """
     if not isinstance(tensor, Tensor):
         raise GradientError(f"graph_of: expected a tensor, got {type(tensor).__name__}")
-    return _Importer().run(tensor)
+    return LiveGraph(tensor)
 
 
 class _Importer:
@@ -79,7 +112,7 @@ class _Importer:
         self.leaves: dict[int, tuple[Any, Value]] = {}
         self.results: dict[int, tuple[Value, ...]] = {}
 
-    def run(self, tensor: Tensor) -> LiveGraph:
+    def run(self, tensor: Tensor) -> tuple[Function, tuple[Any, ...]]:
         if tensor._node is None:
             result = self._leaf(tensor)
         else:
@@ -87,7 +120,7 @@ class _Importer:
                 self._import(node)
             result = self._place(tensor._node)
         function = self.builder.finish("graph", [result])
-        return LiveGraph(function, tuple(leaf for leaf, _ in self.leaves.values()), tensor)
+        return function, tuple(leaf for leaf, _ in self.leaves.values())
 
     def _leaf(self, value: Any) -> Value:
         array = value._data if isinstance(value, Tensor) else np.asarray(value)
@@ -123,17 +156,11 @@ class _Importer:
         parent = node.parents[position]
         if parent is not None:
             return self._place(parent)
-        kept = node.inputs if isinstance(node, CallNode) else node.saved  # type: ignore[attr-defined]
-        if kept is None:
-            raise GradientError("graph_of: the graph was freed by backward; pass retain_graph=True to it")
-        saved = unpacked(kept[position])
-        if isinstance(node, OpNode) and node.constants and position in node.constants:
-            held = node.constants[position]()  # the tensor itself, where the user still has it
-            saved = saved if held is None else held
+        saved = node.constant(position)
         if saved is None:
             raise GradientError(
-                f"graph_of: operand {position} of {node.name()} was not saved and is gone; "
-                "keep a reference to it"
+                f"graph_of: operand {position} of {node.name()} is gone: the graph was freed by backward (pass "
+                "retain_graph=True to it), or the operand was not saved (keep a reference to it)"
             )
         return saved if type(saved) in (bool, int, float) else self._leaf(saved)
 

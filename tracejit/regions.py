@@ -48,7 +48,6 @@ class RegionTracer(Tracer):
                 self._weak.add(inner)
         return inner
 
-
     def draw(self, generator: Generator) -> tuple[Value, int]:
         assert self.parent is not None
         state, number = self.parent.draw(generator)
@@ -116,8 +115,7 @@ class RegionNode(Node):
         operands = tuple([b.parameter(TensorType(dtype, shape)) for shape, dtype in self.types])
         results = tuple([b.parameter(TensorType(one.dtype, one.shape)) for one in self.saved[1]])
         cotangents = [
-            b.parameter(result.type) if one else None
-            for one, result in zip(present, results, strict=True)
+            b.parameter(result.type) if one else None for one, result in zip(present, results, strict=True)
         ]
         instruction = Instruction(self.op, operands, self.attrs, results, self.location, self.regions)
         parts = self.op.regions.pull(b, instruction, cotangents)

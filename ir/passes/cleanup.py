@@ -37,9 +37,7 @@ def _expand_regions(function: Function) -> Function:
             made = regions.expand(builder, instruction.regions, instruction.operands, instruction.attrs)
             for old, new in zip(original.results, made, strict=True):
                 table[old] = new
-        function = Function(
-            function.name, function.params, tuple(builder.body), table.all(function.results)
-        )
+        function = Function(function.name, function.params, tuple(builder.body), table.all(function.results))
     return function
 
 

@@ -10,11 +10,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from ..ir.errors import DTypeError, ShapeError
-from ..ir.graph import Value
-from ..state import STATE
 from ..tensor import Tensor
 from . import (
     contraction,
@@ -30,7 +26,6 @@ from . import (
     statistics,
     transcendental,
 )
-from .operands import cast
 from .searching import take
 
 __all__ = ["bind"]

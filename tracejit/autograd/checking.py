@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.errors import DomainError, GradientError
+from ..tensor import Tensor, wrap
 from .functional_parts import gradients
 from .gradcheck_checks import (
     Check,
@@ -24,8 +26,6 @@ from .gradcheck_checks import (
     check_zero_cotangents,
 )
 from .gradcheck_jacobians import GradcheckError, outputs_of
-from ..ir.errors import DomainError, GradientError
-from ..tensor import Tensor, wrap
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

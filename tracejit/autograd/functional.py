@@ -14,6 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..array.creation import zeros_like
+from ..ir.dtypes import is_float
+from ..ir.errors import DomainError, GradientError
+from ..tensor import Tensor
 from .functional_parts import (
     Gradients,
     Tensors,
@@ -32,10 +35,7 @@ from .functional_parts import (
     unpacked,
     vectors,
 )
-from ..ir.dtypes import is_float
-from ..ir.errors import DomainError, GradientError
 from .modes import enable_grad
-from ..tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.records import record
+from ..tensor import Tensor, wrap
 from .functional_parts import gradients
 from .gradcheck_jacobians import (
     Array,
@@ -18,8 +20,6 @@ from .gradcheck_jacobians import (
     numerical_jacobians,
     pulled_back,
 )
-from ..ir.records import record
-from ..tensor import Tensor, wrap
 
 
 @record

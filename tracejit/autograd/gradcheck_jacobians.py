@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..array.creation import zeros_like
-from .functional_parts import Gradients, basis, batched_gradients, gradients
 from ..ir.errors import GradientError, TracejitError
 from ..tensor import Tensor, wrap
+from .functional_parts import Gradients, basis, batched_gradients, gradients
 
 Array = np.ndarray[Any, Any]
 Func = Callable[..., Any]

@@ -35,9 +35,7 @@ class _Application:
         self.function, self.args = function, args
         self.name = f"{function.__name__}Backward"
         self.tensors = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
-        self.types = [
-            TensorType(one.dtype, one.shape) if isinstance(one, Tensor) else None for one in args
-        ]
+        self.types = [TensorType(one.dtype, one.shape) if isinstance(one, Tensor) else None for one in args]
         self.ctx = FunctionCtx(function, tuple([t is not None and is_float(t.dtype) for t in self.types]))
         self.forward_tracer = RegionTracer(tracer)
         self.backward_tracer = RegionTracer(self.forward_tracer)

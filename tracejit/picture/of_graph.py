@@ -14,7 +14,8 @@ import numpy as np
 from ..ir.dtypes import SHORT_NAME
 from ..ir.errors import TracejitError
 from ..ir.records import record
-from ..ir.registry import OPS, Op
+from ..ir.registry import Op
+from ..tape.nodes import OpNode
 from ..tensor import Tensor
 from .dot import to_dot
 from .model import Picture, PictureEdge, PictureNode
@@ -35,6 +36,7 @@ class _Operand:
 @record
 class _Facts:
     name: str
+    op: Op | None
     operands: tuple[_Operand, ...]
     location: str
 
@@ -117,25 +119,18 @@ def _is_leaf_end(value: Any) -> bool:
 
 def _read(node: Any) -> _Facts:
     """All that a picture needs of a node; the only place that looks into one."""
-    edges = node.next_functions
-    # What follows may be absent, or no longer known.
-    types = getattr(node, "types", None) or (None,) * len(edges)
-    saved = getattr(node, "saved", None) or (None,) * len(edges)
-    unsaved = getattr(node, "operands", None) or {}
-    location = getattr(node, "location", None)
     operands = []
-    for position, (source, index) in enumerate(edges):
-        type = _type_text(types[position]) if position < len(types) else ""
+    for position, (source, index) in enumerate(node.next_functions):
+        type = _type_text(node.types[position])
         if source is None:
-            value = saved[position] if position < len(saved) else None
-            if value is None and position in unsaved:
-                value = unsaved[position]()  # a weak reference
+            value = node.constant(position)
             operands.append(_Operand(None, value, type if value is None else _type_of(value)))
         elif _is_leaf_end(source):
             operands.append(_Operand(None, source.variable, _type_of(source.variable)))
         else:
             operands.append(_Operand((source, index), None, type))
-    return _Facts(node.name(), tuple(operands), "" if location is None else str(location))
+    op = node.op if isinstance(node, OpNode) else None
+    return _Facts(node.name(), op, tuple(operands), str(node.location or ""))
 
 
 def _type_text(entry: Any) -> str:
@@ -156,11 +151,6 @@ def _typed(shape: Any, dtype: Any) -> str:
     return f"{SHORT_NAME.get(dtype, str(dtype))}[{','.join(map(str, shape))}]"
 
 
-def _ops_by_node_name() -> dict[str, Op]:
-    """Ops by the name that ``tape.Node.name`` makes of theirs."""
-    return {"".join(part.capitalize() for part in op.name.split("_")) + "Backward": op for op in OPS}
-
-
 # -- drawing --------------------------------------------------------------------------------------
 
 
@@ -168,7 +158,6 @@ class _Drawing:
     """The picture so far, and the objects drawn, by identity and kept alive."""
 
     def __init__(self) -> None:
-        self.ops = _ops_by_node_name()
         self.nodes: list[PictureNode] = []
         self.edges: list[PictureEdge] = []
         self.drawn: dict[int, tuple[Any, str]] = {}
@@ -195,7 +184,7 @@ class _Drawing:
                 ]
 
     def _node(self, node: Any, facts: _Facts) -> None:
-        op = self.ops.get(facts.name)
+        op = facts.op
         sources: list[tuple[str, int | None]] = []
         for operand in facts.operands:
             if operand.made_by is not None:

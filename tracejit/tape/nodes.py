@@ -59,6 +59,10 @@ class Node(abc.ABC):
     def free(self) -> None:
         """Let go of what was saved."""
 
+    def constant(self, position: int) -> Any:
+        """The operand at `position`, which needs no gradient, where it is still known; else None."""
+        return None
+
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """Per operand, the node it comes from (None for constants) and which of its outputs. PyTorch's."""
@@ -224,6 +228,11 @@ class OpNode(Node):
 
     def name(self) -> str:
         return "".join(part.capitalize() for part in self.plan.op.name.split("_")) + "Backward"
+
+    def constant(self, position: int) -> Any:
+        held = None if self.constants is None else self.constants.get(position)
+        known = None if held is None else held()  # the tensor itself, where the user still has it
+        return known if known is not None or self.saved is None else self.values()[0][position]
 
     def values(self) -> tuple[Sequence[Any], Any]:
         """The saved operands and output."""

@@ -10,7 +10,6 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
-from tracejit.tape.backward import run_backward
 from tracejit.ir.errors import (
     ConcretizationError,
     DTypeError,
@@ -21,6 +20,7 @@ from tracejit.ir.errors import (
     TracejitError,
 )
 from tracejit.state import STATE
+from tracejit.tape.backward import run_backward
 
 X = np.arange(60.0).reshape(3, 4, 5)
 I = np.array([2, 0, -1])  # noqa: E741

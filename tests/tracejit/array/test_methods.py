@@ -13,8 +13,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
-from tracejit.tape.backward import run_backward
 from tracejit.ir.errors import ConcretizationError, DTypeError, ShapeError
+from tracejit.tape.backward import run_backward
 from tracejit.tensor import Tensor
 
 X = np.array([[1.5, -2.0, 3.0], [4.0, 5.5, -6.0]])
