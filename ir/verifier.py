@@ -86,7 +86,8 @@ def _check_regions(function: Function, instruction: Instruction) -> None:
         raise _failure(
             function,
             instruction,
-            f"the results must have the types ({', '.join(map(str, expected))}) of the region's results",
+            f"the regions give results of types ({', '.join(map(str, expected))}), the op has "
+            f"({', '.join(str(one.type) for one in instruction.results)})",
         )
 
 

@@ -104,6 +104,11 @@ def _elementwise(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
             yield Sample([mixed_values(dtype, shape, rng) for _ in range(count)])
 
 
+def _undifferentiable(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype in DTYPES:
+        yield Sample([specials(dtype)], {"message": "there is none"})
+
+
 def _powers(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for sample in _elementwise(op, rng):
         x, y = sample.operands
@@ -274,13 +279,18 @@ BY_KIND: dict[Kind, Maker] = {
 }
 BY_NAME_OF_OP: dict[str, Maker] = {
     "stop_gradient": _elementwise,
+    "barrier": _elementwise,
+    "undifferentiable": _undifferentiable,
     "pow": _powers, "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
     "gather": _gathers, "scatter": _scatters, "full": _fulls, "iota": _iotas, "constant": _constants,
     "random_order": _random_orders,
 }  # fmt: skip
 #: Ops that the walk leaves to other tests, and why.
-ELSEWHERE = {"fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py"}
+ELSEWHERE = {
+    "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
+    "custom_vjp": "its meaning is its regions: tests/ir/test_custom_vjp.py",
+}
 
 
 def samples_of(op: Op, rng: np.random.Generator) -> list[Sample]:
@@ -387,7 +397,7 @@ _RENAMED = {
     "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),
     "min": _np_reduce(np.minimum), "all": _np_reduce(np.logical_and), "any": _np_reduce(np.logical_or),
-    "stop_gradient": lambda x: x,
+    "stop_gradient": lambda x: x, "barrier": lambda x: x, "undifferentiable": lambda x, message: x,
     "mean": lambda x, axes:
         np.add.reduce(x, axis=axes) / x.dtype.type(math.prod(x.shape[axis] for axis in axes)),
     "cumsum": _cumsum, "transpose": lambda x, perm: np.transpose(x, perm),

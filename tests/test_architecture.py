@@ -20,7 +20,8 @@ LAZY = {
     ("ir/graph.py", "text.printer"): "Function.__str__: the printer imports this module",
     ("ir/verifier.py", "text.printer"): "shown only on failure",
     ("codegen/lazy.py", "llvmlite.binding"): "LLVM loads at the first compile, not at import",
-    ("tracejit/autograd.py", "tracejit.livegraph"): "for those who look inside",
+    ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
+    ("tracejit/autograd/passes.py", "tracejit.livegraph"): "for those who look inside",
     ("tracejit/pytree.py", "dataclasses"): "costs import time; needed only where the user has dataclasses",
 }
 #: Folders whose modules are commands, which may import what they run when they run it.

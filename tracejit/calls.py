@@ -131,7 +131,8 @@ class CallNode(Node):
             if memory[0] != version:
                 raise GradientError(
                     f"argument {position} of the jitted function, of shape {self.types[position][0]}, was "
-                    f"modified in place: it is at version {memory[0]}, expected version {version}"
+                    f"modified in place by {memory[1]}: it is at version {memory[0]}, expected version "
+                    f"{version}"
                 )
 
     def free(self) -> None:

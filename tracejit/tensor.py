@@ -17,6 +17,7 @@ from .ir.graph import Value
 from .ir.registry import OPS
 from .ir.types import Shape, TensorType
 from .location import user_location
+from .python_values import from_python
 from .state import STATE
 from .text import tensor_text
 
@@ -46,15 +47,8 @@ class Tensor(Signatures):
     """
 
     __slots__ = (
-        "__weakref__",
-        "_aliases",
-        "_data",
-        "_grad",
-        "_hooks",
-        "_node",
-        "_requires_grad",
-        "_version",
-    )
+        "__weakref__", "_aliases", "_data", "_grad", "_hooks", "_node", "_requires_grad", "_version",
+    )  # fmt: skip
 
     #: The ndarray, or the Value while tracing.
     _data: Any
@@ -63,7 +57,7 @@ class Tensor(Signatures):
     _requires_grad: bool
     _grad: Tensor | None
     #: Counts writes to the memory; shared with views; None while nobody has looked.
-    _version: list[int] | None
+    _version: list[Any] | None
     #: Of a view, what it is a view of and how; of what has views, weak references to them. See `views`.
     _aliases: Any
     #: The hooks of a leaf, None while it has none.
@@ -156,6 +150,8 @@ class Tensor(Signatures):
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """NumPy functions take tensors as the arrays they hold, and give arrays."""
+        if func in (np.shape, np.ndim, np.size) and len(args) == 1 and not kwargs:
+            return getattr(self, func.__name__)  # what a traced tensor knows, too
         return func(*_as_arrays(args), **{key: _as_arrays(value) for key, value in kwargs.items()})
 
     def __dlpack__(self, **options: Any) -> Any:
@@ -393,31 +389,8 @@ def as_array(value: Any) -> Array:
     elif isinstance(value, Tensor):
         return value._concrete("converting to an array", "the tensor itself")
     else:
-        array = _from_python(value)
+        array = from_python(value)
     dtype = as_dtype(array.dtype)
     if dtype is not array.dtype:  # another type, or the same as an object of its own (after unpickling)
         array = array.view(dtype) if array.dtype == dtype else array.astype(dtype)
     return array
-
-
-def _from_python(value: Any) -> Array:
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ShapeError(
-            f"expected a rectangular nesting of numbers, got {_short(value)}: {error}"
-        ) from error
-    except ConcretizationError:
-        raise
-    except OverflowError as error:
-        raise DTypeError(f"an integer does not fit 64 bits in {_short(value)}") from error
-    if array.dtype.kind == "f" and not isinstance(value, np.generic) and not hasattr(value, "__array__"):
-        return array.astype(default_dtype())
-    if array.dtype.kind in "OUSV":
-        raise DTypeError(f"expected numbers, got {_short(value)}, which has dtype {array.dtype}")
-    return array
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.ir.autodiff import gradient, inline
-from tracejit.ir.builder import Builder
+from tracejit.ir.autodiff import gradient
+from tracejit.ir.builder import Builder, inline
 from tracejit.ir.dtypes import FLOAT32, FLOAT64
+from tracejit.ir.errors import GradientError
 from tracejit.ir.graph import Function
 from tracejit.ir.registry import NONDIFF, OPS, Op
 from tracejit.ir.types import TensorType
@@ -25,9 +26,10 @@ from tracejit.ir.verifier import verify
 from ..samples import ELSEWHERE, Sample, samples_of
 from ..support import Array, interpret, native, type_of
 
-#: stop_gradient is the one op whose gradient is not its derivative; see test_stop_gradient.
+#: Ops whose gradient is not their derivative; see test_stop_gradient and test_undifferentiable.
+OTHERWISE = ("stop_gradient", "undifferentiable")
 NAMES = [
-    op.name for op in OPS if op.name not in ELSEWHERE and op.vjp is not NONDIFF and op.name != "stop_gradient"
+    op.name for op in OPS if op.name not in ELSEWHERE and op.vjp is not NONDIFF and op.name not in OTHERWISE
 ]
 #: Central differences with step h are off by h^2 f'''/6 + eps |f| / h: about 1e-10 for functions of size 1.
 STEP = 1e-5
@@ -214,3 +216,12 @@ def test_stop_gradient() -> None:
     function = b.finish("f", [b.mul(x, b.stop_gradient(x))])
     value, slope = interpret(gradient(function, [0]), [np.array(3.0)])
     assert (value, slope) == (9.0, 3.0)
+
+
+def test_undifferentiable() -> None:
+    b = Builder()
+    x = b.parameter(TensorType(np.dtype("f8"), ()))
+    function = b.finish("f", [b.undifferentiable(x, message="there is no gradient of this")])
+    assert interpret(function, [np.array(3.0)])[0] == 3.0
+    with pytest.raises(GradientError, match="there is no gradient of this"):
+        gradient(function, [0])

@@ -37,7 +37,7 @@ def test_ops_leaves_and_constants():
 def test_the_function_is_of_other_values_too():
     x = tj.tensor([1.0, 2.0], requires_grad=True)
     graph = tj.graph_of((tj.exp(x) * x).sum())
-    (value,) = interpret(graph.function, [np.array([0.0, 1.0])])
+    (value,) = interpret(graph.to_ir(), [np.array([0.0, 1.0])])
     assert value == pytest.approx(np.e, rel=1e-15)
 
 
@@ -48,17 +48,17 @@ def test_shared_subgraphs_appear_once():
         y = y + y
     graph = tj.graph_of(y)
     assert str(graph).count("add(") == 50
-    assert interpret(graph.function, arrays(graph))[0] == 4.0 * 2**50
+    assert interpret(graph.to_ir(), arrays(graph))[0] == 4.0 * 2**50
 
 
 def test_jitted_calls_are_inlined():
     x = tj.tensor([1.0, 2.0], requires_grad=True)
     y = tj.jit(lambda a: (a * 3, a + 1))(x * 2)
     graph = tj.graph_of((y[0] * y[1]).sum())
-    verify(graph.function)
+    verify(graph.to_ir())
     assert "# test_livegraph.py:" in str(graph)
     # 6x (2x + 1): 6 * 3 + 12 * 5
-    assert interpret(graph.function, arrays(graph))[0] == 78
+    assert interpret(graph.to_ir(), arrays(graph))[0] == 78
 
 
 def test_a_leaf_and_a_tensor_without_a_graph():
@@ -78,18 +78,48 @@ def test_a_deep_graph():
     y = x
     for _ in range(3000):
         y = y + 1.0
-    assert interpret(tj.graph_of(y).function, arrays(tj.graph_of(y)))[0] == 3001
+    assert interpret(tj.graph_of(y).to_ir(), arrays(tj.graph_of(y)))[0] == 3001
 
 
 def test_what_is_gone_is_an_error():
     x = tj.tensor([1.0, 2.0], requires_grad=True)
     y = (x + tj.tensor([1.0, 1.0])).sum()
-    with pytest.raises(tj.GradientError, match="operand 1 of AddBackward was not saved and is gone"):
-        tj.graph_of(y)
+    with pytest.raises(tj.GradientError, match="operand 1 of AddBackward is gone: .* not saved"):
+        tj.graph_of(y).to_ir()
     z = (x * 3.0).sum()
     z.backward()
     with pytest.raises(tj.GradientError, match="retain_graph=True"):
-        tj.graph_of(z)
+        tj.graph_of(z).to_ir()
+
+
+def test_running_it_on_other_leaves():
+    x = tj.tensor([1.0, 2.0], requires_grad=True)
+    w = tj.tensor([3.0, 4.0])
+    graph = tj.graph_of((x * w).sum())
+    assert graph.run([10.0, 20.0], [1.0, 2.0]).item() == 50
+    other = tj.tensor([5.0, 6.0], requires_grad=True)
+    graph.run(other, w).backward()
+    assert other.grad.tolist() == [3, 4]
+    with pytest.raises(tj.GradientError, match="expected 2 leaves, got 1"):
+        graph.run([1.0, 2.0])
+    with pytest.raises(tj.ShapeError, match=r"leaf leaf0 is f64\[2\], got f64\[3\]"):
+        graph.run([1.0, 2.0, 3.0], w)
+
+
+def test_python_code_has_a_picture_and_no_ir():
+    class Twice(tj.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, ct):
+            return ct * 2
+
+    graph = tj.graph_of(Twice.apply(tj.tensor(1.0, requires_grad=True)))
+    assert "TwiceBackward" in graph.dot()
+    with pytest.raises(tj.GradientError, match="TwiceBackward is Python code"):
+        graph.to_ir()
 
 
 def test_something_else_than_a_tensor():

@@ -121,12 +121,10 @@ def _written(x: Tensor, key: Any, value: Any, mode: str, name: str) -> Tensor:
         if mode == "add":
             view = run("add", _view(x, plan), view)
     view = reshaped(view, plan.size)
-    # a value for the whole array is the result; a copy, lest it share memory with what was given
-    return (
-        cast(view, x.dtype, copy=True)
-        if plan.whole
-        else run("update", x, view, start=plan.start, step=plan.step)
-    )
+    if plan.whole and not x._requires_grad:
+        # a value for the whole array is the result; a copy, lest it share memory with what was given
+        return cast(view, x.dtype, copy=True)
+    return run("update", x, view, start=plan.start, step=plan.step)
 
 
 def _scattered(view: Tensor, plan: Plan, value: Any, mode: str, name: str) -> Tensor:
@@ -248,7 +246,7 @@ def _write(x: Tensor, key: Any, value: Any) -> None:
         raise ShapeError(f"setitem: the value does not fit: {error}") from error
     except (OverflowError, TypeError) as error:
         raise DTypeError(f"setitem: {value!r} does not fit dtype {data.dtype.name}: {error}") from error
-    count_write(x)
+    count_write(x, "setitem")
 
 
 def _detached_array(value: Any) -> Any:

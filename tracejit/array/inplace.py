@@ -51,7 +51,7 @@ def write(
         return x
     check_writeable(x, name)
     x._data[...] = result._data
-    count_write(x)
+    count_write(x, name)
     return x
 
 

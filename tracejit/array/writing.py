@@ -20,7 +20,7 @@ from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Kind, Op, OpNamespace
 from ..state import STATE
 from ..tape.hooks import move_retained
-from ..tape.recording import record
+from ..tape.recording import memory_of, record
 from ..tensor import Tensor, wrap
 from ..views import UNRECORDED, KeyStep, Step, chain_of, views_of
 from .keys import plan_key
@@ -74,12 +74,11 @@ def before(x: Tensor, *, keep: bool = True) -> Tensor:
     return old
 
 
-def count_write(x: Tensor) -> None:
-    """Count a write to the memory of `x`."""
-    if x._version is None:
-        x._version = [1]
-    else:
-        x._version[0] += 1
+def count_write(x: Tensor, name: str) -> None:
+    """Count a write to the memory of `x` by the operation `name`."""
+    memory = memory_of(x)
+    memory[0] += 1
+    memory[1:] = [name]
 
 
 def check_writeable(x: Tensor, name: str) -> None:
@@ -100,7 +99,7 @@ def replace(x: Tensor, new: Tensor, name: str) -> None:
             new = _overwritten(x, new)
         check_writeable(x, name)
         np.copyto(x._data, new._data)
-        count_write(x)
+        count_write(x, name)
     adopt(x, new)
 
 

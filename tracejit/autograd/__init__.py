@@ -6,7 +6,8 @@ from . import functional, graph
 from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .checking import gradcheck, gradgradcheck
 from .checkpoint import checkpoint
-from .function import Function, FunctionCtx, once_differentiable
+from .context import FunctionCtx
+from .function import Function, once_differentiable
 from .gradcheck_jacobians import GradcheckError
 from .modes import (
     enable_grad,

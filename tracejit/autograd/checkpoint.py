@@ -39,7 +39,7 @@ def checkpoint(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         >>> x = tj.tensor([1.0, 2.0], requires_grad=True)
         >>> tj.checkpoint(lambda x: tj.sin(tj.exp(x)).sum(), x).backward()
         >>> x.grad
-        tensor([-2.4784,  3.2969])
+        tensor([-2.4783,  3.3129])
 
     Raises GradientError in backward where `fn` saves other values when it runs again. Semantics:
     ``torch.utils.checkpoint.checkpoint`` with ``use_reentrant=False``, ``jax.checkpoint``.

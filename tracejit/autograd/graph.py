@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ __all__ = [
     "RemovableHandle",
     "get_gradient_edge",
     "register_multi_grad_hook",
+    "save_on_cpu",
     "save_on_disk",
     "saved_tensors_hooks",
 ]
@@ -68,6 +68,19 @@ class saved_tensors_hooks(Mode):
         observe_recording(-1)
 
 
+class save_on_cpu(saved_tensors_hooks):
+    """Operations inside keep copies of what they save for backward.
+
+    PyTorch moves saved tensors from an accelerator to the host's memory; here they are there, and the name
+    serves programs that are written for both.
+
+    Semantics: ``torch.autograd.graph.save_on_cpu``.
+    """
+
+    def __init__(self, pin_memory: bool = False) -> None:
+        super().__init__(lambda tensor: tensor._data.copy(), wrap)
+
+
 class save_on_disk(saved_tensors_hooks):
     """Operations inside keep what they save for backward in files under `directory` (default: the system's
     folder for temporary files), so that it takes no memory. The files go with the graph.
@@ -81,7 +94,6 @@ class save_on_disk(saved_tensors_hooks):
         >>> x.grad
         tensor([2., 4.])
 
-    Semantics: ``torch.autograd.graph.save_on_cpu``, which moves them off an accelerator.
     """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
@@ -92,6 +104,8 @@ class _File:
     """An array in a file of its own, which is removed with this object."""
 
     def __init__(self, tensor: Tensor, directory: str | os.PathLike[str] | None) -> None:
+        import tempfile  # costs import time; needed only where somebody asks for files
+
         handle, name = tempfile.mkstemp(suffix=".npy", prefix="tracejit-saved-", dir=directory)
         self.path = Path(name)
         with os.fdopen(handle, "wb") as file:

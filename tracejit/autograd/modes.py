@@ -69,7 +69,11 @@ def _around_generator(mode: Mode, fn: Callable[..., Any]) -> Callable[..., Any]:
                 sent = yield value
                 step = functools.partial(generator.send, sent)
             except GeneratorExit:
-                generator.close()
+                outer = mode._switch()
+                try:
+                    generator.close()
+                finally:
+                    mode._restore(outer)
                 raise
             except BaseException as error:
                 step = functools.partial(generator.throw, error)

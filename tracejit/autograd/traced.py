@@ -22,14 +22,14 @@ from ..state import STATE
 from ..tape.engine import Engine
 from ..tape.functions import checked_gradients
 from ..tensor import Tensor
-from .function import Function, FunctionCtx
+from .context import FunctionCtx
 from .modes import untaped
 
 
 class _Application:
     """One application of a Function under a trace."""
 
-    def __init__(self, function: type[Function], args: tuple[Any, ...]) -> None:
+    def __init__(self, function: Any, args: tuple[Any, ...]) -> None:
         tracer = STATE.tracer
         assert tracer is not None
         self.function, self.args = function, args
@@ -96,7 +96,7 @@ class _Application:
             wrt: list[int] = []
             gradients: list[Value] = []
             failure = ""
-            if self.function.backward is Function.backward:
+            if not self.function.has_backward():
                 failure = f"{self.function.__name__} defines no backward, so it cannot be differentiated"
             else:
                 try:
@@ -174,6 +174,6 @@ class _Application:
         return tuple(final) if self.is_tuple else final[0]
 
 
-def apply_traced(function: type[Function], args: tuple[Any, ...]) -> Any:
+def apply_traced(function: Any, args: tuple[Any, ...]) -> Any:
     """``function.apply(*args)`` in the running trace."""
     return _Application(function, args).run()

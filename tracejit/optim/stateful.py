@@ -20,7 +20,7 @@ from ..ir.dtypes import DType
 from ..ir.errors import DomainError, DTypeError, ShapeError, TraceError, TracejitError
 from ..ir.types import Shape
 from ..jit import jit
-from ..modes import enable_grad, no_grad
+from ..autograd.modes import enable_grad, no_grad
 from ..state import STATE
 from ..tensor import Tensor
 from .groups import check_distinct, groups_of

@@ -110,6 +110,7 @@ class Engine:
             np.add(known._data, cotangent, out=known._data)
             if known._version is not None:
                 known._version[0] += 1
+                known._version[1:] = ["backward"]
 
 
 def connected(data: Any, place: Any) -> Tensor:

@@ -18,7 +18,7 @@ from .recording import memory_of
 from .saved import Packed, unpacked
 
 if TYPE_CHECKING:
-    from ..autograd.function import FunctionCtx
+    from ..autograd.context import FunctionCtx
 
 
 class SavedTensor:
@@ -43,8 +43,8 @@ class SavedTensor:
         if self.memory[0] != self.version:
             name = "a function" if node is None else node.name()
             raise GradientError(
-                f"a tensor that {name} saved for backward was modified in place: it is at version "
-                f"{self.memory[0]}, expected version {self.version}"
+                f"a tensor that {name} saved for backward was modified in place by {self.memory[1]}: it is at "
+                f"version {self.memory[0]}, expected version {self.version}"
             )
         data = unpacked(self.data)
         if self.output is not None:

@@ -47,7 +47,7 @@ class RemovableHandle:
 class Hooks:
     """The hooks of a node, or of a leaf."""
 
-    __slots__ = ("accumulated", "metadata", "post", "pre", "retained", "tensor")
+    __slots__ = ("accumulated", "end", "metadata", "post", "pre", "retained", "tensor")
 
     def __init__(self) -> None:
         #: Per output: called with its gradient.
@@ -59,6 +59,8 @@ class Hooks:
         #: Of a leaf: called with it after accumulation.
         self.accumulated: HookDict = {}
         self.metadata: dict[Any, Any] = {}
+        #: Of a leaf: its AccumulateGrad, while somebody holds it.
+        self.end: weakref.ref[Any] | None = None
 
 
 def hooks_of_leaf(leaf: Tensor) -> Hooks:

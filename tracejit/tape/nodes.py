@@ -71,7 +71,7 @@ class Node(abc.ABC):
             if isinstance(parent, Output):
                 found.append((parent.node, parent.index))
             elif isinstance(parent, Tensor):
-                found.append((AccumulateGrad(parent), 0))
+                found.append((end_of_graph(parent), 0))
             else:
                 found.append((parent, 0))
         return tuple(found)
@@ -142,14 +142,18 @@ class AccumulateGrad:
         """Call ``fn(grad_outputs)`` before accumulation; it may return another gradient."""
         return RemovableHandle(hooks_of_leaf(self.variable).pre, fn)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AccumulateGrad) and other.variable is self.variable
-
-    def __hash__(self) -> int:
-        return hash((AccumulateGrad, id(self.variable)))
-
     def __repr__(self) -> str:
         return "<AccumulateGrad>"
+
+
+def end_of_graph(leaf: Tensor) -> AccumulateGrad:
+    """The AccumulateGrad of `leaf`: one as long as somebody holds it."""
+    hooks = hooks_of_leaf(leaf)
+    known: AccumulateGrad | None = None if hooks.end is None else hooks.end()
+    if known is None:
+        known = AccumulateGrad(leaf)
+        hooks.end = weakref.ref(known)
+    return known
 
 
 class Plan:
@@ -217,7 +221,7 @@ class OpNode(Node):
     #: The result's array where a rule needs it.
     output: Any
     #: The counts of writes to what was saved (of each saved input, then of the output), and what they were.
-    memories: Sequence[list[int]]
+    memories: Sequence[list[Any]]
     versions: Sequence[int]
     #: Weak references to the operands that need no gradient, by position, for `graph_of`.
     constants: dict[int, weakref.ref[Any]] | None
@@ -256,7 +260,7 @@ class OpNode(Node):
                 found[position] = pull(namespace, cotangents, inputs, out, types, attrs)
         return found
 
-    def _modified(self, memory: list[int]) -> GradientError:
+    def _modified(self, memory: list[Any]) -> GradientError:
         which = next(i for i, one in enumerate(self.memories) if one is memory)
         kept = [i for i, keep in enumerate(self.plan.inputs) if keep and hasattr(self.saved[i], "shape")]  # type: ignore[index]
         now, then = memory[0], self.versions[which]
@@ -267,10 +271,11 @@ class OpNode(Node):
         else:
             what = f"the result of {self.op.name}{where}, which its gradient needs,"
         return GradientError(
-            f"{what} was modified in place: it is at version {now}, expected version {then}. "
+            f"{what} was modified in place by {memory[1]}: it is at version {now}, expected version {then}. "
             "Compute a new tensor instead of writing this one, or write it after backward"
         )
 
     def free(self) -> None:
-        self.saved = self.output = None
-        self.memories = self.versions = ()
+        if self.memories:  # a node that saved nothing can be passed again
+            self.saved = self.output = None
+            self.memories = self.versions = ()

@@ -28,10 +28,16 @@ class Packed:
         self.shape, self.dtype = data.shape, data.dtype
         # what the hooks themselves compute is neither recorded nor packed
         recording, STATE.recording, STATE.saved_hooks = STATE.recording, False, None
+        given = wrap(data)
         try:
-            self.packed = pack_hook(wrap(data))
+            self.packed = pack_hook(given)
         finally:
             STATE.recording, STATE.saved_hooks = recording, hooks
+        if given._version is not None and given._version[0]:
+            raise GradientError(
+                "the pack hook of saved_tensors_hooks modified its argument in place; it must not change what "
+                "is saved"
+            )
 
     def array(self) -> Any:
         """The array again, by the unpack hook."""
@@ -61,7 +67,8 @@ class PackedOpNode(OpNode):
 def pack(node: PackedOpNode) -> None:
     """Pass what `node` has saved through the hooks of this thread."""
     hooks = STATE.saved_hooks
-    assert node.saved is not None and hooks is not None
+    assert node.saved is not None
+    assert hooks is not None
     node.saved = tuple([Packed(one, hooks) if isinstance(one, np.ndarray) else one for one in node.saved])
     if isinstance(node.output, np.ndarray):
         node.output = Packed(node.output, hooks)

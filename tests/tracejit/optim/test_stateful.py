@@ -307,9 +307,8 @@ def test_the_same_tensor_twice() -> None:
 def test_step_errors() -> None:
     p = with_grad(1.0, 1.0)
     optimizer = optim.SGD([p])
-    p.grad = tj.ones(1, dtype=tj.float32)
-    with pytest.raises(tj.DTypeError, match=r"SGD.step: .* f64\[1\] has a gradient of type f32\[1\]"):
-        optimizer.step()
+    with pytest.raises(tj.DTypeError, match="expected dtype float64, got float32"):
+        p.grad = tj.ones(1, dtype=tj.float32)
     optimizer.param_groups[0]["lr"] = -1.0
     p.grad = tj.ones(1)
     with pytest.raises(tj.DomainError, match=r"lr must be at least 0, got -1\.0"):

@@ -141,6 +141,11 @@ class Foreign:
 
     def __init__(self, *sources):
         self.next_functions = tuple((one, 0) for one in sources)
+        self.types = (None,) * len(sources)
+        self.location = None
+
+    def constant(self, position):
+        return None
 
     def name(self):
         return "ForeignBackward"

@@ -1,0 +1,77 @@
+"""What the forward of a ``tj.autograd.Function`` tells its backward."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from ..ir.errors import GradientError
+from ..tape.functions import FunctionNode, SavedTensor
+from ..tensor import Tensor
+
+
+class FunctionCtx:
+    """What ``forward`` tells ``backward``: the `ctx` of both. Attributes may be set on it freely."""
+
+    def __init__(self, function: Any, needs_input_grad: tuple[bool, ...]) -> None:
+        self._function = function
+        #: Per argument of forward, whether a gradient for it is needed.
+        self.needs_input_grad = needs_input_grad
+        self.materializes = True
+        self._to_save: tuple[Tensor | None, ...] = ()
+        self._saved: tuple[SavedTensor | None, ...] | None = ()
+        self._dirty: tuple[Tensor, ...] = ()
+        self._constant: tuple[Tensor, ...] = ()
+        self._node: weakref.ref[FunctionNode] | None = None
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep inputs, outputs or other tensors for backward, to be read from ``saved_tensors``."""
+        for one in tensors:
+            if one is not None and not isinstance(one, Tensor):
+                raise GradientError(
+                    f"save_for_backward takes tensors and None, got {type(one).__name__}; set other values "
+                    "as attributes of ctx"
+                )
+        self._to_save = tensors
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What was given to ``save_for_backward``, each in its place in the graph.
+
+        Raises GradientError once backward has freed it, or where one was modified in place since.
+        """
+        if self._saved is None:
+            raise GradientError(
+                "trying to backward through the graph a second time, after its saved values were freed; "
+                "pass retain_graph=True to the first backward"
+            )
+        if self._to_save:  # still in forward
+            return self._to_save
+        node = None if self._node is None else self._node()
+        return tuple([None if one is None else one.tensor(node) for one in self._saved])
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say that forward writes these arguments in place. It must return them, too."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say that these outputs have no gradient. Those that are not floating have none anyway."""
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True, the default) or None for outputs that were not used."""
+        self.materializes = bool(value)
+
+    def keep(self, outputs: list[Any], node: FunctionNode | None) -> None:
+        """Save what forward asked for, now that `outputs` are known."""
+        self._node = None if node is None else weakref.ref(node)
+        numbers = {id(one): index for index, one in enumerate(outputs) if isinstance(one, Tensor)}
+        self._saved = tuple(
+            [None if one is None else SavedTensor(one, numbers.get(id(one))) for one in self._to_save]
+        )
+        self._to_save = ()
+
+    def free(self) -> None:
+        """Let go of what was saved."""
+        if self._saved:
+            self._saved = None
