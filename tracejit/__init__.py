@@ -70,6 +70,15 @@ def __getattr__(name: str) -> _Any:
     if name == "optim":
         return _import_module(".optim", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+#: Submodules that load at their first use: they would cost import time to all.
+_LAZY = frozenset({"nn"})
+if _TYPE_CHECKING:
+    from . import nn
+else:
+    def __getattr__(name: str) -> object:
+        if name in _LAZY:
+            return _import_module(f".{name}", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
@@ -113,6 +122,7 @@ __all__ = [
     "jit",
     "nan",
     "newaxis",
+    "nn",
     "no_grad",
     "num_threads",
     "optim",

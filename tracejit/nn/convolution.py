@@ -1,0 +1,199 @@
+"""Convolutions (cross-correlations, as in all of deep learning) as matrix products of shifted views.
+
+Let the padded rows of one channel lie one after the other, W elements each. Then the input at an offset of
+(i, j) is the same memory, read from element i W + j on: one strided view for a whole image, which the matrix
+product takes as it is. The result has W columns too, of which the last kw - 1 mix two rows and are dropped.
+So the input is copied kw times (the offsets j, joined to the channels) instead of the kh kw times of im2col,
+and there are kh matrix products, whose results are added. A stride first splits the input into its phases
+(every s-th row and column), each of which is then read with stride 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..array.contraction import matmul
+from ..array.joining import concatenate
+from ..array.operands import permuted, promoted, reshaped, run, sliced
+from ..array.rearranging import pad
+from ..ir.errors import DomainError, ShapeError
+from ..tensor import Tensor
+from .windows import batched, numbers, tap
+
+__all__ = ["conv1d", "conv2d"]
+
+Pair = tuple[int, int]
+
+
+def conv2d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: int | Pair = 1,
+    padding: int | Pair | str = 0,
+    dilation: int | Pair = 1,
+    groups: int = 1,
+) -> Tensor:
+    """The cross-correlation of images `x` with the kernels `weight`, plus a `bias` per output channel.
+
+    `x` is (N, C, H, W) or (C, H, W), `weight` (O, C / groups, kh, kw), `bias` (O,); the result (N, O, H', W')
+    with H' = floor((H + 2 padding - dilation (kh - 1) - 1) / stride) + 1. `padding` adds zeros on both sides:
+    an int, a pair, ``valid`` for none, or ``same`` for H' = H, which needs stride 1 (the larger part of an
+    odd number comes last). `groups` splits input and output channels into independent parts.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.nn.conv2d(tj.ones((1, 1, 3, 3)), tj.ones((1, 1, 2, 2)))
+        tensor([[[[4., 4.],
+                  [4., 4.]]]])
+
+    Raises ShapeError for shapes that do not fit or a kernel larger than the padded input, DomainError for
+    other arguments out of range. Semantics: ``torch.nn.functional.conv2d``.
+    """
+    return _convolution("conv2d", 2, x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv1d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: int = 1,
+    padding: int | str = 0,
+    dilation: int = 1,
+    groups: int = 1,
+) -> Tensor:
+    """``conv2d`` over one axis: `x` is (N, C, L) or (C, L), `weight` (O, C / groups, k).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.nn.conv1d([[1.0, 2.0, 4.0]], [[[-1.0, 1.0]]])
+        tensor([[1., 2.]])
+
+    Errors as in ``conv2d``. Semantics: ``torch.nn.functional.conv1d``.
+    """
+    return _convolution("conv1d", 1, x, weight, bias, stride, padding, dilation, groups)
+
+
+def _convolution(
+    name: str,
+    rank: int,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
+    x, weight, *rest = promoted(x, weight) if bias is None else promoted(x, weight, bias)
+    single = x.ndim == rank + 1
+    x = batched(name, x, rank, "(N, C, H, W)" if rank == 2 else "(N, C, L)")
+    _check_channels(name, rank, x, weight, groups)
+    if rest and rest[0].shape != weight.shape[:1]:
+        raise ShapeError(f"{name}: expected a bias of shape {weight.shape[:1]}, got {rest[0].shape}")
+    steps = numbers(name, "stride", stride, rank, 1)
+    apart = numbers(name, "dilation", dilation, rank, 1)
+    extents = [step * (size - 1) + 1 for step, size in zip(apart, weight.shape[2:], strict=True)]
+    widths = _widths(name, padding, steps, extents)
+    for size, extent, (before, after) in zip(x.shape[2:], extents, widths, strict=True):
+        if size + before + after < extent:
+            raise ShapeError(
+                f"{name}: the kernel covers {extents} elements, more than the input of {list(x.shape[2:])} "
+                f"padded by {widths}; use a larger padding or a smaller kernel"
+            )
+    if rank == 1:
+        x, weight = (run("reshape", one, shape=(*one.shape[:2], 1, one.shape[2])) for one in (x, weight))
+        steps, apart, widths = (1, *steps), (1, *apart), [(0, 0), *widths]
+    result = _images(x, weight, steps, apart, widths, groups)
+    if rest:
+        result = run("add", result, reshaped(rest[0], (rest[0].size, 1, 1)))
+    if rank == 1:
+        result = reshaped(result, (*result.shape[:2], result.shape[3]))
+    return reshaped(result, result.shape[1:]) if single else result
+
+
+def _check_channels(name: str, rank: int, x: Tensor, weight: Tensor, groups: int) -> None:
+    kernel = "(O, C / groups, kh, kw)" if rank == 2 else "(O, C / groups, k)"
+    if weight.ndim != rank + 2 or 0 in weight.shape[1:]:
+        raise ShapeError(f"{name}: expected a weight of shape {kernel}, got {weight.shape}")
+    channels, outputs = x.shape[1], weight.shape[0]
+    if not isinstance(groups, int) or groups < 1:
+        raise DomainError(f"{name}: groups must be a positive int, got {groups!r}")
+    if channels % groups or outputs % groups:
+        raise ShapeError(
+            f"{name}: groups={groups} must divide the {channels} channels of x and the "
+            f"{outputs} of the weight"
+        )
+    if weight.shape[1] * groups != channels:
+        raise ShapeError(
+            f"{name}: x has {channels} channels, so with groups={groups} the weight {kernel} must have "
+            f"{channels // groups} in axis 1, got {weight.shape}"
+        )
+
+
+def _widths(name: str, padding: Any, steps: tuple[int, ...], extents: list[int]) -> list[Pair]:
+    """How many zeros go before and after each spatial axis."""
+    if padding == "valid":
+        padding = 0
+    if padding == "same":
+        if any(step != 1 for step in steps):
+            raise DomainError(f"{name}: padding 'same' needs stride 1, got stride {steps}")
+        return [((extent - 1) // 2, extent // 2) for extent in extents]
+    if isinstance(padding, str):
+        raise DomainError(f"{name}: padding must be integers, 'same' or 'valid', got {padding!r}")
+    return [(one, one) for one in numbers(name, "padding", padding, len(extents), 0)]
+
+
+def _images(
+    x: Tensor,
+    weight: Tensor,
+    steps: tuple[int, ...],
+    apart: tuple[int, ...],
+    widths: list[Pair],
+    groups: int,
+) -> Tensor:
+    """The convolution of (N, C, H, W) with (O, C / groups, kh, kw)."""
+    batch, channels = x.shape[:2]
+    outputs, _, *kernel = weight.shape
+    (rows, columns), (row_step, column_step) = kernel, steps
+    # result row r reads the input row r step + i apart: row r + quotient of phase remainder, by divmod
+    down = [divmod(i * apart[0], row_step) for i in range(rows)]
+    right = [divmod(j * apart[1], column_step) for j in range(columns)]
+    height, width = (
+        (size + sum(both) - (count - 1) * gap - 1) // step + 1
+        for size, both, count, gap, step in zip(x.shape[2:], widths, kernel, apart, steps, strict=True)
+    )
+    # the size of a phase; where there are offsets j, one more row keeps (i + rows of the result) W + j inside
+    tall, wide = height + down[-1][0], width + right[-1][0]
+    shifted = 1 if right[-1][0] else 0
+    needed = (tall + shifted) * row_step, wide * column_step
+    x = _padded(x, widths, needed)
+
+    def phase(row: int, column: int) -> Tensor:
+        image = tap(x, (row, column), (tall + shifted, wide), steps)  # type: ignore[arg-type]
+        return reshaped(image, (batch, groups, channels // groups, (tall + shifted) * wide))
+
+    kernels = permuted(
+        reshaped(weight, (groups, outputs // groups, channels // groups, rows, columns)), (3, 0, 1, 4, 2)
+    )
+    kernels = reshaped(kernels, (rows, 1, groups, outputs // groups, columns * (channels // groups)))
+    joined: dict[int, Tensor] = {}
+    total: Tensor | None = None
+    for i, (start, remainder) in enumerate(down):
+        if remainder not in joined:
+            parts = [sliced(phase(remainder, other), 3, offset, tall * wide) for offset, other in right]
+            joined[remainder] = parts[0] if len(parts) == 1 else concatenate(parts, 2)
+        view = sliced(joined[remainder], 3, start * wide, height * wide)
+        product = matmul(reshaped(sliced(kernels, 0, i, 1), kernels.shape[1:]), view)
+        total = product if total is None else run("add", total, product)
+    assert total is not None
+    return tap(reshaped(total, (batch, outputs, height, wide)), (0, 0), (height, width), (1, 1))
+
+
+def _padded(x: Tensor, widths: list[Pair], needed: Pair) -> Tensor:
+    """`x` with zeros around, to at least the sizes `needed`."""
+    both = [
+        (before, max(after, wanted - size - before))
+        for size, (before, after), wanted in zip(x.shape[2:], widths, needed, strict=True)
+    ]
+    return pad(x, [(0, 0), (0, 0), *both]) if any(map(any, both)) else x
