@@ -163,8 +163,8 @@ def binary_cross_entropy_with_logits(
 
     Example:
         >>> import tracejit as tj
-        >>> tj.nn.binary_cross_entropy_with_logits([0.0, 5000.0], [1.0, 0.0], reduction="none")
-        tensor([   0.6931, 5000.0000])
+        >>> tj.nn.binary_cross_entropy_with_logits([0.0, 500.0], [1.0, 0.0], reduction="none")
+        tensor([  0.6931, 500.0000])
 
     Shapes, reductions and errors as in ``mse_loss``.
     Semantics: ``torch.nn.functional.binary_cross_entropy_with_logits``.

@@ -29,8 +29,9 @@ def max_pool2d(
 ) -> Tensor:
     """The largest element of each window of `kernel_size`, NaN if any is NaN.
 
-    The first of several largest has the gradient. `x` is (N, C, H, W) or (C, H, W). Windows are `stride` (by default `kernel_size`) apart; `padding` of at
-    most half a window never wins. `ceil_mode` adds windows that begin inside but reach beyond the end.
+    The first of several largest has the gradient. `x` is (N, C, H, W) or (C, H, W). Windows are `stride` (by
+    default `kernel_size`) apart; `padding` of at most half a window never wins. `ceil_mode` adds windows that
+    begin inside but reach beyond the end.
 
     Example:
         >>> import tracejit as tj

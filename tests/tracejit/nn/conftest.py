@@ -1,0 +1,106 @@
+"""Helpers of the nn tests: values and gradients against tables, eagerly and compiled, and against differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+Array = np.ndarray[Any, Any]
+
+
+def _arrays(inputs: dict[str, Any], dtype: Any) -> dict[str, Array]:
+    found = {name: np.asarray(one) for name, one in inputs.items()}
+    return {name: one.astype(dtype) if one.dtype.kind == "f" else one for name, one in found.items()}
+
+
+def _weighted(value: Any) -> Any:
+    """The sum of the elements of `value` times 1, 2, 3, ..., so that each has its own cotangent."""
+    weights = np.arange(1, value.size + 1, dtype=value.dtype).reshape(value.shape)
+    return tj.sum(value * tj.tensor(weights))
+
+
+def _check_case(case: tuple[str, dict[str, Any], Any, dict[str, Any]], dtype: Any, mode: str) -> None:
+    """A call gives the value and the gradients of its table row, in `dtype`."""
+    call, inputs, value, gradients = case
+    arrays = _arrays(inputs, dtype)
+    code = compile(call, "case", "eval")
+
+    def function(*args: Any) -> Any:
+        return eval(code, {"nn": tj.nn}, dict(zip(arrays, args, strict=True)))
+
+    positions = [number for number, name in enumerate(arrays) if name in gradients]
+    slopes = tj.grad(lambda *args: _weighted(function(*args)), argnums=positions)
+    if mode == "jit":
+        function, slopes = tj.jit(function), tj.jit(slopes)
+    tensors = [tj.tensor(one) for one in arrays.values()]
+    # The tables hold 11 digits, and PyTorch rounds a few constants to float32, off by 3e-8. In float32 a
+    # result of cancelling terms errs by the largest of them.
+    rtol = 1e-7 if dtype is np.float64 else 2e-5
+    wanted = np.asarray(value)
+    result = function(*tensors).numpy()
+    assert result.shape == wanted.shape
+    assert result.dtype == (dtype if wanted.dtype.kind == "f" else np.int64)
+    scale = float(np.abs(wanted).max(initial=0.0))
+    np.testing.assert_allclose(result, wanted, rtol=rtol, atol=rtol * min(scale, 10.0))
+    if not gradients:
+        return
+    found = slopes(*tensors)
+    for one, name in zip(found, (name for name in arrays if name in gradients), strict=True):
+        wanted = np.asarray(gradients[name])
+        assert one.dtype == dtype
+        assert one.shape == wanted.shape
+        scale = float(np.abs(wanted).max(initial=0.0))
+        np.testing.assert_allclose(
+            one.numpy(), wanted, rtol=rtol, atol=rtol * min(scale, 100.0), err_msg=name
+        )
+
+
+def _check_gradients(function: Any, *arrays: Any, second: bool = True) -> None:
+    """First and second derivatives at float64 `arrays` against central differences.
+
+    With step 1e-5 these err by about 1e-10 of the function's size.
+    """
+    points = [np.array(one, np.float64) for one in arrays]
+    numbers = tuple(range(len(points)))
+
+    def value(*args: Any) -> Any:
+        return _weighted(function(*args))
+
+    def slope(*args: Any) -> Any:
+        parts = tj.grad(value, argnums=numbers)(*args)
+        total: Any = 0.0
+        for one in parts:
+            total = total + _weighted(one)
+        return total
+
+    for target in (value, slope) if second else (value,):
+        found = tj.grad(target, argnums=numbers)(*[tj.tensor(one) for one in points])
+        for position, one in enumerate(found):
+            wanted = np.zeros_like(points[position])
+            for place in np.ndindex(wanted.shape):
+                ends = []
+                for step in (1e-5, -1e-5):
+                    moved = [np.array(each) for each in points]
+                    moved[position][place] += step
+                    ends.append(float(target(*[tj.tensor(each) for each in moved]).item()))
+                wanted[place] = (ends[0] - ends[1]) / 2e-5
+            np.testing.assert_allclose(one.numpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.fixture
+def check_case() -> Any:
+    return _check_case
+
+
+@pytest.fixture
+def check_gradients() -> Any:
+    return _check_gradients
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
