@@ -1,4 +1,4 @@
-"""Helpers of the nn tests: values and gradients against tables, eagerly and compiled, and against differences."""
+"""Helpers of the nn tests: values and gradients against tables and against differences."""
 
 from __future__ import annotations
 
