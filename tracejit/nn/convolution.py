@@ -163,6 +163,9 @@ def _images(
         (size + sum(both) - (count - 1) * gap - 1) // step + 1
         for size, both, count, gap, step in zip(x.shape[2:], widths, kernel, apart, steps, strict=True)
     )
+    if groups > 1 and groups == channels:
+        taps = [(i * apart[0], j * apart[1]) for i in range(rows) for j in range(columns)]
+        return _one_by_one(_padded(x, widths, (0, 0)), weight, taps, (height, width), steps)
     # the size of a phase; where there are offsets j, one more row keeps (i + rows of the result) W + j inside
     tall, wide = height + down[-1][0], width + right[-1][0]
     shifted = 1 if right[-1][0] else 0
@@ -188,6 +191,22 @@ def _images(
         total = product if total is None else run("add", total, product)
     assert total is not None
     return tap(reshaped(total, (batch, outputs, height, wide)), (0, 0), (height, width), (1, 1))
+
+
+def _one_by_one(x: Tensor, weight: Tensor, taps: list[Pair], size: Pair, steps: tuple[int, ...]) -> Tensor:
+    """Where each input channel is a group of its own, sums of products: matrices of one row do not pay."""
+    batch, channels = x.shape[:2]
+    outputs = weight.shape[0]
+    each = outputs // channels
+    factors = reshaped(weight, (1, channels, each, len(taps), 1, 1))
+    total: Tensor | None = None
+    for number, start in enumerate(taps):
+        image = reshaped(tap(x, start, size, steps), (batch, channels, 1, *size))  # type: ignore[arg-type]
+        factor = reshaped(sliced(factors, 3, number, 1), (1, channels, each, 1, 1))
+        product = run("mul", image, factor)
+        total = product if total is None else run("add", total, product)
+    assert total is not None
+    return reshaped(total, (batch, outputs, *size))
 
 
 def _padded(x: Tensor, widths: list[Pair], needed: Pair) -> Tensor:
