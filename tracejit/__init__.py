@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
 from . import array as _array
 from . import autograd, random
@@ -50,9 +49,6 @@ from .runtime.threads import num_threads, set_num_threads, threads
 from .tensor import Tensor
 from .transforms import grad, stop_gradient, value_and_grad
 
-if _TYPE_CHECKING:
-    from . import optim
-
 __version__ = "0.1.0"
 
 bool_ = _DTYPES["bool"]
@@ -65,16 +61,12 @@ from math import e, inf, nan, pi  # noqa: E402
 newaxis = None
 
 
-def __getattr__(name: str) -> _Any:
-    """``tj.optim``, imported when first used: it costs 2 ms, which many programs do not need."""
-    if name == "optim":
-        return _import_module(".optim", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 #: Submodules that load at their first use: they would cost import time to all.
-_LAZY = frozenset({"nn"})
+_LAZY = frozenset({"nn", "optim"})
 if _TYPE_CHECKING:
-    from . import nn
+    from . import nn, optim
 else:
+
     def __getattr__(name: str) -> object:
         if name in _LAZY:
             return _import_module(f".{name}", __name__)

@@ -28,6 +28,7 @@ from .activations import (
 )
 from .classification import cross_entropy, nll_loss
 from .convolution import conv1d, conv2d
+from .dropout import dropout
 from .linear import embedding, linear, one_hot
 from .losses import (
     binary_cross_entropy,
@@ -40,8 +41,6 @@ from .losses import (
 from .normalization import layer_norm, normalize
 from .pooling import avg_pool2d, max_pool2d
 
-# dropout has a module of its own: from .dropout import dropout
-
 __all__ = [
     "avg_pool2d",
     "binary_cross_entropy",
@@ -50,6 +49,7 @@ __all__ = [
     "conv1d",
     "conv2d",
     "cross_entropy",
+    "dropout",
     "elu",
     "embedding",
     "gelu",

@@ -16,11 +16,11 @@ import numpy as np
 
 from ..array import asarray, zeros_like
 from ..array.creation import tensor
+from ..autograd.modes import enable_grad, no_grad
 from ..ir.dtypes import DType
 from ..ir.errors import DomainError, DTypeError, ShapeError, TraceError, TracejitError
 from ..ir.types import Shape
 from ..jit import jit
-from ..autograd.modes import enable_grad, no_grad
 from ..state import STATE
 from ..tensor import Tensor
 from .groups import check_distinct, groups_of
