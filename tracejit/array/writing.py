@@ -30,7 +30,7 @@ _RESHAPE: Final = OPS["reshape"]
 
 
 def writes_memory(x: Tensor, value: Any, name: str) -> bool:
-    """Whether writing `value` to `x` is a write to memory alone. Raises where it may not be written at all."""
+    """Whether writing `value` to `x` is a write to memory alone. Raises where it may not be written."""
     chain = chain_of(x)
     base = x if chain is None else chain[0]
     if STATE.tracer is not None and not (isinstance(x._data, Value) and isinstance(base._data, Value)):
@@ -185,7 +185,7 @@ class _Traced(OpNamespace):
 
 
 class _Written(OpNamespace):
-    """Ops that put a view back, where memory holds the result already: an update is recorded, not computed."""
+    """Ops that put a view back where memory holds the result already: updates are recorded, not computed."""
 
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         if op.kind is not Kind.UPDATE:

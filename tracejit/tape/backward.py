@@ -100,11 +100,11 @@ class _Pass:
         order: list[Node] = []
         stack: list[Node] = []
         for root in roots:
-            place = root if root._node is None else root._node.node
-            if place not in waiting:
-                waiting[place] = 0
-                if place is not root:
-                    stack.append(place)
+            node: Node | None = None if root._node is None else root._node.node
+            if (root if node is None else node) not in waiting:
+                waiting[root if node is None else node] = 0
+                if node is not None:
+                    stack.append(node)
         while stack:
             node = stack.pop()
             order.append(node)

@@ -43,8 +43,8 @@ class SavedTensor:
         if self.memory[0] != self.version:
             name = "a function" if node is None else node.name()
             raise GradientError(
-                f"a tensor that {name} saved for backward was modified in place by {self.memory[1]}: it is at "
-                f"version {self.memory[0]}, expected version {self.version}"
+                f"a tensor that {name} saved for backward was modified in place by {self.memory[1]}: it is "
+                f"at version {self.memory[0]}, expected version {self.version}"
             )
         data = unpacked(self.data)
         if self.output is not None:
