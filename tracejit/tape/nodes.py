@@ -219,7 +219,7 @@ class OpNode(Node):
     saved: tuple[Any, ...] | None
     #: The result's array where a rule needs it.
     output: Any
-    #: Of each saved input, then of the output: its count of writes (see `Tensor._version`), and what that was.
+    #: Of each saved input, then of the output: its count of writes (`Tensor._version`), and what that was.
     memories: Sequence[Any]
     #: Weak references to the operands that need no gradient, by position, for `graph_of`.
     constants: dict[int, weakref.ref[Any]] | None

@@ -1,7 +1,7 @@
 """Recording: puts what an eager op did on the tape.
 
-`record` serves every op; `unary_recorder` and `binary_recorder` make its straight-line version for elementwise
-ops.
+`record` serves every op; `unary_recorder` and `binary_recorder` make its straight-line version for
+elementwise ops.
 """
 
 from __future__ import annotations
