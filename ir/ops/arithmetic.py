@@ -197,6 +197,12 @@ CLIP = elementwise(
 )  # fmt: skip
 
 
+COPY = define(
+    "copy", Kind.COMPOSITE, "x", doc="x, in memory of its own where there is memory",
+    infer=lambda types, attrs: types, eval=np.copy, vjp={"x": lambda b, ct: ct},
+    decompose=lambda b, x: x,
+)  # fmt: skip
+
 STOP_GRADIENT = define(
     "stop_gradient", Kind.COMPOSITE, "x", doc="x, which no gradient passes",
     infer=lambda types, attrs: types, eval=lambda x: x, vjp={"x": lambda b, ct: None},

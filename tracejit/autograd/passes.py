@@ -11,6 +11,7 @@ from ..tape.backward import run_backward, seed
 from ..tape.engine import TENSOR_OPS
 from ..tape.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from ..tensor import Tensor, as_array, wrap
+from ..views import chain_of
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -192,11 +193,23 @@ def _backward(
     backward(self, gradient, retain_graph, create_graph, inputs)
 
 
+def _detach_(self: Tensor) -> Tensor:
+    """Take this tensor out of the graph that computed it: it becomes a leaf. Returns it.
+
+    Raises GradientError on a view, whose gradient belongs to its base. Semantics: ``torch.Tensor.detach_``.
+    """
+    if chain_of(self) is not None:
+        raise GradientError("detach_: a view cannot be detached in place; use detach() instead")
+    self._node, self._requires_grad = None, False
+    return self
+
+
 def bind() -> None:
     """Attach what autograd offers to Tensor."""
     Tensor.backward = _backward  # type: ignore[assignment,method-assign]
     Tensor.register_hook = register_hook  # type: ignore[assignment,method-assign]
     Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[assignment,method-assign]
+    Tensor.detach_ = _detach_  # type: ignore[assignment,method-assign]
     Tensor.retain_grad = retain_grad  # type: ignore[assignment,method-assign]
 
 
