@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ShapeError
-from .graph import Function, Value
+from .graph import Function, Instruction, Value
 
 
 def interpret(function: Function, args: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
@@ -30,18 +30,19 @@ def interpret(function: Function, args: Sequence[Any]) -> list[np.ndarray[Any, A
             )
         values[param] = array
     with np.errstate(all="ignore"):
-        _run(function, values)
+        for instruction in function.body:
+            run_instruction(instruction, values)
     return [values[result] for result in function.results]
 
 
-def _run(function: Function, values: dict[Value, Any]) -> None:
-    for instruction in function.body:
-        operands = [values[operand] for operand in instruction.operands]
-        regions = instruction.op.regions
-        if regions is not None:
-            outputs = list(regions.run(interpret, instruction.regions, operands, instruction.attrs))
-        else:
-            outcome = instruction.op.eval(*operands, **instruction.attrs)
-            outputs = list(outcome) if len(instruction.results) > 1 else [outcome]
-        for result, output in zip(instruction.results, outputs, strict=True):
-            values[result] = np.asarray(output, result.dtype)
+def run_instruction(instruction: Instruction, values: dict[Value, Any]) -> None:
+    """Add the results of `instruction` to `values`, which has its operands."""
+    operands = [values[operand] for operand in instruction.operands]
+    regions = instruction.op.regions
+    if regions is not None:
+        outputs = list(regions.run(interpret, instruction.regions, operands, instruction.attrs))
+    else:
+        outcome = instruction.op.eval(*operands, **instruction.attrs)
+        outputs = list(outcome) if len(instruction.results) > 1 else [outcome]
+    for result, output in zip(instruction.results, outputs, strict=True):
+        values[result] = np.asarray(output, result.dtype)

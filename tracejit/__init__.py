@@ -24,6 +24,7 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
+from .disabling import disable_jit
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (
@@ -43,7 +44,7 @@ from .ir.errors import (
 )
 from .ir.graph import Function
 from .ir.types import TensorType
-from .jit import disable_jit, jit, trace
+from .jit import jit, trace
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads
 from .tensor import Tensor

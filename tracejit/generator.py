@@ -65,6 +65,10 @@ class Draws:
         """The generator's state for one call, u64[2], which advances it. To be called once per call."""
         return np.array(self.generator.claim(self.count), np.uint64)
 
+    def peek(self) -> Array:
+        """The generator's state as the next call will find it."""
+        return np.array(self.generator.state, np.uint64)
+
     def __str__(self) -> str:
         return f"the default generator, {self.count} draw{'s' * (self.count != 1)} a call"
 

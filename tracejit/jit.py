@@ -10,23 +10,25 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 import numpy as np
 
 from .array.diagonals import trace as matrix_trace
+from .branches import Branches
 from .calls import CompiledFunction, call
 from .captures import locate
+from .disabling import jit_is_disabled
 from .entries import make_entries
+from .explaining import explain
 from .ir.dtypes import as_dtype, default_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function, Value
 from .ir.types import TensorType
 from .lowered import Lowered
+from .paths import MAX_PATHS, Paths
 from .pytree import TreeDef, flatten, leaf_paths
-from .runtime.bypass import bypass_native_entries
 from .signatures import (
     MISS,
     SCALARS,
@@ -51,7 +53,6 @@ from .tracing import Traced, scalar_type, trace_flat
 
 #: How many native entries are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
-_disabled = threading.local()
 
 
 class JitFunction:
@@ -62,13 +63,16 @@ class JitFunction:
         fn: Callable[..., Any],
         static_argnums: Sequence[int] = (),
         static_argnames: Sequence[str] = (),
+        max_paths: int = MAX_PATHS,
     ) -> None:
         functools.update_wrapper(self, fn)
+        self._max_paths = max_paths
         self._fn = fn
         self._static_argnums, self._static_argnames = static_arguments(fn, static_argnums, static_argnames)
         self._lock = threading.RLock()
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
+        self._paths: dict[Any, Paths] = {}
         self._entry: Any = None
         self._chained = 0
 
@@ -87,7 +91,7 @@ class JitFunction:
     # -- calling ----------------------------------------------------------------------------------
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
-        if STATE.tracer is not None or getattr(_disabled, "on", False):
+        if STATE.tracer is not None or jit_is_disabled():
             return self._fn(*args, **kwargs)
         static, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic)
@@ -100,16 +104,25 @@ class JitFunction:
         key = (structure, leaf_types, static, default_dtype())
         with self._lock:
             signature = self._signatures.get(key)
-            captured = None if signature is None else read_captures(signature)
+            captured = None if signature is None else self._captured(signature)
             if signature is None or captured is None:
                 reason = self._reason(key) if signature is None else broken_guard(signature)
                 signature = self._compile(args, kwargs, key, leaves, reason)
-                captured = read_captures(signature)
+                self._signatures[key] = signature
+                if signature.decisions:
+                    self._paths[key] = Paths(self._name, signature, self._max_paths)
+                captured = self._captured(signature)
                 if captured is None:
                     raise TraceError(
                         f"{self._name}: a tensor that the function closes over changed while it was traced"
                     )
             self._by_structure[(structure, static, default_dtype())] = signature
+        if signature.decisions:
+            return self._paths[key].call(
+                leaves,
+                lambda prefix, reason: self._compile(args, kwargs, key, leaves, reason, prefix),
+                lambda: self._fn(*args, **kwargs),
+            )
         if signature is not likely:
             results = native(signature, leaves)
             if results is not MISS:
@@ -117,6 +130,11 @@ class JitFunction:
         check_ranges(self._name, signature, leaves)
         inputs = [as_input(leaf) for leaf in leaves] + captured
         return signature.result.unflatten(call(signature.compiled, inputs))
+
+    @staticmethod
+    def _captured(signature: Signature) -> list[Tensor] | None:
+        """What the signature closes over; paths read that themselves."""
+        return [] if signature.decisions else read_captures(signature)
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         """Static arguments as a hashable tuple, and the others."""
@@ -179,8 +197,11 @@ class JitFunction:
 
     # -- compiling --------------------------------------------------------------------------------
 
-    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
-        """The Function for these arguments, what it captures, and (as `rest`) its result's structure."""
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()) -> Traced:
+        """The Function for these arguments, what it captures, and (as `rest`) its result's structure.
+
+        Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
+        """
         _, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic)
         types = [self._leaf_type(leaf, i, dynamic) for i, leaf in enumerate(leaves)]
@@ -203,9 +224,15 @@ class JitFunction:
         STATE.recording, STATE.blocked = True, False
         try:
             symbols = [(*symbol_type(one), name) for one, name in zip(types, names, strict=True)]
-            return trace_flat(run, symbols)
+            return trace_flat(run, symbols, self._branches(leaves, prefix))
         finally:
             STATE.recording, STATE.blocked = outer
+
+    def _branches(self, leaves: list[Any], prefix: Sequence[Any]) -> Branches | None:
+        """The values that Python code may ask for, None where it may not or there are none."""
+        if self._max_paths == 0 or any(isinstance(leaf, TensorType) for leaf in leaves):
+            return None
+        return Branches([as_input(leaf)._data for leaf in leaves], prefix)
 
     def _names(self, structure: TreeDef) -> list[str]:
         """What the IR and messages call the leaves of the arguments."""
@@ -219,9 +246,12 @@ class JitFunction:
             for position, value in enumerate(args)
         ]
 
-    def _compile(self, args: Any, kwargs: Any, key: Any, leaves: list[Any], reason: str) -> Signature:
+    def _compile(
+        self, args: Any, kwargs: Any, key: Any, leaves: list[Any], reason: str, prefix: Sequence[Any] = ()
+    ) -> Signature:
+        """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
         start = time.perf_counter()
-        traced = self._trace(args, kwargs)
+        traced = self._trace(args, kwargs, prefix)
         seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
         bindings = locate(self._fn, traced.captured, [value for _, _, value, _ in static])
@@ -229,13 +259,12 @@ class JitFunction:
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, traced.rest, traced.ranges
         )
-        signature.reason = reason
+        signature.reason, signature.decisions = reason, traced.decisions
         signature.milliseconds = {"trace": seconds * 1e3}
         tracked = any(isinstance(one, Tensor) and one._requires_grad for one in [*leaves, *traced.captured])
-        if not tracked:
+        if not tracked and not signature.decisions:
             signature.flat_entry, direct = make_entries(self._name, signature, miss, self._next_entry)
             self._entry = direct or self._entry
-        self._signatures[key] = signature
         return signature
 
     def _next_entry(self) -> Any:
@@ -282,34 +311,19 @@ class JitFunction:
             >>> print(f.explain().splitlines()[0])
             <lambda>: 1 signature compiled
         """
-        count = len(self._signatures)
-        lines = [f"{self._name}: {count} signature{'s' * (count != 1)} compiled"]
-        for number, one in enumerate(self._signatures.values()):
-            types = ", ".join(map(type_text, one.leaf_types))
-            lines.append(f"  [{number}] ({types}): {one.reason}")
-            if one.static:
-                lines.append(f"      static: {static_text(one.static)}")
-            if one.bindings.sources:
-                lines.append(f"      captures: {', '.join(map(str, one.bindings.sources))}")
-            executable = one.compiled.executable
-            phases = {**one.milliseconds, **executable.milliseconds}
-            spent = ", ".join(f"{name} {value:.1f}" for name, value in phases.items())
-            lines.append(f"      milliseconds: {spent}")
-            module = executable.module
-            lines.append(f"      kernels: {len(module.kernels)}, arena {module.arena_bytes} bytes")
-            if executable.not_lowered:
-                lines.append(
-                    f"      not compiled, run by their NumPy kernels: {', '.join(executable.not_lowered)}"
-                )
-            else:
-                lines.append("      everything is native code")
-        return "\n".join(lines)
+        with self._lock:
+            every = [
+                (one, list(self._paths[key].known) if key in self._paths else [])
+                for key, one in self._signatures.items()
+            ]
+        return explain(self._name, every)
 
     def clear_cache(self) -> None:
         """Forget every compiled signature."""
         with self._lock:
             self._signatures.clear()
             self._by_structure.clear()
+            self._paths.clear()
             self._entry = None
 
 
@@ -319,6 +333,8 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = ...,
     static_argnames: str | Sequence[str] = ...,
+    max_paths: int = ...,
+    on_branch: str = ...,
 ) -> JitFunction: ...
 @overload
 def jit(
@@ -326,12 +342,16 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = ...,
     static_argnames: str | Sequence[str] = ...,
+    max_paths: int = ...,
+    on_branch: str = ...,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(
     fn: Callable[..., Any] | None = None,
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    max_paths: int = MAX_PATHS,
+    on_branch: str = "path",
 ) -> Any:
     """Compile `fn` to native code for the types it is called with; a decorator or a function.
 
@@ -339,6 +359,9 @@ def jit(
     structure compiles again; a change of a Python number's value does not. Arguments named by
     `static_argnums` or `static_argnames` are constants: hashable, and a new value compiles again. Tensors
     that `fn` closes over are read afresh at each call. Python code in `fn` runs only while tracing.
+
+    Python code may branch on values (``if x:``, ``while x:``, ``float(x)``, indexing a list): each path that
+    calls take is compiled once, up to `max_paths` of them. With ``on_branch="error"`` it may not.
 
     Example:
         >>> import tracejit as tj
@@ -348,36 +371,21 @@ def jit(
         >>> f(tj.tensor([1.0, 2.0]), 3.0)
         tensor([4., 7.])
 
-    Raises ConcretizationError where `fn` asks a traced value for its Python value (``if x:``). Semantics:
-    ``jax.jit``.
+    Raises ConcretizationError where there are more paths, and where `fn` asks for values that cannot be known
+    while tracing. Semantics: ``jax.jit``, which has no paths.
     """
     nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    if on_branch not in ("path", "error"):
+        raise TracejitError(f'jit: on_branch must be "path" or "error", got {on_branch!r}')
+    if not isinstance(max_paths, int) or max_paths < 1:
+        raise TracejitError(f"jit: max_paths must be a positive integer, got {max_paths!r}")
+    limit = max_paths if on_branch == "path" else 0
     if fn is None:
-        return lambda f: JitFunction(f, nums, names)
+        return lambda f: JitFunction(f, nums, names, limit)
     if not callable(fn):
         raise TracejitError(f"jit: expected a function, got {type(fn).__name__}")
-    return JitFunction(fn, nums, names)
-
-
-@contextmanager
-def disable_jit() -> Iterator[None]:
-    """Jitted functions run as plain Python inside the ``with`` block, for debugging.
-
-    Example:
-        >>> import tracejit as tj
-        >>> with tj.disable_jit():
-        ...     _ = tj.jit(lambda x: print("runs", x) or x)(tj.tensor(2.0))
-        runs tensor(2.)
-    """
-    before = getattr(_disabled, "on", False)
-    _disabled.on = True
-    bypass_native_entries(+1)
-    try:
-        yield
-    finally:
-        bypass_native_entries(-1)
-        _disabled.on = before
+    return JitFunction(fn, nums, names, limit)
 
 
 def trace(fn: Any, *args: Any, **kwargs: Any) -> Any:

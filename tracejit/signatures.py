@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from .branches import Decision
 from .calls import CompiledFunction
 from .captures import Bindings
 from .generator import Draws
@@ -46,6 +47,10 @@ class Signature:
     flat_entry: Any = None
     milliseconds: dict[str, float] = field(default_factory=dict)
     reason: str = ""
+    #: What Python code saw of traced values, in order; the Function's last results. See `paths`.
+    decisions: list[Decision] = field(default_factory=list)
+    #: The calls that took a path.
+    hits: int = 0
 
 
 def static_arguments(

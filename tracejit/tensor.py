@@ -114,10 +114,16 @@ class Tensor(Signatures):
 
     # -- its Python value -------------------------------------------------------------------------
 
-    def _concrete(self, asked: str, instead: str) -> Array:
-        """The ndarray, or an error that names the user's line and what to use instead."""
+    def _concrete(self, asked: str, instead: str, *, decides: bool = False) -> Array:
+        """The ndarray, or an error that names the user's line and what to use instead.
+
+        One element that `decides` what Python code does next is known where a trace runs for a real call.
+        """
         data = self._data
         if isinstance(data, Value):
+            tracer = STATE.tracer
+            if decides and tracer is not None and data.type.size == 1 and tracer.can_decide(data):
+                return tracer.decide(data)
             where = user_location()
             raise ConcretizationError(
                 f"{asked} needs the value of a traced tensor of type {data.type}"
@@ -162,7 +168,7 @@ class Tensor(Signatures):
 
     def item(self) -> Any:
         """The value of a tensor of one element, as a Python number."""
-        data = self._concrete("item()", "the tensor itself")
+        data = self._concrete("item()", "the tensor itself", decides=True)
         if data.size != 1:
             raise ShapeError(f"item: expected one element, got shape {data.shape}")
         return data.item()
@@ -172,7 +178,9 @@ class Tensor(Signatures):
         return self._concrete("tolist()", "the tensor itself").tolist()
 
     def __bool__(self) -> bool:
-        data = self._concrete("bool(x), and with it `if x:` and `while x:`,", "tj.where(condition, a, b)")
+        data = self._concrete(
+            "bool(x), and with it `if x:` and `while x:`,", "tj.where(condition, a, b)", decides=True
+        )
         if data.size != 1:
             raise ShapeError(
                 f"bool: the truth of a tensor of shape {data.shape} is ambiguous; use .any() or .all()"
@@ -189,14 +197,17 @@ class Tensor(Signatures):
         return complex(self._one("complex(x)"))
 
     def _one(self, asked: str) -> Any:
-        data = self._concrete(asked, "the tensor itself, or mark the argument static with static_argnums")
+        instead = "the tensor itself, or mark the argument static with static_argnums"
+        data = self._concrete(asked, instead, decides=True)
         if data.size != 1:
             raise ShapeError(f"{asked}: expected one element, got shape {data.shape}")
         return data.item()
 
     def __index__(self) -> int:
         data = self._concrete(
-            "using x as a Python integer", "tj operations, or mark the argument static with static_argnums"
+            "using x as a Python integer",
+            "tj operations, or mark the argument static with static_argnums",
+            decides=True,
         )
         if data.shape != () or is_float(data.dtype) or data.dtype == BOOL:
             raise DTypeError(f"only a rank-0 integer tensor can be an index, got {self.type}")

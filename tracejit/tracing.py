@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .branches import Branches, Decision
 from .generator import Draws, Generator
 from .ir.builder import Builder, operand_of
 from .ir.dtypes import BOOL, BY_NAME, FLOAT64, DType, Operand, as_dtype, default_dtype
@@ -23,7 +24,7 @@ from .ir.types import Shape, TensorType
 from .location import user_location
 from .runtime.bypass import bypass_native_entries
 from .state import STATE
-from .tensor import Tensor, as_array, wrap
+from .tensor import Array, Tensor, as_array, wrap
 
 #: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
 _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
@@ -32,8 +33,10 @@ _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remain
 class Tracer(Builder):
     """The graph of one running trace."""
 
-    def __init__(self, parent: Tracer | None = None) -> None:
+    def __init__(self, parent: Tracer | None = None, branches: Branches | None = None) -> None:
         super().__init__()
+        #: Where Python code may ask for values: what it was told. None where it may not.
+        self.branches = branches
         self.parent = parent
         self.captures: dict[int, tuple[Any, Value]] = {}
         self._owned: set[Value] = set()
@@ -86,6 +89,15 @@ class Tracer(Builder):
         if type(value) in (bool, int, float):
             return value
         return self._capture(as_array(value) if not isinstance(value, np.ndarray) else value)
+
+    def can_decide(self, value: Value) -> bool:
+        """Whether Python code may ask for the value of `value`."""
+        return self.branches is not None and value in self._owned
+
+    def decide(self, value: Value) -> Array:
+        """The value of `value` in the call that is traced."""
+        assert self.branches is not None
+        return self.branches.decide(self, value)
 
     def _capture(self, holder: Any) -> Value:
         """The parameter for something the function closes over, read from `holder` at each call."""
@@ -162,21 +174,27 @@ def scalar_type(value: bool | int | float) -> TensorType:
 @record(eq=False)
 class Traced:
     """A Function; what it captures, in the order of its last parameters; the ranges of its integer
-    parameters that meet narrower dtypes; and what else the traced function handed back."""
+    parameters that meet narrower dtypes; what else the traced function handed back; and the decisions that
+    it took by values, which are the Function's last results."""
 
     function: Function
     captured: list[Any]
     ranges: dict[int, tuple[int, int]]
     rest: Any
+    decisions: list[Decision]
 
 
-def trace_flat(fn: Callable[..., Any], types: Sequence[tuple[TensorType, bool, str]]) -> Traced:
-    """Run `fn` on symbols of `types` (type, weak, name), collecting captures.
+def trace_flat(
+    fn: Callable[..., Any],
+    types: Sequence[tuple[TensorType, bool, str]],
+    branches: Branches | None = None,
+) -> Traced:
+    """Run `fn` on symbols of `types` (type, weak, name), collecting captures and, by `branches`, decisions.
 
     `fn` returns ``(leaves, rest)``: the results as a flat list of Tensors, arrays and numbers, and
     anything else to hand back. The Function's parameters are the arguments and then the captures.
     """
-    tracer = Tracer(STATE.tracer)
+    tracer = Tracer(STATE.tracer, branches)
     with tracing(tracer):
         arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
         leaves, rest = fn(*arguments)
@@ -185,8 +203,10 @@ def trace_flat(fn: Callable[..., Any], types: Sequence[tuple[TensorType, bool, s
     tracer.params += [value for _, value in tracer.captures.values()]
     ranges = {i: tracer.narrowed[one] for i, one in enumerate(tracer.params) if one in tracer.narrowed}
     ranges = {i: limits for i, limits in ranges.items() if limits != (-(2**63), 2**63 - 1)}
+    decisions = [] if branches is None else branches.made
+    results += [one.value for one in decisions]
     function = tracer.finish(getattr(fn, "__name__", "f"), results)
-    return Traced(function, holders, ranges, rest)
+    return Traced(function, holders, ranges, rest, decisions)
 
 
 def as_value(tracer: Tracer, leaf: Any) -> Value:
