@@ -101,7 +101,8 @@ class Node(abc.ABC):
     def _freed(self) -> GradientError:
         return GradientError(
             "trying to backward through the graph a second time, after its saved values were freed; "
-            "pass retain_graph=True to the first backward"
+            "compute the result again, or pass retain_graph=True to the first backward. Between steps of a "
+            "loop, carry values over with detach()"
         )
 
 
