@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -128,3 +130,127 @@ def test_a_leaf_refuses_writes_in_a_trace_too():
     for gradient in (tj.grad(f), tj.jit(tj.grad(f))):
         with pytest.raises(tj.GradientError, match="leaf tensor that requires grad"):
             gradient(tj.tensor([1.0, 2.0]))
+
+
+# -- writes and errors --------------------------------------------------------------------------------
+
+
+def _plain() -> tj.Tensor:
+    return tj.tensor([1.0, 2.0, 3.0])
+
+
+def _recorded() -> tj.Tensor:
+    return leaf(1.0, 2.0, 3.0) * 1
+
+
+BAD_WRITES = {
+    "shape": (lambda x: x.add_(tj.ones((2, 3))), tj.ShapeError),
+    "broadcast": (lambda x: x.mul_(tj.ones(2)), tj.ShapeError),
+    "dtype": (lambda x: x.clamp_("a", None), tj.DTypeError),
+    "index": (lambda x: x.__setitem__(3, 0.0), tj.OutOfBoundsError),
+    "indices": (lambda x: x.__setitem__(np.array([0, 3]), 0.0), tj.OutOfBoundsError),
+    "rank": (lambda x: x.__setitem__((0, 0), 0.0), tj.OutOfBoundsError),
+    "values": (lambda x: x.__setitem__(slice(0, 2), [1.0, 2.0, 3.0]), tj.ShapeError),
+    "scattered": (lambda x: x.__setitem__([0, 1], tj.ones(3)), tj.ShapeError),
+    "mask": (lambda x: x.__setitem__(np.array([True, False]), 0.0), tj.ShapeError),
+    "text": (lambda x: x.__setitem__(0, "a"), tj.DTypeError),
+    "complex": (lambda x: x.__setitem__(0, 1j), tj.DTypeError),
+    "fill": (lambda x: x.fill_(tj.ones(3)), tj.ShapeError),
+    "not a mask": (lambda x: x.masked_fill_(tj.ones(3), 1.0), tj.DTypeError),
+}
+
+
+@pytest.mark.parametrize("make", [_plain, _recorded])
+@pytest.mark.parametrize("name", BAD_WRITES)
+def test_a_failed_write_changes_nothing(name, make):
+    write, error = BAD_WRITES[name]
+    base = make()
+    view = base[:]
+    for x in (base, view):
+        node, version = x.grad_fn, (x._version or [0])[0]
+        with pytest.raises(error):
+            write(x)
+        assert values(base) == values(view) == [1, 2, 3]
+        assert (x._version or [0])[0] == version
+        assert x.grad_fn is node
+
+
+def test_a_write_whose_saved_value_cannot_be_packed_changes_nothing():
+    x = _recorded()
+    node = x.grad_fn
+
+    def refuse(saved):
+        raise RuntimeError("no room")
+
+    with tj.autograd.graph.saved_tensors_hooks(refuse, lambda one: one):
+        for write in (lambda: x.mul_(leaf(2.0)), lambda: x.__setitem__([0, 1], leaf(5.0, 6.0) * 1)):
+            with pytest.raises(RuntimeError, match="no room"):
+                write()
+    assert values(x) == [1, 2, 3]
+    assert x.grad_fn is node
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_read_only_memory_cannot_be_written(recorded):
+    for array in (np.broadcast_to(1.0, (3,)), np.frombuffer(bytes(24)), tj.broadcast_to([1.0], (3,))):
+        x = array if isinstance(array, tj.Tensor) else tj.asarray(array)
+        value = leaf(2.0)[0] * 1 if recorded else 2.0
+        for write in (
+            lambda x, v: x.add_(v),
+            lambda x, v: x.__setitem__(0, v),
+            lambda x, v: x.__setitem__([0, 1], v),
+            lambda x, v: x[:2].mul_(v),
+        ):
+            before = values(x)
+            with pytest.raises(tj.TracejitError, match="read-only"):
+                write(x, value)
+            assert values(x) == before
+            assert x.is_leaf
+
+
+def test_a_number_that_an_integer_cannot_hold():
+    x = tj.tensor([1, 2], dtype=tj.uint8)
+    for value in (float("nan"), 300, -1):
+        with pytest.raises(tj.DTypeError, match="does not fit"):
+            x[0] = value
+    x[0] = 2.75
+    assert values(x) == [2, 2]
+
+
+@pytest.mark.parametrize("make", [_plain, _recorded])
+def test_overlapping_writes_read_first(make):
+    x = make()
+    x[...] = x[::-1]
+    assert values(x) == [3, 2, 1]
+    x[1:] = x[:-1]
+    assert values(x) == [3, 3, 2]
+    x[[2, 1, 0]] = x
+    assert values(x) == [2, 3, 3]
+    x[1:].sub_(x[:-1])
+    assert values(x) == [2, 1, 0]
+
+
+def test_recorded_writes_of_elements_cost_what_they_write():
+    x = tj.zeros(1 << 22) * leaf(1.0)
+    value = leaf(2.0)[0] * 1
+    tracemalloc.start()
+    try:
+        for i in range(4):
+            x[i] = value
+            x[[i, i + 1]] = value
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 20  # of 32 MiB
+    assert values(x[:6]) == [2, 2, 2, 2, 2, 0]
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), ()])
+def test_empty_and_rank_0(shape):
+    x = tj.ones(shape) * leaf(3.0).sum()
+    x.mul_(2.0)
+    x[...] = x * 2
+    x.reshape(-1).add_(1.0)
+    assert values(x) == (13.0 if shape == () else np.zeros(shape).tolist())
+    total = x.sum()
+    total.backward()

@@ -135,8 +135,13 @@ def _everything(x: Tensor) -> dict[str, Any]:
 
 def _overwritten(x: Tensor, new: Tensor) -> Tensor:
     """`new` as an update of all of `x`: what is overwritten has a gradient still, of zeros."""
-    result = wrap(new._data)
-    record(_UPDATE, (before(x, keep=False), new), _everything(x), result)
+    return recorded(_UPDATE, (before(x, keep=False), new), _everything(x), new._data)
+
+
+def recorded(op: Op, operands: tuple[Any, ...], attrs: Attrs, data: Any) -> Tensor:
+    """The result of `op`, which some other way has put in `data`."""
+    result = wrap(data)
+    record(op, operands, attrs, result)
     return result
 
 
@@ -218,9 +223,7 @@ class _Written(OpNamespace):
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         if op.kind is not Kind.UPDATE:
             return apply(op, operands, attrs)
-        result = wrap(operands[0]._data)
-        record(op, operands, attrs, result)
-        return result
+        return recorded(op, operands, attrs, operands[0]._data)
 
 
 _TRACED: Final = _Traced()
