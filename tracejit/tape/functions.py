@@ -30,7 +30,9 @@ class SavedTensor:
     __slots__ = ("data", "memory", "output", "place", "version")
 
     def __init__(self, tensor: Tensor, output: int | None) -> None:
-        self.place = tensor if tensor._requires_grad and tensor._node is None else tensor._node
+        self.place = None
+        if output is None:
+            self.place = tensor if tensor._requires_grad and tensor._node is None else tensor._node
         self.output = output
         data = tensor._data
         hooks = STATE.saved_hooks
