@@ -62,7 +62,7 @@ def share(source: Tensor, view: Tensor, step: Step | KeyStep) -> None:
 
 def _reached(source: Tensor) -> bool:
     """Whether a gradient may reach the traced `source` once the trace is differentiated."""
-    if STATE.tracer is None or not is_float(source.dtype):
+    if STATE.tracer is None or not isinstance(source._data, Value) or not is_float(source.dtype):
         return False
     passed: dict[Value, bool] = {}
     for instruction in STATE.tracer.body:
@@ -79,13 +79,21 @@ def views_of(base: Tensor) -> list[Tensor]:
     """The views of `base` that are alive."""
     if type(base._aliases) is not dict:
         return []
-    return [view for one in list(base._aliases) if (view := one()) is not None]
+    return [view for one in list(base._aliases) if (view := one()) is not None and _together(base, view)]
 
 
 def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | KeyStep, ...]] | None:
     """The base of `view` and the steps from there, None for a tensor that is no view."""
     known = view._aliases
-    return (known[0], known[1:]) if type(known) is tuple else None
+    return (known[0], known[1:]) if type(known) is tuple and _together(known[0], view) else None
+
+
+def _together(base: Tensor, view: Tensor) -> bool:
+    """Whether `view` is in the memory of `base` still: an assignment to ``data`` takes either out of it."""
+    a, b = base._data, view._data
+    if isinstance(a, Value) or isinstance(b, Value) or not b.size:
+        return True
+    return np.may_share_memory(a, b)
 
 
 def shares_memory(view: Any, array: Any) -> bool:

@@ -254,3 +254,47 @@ def test_empty_and_rank_0(shape):
     assert values(x) == (13.0 if shape == () else np.zeros(shape).tolist())
     total = x.sum()
     total.backward()
+
+
+@pytest.mark.parametrize("make", [_plain, _recorded])
+def test_new_data_is_no_longer_shared_with_views(make):
+    x = make()
+    view, other = x[1:], x[:1]
+    x.data = np.array([5.0, 6.0, 7.0])
+    view.mul_(2.0)
+    x.mul_(10.0)
+    assert (values(x), values(view), values(other)) == ([50, 60, 70], [4, 6], [1])
+    other.data = np.array([8.0])
+    view.mul_(2.0)
+    other.mul_(2.0)
+    assert (values(x), values(view), values(other)) == ([50, 60, 70], [8, 12], [16])
+
+
+def test_new_data_of_a_tensor_has_the_gradient_of_its_own_writes():
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    view = y[1:]
+    y.data = np.array([5.0, 6.0])
+    view.mul_(2.0)
+    y.mul_(10.0)
+    y.sum().backward()
+    assert values(x.grad) == [10, 10]
+
+
+def test_a_captured_tensor_and_its_views_cannot_be_written_in_a_trace():
+    captured = tj.tensor([1.0, 2.0])
+    view = captured[1:]
+
+    def blocked(x):
+        with tj.no_grad():
+            captured[:1].add_(1.0)
+        return x
+
+    def fresh(x):
+        captured[1:][0] = x[0]
+        return x
+
+    for write in (blocked, fresh, lambda x: captured.add_(x), lambda x: view.__setitem__(0, x[0])):
+        with pytest.raises(tj.TraceError, match="from outside the traced function"):
+            tj.jit(write)(tj.tensor([1.0, 2.0]))
+    assert values(captured) == [1, 2]
