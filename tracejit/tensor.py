@@ -14,7 +14,6 @@ import numpy as np
 from .ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_float
 from .ir.errors import ConcretizationError, DTypeError, GradientError, ShapeError
 from .ir.graph import Value
-from .ir.registry import OPS
 from .ir.types import Shape, TensorType
 from .location import user_location
 from .python_values import from_python
@@ -303,7 +302,7 @@ class Tensor(Signatures):
     def detach(self) -> Tensor:
         """The same value, outside the graph. Semantics: PyTorch; memory is shared."""
         if STATE.tracer is not None:
-            return wrap(STATE.tracer.run(OPS["stop_gradient"], (self,), {}))
+            return STATE.tracer.detach(self)
         result = wrap(self._data)
         if self._version is None:
             self._version = [0]

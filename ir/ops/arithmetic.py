@@ -206,7 +206,7 @@ COPY = define(
 STOP_GRADIENT = define(
     "stop_gradient", Kind.COMPOSITE, "x", doc="x, which no gradient passes",
     infer=lambda types, attrs: types, eval=lambda x: x, vjp={"x": lambda b, ct: None},
-    decompose=lambda b, x: x,
+    decompose=lambda b, x: x, put=lambda b, x, new: b.rewritten(x, new),
 )  # fmt: skip
 
 

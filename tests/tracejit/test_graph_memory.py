@@ -181,7 +181,8 @@ def _refused(w, y, keep):
 
 GRAPHS = [
     _chain, _in_place, _operators, _overwritten, _through_views, _a_view, _detached, _hooks, _retained,
-    _function, _dirty_function, _function_with_constant, _packed, _checkpointed, _jit, _second_order, _refused,
+    _function, _dirty_function, _function_with_constant, _packed, _checkpointed, _jit, _second_order,
+    _refused,
 ]  # fmt: skip
 
 

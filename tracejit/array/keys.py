@@ -178,7 +178,8 @@ def _as_index(name: str, item: Any) -> Any:
     elif not isinstance(item, Tensor):
         if not isinstance(item, np.ndarray) and hasattr(item, "__index__"):
             return operator.index(item)
-        item = as_tensor(item)
+        # the user may change the array before backward looks at it: a copy, except for captures of a trace
+        item = as_tensor(item if is_tracing() else np.array(item))
     if item.dtype.kind == "f":
         raise DTypeError(
             f"{name}: indices must be integers, slices, None, ... or boolean masks, got {item.type}"

@@ -80,7 +80,8 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
         if not plan.inputs[position]:
             saved.append(None)
         elif not is_tensor:
-            saved.append(operand)
+            # the user's own array, which nobody counts the writes to: a copy, except for captures of a trace
+            saved.append(np.array(operand) if tracer is None else operand)
         elif tracer is None:
             saved.append(_saved(operand, memories))
         elif isinstance(operand._data, Value):
