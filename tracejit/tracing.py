@@ -117,7 +117,7 @@ class Tracer(Builder):
         return state, draws.count - 1
 
     def detach(self, tensor: Tensor) -> Tensor:
-        """`tensor` without its gradient. It is in the same memory, as it were: writes to either reach both."""
+        """`tensor` without its gradient. Both share memory, as it were: writes to either reach the other."""
         stop = OPS["stop_gradient"]
         result = wrap(self.run(stop, (tensor,), {}))
         share(tensor, result, Step(stop, {}))
