@@ -130,6 +130,12 @@ def _reachable(fn: Any, static: list[Any]) -> Iterator[tuple[Source, Any]]:
                 break
             function = functions.pop()
         owner = getattr(function, "__self__", None)
+        cls = owner if isinstance(owner, type) else function
+        if isinstance(cls, type):  # of a tj.autograd.Function, what its methods read
+            if any(map(_is_ours, cls.__mro__)) and id(cls) not in seen:
+                seen.add(id(cls))
+                functions += [getattr(one, "__func__", one) for one in vars(cls).values() if callable(one)]
+            continue
         if owner is not None and not isinstance(owner, ModuleType):
             yield from _inside(Source("object", owner), owner, budget, set())
         function = getattr(function, "__func__", function)
@@ -151,7 +157,7 @@ def _reachable(fn: Any, static: list[Any]) -> Iterator[tuple[Source, Any]]:
                 yield from _inside(source, value, budget, set())
 
 
-def _is_ours(function: FunctionType) -> bool:
+def _is_ours(function: FunctionType | type) -> bool:
     """Functions of this package and of numpy close over nothing of the user's."""
     return function.__module__ is not None and function.__module__.split(".")[0] in ("tracejit", "numpy")
 

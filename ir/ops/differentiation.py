@@ -37,11 +37,12 @@ def _custom_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types
 
 def _custom_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
     _, backward = instruction.regions
+    outputs = list(zip(instruction.results, cotangents, strict=True))[: instruction.attrs["outputs"]]
     given = [
         b.full(value=0.0, shape=one.shape, dtype=one.dtype) if cotangent is None else cotangent
-        for one, cotangent in zip(instruction.results, cotangents, strict=True)
-    ][: instruction.attrs["outputs"]]
-    given = [one for one in given if is_float(one.dtype)]
+        for one, cotangent in outputs
+        if is_float(one.dtype)
+    ]
     gradients = inline(b, backward, [*instruction.operands, *instruction.results, *given])
     found: list[Any] = [None] * len(instruction.operands)
     for position, gradient in zip(instruction.attrs["wrt"], gradients, strict=True):

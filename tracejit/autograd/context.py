@@ -5,7 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy as np
+
 from ..ir.errors import GradientError
+from ..tape.engine import connected
 from ..tape.functions import FunctionNode, SavedTensor
 from ..tensor import Tensor
 
@@ -71,6 +74,17 @@ class FunctionCtx:
             [None if one is None else SavedTensor(one, numbers.get(id(one))) for one in self._to_save]
         )
         self._to_save = ()
+
+    def inputs_in_graph(self) -> list[Tensor]:
+        """Stand-ins for the arguments that require grad, each in its place in the graph; without values."""
+        node = None if self._node is None else self._node()
+        if node is None:
+            return []
+        return [
+            place if isinstance(place, Tensor) else connected(np.broadcast_to(type_[1].type(), type_[0]), place)
+            for place, type_ in zip(node.parents, node.types, strict=True)
+            if place is not None
+        ]
 
     def free(self) -> None:
         """Let go of what was saved."""

@@ -149,10 +149,10 @@ _TWICE: Final = "trying to differentiate twice a function that was marked with @
 
 
 class _Last(Function):
-    """A gradient that cannot be differentiated."""
+    """A gradient that cannot be differentiated, whatever it came from."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, *sources: Tensor) -> Tensor:
         return wrap(x._data)
 
     @staticmethod
@@ -172,17 +172,19 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             results = fn(ctx, *cotangents)
         found = results if isinstance(results, tuple) else (results,)
         if STATE.tracer is not None or STATE.recording:
-            found = tuple([_last(one) if isinstance(one, Tensor) else one for one in found])
+            sources = [one for one in cotangents if isinstance(one, Tensor)] + ctx.inputs_in_graph()
+            found = tuple([_last(one, sources) if isinstance(one, Tensor) else one for one in found])
         return found if isinstance(results, tuple) else found[0]
 
     return wrapped
 
 
-def _last(gradient: Tensor) -> Tensor:
+def _last(gradient: Tensor, sources: list[Tensor]) -> Tensor:
+    """`gradient`, and the error on every way from it to `sources`."""
     if STATE.tracer is not None:
         last: Tensor = apply(OPS["undifferentiable"], (gradient,), {"message": _TWICE})
         return last
     source = wrap(gradient._data)
     source._requires_grad = True
-    final: Tensor = _Last.apply(source)
+    final: Tensor = _Last.apply(source, *sources)
     return final

@@ -106,7 +106,13 @@ class _File:
     def __init__(self, tensor: Tensor, directory: str | os.PathLike[str] | None) -> None:
         import tempfile  # costs import time; needed only where somebody asks for files
 
-        handle, name = tempfile.mkstemp(suffix=".npy", prefix="tracejit-saved-", dir=directory)
+        try:
+            handle, name = tempfile.mkstemp(suffix=".npy", prefix="tracejit-saved-", dir=directory)
+        except OSError as error:
+            raise GradientError(
+                f"save_on_disk: cannot make a file in {tempfile.gettempdir() if directory is None else directory}"
+                f" ({error.strerror}); pass a directory that exists and may be written to"
+            ) from error
         self.path = Path(name)
         with os.fdopen(handle, "wb") as file:
             np.save(file, tensor._data, allow_pickle=False)

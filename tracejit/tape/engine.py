@@ -13,8 +13,11 @@ from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
 from ..ir.registry import OPS, Attrs, Op, OpNamespace
+from ..state import STATE
 from ..tensor import Tensor, wrap
 from .nodes import Node, Output
+from .recording import record
+from .saved import PackedOpNode
 
 
 class _NumpyOps(OpNamespace):
@@ -61,6 +64,8 @@ class Engine:
         if isinstance(parent, Tensor):
             if parent._data is saved:
                 return parent
+            if isinstance(node, PackedOpNode):
+                return standing_for(parent, saved)
             raise GradientError(
                 f"a leaf of shape {parent.shape} was given new data after {node.name()} saved its value, so "
                 "the gradient cannot be differentiated again with respect to it"
@@ -117,6 +122,14 @@ class Engine:
             if known._version is not None:
                 known._version[0] += 1
                 known._version[1:] = ["backward"]
+
+
+def standing_for(leaf: Tensor, data: Any) -> Tensor:
+    """A Tensor of `data`, an unpacked copy of the value of `leaf`, whose gradient is the leaf's."""
+    result = wrap(data)
+    if leaf._requires_grad and STATE.recording:
+        record(OPS["barrier"], (leaf,), {}, result)
+    return result
 
 
 def connected(data: Any, place: Any) -> Tensor:

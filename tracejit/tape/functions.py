@@ -12,7 +12,7 @@ from ..ir.types import broadcastable
 from ..location import user_location
 from ..state import STATE
 from ..tensor import Tensor, wrap
-from .engine import Engine, connected
+from .engine import Engine, connected, standing_for
 from .nodes import Node, Output, Wanted
 from .recording import memory_of
 from .saved import Packed, unpacked
@@ -35,6 +35,8 @@ class SavedTensor:
             self.place = tensor if tensor._requires_grad and tensor._node is None else tensor._node
         self.output = output
         data = tensor._data
+        if STATE.tracer is not None and isinstance(data, np.ndarray):
+            self.place = tensor  # a capture of the trace: the user's own object says where it is read
         hooks = STATE.saved_hooks
         self.data = Packed(data, hooks) if hooks is not None and isinstance(data, np.ndarray) else data
         self.memory = memory_of(tensor)
@@ -52,7 +54,9 @@ class SavedTensor:
         if self.output is not None:
             return wrap(data) if node is None else connected(data, Output(node, self.output))
         if isinstance(self.place, Tensor):
-            return self.place if self.place._data is data else wrap(data)
+            if self.place._data is data:
+                return self.place
+            return standing_for(self.place, data) if isinstance(self.data, Packed) else wrap(data)
         return wrap(data) if self.place is None else connected(data, self.place)
 
 
