@@ -94,17 +94,26 @@ class CallNode(Node):
         hooks = STATE.saved_hooks
         if hooks is not None:
             self.residuals = [Packed(one, hooks) for one in residuals]
+            # leaves stay alive whatever becomes of their values
+            self.inputs = [
+                one._data if one._requires_grad and one._node is None else Packed(one._data, hooks)
+                for one in inputs
+            ]
         self.memories = [memory_of(one) for one in inputs]
         self.versions = [memory[0] for memory in self.memories]
         self.hooks = self.location = None
         if STATE.anomaly is not None:
             self.location = user_location()
 
+    @property
+    def count(self) -> int:
+        return len(self.result_types)
+
     def name(self) -> str:
         return "JitBackward"
 
     def constant(self, position: int) -> Any:
-        return None if self.inputs is None else self.inputs[position]
+        return None if self.inputs is None else unpacked(self.inputs[position])
 
     def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.inputs is None:
@@ -117,7 +126,7 @@ class CallNode(Node):
             given.append(engine.zeros(*self.result_types[index]) if cotangent is None else cotangent)
         if engine.tensors:
             joint = self.compiled.joint_backward(self.wrt)
-            inputs = [engine.operand(self, i, one) for i, one in enumerate(self.inputs)]
+            inputs = [engine.operand(self, i, unpacked(one)) for i, one in enumerate(self.inputs)]
             gradients: list[Any] = list(call(joint, [*inputs, *given]))
         else:
             gradients = list(backward.executable([*map(unpacked, self.residuals), *given]))

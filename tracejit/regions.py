@@ -66,7 +66,7 @@ def trace_region(
 class RegionNode(Node):
     """The node of an op with regions, on the tape of a trace: differentiated by the rule of its record."""
 
-    __slots__ = ("attrs", "op", "regions", "saved")
+    __slots__ = ("attrs", "op", "regions", "results", "saved")
 
     several = True
 
@@ -78,7 +78,7 @@ class RegionNode(Node):
         operands: Sequence[Tensor],
         results: Sequence[Tensor],
     ) -> None:
-        self.op, self.attrs, self.regions = op, attrs, regions
+        self.op, self.attrs, self.regions, self.results = op, attrs, regions, len(results)
         self.parents = tuple([(one._node or one) if one._requires_grad else None for one in operands])
         self.types = tuple([(one.shape, one.dtype) for one in operands])
         # symbols; what is concrete is a capture, whose holder says where it is read
@@ -86,6 +86,10 @@ class RegionNode(Node):
         self.saved: tuple[list[Any], list[Any]] | None = (inputs, [one._data for one in results])
         self.hooks = None
         self.location = None if STATE.tracer is None else STATE.tracer.location
+
+    @property
+    def count(self) -> int:
+        return self.results
 
     def name(self) -> str:
         return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"

@@ -22,6 +22,8 @@ class _State(threading.local):
     saved_hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
     #: Whether anomaly detection looks for NaN; None where there is no anomaly detection.
     anomaly: bool | None = None
+    #: The innermost backward pass that runs in this thread.
+    walk: Any = None
     #: Whether inference mode is on.
     inference: bool = False
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import GradientError
+from ..pytree import tree_leaves
 from ..tape.engine import connected
 from ..tape.functions import FunctionNode, SavedTensor
 from ..tensor import Tensor
@@ -81,7 +82,9 @@ class FunctionCtx:
         if node is None:
             return []
         return [
-            place if isinstance(place, Tensor) else connected(np.broadcast_to(type_[1].type(), type_[0]), place)
+            place
+            if isinstance(place, Tensor)
+            else connected(np.broadcast_to(type_[1].type(), type_[0]), place)
             for place, type_ in zip(node.parents, node.types, strict=True)
             if place is not None
         ]
@@ -90,3 +93,17 @@ class FunctionCtx:
         """Let go of what was saved."""
         if self._saved:
             self._saved = None
+
+
+def outputs_of(cls: Any, result: Any) -> list[Any]:
+    """The values that forward returned, one or several."""
+    outputs = list(result) if isinstance(result, tuple) else [result]
+    for one in outputs:
+        if isinstance(one, (list, tuple, dict)) and any(
+            isinstance(leaf, Tensor) for leaf in tree_leaves(one)
+        ):
+            raise GradientError(
+                f"{cls.__name__}: forward must return a tensor or a tuple of them, got a {type(one).__name__} "
+                "with tensors inside, which would get no gradients; return them as a flat tuple"
+            )
+    return outputs

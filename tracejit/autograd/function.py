@@ -18,7 +18,7 @@ from ..tape.functions import FunctionNode
 from ..tape.nodes import Output
 from ..tensor import Tensor, wrap
 from ..views import UNRECORDED, share
-from .context import FunctionCtx
+from .context import FunctionCtx, outputs_of
 from .modes import no_grad
 from .traced import apply_traced
 
@@ -82,7 +82,7 @@ class Function:
         ctx = FunctionCtx(cls, needs if recording else (False,) * len(args))
         with no_grad():
             result = cls.run_forward(ctx, args)
-        outputs = list(result) if isinstance(result, tuple) else [result]
+        outputs = outputs_of(cls, result)
         _check_dirty(cls, ctx, args, outputs)
         if not recording:
             for one in ctx._dirty:

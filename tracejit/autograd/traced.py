@@ -20,9 +20,9 @@ from ..ir.types import TensorType
 from ..regions import RegionTracer, apply_with_regions, replay, trace_region
 from ..state import STATE
 from ..tape.engine import Engine
-from ..tape.functions import checked_gradients
+from ..tape.functions import checked_gradients, zeros
 from ..tensor import Tensor
-from .context import FunctionCtx
+from .context import FunctionCtx, outputs_of
 from .modes import untaped
 
 
@@ -53,7 +53,7 @@ class _Application:
         before = [one._data for one in symbols]
         result = self.function.run_forward(self.ctx, tuple(full))
         self.is_tuple = isinstance(result, tuple)
-        self.outputs = list(result) if isinstance(result, tuple) else [result]
+        self.outputs = outputs_of(self.function, result)
         for position, symbol, value in zip(self.tensors, symbols, before, strict=True):
             if symbol._data is not value and not any(symbol is one for one in self.ctx._dirty):
                 raise GradientError(
@@ -84,7 +84,7 @@ class _Application:
                 continue
             cotangent = next(following) if is_float(output.dtype) else None
             if cotangent is None or index in self.constant:
-                cotangent = zeros(output.shape, output.dtype) if self.ctx.materializes else None
+                cotangent = zeros(engine, output.shape, output.dtype) if self.ctx.materializes else None
             given.append(cotangent)
         results = self.function.backward(self.ctx, *given)
         found = list(results) if isinstance(results, tuple) else [results]
@@ -187,12 +187,6 @@ class _Application:
             replace(target, final[index], self.function.__name__)
             final[index] = target
         return tuple(final) if self.is_tuple else final[0]
-
-
-def zeros(shape: Any, dtype: Any) -> Tensor:
-    """What backward gets for an output without a cotangent: zeros of any dtype."""
-    made: Tensor = apply(OPS["full"], (), {"value": dtype.type(0).item(), "shape": shape, "dtype": dtype})
-    return made
 
 
 def apply_traced(function: Any, args: tuple[Any, ...]) -> Any:

@@ -35,11 +35,12 @@ def run_backward(
     engine = Engine(tensors=create_graph or traced)
     walk = _Pass(engine, targets, retain_graph=retain_graph, accumulate=accumulate or targets is None)
     outer, STATE.recording = STATE.recording, create_graph
+    around, STATE.walk = STATE.walk, walk
     try:
         with np.errstate(all="ignore"):
             walk.run(roots, cotangents)
     finally:
-        STATE.recording = outer
+        STATE.recording, STATE.walk = outer, around
     return [] if targets is None else [walk.found.get(_key(one)) for one in targets]
 
 
@@ -61,6 +62,8 @@ class _Pass:
         self.targets = None if targets is None else {_key(one): one for one in targets}
         self.retain_graph = retain_graph
         self.accumulate = accumulate
+        #: The nodes on the way to the targets, None where there are no targets.
+        self.useful: set[Node] | None = None
         #: The gradients of the targets.
         self.found: dict[Any, Tensor] = {}
         #: Per node or leaf, the cotangent so far; a list of them for nodes with several outputs.
@@ -70,7 +73,7 @@ class _Pass:
 
     def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor]) -> None:
         order = self._reach(roots)
-        useful = None if self.targets is None else _useful(order, self.targets)
+        useful = self.useful = None if self.targets is None else _useful(order, self.targets)
         for root, cotangent in zip(roots, cotangents, strict=True):
             self._add(root._node or root, cotangent if self.engine.tensors else cotangent._data)
         waiting = self.waiting
@@ -93,6 +96,16 @@ class _Pass:
                     count = waiting[parent] = waiting[parent] - 1
                     if count == 0:
                         ready.append(parent)
+
+    def reaches(self, place: Any, index: int) -> bool:
+        """Whether this pass comes to output `index` of the node, or to the leaf, `place`."""
+        if place not in self.waiting:
+            return False
+        if self.targets is None or self.useful is None:
+            return True
+        if isinstance(place, Tensor):
+            return place in self.targets
+        return place in self.useful or (place, index) in self.targets
 
     def _reach(self, roots: Sequence[Tensor]) -> list[Node]:
         """The nodes behind `roots`, each once; counts how many edges lead to each, and to each leaf."""
@@ -126,8 +139,9 @@ class _Pass:
         """Add `part` to the cotangent of a leaf, a node, or one output of a node."""
         pending = self.pending
         if type(place) is Output:
-            slots = pending.setdefault(place.node, [])
-            slots += [None] * (place.index + 1 - len(slots))
+            slots = pending.get(place.node)
+            if slots is None:
+                slots = pending[place.node] = [None] * place.node.count
             known = slots[place.index]
             slots[place.index] = part if known is None else self.engine.namespace.add(known, part)
             return

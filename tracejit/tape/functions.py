@@ -90,6 +90,10 @@ class FunctionNode(Node):
         return f"{self.function.__name__}Backward"
 
     @property
+    def count(self) -> int:
+        return len(self.outputs)
+
+    @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What the function saved for backward."""
         return self.ctx.saved_tensors
@@ -104,7 +108,7 @@ class FunctionNode(Node):
             if cotangent is not None:
                 given.append(engine.as_tensor(cotangent))
             elif output is not None and ctx.materializes:
-                given.append(engine.as_tensor(engine.zeros(*output)))
+                given.append(engine.as_tensor(zeros(engine, *output)))
             else:
                 given.append(None)
         results = self.function.backward(ctx, *given)
@@ -116,6 +120,11 @@ class FunctionNode(Node):
 
     def free(self) -> None:
         self.ctx.free()
+
+
+def zeros(engine: Engine, shape: Any, dtype: Any) -> Any:
+    """The cotangent of an output that nothing used; an output may be of any dtype."""
+    return engine.namespace.full(value=dtype.type(0).item(), shape=shape, dtype=dtype)
 
 
 def checked_gradients(name: str, types: Sequence[Any], found: list[Any]) -> list[Any]:

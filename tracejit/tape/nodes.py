@@ -47,6 +47,11 @@ class Node(abc.ABC):
     def node(self) -> Node:
         return self
 
+    @property
+    def count(self) -> int:
+        """How many outputs it has."""
+        return 1
+
     @abc.abstractmethod
     def name(self) -> str:
         """The node's name, such as ``AddBackward``."""
