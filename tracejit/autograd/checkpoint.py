@@ -165,8 +165,8 @@ def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
         results, result_structure = flatten(fn(*positional, **named))
         if any(symbol._data is not value for symbol, value in zip(symbols, before, strict=True)):
             raise GradientError(
-                "checkpoint: the function writes an argument in place, so that it cannot be computed again in "
-                "backward; compute a new tensor instead"
+                "checkpoint: the function writes an argument in place, so that it cannot be computed again "
+                "in backward; compute a new tensor instead"
             )
         shape.append(result_structure)
         outputs.extend(results)

@@ -103,7 +103,8 @@ def outputs_of(cls: Any, result: Any) -> list[Any]:
             isinstance(leaf, Tensor) for leaf in tree_leaves(one)
         ):
             raise GradientError(
-                f"{cls.__name__}: forward must return a tensor or a tuple of them, got a {type(one).__name__} "
-                "with tensors inside, which would get no gradients; return them as a flat tuple"
+                f"{cls.__name__}: forward must return a tensor or a tuple of them, got a "
+                f"{type(one).__name__} with tensors inside, which would get no gradients; return a flat "
+                "tuple"
             )
     return outputs

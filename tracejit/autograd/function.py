@@ -31,6 +31,9 @@ class Function:
     returns one gradient per argument, None where there is none. Instead of a `ctx` in forward there may be
     ``setup_context(ctx, inputs, output)``. Works eagerly, under ``@tj.jit`` and under the transforms.
 
+    Under a trace backward is traced where the function is applied, ``ctx.needs_input_grad`` is True for every
+    floating argument, and a backward that cannot be traced is an error to those who differentiate.
+
     Example:
         >>> import tracejit as tj
         >>> class Square(tj.autograd.Function):

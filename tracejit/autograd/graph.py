@@ -110,9 +110,10 @@ class _File:
         try:
             handle, name = tempfile.mkstemp(suffix=".npy", prefix="tracejit-saved-", dir=directory)
         except OSError as error:
+            where = tempfile.gettempdir() if directory is None else directory
             raise GradientError(
-                f"save_on_disk: cannot make a file in {tempfile.gettempdir() if directory is None else directory}"
-                f" ({error.strerror}); pass a directory that exists and may be written to"
+                f"save_on_disk: cannot make a file in {where} ({error.strerror}); pass a directory that "
+                "exists and may be written to"
             ) from error
         self.path = Path(name)
         with os.fdopen(handle, "wb") as file:
@@ -189,8 +190,10 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[list[Any]]
                 missing = {i for i, (place, index) in enumerate(places) if walk.reaches(place(), index)}
                 passes[walk] = ([None] * len(places), missing)
             gradients, missing = passes[walk]
+            if position not in missing:
+                return
             gradients[position] = gradient
-            missing.discard(position)
+            missing.remove(position)
             if not missing:
                 fn(gradients)
 

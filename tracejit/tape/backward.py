@@ -174,7 +174,9 @@ class _Pass:
             slots = cotangent if node.several else [cotangent]
             if node.hooks is not None:
                 slots = [
-                    None if one is None else run_tensor_hooks(node.hooks, index, one, engine)
+                    run_tensor_hooks(node.hooks, index, one, engine)
+                    if one is not None and self.reaches(node, index)
+                    else one
                     for index, one in enumerate(slots)
                 ]
             if useful is not None:
