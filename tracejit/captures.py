@@ -131,11 +131,9 @@ def _reachable(fn: Any, static: list[Any]) -> Iterator[tuple[Source, Any]]:
             function = functions.pop()
         owner = getattr(function, "__self__", None)
         cls = owner if isinstance(owner, type) else function
-        if isinstance(cls, type):  # of a tj.autograd.Function, what its methods read
-            if any(map(_is_ours, cls.__mro__)) and id(cls) not in seen:
-                seen.add(id(cls))
-                functions += [getattr(one, "__func__", one) for one in vars(cls).values() if callable(one)]
-            continue
+        if isinstance(cls, type) and id(cls) not in seen and any(map(_is_ours, cls.__mro__)):
+            seen.add(id(cls))  # a tj.autograd.Function: what its methods read
+            functions += [getattr(one, "__func__", one) for one in vars(cls).values() if callable(one)]
         if owner is not None and not isinstance(owner, ModuleType):
             yield from _inside(Source("object", owner), owner, budget, set())
         function = getattr(function, "__func__", function)

@@ -400,6 +400,29 @@ def test_closed_over_tensors_are_read_afresh(f, way, monkeypatch):
     assert (f(x).item(), compiled(x).item()) == (5.0, 15.0)
 
 
+def test_what_is_captured_while_it_is_traced_is_not_packed(monkeypatch):
+    f = jit(grad(lambda x: Rated.apply(x)))
+    with tj.autograd.graph.save_on_cpu():
+        assert f(tj.tensor(3.0)).item() == 2.0
+    monkeypatch.setattr(sys.modules[__name__], "RATE", tj.tensor(5.0))
+    assert f(tj.tensor(3.0)).item() == 5.0
+
+
+class Model:
+    """No Function: a class method of the user's own."""
+
+    @classmethod
+    def run(cls, x):
+        return x * RATE
+
+
+def test_class_methods_read_globals_afresh(monkeypatch):
+    f = jit(Model.run)
+    assert f(tj.tensor(3.0)).item() == 6.0
+    monkeypatch.setattr(sys.modules[__name__], "RATE", tj.tensor(5.0))
+    assert f(tj.tensor(3.0)).item() == 15.0
+
+
 def test_closed_over_tensors_that_require_grad():
     """Nothing of forward is recorded, so only backward's use of them can be differentiated."""
     w = tj.tensor(2.0, requires_grad=True)

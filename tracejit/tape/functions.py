@@ -34,11 +34,13 @@ class SavedTensor:
         if output is None:
             self.place = tensor if tensor._requires_grad and tensor._node is None else tensor._node
         self.output = output
-        data = tensor._data
-        if STATE.tracer is not None and isinstance(data, np.ndarray):
-            self.place = tensor  # a capture of the trace: the user's own object says where it is read
-        hooks = STATE.saved_hooks
-        self.data = Packed(data, hooks) if hooks is not None and isinstance(data, np.ndarray) else data
+        self.data = data = tensor._data
+        if isinstance(data, np.ndarray):
+            hooks = STATE.saved_hooks
+            if STATE.tracer is not None:
+                self.place = tensor  # a capture of the trace: the user's own object says where it is read
+            elif hooks is not None:
+                self.data = Packed(data, hooks)
         self.memory = memory_of(tensor)
         self.version = self.memory[0]
 
