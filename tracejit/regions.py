@@ -55,12 +55,32 @@ class RegionTracer(Tracer):
 
 
 def trace_region(
-    tracer: RegionTracer, fn: Callable[..., Sequence[Any]], types: Sequence[TensorType], names: Sequence[str]
+    tracer: RegionTracer,
+    fn: Callable[..., Sequence[Any]],
+    types: Sequence[TensorType],
+    names: Sequence[str],
+    operands: Sequence[Tensor] = (),
 ) -> list[Value]:
-    """Run `fn` on symbols of `types` in `tracer`; the Values of the results it lists."""
+    """Run `fn` on symbols of `types` in `tracer`; the Values of the results it lists.
+
+    Symbols of `operands` that are Python numbers in the surrounding trace are so here.
+    """
+    parent = tracer.parent
+    assert parent is not None
+    outer = [one._data if isinstance(one._data, Value) else None for one in operands] or [None] * len(types)
+    weak = [one is not None and parent.is_weak(one) for one in outer]
     with tracing(tracer):
-        arguments = [tracer.argument(type, name) for type, name in zip(types, names, strict=True)]
-        return [as_value(tracer, one) for one in fn(*arguments)]
+        arguments = [
+            tracer.argument(type, name, weak=number)
+            for type, name, number in zip(types, names, weak, strict=True)
+        ]
+        results = [as_value(tracer, one) for one in fn(*arguments)]
+    for value, symbol in [*zip(outer, tracer.params, strict=True), *tracer.captured.items()]:
+        if value is not None and symbol in tracer.narrowed:
+            low, high = tracer.narrowed[symbol]
+            known = parent.narrowed.get(value, (low, high))
+            parent.narrowed[value] = (max(low, known[0]), min(high, known[1]))
+    return results
 
 
 class RegionNode(Node):

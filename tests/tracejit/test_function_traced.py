@@ -316,6 +316,17 @@ def test_python_numbers_of_a_jitted_function():
     assert f(tj.ones(2), 3.5).tolist() == [3.5, 3.5]
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: lambda *args: tj.checkpoint(f, *args)])
+def test_python_numbers_adopt_the_dtype_of_what_they_meet(wrap):
+    scale = wrap(function(lambda ctx, x, k: x * k, lambda ctx, ct: (ct, None)))
+    x = tj.ones(2, dtype=tj.float32)
+    for run in (scale, jit(scale)):
+        assert run(x, 2.5).dtype == np.float32
+        assert run(tj.ones(2, dtype=tj.int8), 3).dtype == np.int8
+        with pytest.raises(tj.TracejitError, match=r"300.*int8|int8.*300|-128"):
+            run(tj.ones(2, dtype=tj.int8), 300)
+
+
 def test_value_and_grad_of_pytrees_with_aux():
     def loss(p):
         y = square(p["a"]) * p["b"][0]

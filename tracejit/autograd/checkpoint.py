@@ -173,7 +173,8 @@ def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
         return [one for one in results if isinstance(one, Tensor)]
 
     with untaped():
-        results = trace_region(tracer, forward, types, [f"x{i}" for i in range(len(types))])
+        names = [f"x{i}" for i in range(len(types))]
+        results = trace_region(tracer, forward, types, names, [leaves[i] for i in tensors])
     params = (*tracer.params, *tracer.captured.values())
     region = Function("checkpoint", params, tuple(tracer.body), tuple(results))
     wrt = tuple([i for i, one in enumerate(params) if is_float(one.dtype)])

@@ -99,7 +99,11 @@ class _Application:
         types = [one for one in self.types if one is not None]
         with untaped():
             results = trace_region(
-                self.forward_tracer, self.forward, types, [f"x{i}" for i in range(len(types))]
+                self.forward_tracer,
+                self.forward,
+                types,
+                [f"x{i}" for i in range(len(types))],
+                [self.args[i] for i in self.tensors],
             )
             wrt: list[int] = []
             gradients: list[Value] = []
