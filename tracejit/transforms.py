@@ -66,6 +66,8 @@ def value_and_grad(
             gradients, again = _gradients(name, value, inputs)
         finally:
             STATE.recording, STATE.blocked = outer
+        if not STATE.recording or STATE.blocked:  # under no_grad the results are constants, too
+            again, gradients = False, [one.detach() for one in gradients]
         value = value if again else value.detach()
         aux = aux if again else tree_map(_detached, aux)
         result = structure.unflatten(gradients)

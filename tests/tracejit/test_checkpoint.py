@@ -52,6 +52,18 @@ _E = np.exp([0.1, 0.2])
 SECOND = np.cos(_E) * _E - np.sin(_E) * _E * _E
 
 
+def test_a_gradient_inside():
+    def inner(y):
+        return tj.sin(y) * y
+
+    def f(x):
+        return tj.grad(inner)(x) * x
+
+    for run in (f, lambda x: tj.checkpoint(f, x)):
+        # d/dx x (sin x + x cos x) = sin x + 3 x cos x - x^2 sin x at 0.5
+        assert tj.grad(run)(0.5).item() == pytest.approx(1.6759429967887114, rel=1e-12)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_first_and_second_gradients(way):
     x, f = tj.tensor([0.1, 0.2]), lambda x: checkpoint(wavy, x)

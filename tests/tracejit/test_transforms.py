@@ -30,6 +30,26 @@ def product(x, y):
     return x * y * y
 
 
+def test_under_no_grad_the_results_are_constants():
+    x = tj.tensor(2.0, requires_grad=True)
+    with tj.no_grad():
+        value, gradient = tj.value_and_grad(lambda y: y**3)(x)
+    assert (value.item(), gradient.item()) == (8, 12)
+    assert not value.requires_grad
+    assert not gradient.requires_grad
+
+    def outer(x):
+        with tj.no_grad():
+            return x * tj.grad(lambda y: y**3)(x)
+
+    assert tj.grad(outer)(2.0).item() == tj.jit(tj.grad(outer))(2.0).item()
+
+
+def test_numpy_scalars_are_constants():
+    assert tj.grad(lambda x: x * np.float64(2))(1.0).item() == 2
+    assert tj.jit(tj.grad(lambda x: x * np.float64(2)))(1.0).item() == 2
+
+
 def test_argnums():
     assert tj.grad(product)(2.0, 3.0).item() == 9
     assert tj.grad(product, 1)(2.0, 3.0).item() == 12

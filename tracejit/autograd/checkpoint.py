@@ -53,7 +53,10 @@ def checkpoint(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
     run = _Run(fn, args, kwargs)
     with saved_tensors_hooks(run.drop, run.again):
-        return fn(*args, **kwargs)
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            run.end()
 
 
 class _Kept:
@@ -79,12 +82,18 @@ class _Run:
         self.versions = [memory[0] for memory in self.memories]
         self.random = DEFAULT.state
         self.saved = 0
+        self.running = True
         self.values: dict[int, Tensor] = {}
 
     def drop(self, tensor: Tensor) -> _Kept:
         """Keep only the number of a saved value."""
         self.saved += 1
         return _Kept(self.saved - 1, tensor.type)
+
+    def end(self) -> None:
+        """The first run is over."""
+        self.running = False
+        self.values.clear()
 
     def again(self, kept: _Kept) -> Tensor:
         """The value, of a second run."""
@@ -118,7 +127,8 @@ class _Run:
                 self.fn(*args, **kwargs)
         finally:
             DEFAULT.state = random
-        if len(values) != self.saved:
+        # a gradient inside the function asks before the first run has saved all
+        if len(values) != self.saved and not (self.running and len(values) > self.saved):
             raise GradientError(
                 f"checkpoint: the function saved {self.saved} values when it first ran, and {len(values)} "
                 "when it was computed again in backward; it must do the same each time"

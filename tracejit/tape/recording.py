@@ -74,7 +74,7 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
         if type(operand) in _SCALARS:
             saved.append(operand)
             continue
-        if not tracked[position]:
+        if not tracked[position] and isinstance(operand, (Tensor, np.ndarray)):
             constants = constants or {}
             constants[position] = weakref.ref(operand)
         if not plan.inputs[position]:
