@@ -7,6 +7,7 @@ from typing import Any
 
 from .builder import Builder, inline
 from .dtypes import is_float
+from .effects import has_effect
 from .errors import GradientError
 from .graph import Function, Instruction, Value
 from .records import record
@@ -70,22 +71,27 @@ def pull_back(
     """
     active = set(wrt)
     for instruction in body:
-        if any(operand in active for operand in instruction.operands):
+        if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
             active.update(one for one in instruction.results if is_float(one.dtype))
     cotangents = dict(seeds)
     for instruction in reversed(body):
         if instruction.op.regions is not None:
             _differentiate_regions(builder, instruction, cotangents, active)
-        elif instruction.result in cotangents and instruction.op.vjp is not NONDIFF:
+        elif instruction.op.vjp is not NONDIFF and any(one in cotangents for one in instruction.results):
             _differentiate(builder, instruction, cotangents, active)
     return [cotangents.get(value) for value in wrt]
+
+
+def _passes(op: Op) -> bool:
+    """Whether a gradient may pass `op`, so that what is behind it matters."""
+    return op.regions is not None or (op.vjp is not NONDIFF and op.name != "stop_gradient")
 
 
 def _differentiate(
     builder: Builder, instruction: Instruction, cotangents: dict[Value, Value], active: set[Value]
 ) -> None:
     op, operands = instruction.op, instruction.operands
-    cotangent = cotangents[instruction.result]
+    cotangent = cotangents.get(instruction.results[0])
     types = [operand.type for operand in operands]
     builder.location = instruction.location
     for position, operand in enumerate(operands):
@@ -95,7 +101,7 @@ def _differentiate(
         if rule is None:
             raise GradientError(f"{op.name}: no gradient with respect to operand {position}")
         index = variadic_index(op, position)
-        arguments = rule_arguments(rule, operands, types, instruction.result, index, instruction.attrs)
+        arguments = rule_arguments(rule, operands, types, instruction.results[0], index, instruction.attrs)
         part = rule.fn(builder, cotangent, *arguments)
         if part is None:
             continue
@@ -194,7 +200,7 @@ def _cut(
     forward = set(forward_body)
     residuals: dict[Value, None] = {}
     needed: set[Instruction] = set()
-    stack = list(gradients)
+    stack = [*gradients, *_effects(joint, forward)]
     seen: set[Value] = set()
     while stack:
         value = stack.pop()
@@ -208,6 +214,11 @@ def _cut(
         needed.add(producer)
         stack.extend(producer.operands)
     return list(residuals), tuple(one for one in joint.body if one in needed)
+
+
+def _effects(joint: Builder, forward: set[Instruction]) -> list[Value]:
+    """The results of what the backward part does beside computing gradients."""
+    return [one.results[0] for one in joint.body if one not in forward and has_effect(one)]
 
 
 __all__ = ["Pullback", "gradient", "inline", "pull_back", "rule_arguments", "split_pullback"]

@@ -114,6 +114,9 @@ class Regions:
     pull: Callable[..., Any] | None = None
     #: The same without the op: ``expand(b, regions, operands, attrs) -> results``; None for ops that stay.
     expand: Callable[..., Any] | None = None
+    #: In place of `expand` where it matters which results are used:
+    #: ``expand_used(b, instruction, used) -> results``, with None for results that are not in `used`.
+    expand_used: Callable[..., Any] | None = None
 
 
 @record(eq=False)
@@ -146,6 +149,8 @@ class Op:
     decompose: Callable[..., Any] | None = None
     #: For ops with regions, what those mean.
     regions: Regions | None = None
+    #: Whether it does something beside computing its result, which nothing may drop, repeat or reorder.
+    effect: bool = False
     commutative: bool = False
     #: Rough cost per element in cycles, for fusion and threading decisions.
     cost: float = 1.0

@@ -120,9 +120,12 @@ class Executable:
         raised = getattr(self._raised, "error", None)
         if raised is not None:
             self._raised.error = None
-            if isinstance(raised, ValueError):
+            if isinstance(raised, ValueError) and not self._raised.users:
                 raise DomainError(f"{message.split(':')[0]}: {raised}") from raised
-            raise raised
+            try:
+                raise raised
+            finally:
+                del raised  # or the exception would hold itself alive through this frame
         if message.startswith("out of memory"):
             raise MemoryError(message)
         raise OutOfBoundsError(message)
@@ -134,7 +137,10 @@ class Executable:
 
 
 def _callback(call: HostCall, raised: threading.local) -> Any:
-    """A C function that runs `call`'s NumPy kernel on the buffers it is given; 1 if the kernel raised."""
+    """A C function that runs `call`'s NumPy kernel on the buffers it is given; 1 if the kernel raised.
+
+    A user's own function among them (ops with an attribute `callback`) has its exceptions raised as they are.
+    """
     instruction = call.instruction
     operands = [(one.shape, one.dtype) for one in instruction.operands]
     results = [(one.shape, one.dtype) for one in instruction.results]
@@ -154,7 +160,7 @@ def _callback(call: HostCall, raised: threading.local) -> Any:
             for target, value in zip(arrays[len(operands) :], outcomes, strict=True):
                 target[...] = value
         except BaseException as error:  # handed to the caller: it must not unwind native frames
-            raised.error = error
+            raised.error, raised.users = error, "callback" in instruction.attrs
             return 1
         return 0
 

@@ -11,7 +11,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import array as _array
-from . import autograd, random
+from . import autograd, debug, random
 from .array import *  # noqa: F403
 from .array.creation import tensor
 from .autograd import (
@@ -24,6 +24,7 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
+from .callbacks import pure_callback
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (
@@ -108,6 +109,7 @@ __all__ = [
     "autograd",
     "bool_",
     "checkpoint",
+    "debug",
     "default_dtype",
     "disable_jit",
     "e",
@@ -132,6 +134,7 @@ __all__ = [
     "num_threads",
     "optim",
     "pi",
+    "pure_callback",
     "random",
     "register_pytree_node",
     "set_default_dtype",

@@ -16,6 +16,7 @@ from .ir.types import TensorType
 from .state import STATE
 from .tape.engine import Engine
 from .tape.nodes import Node, Output, Wanted
+from .tape.refusing import refuse_gradients
 from .tensor import Tensor, wrap
 from .tracing import Tracer, as_value, tracing
 
@@ -174,6 +175,14 @@ def replay(function: Function, arguments: Sequence[Tensor]) -> list[Tensor]:
         operands = [values[one] for one in instruction.operands]
         if instruction.op.regions is not None:
             made = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
+        elif len(instruction.results) > 1:
+            assert STATE.tracer is not None
+            lifted = tuple([STATE.tracer.lift(one) for one in operands])
+            made = [wrap(one) for one in STATE.tracer.append(instruction.op, lifted, instruction.attrs)]
+            name = instruction.op.name
+            refuse_gradients(
+                name, made, operands, f"{name}: there is no gradient of an op with several results"
+            )
         else:
             made = [apply(instruction.op, operands, instruction.attrs)]
         values.update(zip(instruction.results, made, strict=True))

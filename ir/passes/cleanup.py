@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import Builder
+from ..effects import has_effect
 from ..errors import TracejitError
 from ..graph import Function, Instruction, Substitution, Value
 from ..registry import OPS, Kind
@@ -27,6 +28,7 @@ def _expand_regions(function: Function) -> Function:
         builder = Builder()
         builder.params = list(function.params)
         table = Substitution()
+        used = {operand for one in function.body for operand in one.operands} | set(function.results)
         for original in function.body:
             instruction = table.apply(original)
             regions = instruction.op.regions
@@ -34,7 +36,10 @@ def _expand_regions(function: Function) -> Function:
                 builder.body.append(instruction)
                 continue
             builder.location = instruction.location
-            made = regions.expand(builder, instruction.regions, instruction.operands, instruction.attrs)
+            if regions.expand_used is not None:
+                made = regions.expand_used(builder, instruction, used)
+            else:
+                made = regions.expand(builder, instruction.regions, instruction.operands, instruction.attrs)
             for old, new in zip(original.results, made, strict=True):
                 table[old] = new
         function = Function(function.name, function.params, tuple(builder.body), table.all(function.results))
@@ -75,14 +80,14 @@ def cse(function: Function) -> Function:
     """Common subexpression elimination: equal ops on equal operands are computed once.
 
     *Requires*: valid IR. *Ensures*: no two instructions with the same op, operands and attributes,
-    operands of commutative ops in either order.
+    operands of commutative ops in either order, save those with an effect.
     """
     table = Substitution()
     seen: dict[Any, Instruction] = {}
     body: list[Instruction] = []
     for original in function.body:
         instruction = table.apply(original)
-        if instruction.regions:
+        if instruction.regions or instruction.op.effect:
             body.append(instruction)
             continue
         key = _key(instruction)
@@ -109,12 +114,13 @@ def _key(instruction: Instruction) -> Any:
 def dce(function: Function) -> Function:
     """Dead code elimination.
 
-    *Requires*: valid IR. *Ensures*: every instruction contributes to a result. Ops have no side effects.
+    *Requires*: valid IR. *Ensures*: every instruction contributes to a result, or has an effect or
+    contributes to one.
     """
     live: set[Value] = set(function.results)
     kept: list[Instruction] = []
     for instruction in reversed(function.body):
-        if any(result in live for result in instruction.results):
+        if any(result in live for result in instruction.results) or has_effect(instruction):
             live.update(instruction.operands)
             kept.append(instruction)
     if len(kept) == len(function.body):
