@@ -25,6 +25,8 @@ from .autograd import (
     set_grad_enabled,
 )
 from .callbacks import pure_callback
+from .custom import custom_grad, custom_vjp
+from .custom_jvp import custom_jvp
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (
@@ -109,6 +111,9 @@ __all__ = [
     "autograd",
     "bool_",
     "checkpoint",
+    "custom_grad",
+    "custom_jvp",
+    "custom_vjp",
     "debug",
     "default_dtype",
     "disable_jit",

@@ -53,8 +53,8 @@ def pure_callback(fn: Callable[..., Any], result_spec: Any, /, *args: Any, **kwa
     for leaf, path in zip(leaves, leaf_paths((args, kwargs)), strict=True):
         if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float)):
             raise DTypeError(
-                f"pure_callback of {name}: expected tensors, arrays and numbers, got {type(leaf).__name__} at "
-                f"argument {path}; give other values to the function with functools.partial"
+                f"pure_callback of {name}: expected tensors, arrays and numbers, got {type(leaf).__name__} "
+                f"at argument {path}; give other values to the function with functools.partial"
             )
     run = _Checked(fn, name, structure, types, results_structure)
     tracer = STATE.tracer
@@ -67,7 +67,7 @@ def pure_callback(fn: Callable[..., Any], result_spec: Any, /, *args: Any, **kwa
             "dtypes": tuple([one.dtype for one in types]),
         }
         results = append(tracer, "pure_callback", leaves, attrs)
-    refuse_gradients("PureCallbackBackward", results, leaves, no_gradient(name))
+    refuse_gradients("PureCallbackBackward", results, leaves, no_gradient(name.strip("<>")))
     return results_structure.unflatten(results)
 
 
@@ -90,10 +90,12 @@ def _result_types(result_spec: Any) -> tuple[list[TensorType], TreeDef]:
     leaves, structure = flatten(result_spec)
     types = []
     for leaf, path in zip(leaves, leaf_paths(result_spec), strict=True):
+        if type(leaf) in (bool, int, float):
+            leaf = as_array(leaf)
         if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
             raise DTypeError(
-                f"pure_callback: result_spec{path} must be a tj.TensorType(dtype, shape), a tensor or an array, "
-                f"got {type(leaf).__name__}"
+                f"pure_callback: result_spec{path} must be a tj.TensorType(dtype, shape), a tensor, an array "
+                f"or a number, got {type(leaf).__name__}"
             )
         types.append(TensorType(as_dtype(leaf.dtype), tuple(leaf.shape)))
     if not types:

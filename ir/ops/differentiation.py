@@ -39,10 +39,10 @@ def _custom_types(types: Types, attrs: Attrs, regions: tuple[Any, ...], name: st
 
 def _custom_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
     backward = instruction.regions[1]
-    outputs = list(zip(instruction.results, cotangents, strict=True))[: instruction.attrs["outputs"]]
+    pairs = list(zip(instruction.results, cotangents, strict=True))[: instruction.attrs["outputs"]]
     given = [
         b.full(value=0.0, shape=one.shape, dtype=one.dtype) if cotangent is None else cotangent
-        for one, cotangent in outputs
+        for one, cotangent in pairs
         if is_float(one.dtype)
     ]
     gradients = inline(b, backward, [*instruction.operands, *instruction.results, *given])

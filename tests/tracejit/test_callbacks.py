@@ -134,8 +134,8 @@ def test_bad_arguments() -> None:
         tj.pure_callback(3, tj.ones(2))  # type: ignore[arg-type]
     with pytest.raises(tj.DTypeError, match=r"got str at argument \[0\]\[1\]"):
         tj.pure_callback(np.sin, tj.ones(2), tj.ones(2), "x")
-    with pytest.raises(tj.DTypeError, match="must be a tj.TensorType"):
-        tj.pure_callback(np.sin, 2.0, tj.ones(2))
+    with pytest.raises(tj.DTypeError, match="must be a tj"):
+        tj.pure_callback(np.sin, "x", tj.ones(2))
     with pytest.raises(tj.ShapeError, match=r"use tj\.debug\.callback"):
         tj.pure_callback(np.sin, None, tj.ones(2))
 
@@ -285,7 +285,7 @@ def cube_by_python(x: Any) -> Any:
 )
 def test_a_gradient_is_an_error_that_says_what_to_do(f: Any) -> None:
     for _ in range(2):
-        with pytest.raises(tj.GradientError, match="pure_callback: .?lambda.? is a Python.*tj.custom_vjp"):
+        with pytest.raises(tj.GradientError, match=r"pure_callback: lambda is a Python.*tj\.custom_vjp"):
             f(2.0)
 
 
