@@ -65,7 +65,7 @@ newaxis = None
 
 
 #: Submodules that load at their first use: they would cost import time to all.
-_LAZY = frozenset({"nn", "optim"})
+_LAZY = frozenset({"nn", "optim", "testing"})
 #: Where what PyTorch has at the top is here.
 _ELSEWHERE = {
     "as_tensor": "asarray",
@@ -79,7 +79,7 @@ _ELSEWHERE = {
     "softmax": "nn.softmax",
 }
 if _TYPE_CHECKING:
-    from . import nn, optim
+    from . import nn, optim, testing
 else:
 
     def __getattr__(name: str) -> object:
@@ -147,6 +147,7 @@ __all__ = [
     "set_num_threads",
     "stop_gradient",
     "tensor",
+    "testing",
     "threads",
     "trace",
     "tree_leaves",
