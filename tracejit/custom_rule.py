@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .debug import QUIET
 from .generator import DEFAULT
 from .ir.dtypes import is_float
 from .ir.errors import DTypeError, GradientError
@@ -194,13 +195,16 @@ class RuleNode(Node):
     def _again(self) -> Any:
         """What forward keeps, as a function of the arguments in their place in the graph."""
         args = self.structure.unflatten([self._loaded(one) for one in self.inputs])
-        if STATE.tracer is not None:
-            return self.rule.forward(args)[1]
-        random, DEFAULT.state = DEFAULT.state, self.random
+        random, quiet, eager = DEFAULT.state, QUIET.on, STATE.tracer is None
+        if eager:
+            DEFAULT.state = self.random
+        QUIET.on = True
         try:
             return self.rule.forward(args)[1]
         finally:
-            DEFAULT.state = random
+            QUIET.on = quiet
+            if eager:
+                DEFAULT.state = random
 
     def _loaded(self, saved: Any) -> Any:
         return saved.tensor(None) if isinstance(saved, SavedTensor) else saved

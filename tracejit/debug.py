@@ -7,6 +7,7 @@ they were written, whether or not anything uses what they look at.
 from __future__ import annotations
 
 import builtins
+import threading
 from collections.abc import Callable
 from string import Formatter
 from typing import Any
@@ -21,6 +22,15 @@ from .state import STATE
 from .tensor import Tensor
 
 __all__ = ["callback", "print"]
+
+
+class _Quiet(threading.local):
+    """Whether a function is being computed again, so that what it does happened before."""
+
+    on: bool = False
+
+
+QUIET = _Quiet()
 
 
 def callback(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
@@ -45,6 +55,8 @@ def callback(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
     """
     if not callable(fn):
         raise TracejitError(f"debug.callback: expected a function, got {type(fn).__name__}")
+    if QUIET.on:
+        return
     leaves, structure = flatten((args, kwargs))
     positions = [i for i, one in enumerate(leaves) if isinstance(one, (Tensor, np.ndarray))]
     tensors = [leaves[i] for i in positions]

@@ -419,3 +419,24 @@ def test_default_random_numbers_are_the_same_again() -> None:
     (first,) = tj.autograd.grad(y, x, create_graph=True)
     (second,) = tj.autograd.grad(first, x)
     assert second.item() == pytest.approx(4 * noise**2)  # d/dx (x noise)^2
+
+
+@pytest.mark.parametrize(("name", "order", "transform"), ORDERS, ids=NAMES)
+def test_what_rules_print(name: str, order: int, transform: Any) -> None:
+    """Once each, at every order: a forward that runs again for a gradient's gradient does so in silence."""
+    seen: list[str] = []
+
+    def note(what: str, x: Any) -> None:
+        tj.debug.callback(lambda v: seen.append(what), x)
+
+    f = tj.custom_vjp(lambda x: (note("fun", x), x * x)[1])
+    f.defvjp(lambda x: (note("fwd", x), (x * x, tj.cos(x)))[1], lambda c, ct: (note("bwd", ct), (c * ct,))[1])
+    g = transform(f)
+    for _ in range(2):
+        seen.clear()
+        g(tj.tensor(0.5))
+        forward = [one for one in seen if one != "bwd"]
+        if "checkpoint" not in name:
+            assert forward == (["fwd"] if order else ["fun"])
+        assert ("bwd" in seen) == bool(order)
+        assert seen.count("bwd") <= 1
