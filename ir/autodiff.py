@@ -124,6 +124,8 @@ def _differentiate_regions(
         raise GradientError(f"{instruction.op.name}: no gradient")
     builder.location = instruction.location
     parts = regions.pull(builder, instruction, given)
+    if regions.pulled is not None and instruction in builder.body:
+        builder.body[builder.body.index(instruction)] = regions.pulled(instruction)
     for operand, part in zip(instruction.operands, parts, strict=True):
         if part is not None and operand in active:
             known = cotangents.get(operand)
@@ -166,7 +168,7 @@ def split_pullback(function: Function, wrt: Sequence[int]) -> Pullback:
     joint = Builder()
     args = [joint.parameter(param.type, param.hint) for param in function.params]
     outputs = inline(joint, function, args)
-    forward_body = tuple(joint.body)
+    length = len(joint.body)
     joint.location = None
     differentiable = tuple(i for i, one in enumerate(outputs) if is_float(one.dtype))
     cotangents = [Value(outputs[i].type, f"ct{i}") for i in differentiable]
@@ -175,7 +177,8 @@ def split_pullback(function: Function, wrt: Sequence[int]) -> Pullback:
         known = seeds.get(outputs[position])
         seeds[outputs[position]] = cotangent if known is None else joint.add(known, cotangent)
     targets = [args[position] for position in wrt]
-    found = pull_back(joint, forward_body, seeds, targets)
+    found = pull_back(joint, tuple(joint.body[:length]), seeds, targets)
+    forward_body = tuple(joint.body[:length])
     joint.location = None
     gradients = [
         joint.full(value=0.0, shape=target.shape, dtype=target.dtype) if one is None else one

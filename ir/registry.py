@@ -114,6 +114,8 @@ class Regions:
     pull: Callable[..., Any] | None = None
     #: The same without the op: ``expand(b, regions, operands, attrs) -> results``; None for ops that stay.
     expand: Callable[..., Any] | None = None
+    #: What becomes of an instruction that was differentiated: ``pulled(instruction) -> instruction``.
+    pulled: Callable[[Any], Any] | None = None
     #: In place of `expand` where it matters which results are used:
     #: ``expand_used(b, instruction, used) -> results``, with None for results that are not in `used`.
     expand_used: Callable[..., Any] | None = None

@@ -11,6 +11,7 @@ from ..builder import inline
 from ..dtypes import is_float
 from ..effects import without_effects
 from ..errors import GradientError, ShapeError
+from ..graph import Function, Instruction
 from ..registry import NONDIFF, Attrs, Kind, Regions
 from ..types import TensorType
 from .define import check_parameters, define, define_with_regions, region_count
@@ -141,6 +142,21 @@ def _rule_expand(b: Any, instruction: Any, used: Any) -> Any:
     return (*inline(b, primal, operands), *[None] * (len(instruction.results) - outputs))
 
 
+def _rule_pulled(instruction: Instruction) -> Instruction:
+    """The same, computing its outputs by the forward region whether or not backward uses more of it."""
+    forward, backward, primal = instruction.regions
+    outputs = forward.results[: instruction.attrs["outputs"]]
+    regions = (forward, backward, Function(primal.name, forward.params, forward.body, outputs))
+    return Instruction(
+        instruction.op,
+        instruction.operands,
+        instruction.attrs,
+        instruction.results,
+        instruction.location,
+        regions,
+    )
+
+
 CUSTOM_RULE = define_with_regions(
     "custom_rule", Kind.REGION, "*inputs", vjp=NONDIFF,
     doc="as custom_vjp, with JAX's meaning of its gradient's gradient: what the second region uses of the "
@@ -151,6 +167,7 @@ CUSTOM_RULE = define_with_regions(
         run=lambda call, regions, operands, attrs: call(regions[0], operands),
         pull=_rule_pull,
         expand=lambda b, regions, operands, attrs: inline(b, regions[0], operands),
+        pulled=_rule_pulled,
         expand_used=_rule_expand,
     ),
 )  # fmt: skip

@@ -178,3 +178,43 @@ def test_what_it_looked_at_is_not_kept_alive() -> None:
     function = f.trace(tj.ones(2))
     cells = function.body[0].attrs["callback"].callback.__closure__
     assert not [cell for cell in cells if isinstance(cell.cell_contents, tj.Tensor)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_order_in_random_programs(seed: int) -> None:
+    """Elementwise ops, reductions, Python calls and regions between the effects: fusion moves all of those."""
+    rng = np.random.default_rng(seed)
+    seen: list[tuple[int, float]] = []
+    steps = [(int(rng.integers(6)), rng.integers(1 << 30, size=2), int(rng.integers(3))) for _ in range(25)]
+
+    def f(x: Any) -> Any:
+        values = [x, tj.cos(x), x.sum() * tj.ones(4)]
+        for number, (kind, picks, effect) in enumerate(steps):
+            a, b = (values[int(pick) % len(values)] for pick in picks)
+            made = (
+                lambda a=a, b=b: a * 0.5 + b,
+                lambda a=a, b=b: tj.sin(a) - b.sum(),
+                lambda a=a, b=b: tj.pure_callback(lambda v, w: v - w, a, a, b),
+                lambda a=a, b=b: tj.cumsum(a) * 0.1 + b,
+                lambda a=a, b=b: tj.checkpoint(lambda v: note(-number, v) * 0.9, b),
+                lambda a=a, b=b: a.max() * b[::-1],
+            )[kind]()
+            values.append(made)
+            if effect == 0:
+                note(number, values[int(picks[0]) % len(values)])
+        return values[-1]
+
+    def note(number: int, value: Any) -> Any:
+        tj.debug.callback(lambda v: seen.append((number, float(np.sum(v)))), value)
+        return value
+
+    x = tj.tensor([0.1, 0.7, -0.4, 0.2])
+    want = f(x)
+    expected = list(seen)
+    compiled = tj.jit(f)
+    for _ in range(2):
+        seen.clear()
+        got = compiled(x)
+        assert [number for number, _ in seen] == [number for number, _ in expected]
+        assert np.allclose([value for _, value in seen], [value for _, value in expected], rtol=1e-12)
+        assert np.allclose(got, want, rtol=1e-12)
