@@ -124,6 +124,7 @@ def _reachable(fn: Any, static: list[Any]) -> Iterator[tuple[Source, Any]]:
         yield from _inside(Source("object", value), value, budget, set())
     while functions:
         function = functions.pop()
+        functions.extend(getattr(function, "__rules__", ()))  # of a function with its own derivative
         while getattr(function, "__wrapped__", None) is not None:
             functions.append(function.__wrapped__)
             if isinstance(function, FunctionType):

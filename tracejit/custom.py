@@ -60,6 +60,11 @@ class CustomFunction:
         split = self.split(args, kwargs)
         return apply_rule(self.rule(split), split.differentiated)
 
+    @property
+    def __rules__(self) -> list[Callable[..., Any]]:
+        """What runs where the function is differentiated: a trace may close over something through it."""
+        return []
+
     def rule(self, split: Arguments) -> Rule:
         """The rule for one call. Raises GradientError where none was set."""
         raise NotImplementedError
@@ -168,6 +173,10 @@ class custom_vjp(CustomFunction):
                     f"defvjp of {name_of(self.fun)}: expected functions, got {type(one).__name__}"
                 )
         self.fwd, self.bwd = fwd, bwd
+
+    @property
+    def __rules__(self) -> list[Callable[..., Any]]:
+        return [one for one in (self.fwd, self.bwd) if one is not None]
 
     def rule(self, split: Arguments) -> Rule:
         if self.fwd is None or self.bwd is None:

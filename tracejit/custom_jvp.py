@@ -50,6 +50,7 @@ class custom_jvp(CustomFunction):
 
     kind = "custom_jvp"
     jvp: Callable[..., Any] | None = None
+    _parts: tuple[Callable[..., Any], ...] = ()
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule, and return it: may be used as a decorator."""
@@ -57,7 +58,7 @@ class custom_jvp(CustomFunction):
             raise TracejitError(
                 f"defjvp of {name_of(self.fun)}: expected a function, got {type(jvp).__name__}"
             )
-        self.jvp = jvp
+        self.jvp, self._parts = jvp, (jvp,)
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
@@ -86,7 +87,11 @@ class custom_jvp(CustomFunction):
             return output, total
 
         jvp.__name__ = f"{name}_jvps"
-        self.jvp = jvp
+        self.jvp, self._parts = jvp, tuple(one for one in jvps if one is not None)
+
+    @property
+    def __rules__(self) -> list[Callable[..., Any]]:
+        return list(self._parts)
 
     def rule(self, split: Arguments) -> Rule:
         if self.jvp is None:

@@ -443,3 +443,26 @@ def test_what_rules_print(name: str, order: int, transform: Any) -> None:
             assert forward == (["fwd"] if order else ["fun"])
         assert ("bwd" in seen) == bool(order)
         assert seen.count("bwd") <= 1
+
+
+SCALE = tj.tensor(3.0)
+
+
+def test_globals_of_rules_are_read_afresh() -> None:
+    global SCALE
+    f = tj.custom_vjp(lambda x: x * 1)
+    f.defvjp(lambda x: (x * 1, SCALE * x), lambda r, ct: (ct * r * SCALE,))
+    g = tj.custom_jvp(lambda x: x * 1)
+    g.defjvp(lambda p, t: (p[0] * 1, t[0] * SCALE))
+    first, second = tj.jit(tj.grad(f)), tj.grad(tj.jit(f))
+    third, fourth = tj.jit(tj.grad(g)), tj.grad(tj.jit(g))
+    h = tj.custom_jvp(lambda x: x * 1)
+    h.defjvps(lambda t, y, x: t * SCALE)
+    fifth = tj.jit(tj.grad(h))
+    try:
+        for scale in (3.0, 5.0):
+            SCALE = tj.tensor(scale)
+            assert first(2.0).item() == second(2.0).item() == 2 * scale**2
+            assert third(2.0).item() == fourth(2.0).item() == fifth(2.0).item() == scale
+    finally:
+        SCALE = tj.tensor(3.0)
