@@ -182,7 +182,7 @@ def test_what_it_looked_at_is_not_kept_alive() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_order_in_random_programs(seed: int) -> None:
-    """Elementwise ops, reductions, Python calls and regions between the effects: fusion moves all of those."""
+    """Elementwise ops, reductions, Python calls and regions between the effects: fusion moves all those."""
     rng = np.random.default_rng(seed)
     seen: list[tuple[int, float]] = []
     steps = [(int(rng.integers(6)), rng.integers(1 << 30, size=2), int(rng.integers(3))) for _ in range(25)]
@@ -196,7 +196,7 @@ def test_order_in_random_programs(seed: int) -> None:
                 lambda a=a, b=b: tj.sin(a) - b.sum(),
                 lambda a=a, b=b: tj.pure_callback(lambda v, w: v - w, a, a, b),
                 lambda a=a, b=b: tj.cumsum(a) * 0.1 + b,
-                lambda a=a, b=b: tj.checkpoint(lambda v: note(-number, v) * 0.9, b),
+                lambda b=b, number=number: tj.checkpoint(lambda v: note(-number, v) * 0.9, b),
                 lambda a=a, b=b: a.max() * b[::-1],
             )[kind]()
             values.append(made)
