@@ -98,6 +98,18 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
     result._requires_grad = True
 
 
+#: The plans of `recorder`s, by op.
+_FAST_PLANS: dict[Op, list[dict[int, Plan]]] = {}
+
+
+def forget_plans(op: Op) -> None:
+    """Plan `op` anew from now on: it has got another gradient."""
+    for key in [one for one in _PLANS if one[0] is op]:
+        del _PLANS[key]
+    for plans in _FAST_PLANS.get(op, ()):
+        plans.clear()
+
+
 #: How many threads want every node to go through `record`: they look at what is saved, or at where.
 _observers = [0]
 
@@ -118,6 +130,7 @@ def recorder(op: Op) -> Callable[[Sequence[Any], Tensor], None]:
     everything else to `record`.
     """
     plans: dict[int, Plan] = {}
+    _FAST_PLANS.setdefault(op, []).append(plans)
     observers = _observers
 
     def fast(operands: Sequence[Any], result: Tensor) -> None:
