@@ -267,7 +267,7 @@ class Registry:
             self._connect(op)
 
     def follow_kernel(self, op: Op, use: Callable[[Callable[..., Any]], None]) -> None:
-        """Call ``use(op.kernel)`` now and whenever that changes: for those who cannot pay for looking it up."""
+        """Call ``use(op.kernel)`` now and whenever that changes: for who cannot pay for looking it up."""
         self._followers.setdefault(op, []).append(use)
         use(op.kernel)
 

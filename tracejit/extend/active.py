@@ -16,10 +16,8 @@ from ..ir.registry import OPS, Kind, Op
 from ..state import STATE
 from ..tape.engine import NUMPY_OPS, forget_ops
 from .lookup import missing_message
-from .tables import TABLES, Kernel
+from .tables import LIVE, TABLES
 
-#: The backends that have been started, by name.
-LIVE: Final[dict[str, Any]] = {}
 #: In `STATE.backend`: this thread uses the built-in backend, whatever the process does.
 BUILT_IN: Final = "numpy"
 
@@ -91,19 +89,3 @@ def run_on(name: str, op: Op, operands: Any, attrs: Any) -> Any:
         )
     run = getattr(backend, "run_kernel", None)
     return kernel.call(*operands, **attrs) if run is None else run(kernel, operands, attrs)
-
-
-def set_up(kernel: Kernel) -> None:
-    """Run the kernel's `setup`, unless it has run."""
-    if not kernel.ready:
-        if kernel.setup is not None:
-            kernel.setup(LIVE.get(kernel.backend))
-        kernel.ready = True
-
-
-def tear_down(kernel: Kernel) -> None:
-    """Run the kernel's `dispose`, if it has been set up."""
-    if kernel.ready:
-        kernel.ready = False
-        if kernel.dispose is not None:
-            kernel.dispose(LIVE.get(kernel.backend))

@@ -11,8 +11,8 @@ from typing import Any, Final
 from ..ir.errors import TracejitError
 from ..ir.records import record
 from ..state import STATE
-from .active import ACTIVE, LIVE, active_name, set_up, tear_down, watch_kernels
-from .tables import LLVM, LOCK, NUMPY, TABLES, Kernel
+from .active import ACTIVE, active_name, watch_kernels
+from .tables import LIVE, LLVM, LOCK, NUMPY, TABLES, Kernel, set_up, tear_down
 
 __all__ = ["Backend", "backend", "get_backend", "register_backend", "remove_backend", "set_backend"]
 

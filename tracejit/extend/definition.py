@@ -12,7 +12,6 @@ from ..ir.dtypes import DType, Operand, is_float, result_type, ufunc_types
 from ..ir.errors import DTypeError, TracejitError
 from ..ir.ops.define import same_shape
 from ..ir.registry import OPS, Attrs, Infer, Kind, Op
-from .active import tear_down
 from .attributes import declared
 from .calling import OpCall
 from .checked import missing_kernel
@@ -21,7 +20,7 @@ from .inference import Types, text_of, type_rule
 from .lookup import missing_message
 from .pullback import raising_rules
 from .several import several_results
-from .tables import LOCK, NUMPY, TABLES, registrations_changed
+from .tables import LOCK, NUMPY, TABLES, registrations_changed, tear_down
 
 __all__ = ["register_op", "unregister_op"]
 

@@ -8,12 +8,11 @@ from typing import Any
 
 from ..ir.errors import KernelError, TracejitError
 from ..ir.registry import OPS, Kind, Op
-from .active import LIVE, set_up, tear_down
 from .calling import call_op
 from .cfunctions import array_function, element_emitter, element_function, is_c_function
 from .checked import checked_emitter, checked_kernel, missing_kernel
 from .lookup import backends_with, get_kernel, missing_message
-from .tables import LLVM, LOCK, NUMPY, TABLES, Kernel, registrations_changed
+from .tables import LIVE, LLVM, LOCK, NUMPY, TABLES, Kernel, registrations_changed, set_up, tear_down
 
 __all__ = [
     "copy_registered_kernels",

@@ -71,8 +71,26 @@ class _Tables:
 
 
 TABLES: Final = _Tables()
+#: The backends of the user's that have been started, by name.
+LIVE: Final[dict[str, Any]] = {}
 #: Held while a registration changes the tables; never while functions are told to compile again.
 LOCK: Final = threading.RLock()
+
+
+def set_up(kernel: Kernel) -> None:
+    """Run the kernel's `setup`, unless it has run."""
+    if not kernel.ready:
+        if kernel.setup is not None:
+            kernel.setup(LIVE.get(kernel.backend))
+        kernel.ready = True
+
+
+def tear_down(kernel: Kernel) -> None:
+    """Run the kernel's `dispose`, if it has been set up."""
+    if kernel.ready:
+        kernel.ready = False
+        if kernel.dispose is not None:
+            kernel.dispose(LIVE.get(kernel.backend))
 
 
 def registrations_changed(name: str, what: str) -> None:
@@ -109,8 +127,14 @@ def isolated() -> Iterator[None]:
         with LOCK:
             changed = list(OPS)
             OPS.restore(ops)
+            gone = [one for key, one in TABLES.kernels.items() if kept[0].get(key) is not one]
             TABLES.kernels, TABLES.gradients, TABLES.ops = kept
             for op in changed:
                 forget_plans(op)
+        for kernel in gone:
+            tear_down(kernel)
+        for kernel in kept[0].values():
+            if kernel.backend in (NUMPY, LLVM) or kernel.backend in LIVE:
+                set_up(kernel)
         forget_ops()
         recompile_all("registrations were undone")
