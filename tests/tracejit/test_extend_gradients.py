@@ -206,7 +206,7 @@ def test_such_an_op_is_no_error_where_it_does_not_reach_the_output() -> None:
 def test_no_path_from_the_input_to_the_output_is_an_error_that_says_so() -> None:
     op = with_gradient(cube())
     x, other = tj.tensor(1.0, requires_grad=True), tj.tensor(2.0, requires_grad=True)
-    with pytest.raises(tj.GradientError, match="not.*used|no path|unused"):
+    with pytest.raises(tj.GradientError, match=r"not.*used|no path|unused"):
         tj.autograd.grad(op(x), other)
 
 
@@ -216,7 +216,7 @@ def test_get_gradient() -> None:
         tj.get_gradient("cube")
     with pytest.raises(tj.GradientError, match="no gradient for 'cube'"):
         tj.unregister_gradient("cube")
-    with pytest.raises(tj.GradientError, match="no gradient for 'floor_divide'|no gradient for 'eq'"):
+    with pytest.raises(tj.GradientError, match="no gradient for 'eq'"):
         tj.get_gradient("eq")
     found = tj.get_gradient("mul").fn(tj.tensor(2.0), tj.tensor(3.0), tj.tensor(5.0), tj.tensor(15.0))
     assert [one.item() for one in found] == [10.0, 6.0]
@@ -273,7 +273,7 @@ def test_a_new_gradient_can_build_on_the_one_before() -> None:
 
 def test_save_all_inputs_with_a_mapping_is_an_error() -> None:
     tj.register_gradient("sub", lambda ct, x, y: (ct, -ct), save_all_inputs=True, override=True)
-    with pytest.raises(tj.KernelError, match="save_all_inputs.*cannot be a mapping"):
+    with pytest.raises(tj.KernelError, match=r"save_all_inputs.*cannot be a mapping"):
         tj.run_kernel("sub", {"x": 1.0, "y": 2.0})
     assert tj.run_kernel("sub", 1.0, 2.0).item() == -1.0
 

@@ -84,9 +84,9 @@ def test_a_wrong_number_of_inputs_is_an_error() -> None:
         ({"name": "w", "elementwise": True, "inputs": "*x"}, "fixed number of inputs"),
         ({"name": "w", "decompose": lambda *x: x[0]}, "fixed number of inputs"),
         ({"name": "w", "decompose": lambda x: x, "elementwise": True}, "follow from it"),
-        ({"name": "w", "inputs": "x", "infer": lambda x: x, "attrs": {"k": list}}, "attribute 'k' must be declared"),
-        ({"name": "w", "inputs": "x", "infer": lambda x: x, "attrs": {"k": (int, 1.5)}}, "default of attribute 'k'"),
-        ({"name": "w", "inputs": "x", "infer": lambda x: x, "attrs": {"x": int}}, "'x' cannot name an attribute"),
+        ({"name": "w", "infer": lambda x: x, "attrs": {"k": list}}, "attribute 'k' must be declared"),
+        ({"name": "w", "infer": lambda x: x, "attrs": {"k": (int, 1.5)}}, "default of attribute 'k'"),
+        ({"name": "w", "infer": lambda x: x, "attrs": {"x": int}}, "'x' cannot name an attribute"),
     ],
 )  # fmt: skip
 def test_declarations_that_do_not_fit(arguments: dict[str, object], message: str) -> None:
