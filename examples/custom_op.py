@@ -1,4 +1,4 @@
-"""Fit a negative binomial distribution to counts, by maximum likelihood, with a log-gamma function of one's own.
+"""Fit a negative binomial distribution to counts by maximum likelihood, with a log-gamma of one's own.
 
 Shows: an op that tracejit lacks, made from outside: a NumPy kernel for eager mode, scalar code that jitted
 functions fuse, and a gradient, which is another op: the digamma function, composed of existing ops. Newton's
@@ -11,7 +11,8 @@ import numpy as np
 
 import tracejit as tj
 
-SHIFT = 8  # Stirling's series is used from here on; below, the recurrence Gamma(x + 1) = x Gamma(x) leads up to it
+#: Stirling's series is used from here on; the recurrence Gamma(x + 1) = x Gamma(x) leads up to it.
+SHIFT = 8
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30)
 
 log_gamma = tj.register_op("log_gamma", inputs="x", elementwise=True, cycles=60.0, doc="log Gamma(x), x > 0")
@@ -25,7 +26,7 @@ def log_gamma_of_arrays(x):
 
 @tj.register_kernel("log_gamma", "llvm")
 def log_gamma_code(b, x):
-    """log Gamma(z) = (z - 1/2) log z - z + log(2 pi)/2 + sum B_2k / (2k (2k - 1) z^(2k-1)), at z = x + SHIFT."""
+    """(z - 1/2) log z - z + log(2 pi)/2 + sum B_2k / (2k (2k - 1) z^(2k-1)) at z = x + SHIFT."""
     product = x
     for step in range(1, SHIFT):
         product = b.mul(product, b.add(x, float(step)))

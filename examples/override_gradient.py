@@ -1,7 +1,7 @@
 """Train weights that are rounded to whole numbers, with a straight-through estimator put over rounding.
 
-Shows: another gradient for an op that tracejit has. ``tj.round`` computes with the op ``rint``, whose gradient is
-zero; registered over it, the identity lets gradients through, in compiled code, too.
+Shows: another gradient for an op that tracejit has. ``tj.round`` computes with the op ``rint``, whose
+gradient is zero; registered over it, the identity lets gradients through, in compiled code, too.
 """
 
 import numpy as np
@@ -33,9 +33,7 @@ def train():
 before, _ = train()
 tj.register_gradient("rint", lambda ct: ct, override=True)  # compiled functions notice
 after, weights = train()
-print(
-    f"loss with the gradient of round: {before:.3f}; straight through: {after:.3f}, weights {weights.tolist()}"
-)
+print(f"loss with the gradient of round {before:.3f}, straight through {after:.3f}: {weights.tolist()}")
 assert before > 30
-assert after == 0.0
+assert after < 1e-20
 assert weights.tolist() == TRUE.tolist()

@@ -1,4 +1,4 @@
-"""A backend that runs NumPy's kernels and counts what they do: floating operations, and bytes read and written."""
+"""A backend that runs NumPy's kernels and counts what they do: operations, and bytes read and written."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """Count the floating operations and bytes of a training step, by a backend written outside the package.
 
-Shows: ``register_backend``, ``copy_registered_kernels`` and the context manager ``backend``; counting.py is the
-backend.
+Shows: ``register_backend``, ``copy_registered_kernels`` and the context manager ``backend``;
+counting.py is the backend.
 """
 
 import counting

@@ -27,8 +27,8 @@ def elementwise(name: str = "probe", inputs: str = "x", **more: Any) -> tj.exten
     return tj.register_op(name, inputs=inputs, elementwise=True, **more)
 
 
-#: C functions written in LLVM, so that the tests need no C compiler: x^2 + y, x + 1 of an i32, and the row sums
-#: of a matrix whose shape is read from `sizes`.
+#: C functions written in LLVM, so that the tests need no C compiler: x^2 + y, x + 1 of an i32, and the row
+#: sums of a matrix whose shape is read from `sizes`.
 _TEXT = """
 define double @square_add(double %x, double %y) {
   %p = fmul double %x, %x
