@@ -154,6 +154,15 @@ def test_a_c_function_of_elements(c_code: Any, size: int) -> None:
     assert f(tj.tensor(x.astype(np.float32))).dtype == np.float32, "it is cast to and fro"
 
 
+def test_a_c_function_is_called_by_every_thread_of_the_pool(c_code: Any) -> None:
+    op = elementwise(inputs="x y", cycles=50.0)
+    tj.register_kernel("probe", "llvm", c_code.addresses["square_add"])
+    f = tj.jit(lambda x: op(x, 1.0))
+    x = np.arange(1_000_003, dtype=float)
+    with tj.threads(4):
+        assert np.array_equal(f(tj.tensor(x)), x * x + 1)
+
+
 def test_a_bare_address_is_a_function_of_doubles(c_code: Any) -> None:
     op = elementwise(inputs="x y")
     tj.register_kernel("probe", "llvm", c_code.addresses["square_add"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 
 import numpy as np
@@ -77,6 +78,7 @@ def test_a_wrong_number_of_inputs_is_an_error() -> None:
     ("arguments", "message"),
     [
         ({"name": "add", "decompose": lambda x: x}, "'add' is registered already"),
+        ({"name": "lambda", "decompose": lambda x: x}, "'lambda' is not a name"),
         ({"name": "a b", "decompose": lambda x: x}, "'a b' is not a name"),
         ({"name": "w", "inputs": "x"}, "give infer"),
         ({"name": "w", "elementwise": True}, "name the inputs"),
@@ -86,7 +88,7 @@ def test_a_wrong_number_of_inputs_is_an_error() -> None:
         ({"name": "w", "decompose": lambda x: x, "elementwise": True}, "follow from it"),
         ({"name": "w", "infer": lambda x: x, "attrs": {"k": list}}, "attribute 'k' must be declared"),
         ({"name": "w", "infer": lambda x: x, "attrs": {"k": (int, 1.5)}}, "default of attribute 'k'"),
-        ({"name": "w", "infer": lambda x: x, "attrs": {"x": int}}, "'x' cannot name an attribute"),
+        ({"name": "w", "inputs": "x", "infer": abs, "attrs": {"x": int}}, "'x' cannot name an attribute"),
     ],
 )  # fmt: skip
 def test_declarations_that_do_not_fit(arguments: dict[str, object], message: str) -> None:
@@ -221,6 +223,36 @@ def test_a_composite_returns_one_tensor() -> None:
     op = tj.register_op("pair", decompose=lambda x: (x, x))
     with pytest.raises(tj.TracejitError, match="pair: its decompose must return one tensor, got tuple"):
         op(1.0)
+
+
+def test_a_composite_of_user_ops() -> None:
+    scaled()
+    tj.register_gradient("scaled", lambda ct, scale, shift: scale * ct)
+    pair = tj.register_op("pair", lambda x: (x, x))
+    tj.register_kernel("pair", "numpy", lambda x: (2 * x, 3 * x))
+    tj.register_gradient("pair", lambda cts: 2 * cts[0] + 3 * cts[1])
+    op = tj.register_op("both", decompose=lambda x: pair(tj.ops.scaled(x, scale=5.0))[1] * pair(x)[0])
+    x = tj.tensor(7.0)  # 15 x * 2 x
+    for transform in (lambda f: f, tj.jit):
+        assert transform(op)(x).item() == 30 * 49.0
+        assert transform(tj.grad(op))(x).item() == 60 * 7.0
+        assert transform(tj.grad(tj.grad(op)))(x).item() == 60.0
+    y = tj.tensor(7.0, requires_grad=True)
+    op(y).backward()
+    assert y.grad is not None
+    assert y.grad.item() == 60 * 7.0
+
+
+def test_numbers_as_inputs_under_a_trace() -> None:
+    op = scaled()
+    assert tj.jit(lambda x: op(x, scale=2.0) + op(1.0, scale=3.0) + op(2.0, scale=1.0))(5.0).item() == 15.0
+
+
+def test_every_built_in_is_a_function_by_name() -> None:
+    for op in OPS:
+        assert repr(getattr(tj.ops, op.name)).startswith(f"<op {op.name}(")
+    assert set(dir(tj.ops)) == {op.name for op in OPS}
+    assert str(inspect.signature(scaled())) == "(x, /, *, scale, shift=0)"
 
 
 # -- taking out again -------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from keyword import iskeyword
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,11 @@ from ..ir.registry import Op, check_attrs
 
 #: The types that the IR's text has a form for; arrays are inputs.
 TYPES: Final[tuple[type, ...]] = (bool, int, float, str, tuple, np.dtype)
+
+
+def is_name(text: str) -> bool:
+    """Whether `text` can name an op, an input or an attribute, in Python and in the IR's text."""
+    return text.isidentifier() and text.isascii() and not iskeyword(text)
 
 
 def declared(
@@ -29,7 +35,7 @@ def declared(
                 f"register_op {name}: attribute {key!r} must be declared as (type, default) or type, with "
                 f"one of the types {known}, got {spec!r}; tensors are inputs"
             )
-        if not key.isidentifier() or key in inputs or "*" + key in inputs:
+        if not is_name(key) or key in inputs or "*" + key in inputs:
             raise TracejitError(f"register_op {name}: {key!r} cannot name an attribute")
         types[key] = (kind,)
         if kind is not spec:

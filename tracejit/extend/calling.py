@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ class OpCall:
         self._op = op
         self.__name__ = op.name
         self.__doc__ = op.doc
+        self.__signature__ = _signature(op)
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
         op = self._op
@@ -73,6 +75,19 @@ class OpCall:
 
     def __repr__(self) -> str:
         return f"<op {self._op.name}({', '.join([*self._op.params, *self._op.attrs])})>"
+
+
+def _signature(op: Op) -> Signature:
+    """What ``help`` and the names in the IR of a jitted op go by."""
+    found = [
+        Parameter(one.lstrip("*"), Parameter.VAR_POSITIONAL if "*" in one else Parameter.POSITIONAL_ONLY)
+        for one in op.params
+    ]
+    found += [
+        Parameter(one, Parameter.KEYWORD_ONLY, default=op.defaults.get(one, Parameter.empty))
+        for one in op.attrs
+    ]
+    return Signature(found)
 
 
 class Ops:

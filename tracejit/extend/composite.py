@@ -14,9 +14,10 @@ from ..ir.graph import Function, Value
 from ..ir.passes.cleanup import cse, dce
 from ..ir.registry import Attrs, Op, Rule
 from ..ir.types import TensorType
-from ..regions import replay
+from ..regions import apply_with_regions
 from ..tape.engine import TENSOR_OPS
 from ..tensor import Tensor, as_array, wrap
+from .calling import call_op
 from .inference import Types
 from .symbolic import append_function
 
@@ -79,7 +80,7 @@ def composite_rules(op: Op) -> dict[str, Rule]:
             values: Sequence[Any] = inline(b, function, given)
         else:
             tensors = [one if isinstance(one, Tensor) else wrap(as_array(one)) for one in given]
-            made = replay(function, tensors)
+            made = _run(function, tensors)
             values = made if b is TENSOR_OPS else [one._data for one in made]
         found = iter(values)
         return [next(found) if one else None for one in present]
@@ -95,6 +96,20 @@ def composite_rules(op: Op) -> dict[str, Rule]:
         return rule
 
     return {name: Rule(single(i), wants, joint) for i, name in enumerate(op.params)}
+
+
+def _run(function: Function, arguments: Sequence[Tensor]) -> list[Tensor]:
+    """The results of `function` on Tensors, op by op, so that they are recorded or traced."""
+    values = dict(zip(function.params, arguments, strict=True))
+    for one in function.body:
+        operands = [values[operand] for operand in one.operands]
+        if one.regions:
+            made: Sequence[Tensor] = apply_with_regions(one.op, operands, one.attrs, one.regions)
+        else:
+            result = call_op(one.op, operands, one.attrs)
+            made = result if isinstance(result, tuple) else (result,)
+        values.update(zip(one.results, made, strict=True))
+    return [values[one] for one in function.results]
 
 
 def _pullback(

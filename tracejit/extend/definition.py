@@ -12,7 +12,7 @@ from ..ir.dtypes import DType, Operand, is_float, result_type, ufunc_types
 from ..ir.errors import DTypeError, TracejitError
 from ..ir.ops.define import same_shape
 from ..ir.registry import OPS, Attrs, Infer, Kind, Op
-from .attributes import declared
+from .attributes import declared, is_name
 from .calling import OpCall
 from .checked import missing_kernel
 from .composite import composite_infer, composite_rules, decomposition
@@ -65,7 +65,7 @@ def register_op(
 
     Raises TracejitError for a name that is taken or is no identifier, and for declarations that do not fit.
     """
-    if not name.isidentifier() or not name.isascii():
+    if not is_name(name):
         raise TracejitError(f"register_op: {name!r} is not a name; use letters, digits and underscores")
     if name in OPS:
         raise TracejitError(
@@ -147,7 +147,7 @@ def _inputs(
     names = tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
     for position, one in enumerate(names):
         bare = one[1:] if one.startswith("*") and position == len(names) - 1 else one
-        if not bare.isidentifier() or names.count(one) > 1:
+        if not is_name(bare) or names.count(one) > 1:
             raise TracejitError(f"register_op {name!r}: {one!r} cannot name an input")
     return names
 
