@@ -11,7 +11,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import array as _array
-from . import autograd, extend, random
+from . import autograd, random
 from .array import *  # noqa: F403
 from .array.creation import tensor
 from .autograd import (
@@ -23,27 +23,6 @@ from .autograd import (
     is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
-)
-from .extend import (
-    backend,
-    copy_registered_kernels,
-    get_backend,
-    get_gradient,
-    get_kernel,
-    kernels_for_backend,
-    memory,
-    ops,
-    profile,
-    register_backend,
-    register_gradient,
-    register_kernel,
-    register_op,
-    remove_backend,
-    run_kernel,
-    set_backend,
-    unregister_gradient,
-    unregister_kernel,
-    unregister_op,
 )
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
@@ -84,14 +63,62 @@ newaxis = None
 
 
 #: Submodules that load at their first use: they would cost import time to all.
-_LAZY = frozenset({"nn", "optim"})
+_LAZY = frozenset({"extend", "nn", "optim"})
+#: Functions of ``tracejit.extend``, which loads when the first of them is used.
+_EXTEND = frozenset(
+    {
+        "backend",
+        "copy_registered_kernels",
+        "get_backend",
+        "get_gradient",
+        "get_kernel",
+        "kernels_for_backend",
+        "memory",
+        "ops",
+        "profile",
+        "register_backend",
+        "register_gradient",
+        "register_kernel",
+        "register_op",
+        "remove_backend",
+        "run_kernel",
+        "set_backend",
+        "unregister_gradient",
+        "unregister_kernel",
+        "unregister_op",
+    }
+)
 if _TYPE_CHECKING:
-    from . import nn, optim
+    from . import extend, nn, optim
+    from .extend import (
+        backend,
+        copy_registered_kernels,
+        get_backend,
+        get_gradient,
+        get_kernel,
+        kernels_for_backend,
+        memory,
+        ops,
+        profile,
+        register_backend,
+        register_gradient,
+        register_kernel,
+        register_op,
+        remove_backend,
+        run_kernel,
+        set_backend,
+        unregister_gradient,
+        unregister_kernel,
+        unregister_op,
+    )
 else:
 
     def __getattr__(name: str) -> object:
         if name in _LAZY:
             return _import_module(f".{name}", __name__)
+        if name in _EXTEND:
+            found = globals()[name] = getattr(_import_module(".extend", __name__), name)
+            return found
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
