@@ -131,6 +131,20 @@ def test_several_results() -> None:
         assert order.dtype == np.int64
 
 
+def test_writing_to_one_of_several_results() -> None:
+    pair = tj.register_op("pair", lambda x: (x, x))
+    tj.register_kernel("pair", "numpy", lambda x: (2 * x, 3 * x))
+
+    def written(x: tj.Tensor) -> tj.Tensor:
+        a, b = pair(x + 1)
+        a[0] = 50.0
+        b[1] = 70.0
+        return a + b + x
+
+    for call in (written, tj.jit(written)):
+        assert call(tj.tensor([1.0, 2.0])).tolist() == [57.0, 78.0]
+
+
 def test_several_results_as_text() -> None:
     op = sorted_pair()
     function = tj.trace(lambda x: op(x), tj.tensor([3.0, 1.0, 2.0]))

@@ -14,7 +14,7 @@ def has_numpy(op: Op) -> bool:
 
 def has_native(op: Op) -> bool:
     """Whether compiled code runs `op` without its NumPy kernel, by scalar code or a C function."""
-    return op.emit is not None or op.native is not None
+    return (op.kind is Kind.ELEMENTWISE and op.emit is not None) or op.native is not None
 
 
 def backends_with(op: Op) -> list[str]:
