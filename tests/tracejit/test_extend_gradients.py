@@ -345,3 +345,16 @@ def test_registrations_that_do_not_fit() -> None:
             tj.register_gradient("cube", **arguments)  # type: ignore[arg-type]
     with pytest.raises(tj.TracejitError, match="there is no op named 'nothing'"):
         tj.register_gradient("nothing", abs)
+
+
+def test_a_gradient_over_a_built_in_with_numbers_and_broadcasting() -> None:
+    tj.register_gradient("mul", lambda ct, x, y: (ct * y, ct * x), save_all_inputs=True, override=True)
+    tj.register_gradient("concat", lambda ct, axis: (ct[:1], 2 * ct[1:]), override=True)
+    x = tj.tensor([1.0, 2.0])
+    for mode in modes():
+        assert mode(tj.grad(lambda x: (x * 3.0).sum()))(x).tolist() == [3.0, 3.0]
+        assert mode(tj.grad(lambda x: (2 * x * x).sum()))(x).tolist() == [4.0, 8.0]
+        assert mode(tj.grad(lambda s: (s * x).sum()))(5.0).item() == 3.0
+        assert mode(tj.grad(tj.grad(lambda x: 2 * x * x * x)))(3.0).item() == 36.0
+        joined = mode(tj.grad(lambda x: tj.concatenate([x[:1], x[1:]]).sum()))
+        assert joined(x).tolist() == [1.0, 2.0]

@@ -203,6 +203,18 @@ def test_unregistering_a_kernel() -> None:
         tj.unregister_kernel("probe", "numpy")
 
 
+def test_a_composite_may_have_a_kernel_for_eager_mode() -> None:
+    op = tj.register_op("probe", decompose=lambda x: x + 1)
+    with pytest.raises(tj.KernelError, match="op 'probe' has no kernel for backend 'numpy'"):
+        tj.get_kernel("probe", "numpy")
+    tj.register_kernel("probe", "numpy", lambda x: x + 2)
+    assert op(1.0).item() == 3.0
+    tj.unregister_kernel("probe", "numpy")
+    assert op(1.0).item() == 2.0, "by its decomposition again"
+    with pytest.raises(tj.KernelError, match="op 'probe' has no kernel for backend 'numpy'"):
+        tj.unregister_kernel("probe", "numpy")
+
+
 # -- replacing them ---------------------------------------------------------------------------------
 
 

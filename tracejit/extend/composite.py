@@ -50,6 +50,16 @@ def _one(name: str, result: Any) -> Tensor:
     raise TracejitError(f"{name}: its decompose must return one tensor, got {type(result).__name__}")
 
 
+def by_decomposition(op: Op) -> Callable[..., Any]:
+    """The NumPy meaning of a composite: its function, on arrays."""
+
+    def evaluate(*operands: Any, **attrs: Any) -> Any:
+        assert op.decompose is not None
+        return op.decompose(None, *operands, **attrs)
+
+    return evaluate
+
+
 def composite_infer(decompose: Callable[..., Any]) -> Callable[..., Types]:
     """The type rule of a decomposition: what it builds."""
 

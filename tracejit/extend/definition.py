@@ -15,7 +15,7 @@ from ..ir.registry import OPS, Attrs, Infer, Kind, Op
 from .attributes import declared, is_name
 from .calling import OpCall
 from .checked import missing_kernel
-from .composite import composite_infer, composite_rules, decomposition
+from .composite import by_decomposition, composite_infer, composite_rules, decomposition
 from .inference import Types, text_of, type_rule
 from .lookup import missing_message
 from .pullback import raising_rules
@@ -82,7 +82,10 @@ def register_op(
     with LOCK:
         OPS.add(op)
         TABLES.ops.add(name)
-        OPS.change(op, vjp=composite_rules(op) if decompose else raising_rules(op))
+        if decompose:
+            OPS.change(op, vjp=composite_rules(op), eval=by_decomposition(op))
+        else:
+            OPS.change(op, vjp=raising_rules(op))
     return OpCall(op)
 
 
@@ -102,12 +105,8 @@ def _record(
         if params and params[-1].startswith("*"):
             raise TracejitError(f"register_op {name!r}: an op with decompose has a fixed number of inputs")
         build = decomposition(name, decompose)
-
-        def evaluate(*operands: Any, **attrs: Any) -> Any:
-            return build(None, *operands, **attrs)
-
         rule = type_rule_of(composite_infer(build))
-        return Op(name, Kind.COMPOSITE, params, rule, evaluate, {}, "", decompose=build)
+        return Op(name, Kind.COMPOSITE, params, rule, missing, {}, "", decompose=build)
     if elementwise:
         if not params or params[-1].startswith("*"):
             raise TracejitError(

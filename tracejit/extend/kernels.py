@@ -11,6 +11,7 @@ from ..ir.registry import OPS, Kind, Op
 from .calling import call_op
 from .cfunctions import array_function, element_emitter, element_function, is_c_function
 from .checked import checked_emitter, checked_kernel, missing_kernel
+from .composite import by_decomposition
 from .lookup import backends_with, get_kernel, missing_message
 from .tables import LIVE, LLVM, LOCK, NUMPY, TABLES, Kernel, registrations_changed, set_up, tear_down
 
@@ -152,7 +153,9 @@ def unregister_kernel(name: str, backend: str) -> None:
     with LOCK:
         get_kernel(name, backend)
         if backend == NUMPY:
-            OPS.change(op, eval=missing_kernel(lambda: missing_message(name, NUMPY)))
+            decomposed = name in TABLES.ops and op.decompose is not None
+            missing = missing_kernel(lambda: missing_message(name, NUMPY))
+            OPS.change(op, eval=by_decomposition(op) if decomposed else missing)
         elif backend == LLVM:
             OPS.change(op, emit=None, native=None)
         known = TABLES.kernels.pop((name, backend), None)

@@ -19,10 +19,8 @@ def has_native(op: Op) -> bool:
 
 def backends_with(op: Op) -> list[str]:
     """The backends that have a kernel for `op`."""
-    found = [NUMPY] * has_numpy(op) + [LLVM] * has_native(op)
-    composite = op.name in TABLES.ops and op.decompose is not None
-    if composite and (op.name, NUMPY) not in TABLES.kernels:
-        found.remove(NUMPY)  # it runs by its decomposition
+    decomposed = op.name in TABLES.ops and op.decompose is not None and (op.name, NUMPY) not in TABLES.kernels
+    found = [NUMPY] * (has_numpy(op) and not decomposed) + [LLVM] * has_native(op)
     return found + sorted(
         backend for name, backend in TABLES.kernels if name == op.name and backend not in (NUMPY, LLVM)
     )
