@@ -106,7 +106,7 @@ class _Planner:
             others = [self.root(value) for value in one.operands[1:]]
             if x in self.plan.places or x in others or self.last_use.get(x) != position:
                 continue
-            if self.defs[x].op.kind is Kind.REGION and len(self.defs[x].results) > 1:
+            if len(self.defs[x].results) > 1:
                 continue
             owner = self.owner.get(one.result, one.result)
             self.owner[x] = owner

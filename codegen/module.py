@@ -21,6 +21,7 @@ from ..ir.types import contiguous_strides
 from .buffers import Place, Plan, plan_buffers
 from .loops import FunctionWriter
 from .nests.contraction import Blas, Strided, matmul_kernel
+from .nests.external import external_kernel
 from .nests.fused import NestWriter, task_count
 from .nests.kernel import Kernel
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
@@ -291,7 +292,7 @@ class _ModuleWriter:
         return kernel
 
 
-_LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel]]] = {
+_LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel | None]]] = {
     Kind.REGION: _ModuleWriter.fusion,
     Kind.CONTRACTION: _ModuleWriter.contraction,
     Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.declarations),
@@ -299,6 +300,7 @@ _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel]
     Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.declarations),
     Kind.SCATTER: lambda m, one, name: scatter_kernel(name, one, m.declarations),
     Kind.CUMULATIVE: lambda m, one, name: cumulative_kernel(name, one, m.target, m.declarations),
+    Kind.HOST: lambda m, one, name: external_kernel(name, one),
     Kind.ARG_REDUCTION: lambda m, one, name: arg_reduction_kernel(name, one, m.target, m.declarations),
 }
 

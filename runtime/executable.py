@@ -18,6 +18,7 @@ from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .blas import find_blas
+from .observing import OBSERVER
 from .results import allocator_address, empty
 from .threads import POOL
 
@@ -94,6 +95,12 @@ class Executable:
 
         The arrays are copied first where they are not contiguous, aligned and in native byte order.
         """
+        if OBSERVER.call is not None:
+            results: list[Array] = OBSERVER.call(self.source.name, args, lambda: self._run(args))
+            return results
+        return self._run(args)
+
+    def _run(self, args: Sequence[Array]) -> list[Array]:
         if len(args) != len(self.source.params):
             raise CompileError(f"expected {len(self.source.params)} arguments, got {len(args)}")
         plain = [self._plain(arg, i) for i, arg in enumerate(args)]

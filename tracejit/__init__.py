@@ -37,6 +37,7 @@ from .ir.errors import (
     DomainError,
     DTypeError,
     GradientError,
+    KernelError,
     OutOfBoundsError,
     ParseError,
     ShapeError,
@@ -65,7 +66,7 @@ newaxis = None
 
 
 #: Submodules that load at their first use: they would cost import time to all.
-_LAZY = frozenset({"nn", "optim", "testing"})
+_LAZY = frozenset({"extend", "nn", "optim", "testing"})
 #: Where what PyTorch has at the top is here.
 _ELSEWHERE = {
     "as_tensor": "asarray",
@@ -78,13 +79,61 @@ _ELSEWHERE = {
     "sigmoid": "nn.sigmoid",
     "softmax": "nn.softmax",
 }
+#: Functions of ``tracejit.extend``, which loads when the first of them is used.
+_EXTEND = frozenset(
+    {
+        "backend",
+        "copy_registered_kernels",
+        "get_backend",
+        "get_gradient",
+        "get_kernel",
+        "kernels_for_backend",
+        "memory",
+        "ops",
+        "profile",
+        "register_backend",
+        "register_gradient",
+        "register_kernel",
+        "register_op",
+        "remove_backend",
+        "run_kernel",
+        "set_backend",
+        "unregister_gradient",
+        "unregister_kernel",
+        "unregister_op",
+    }
+)
 if _TYPE_CHECKING:
-    from . import nn, optim, testing
+    from . import extend, nn, optim, testing
+    from .extend import (
+        backend,
+        copy_registered_kernels,
+        get_backend,
+        get_gradient,
+        get_kernel,
+        kernels_for_backend,
+        memory,
+        ops,
+        profile,
+        register_backend,
+        register_gradient,
+        register_kernel,
+        register_op,
+        remove_backend,
+        run_kernel,
+        set_backend,
+        unregister_gradient,
+        unregister_kernel,
+        unregister_op,
+    )
 else:
 
     def __getattr__(name: str) -> object:
         if name in _LAZY:
             return _import_module(f".{name}", __name__)
+        if name in _EXTEND:
+            found = globals()[name] = getattr(_import_module(".extend", __name__), name)
+            return found
         hint = f"; use tj.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
@@ -99,6 +148,7 @@ __all__ = [
     "DomainError",
     "Function",
     "GradientError",
+    "KernelError",
     "OutOfBoundsError",
     "ParseError",
     "ShapeError",
@@ -109,39 +159,56 @@ __all__ = [
     "VerificationError",
     "as_dtype",
     "autograd",
+    "backend",
     "bool_",
     "checkpoint",
     "custom_grad",
     "custom_jvp",
     "custom_vjp",
     "debug",
+    "copy_registered_kernels",
     "default_dtype",
     "disable_jit",
     "e",
     "enable_grad",
+    "extend",
     "float32",
     "float64",
+    "get_backend",
+    "get_gradient",
+    "get_kernel",
     "grad",
     "graph_of",
     "inf",
     "inference_mode",
-    "int8",
     "int16",
     "int32",
     "int64",
+    "int8",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "jit",
+    "kernels_for_backend",
+    "memory",
     "nan",
     "newaxis",
     "nn",
     "no_grad",
     "num_threads",
+    "ops",
     "optim",
     "pi",
     "pure_callback",
+    "profile",
     "random",
+    "register_backend",
+    "register_gradient",
+    "register_kernel",
+    "register_op",
     "register_pytree_node",
+    "remove_backend",
+    "run_kernel",
+    "set_backend",
     "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
@@ -152,9 +219,12 @@ __all__ = [
     "trace",
     "tree_leaves",
     "tree_map",
-    "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "uint8",
+    "unregister_gradient",
+    "unregister_kernel",
+    "unregister_op",
     "value_and_grad",
 ]

@@ -48,6 +48,7 @@ from .signatures import (
 from .state import STATE
 from .tensor import Tensor
 from .tracing import Traced, scalar_type, trace_flat
+from .watched import watch
 
 #: How many native entries are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
@@ -70,7 +71,8 @@ class JitFunction:
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
         self._entry: Any = None
-        self._chained = 0
+        self._chained, self._first = 0, "first call"
+        watch(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         entry = self._entry
@@ -247,7 +249,7 @@ class JitFunction:
     def _reason(self, key: Any) -> str:
         """Why this signature is compiled although there are others."""
         if not self._signatures:
-            return "first call"
+            return self._first
         structure, leaf_types, static, dtype = key
         for other, their_types, their_static, their_dtype in reversed(self._signatures):
             if other != structure:
@@ -305,9 +307,10 @@ class JitFunction:
                 lines.append("      everything is native code")
         return "\n".join(lines)
 
-    def clear_cache(self) -> None:
-        """Forget every compiled signature."""
+    def clear_cache(self, reason: str = "first call") -> None:
+        """Forget every compiled signature. `reason` is what ``explain()`` gives for compiling the next."""
         with self._lock:
+            self._first = reason
             self._signatures.clear()
             self._by_structure.clear()
             self._entry = None

@@ -24,6 +24,10 @@ class _State(threading.local):
     anomaly: bool | None = None
     #: The innermost backward pass that runs in this thread.
     walk: Any = None
+    #: The backend that eager operations of this thread go to, None for the process's choice.
+    backend: Any = None
+    #: The profile that the kernels of this thread are counted in.
+    profile: Any = None
     #: Whether inference mode is on.
     inference: bool = False
 

@@ -24,14 +24,20 @@ class _NumpyOps(OpNamespace):
     """Ops on ndarrays: the fast way, where nobody differentiates the gradient."""
 
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
-        return op.eval(*operands, **attrs)
+        return op.kernel(*operands, **attrs)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = OPS.get(name)
         if op is None:
             raise AttributeError(name)
-        setattr(self, name, op.eval)  # nothing between a rule and the kernel
-        return op.eval
+        setattr(self, name, op.kernel)  # nothing between a rule and the kernel
+        return op.kernel
+
+
+def forget_ops() -> None:
+    """Look ops and their kernels up again: registrations have changed."""
+    vars(NUMPY_OPS).clear()
+    vars(TENSOR_OPS).clear()
 
 
 class TensorOps(OpNamespace):

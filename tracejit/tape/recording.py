@@ -105,6 +105,12 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
     result._requires_grad = True
 
 
+def forget_plans(op: Op) -> None:
+    """Plan `op` anew from now on: it has got another gradient."""
+    for key in [one for one in _PLANS if one[0] is op]:
+        del _PLANS[key]
+
+
 #: How many threads want every node to go through `record`: they look at what is saved, or at where.
 _observers = [0]
 
