@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import batch_pointwise
 from ..dtypes import BOOL, SHORT_NAME, is_float, result_type
 from ..errors import DTypeError
 from ..registry import Kind
@@ -200,7 +201,7 @@ CLIP = elementwise(
 STOP_GRADIENT = define(
     "stop_gradient", Kind.COMPOSITE, "x", doc="x, which no gradient passes",
     infer=lambda types, attrs: types, eval=lambda x: x, vjp={"x": lambda b, ct: None},
-    decompose=lambda b, x: x,
+    decompose=lambda b, x: x, batch=batch_pointwise,
 )  # fmt: skip
 
 
