@@ -43,7 +43,10 @@ from .ir.errors import (
 )
 from .ir.graph import Function
 from .ir.types import TensorType
+from .jacobians import hessian, jacfwd, jacrev
 from .jit import disable_jit, jit, trace
+from .mapping import vmap
+from .products import hvp, jvp, linearize, vjp
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads
 from .tensor import Tensor
@@ -103,6 +106,8 @@ __all__ = [
     "float64",
     "grad",
     "graph_of",
+    "hessian",
+    "hvp",
     "inf",
     "inference_mode",
     "int8",
@@ -111,7 +116,11 @@ __all__ = [
     "int64",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "jacfwd",
+    "jacrev",
     "jit",
+    "jvp",
+    "linearize",
     "nan",
     "newaxis",
     "nn",
@@ -135,4 +144,6 @@ __all__ = [
     "uint32",
     "uint64",
     "value_and_grad",
+    "vjp",
+    "vmap",
 ]
