@@ -6,7 +6,7 @@ what it says of a container holds for every leaf inside. Semantics: ``jax.vmap``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .ir.errors import AxisError, ShapeError, TracejitError
@@ -56,18 +56,32 @@ def _leaf_count(shape: Any) -> int:
     return 1 if shape is None else sum(map(_leaf_count, shape[2]))
 
 
-def placed(label: str, what: str, axis: int, type: TensorType, rank: int) -> int:
-    """`axis` counted from the front, below `rank`. Raises AxisError where it is out of range."""
+def check_size(size: Any) -> int | None:
+    """`axis_size` as an int, or None. Raises TracejitError."""
+    if size is None:
+        return None
+    if isinstance(size, int) and size >= 0:
+        return int(size)
+    raise TracejitError(f"vmap: axis_size must be None or an integer that is not negative, got {size!r}")
+
+
+def placed(label: str, what: Callable[[], str], axis: int, type: TensorType) -> int:
+    """`axis` of `type` counted from the front. Raises AxisError where it is out of range."""
+    rank = type.ndim
     if -rank <= axis < rank:
         return axis % rank
     least = axis + 1 if axis >= 0 else -axis
     raise AxisError(
-        f"{label}: axis {axis} of {what} needs a rank of at least {least}, but it is {type} of rank {rank}"
+        f"{label}: axis {axis} of {what()} needs a rank of at least {least}, but it is {type} of rank {rank}"
     )
 
 
 def common_size(
-    label: str, paths: Sequence[str], axes: Sequence[int], types: Sequence[TensorType], size: Any
+    label: str,
+    path: Callable[[int], str],
+    axes: Sequence[int],
+    types: Sequence[TensorType],
+    size: int | None,
 ) -> int:
     """The one size of all mapped axes, and of `axis_size` where that is given. Raises ShapeError."""
     sizes = [one.shape[axis] for axis, one in zip(axes, types, strict=True)]
@@ -78,8 +92,8 @@ def common_size(
     wanted: int = sizes[0] if size is None else size
     if any(one != wanted for one in sizes):
         lines = [
-            f"  {path} is {type}, of size {one} along axis {axis}"
-            for path, type, one, axis in zip(paths, types, sizes, axes, strict=True)
+            f"  {path(i)} is {type}, of size {one} along axis {axis}"
+            for i, (type, one, axis) in enumerate(zip(types, sizes, axes, strict=True))
         ]
         if size is not None:
             lines.insert(0, f"  axis_size is {size}")

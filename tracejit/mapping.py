@@ -8,15 +8,15 @@ the user's own: recorded on the tape, or part of a surrounding trace.
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .array.manipulation import moveaxis
 from .array.operands import as_tensor, broadcast, cast
-from .axes import axes_of_leaves, check_axes, common_size, placed
+from .axes import axes_of_leaves, check_axes, check_size, common_size, placed
 from .generator import Generator
 from .ir.batching import batch
 from .ir.errors import DTypeError, ShapeError, TraceError, TracejitError
@@ -70,19 +70,22 @@ def vmap(
         )
     check_axes("in_axes", in_axes)
     check_axes("out_axes", out_axes)
-    if axis_size is not None:
-        axis_size = operator.index(axis_size)
+    size = check_size(axis_size)
     label = f"vmap of {name_of(fun)}"
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(label, fun, args, kwargs, in_axes, axis_size)
+        call = _Call(label, fun, args, kwargs, in_axes, size)
         results, mapped, structure = call.run()
         axes = axes_of_leaves("out_axes", out_axes, structure, "the result")
-        paths = leaf_paths(structure.unflatten([0] * structure.leaves))
+
+        def what(position: int) -> str:
+            path = leaf_paths(structure.unflatten([0] * structure.leaves))[position]
+            return f"result {path}" if path else "the result"
+
         made = [
-            _with_axis(label, path, one, many, axis, call.size)
-            for path, one, many, axis in zip(paths, results, mapped, axes, strict=True)
+            _with_axis(label, partial(what, i), one, many, axis, call.size)
+            for i, (one, many, axis) in enumerate(zip(results, mapped, axes, strict=True))
         ]
         return structure.unflatten(made)
 
@@ -105,17 +108,21 @@ class _Call:
         positional = flatten(args)[1]
         axes = axes_of_leaves("in_axes", in_axes, positional, "the positional arguments")
         axes += [0] * (len(self.leaves) - len(axes))
-        paths = [_argument_path(one) for one in leaf_paths((args, kwargs))]
         #: Which leaves are mapped; the others keep their values.
-        self.mapped = [i for i, axis in enumerate(axes) if axis is not None]
-        tensors = [self._tensor(paths[i], self.leaves[i]) for i in self.mapped]
-        places = [
-            placed(label, f"argument {paths[i]}", axis, one.type, one.ndim)
-            for i, one in zip(self.mapped, tensors, strict=True)
-            if (axis := axes[i]) is not None
-        ]
+        self.mapped: list[int] = []
+        tensors: list[Tensor] = []
+        places: list[int] = []
+        for i, axis in enumerate(axes):
+            leaf = self.leaves[i]
+            if axis is not None:
+                tensor = self._tensor(i, leaf)
+                tensors.append(tensor)
+                places.append(placed(label, partial(self._what, i), axis, tensor.type))
+                self.mapped.append(i)
+            elif isinstance(leaf, (np.ndarray, np.generic)):
+                self.leaves[i] = as_tensor(leaf)
         self.size = common_size(
-            label, [paths[i] for i in self.mapped], places, [one.type for one in tensors], axis_size
+            label, lambda i: self._path(self.mapped[i]), places, [one.type for one in tensors], axis_size
         )
         self.types = [
             one.type.with_shape(remove_axes(one.shape, (axis,)))
@@ -125,11 +132,19 @@ class _Call:
             one if axis == 0 else moveaxis(one, axis, 0) for one, axis in zip(tensors, places, strict=True)
         ]
 
-    def _tensor(self, path: str, leaf: Any) -> Tensor:
+    def _path(self, position: int) -> str:
+        """Where the leaf at `position` is: ``args[1]['w']``."""
+        path = leaf_paths(self.structure.unflatten(self.leaves))[position]
+        return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
+
+    def _what(self, position: int) -> str:
+        return f"argument {self._path(position)}"
+
+    def _tensor(self, position: int, leaf: Any) -> Tensor:
         if not isinstance(leaf, _ARRAYS):
             raise DTypeError(
-                f"{self.label}: argument {path} has type {type(leaf).__name__}; expected a tensor or an "
-                "array. Give what is no array the in_axes None"
+                f"{self.label}: {self._what(position)} has type {type(leaf).__name__}; expected a tensor or "
+                "an array. Give what is no array the in_axes None"
             )
         return as_tensor(leaf)
 
@@ -152,11 +167,11 @@ class _Call:
             args, kwargs = self.structure.unflatten(leaves)
             result = self.fun(*args, **kwargs)
             results, structure = flatten(result)
-            for path, one in zip(leaf_paths(result), results, strict=True):
+            for position, one in enumerate(results):
                 if not isinstance(one, _ARRAYS):
                     raise DTypeError(
-                        f"{self.label}: result {path or 'value'} has type {type(one).__name__}; expected "
-                        "tensors, arrays and numbers"
+                        f"{self.label}: result {leaf_paths(result)[position] or 'value'} has type "
+                        f"{type(one).__name__}; expected tensors, arrays and numbers"
                     )
             structures.append(structure)
             return results
@@ -198,14 +213,10 @@ def _no_draws() -> TraceError:
     )
 
 
-def _argument_path(path: str) -> str:
-    """``[0][1]['w']`` of (args, kwargs) as ``args[1]['w']``."""
-    return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
-
-
-def _with_axis(label: str, path: str, result: Tensor, mapped: bool, axis: int | None, size: int) -> Tensor:
+def _with_axis(
+    label: str, what: Callable[[], str], result: Tensor, mapped: bool, axis: int | None, size: int
+) -> Tensor:
     """A result with the mapped axis where `out_axes` wants it."""
-    what = f"result {path}" if path else "the result"
     if not mapped:
         if axis is None:
             return result
@@ -213,8 +224,8 @@ def _with_axis(label: str, path: str, result: Tensor, mapped: bool, axis: int | 
     elif axis is None:
         one = TensorType(result.dtype, result.shape[1:])
         raise ShapeError(
-            f"{label}: out_axes is None for {what}, of type {one}, but it depends on mapped arguments; give "
-            "it an axis"
+            f"{label}: out_axes is None for {what()}, of type {one}, but it depends on mapped arguments; "
+            "give it an axis"
         )
-    place = placed(label, what, axis, result.type, result.ndim)
+    place = placed(label, what, axis, result.type)
     return result if place == 0 else moveaxis(result, 0, place)

@@ -14,7 +14,7 @@ from .ir.dtypes import is_float
 from .ir.errors import GradientError
 from .ir.graph import Function, Instruction, Value
 from .ir.interpreter import interpret
-from .ir.registry import Attrs, Op
+from .ir.registry import OPS, Attrs, Op
 from .ir.types import TensorType
 from .state import STATE
 from .tape.engine import Engine
@@ -22,6 +22,8 @@ from .tape.nodes import Node, Output, Wanted
 from .tape.recording import memory_of
 from .tensor import Tensor, as_array, wrap
 from .tracing import Tracer, as_value, tracing
+
+_STOP_GRADIENT = OPS["stop_gradient"]
 
 
 class RegionTracer(Tracer):
@@ -185,7 +187,9 @@ def _replayed(function: Function, arguments: Sequence[Tensor], tracer: Tracer | 
         if tracer is not None:
             tracer.location, tracer.pinned_location = instruction.location, True
         operands = [values[one] for one in instruction.operands]
-        if instruction.op.regions is not None:
+        if instruction.op is _STOP_GRADIENT and isinstance(operands[0], Tensor):
+            made = [operands[0].detach()]  # which the tape does not follow at all
+        elif instruction.op.regions is not None:
             made = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
         else:
             made = [apply(instruction.op, operands, instruction.attrs)]
