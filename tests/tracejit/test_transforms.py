@@ -334,7 +334,5 @@ def test_a_gradient_of_a_captured_tensor_inside_jit_reads_it_afresh():
 
 def test_argnums_of_any_sequence():
     assert [one.item() for one in tj.grad(product, range(2))(2.0, 3.0)] == [9, 12]
-    with pytest.raises(
-        tj.TracejitError, match="grad: argnums must be an integer or a sequence of them, got 1.5"
-    ):
+    with pytest.raises(tj.TracejitError, match=r"grad: argnums must be an integer or a sequence .* got 1.5"):
         tj.grad(product, 1.5)
