@@ -61,7 +61,7 @@ class RegionTracer(Tracer):
 
 
 def trace_region(
-    tracer: Tracer, fn: Callable[..., Sequence[Any]], types: Sequence[TensorType], names: Sequence[str]
+    tracer: RegionTracer, fn: Callable[..., Sequence[Any]], types: Sequence[TensorType], names: Sequence[str]
 ) -> list[Value]:
     """Run `fn` on symbols of `types` in `tracer`; the Values of the results it lists."""
     with tracing(tracer):

@@ -72,6 +72,15 @@ def test_python_numbers_that_are_not_mapped_stay_weak():
     assert tj.vmap(lambda x, name: x if name == "x" else -x, (0, None))(x, "x").tolist() == [0, 1, 2]
 
 
+def test_ranges_of_python_integers_are_checked():
+    x = tj.arange(3, dtype=tj.int8)
+    f = tj.jit(lambda x, n: tj.vmap(lambda one: one + n)(x))
+    assert f(x, 100).tolist() == [100, 101, 102]
+    assert f(x, 100).dtype == tj.int8
+    with pytest.raises(tj.DTypeError, match="300"):
+        f(x, 300)
+
+
 def test_axis_size():
     assert tj.vmap(lambda: tj.ones(2), axis_size=3)().shape == (3, 2)
     assert tj.vmap(lambda x: x, in_axes=None, axis_size=3)(tj.ones(2)).shape == (3, 2)
