@@ -162,6 +162,24 @@ def test_writes_inside():
     assert np.array_equal(tj.jit(tj.vmap(f))(ROWS).numpy(), want)
 
 
+def test_copies_and_hidden_writes():
+    x = tj.asarray(ROWS.copy())
+    copied = tj.vmap(lambda x: x.copy())(x)
+    copied[0, 0] = 99
+    assert x[0, 0].item() == ROWS[0, 0]
+
+    def f(x):
+        y = x * 2
+        with tj.no_grad():
+            y += x
+        return (y * y).sum()  # 9 x^2, whose gradient takes y for 2 x: 2 y 2
+
+    want = np.stack([tj.grad(f)(row).numpy() for row in tj.asarray(ROWS)])
+    assert np.array_equal(want, 12 * ROWS)
+    for run in (tj.vmap(tj.grad(f)), tj.grad(lambda x: tj.vmap(f)(x).sum()), tj.jit(tj.vmap(tj.grad(f)))):
+        assert np.array_equal(run(tj.asarray(ROWS)).numpy(), want)
+
+
 def test_indices_that_differ():
     table = tj.asarray(np.arange(20.0).reshape(5, 4))
     index = np.array([[0, 4], [1, -1], [2, 2]])
