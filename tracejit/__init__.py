@@ -47,7 +47,10 @@ from .ir.errors import (
 )
 from .ir.graph import Function
 from .ir.types import TensorType
+from .jacobians import hessian, jacfwd, jacrev
 from .jit import disable_jit, jit, trace
+from .mapping import vmap
+from .products import hvp, jvp, linearize, vjp
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads
 from .tensor import Tensor
@@ -179,6 +182,8 @@ __all__ = [
     "get_kernel",
     "grad",
     "graph_of",
+    "hessian",
+    "hvp",
     "inf",
     "inference_mode",
     "int16",
@@ -187,9 +192,13 @@ __all__ = [
     "int8",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "jacfwd",
+    "jacrev",
     "jit",
     "kernels_for_backend",
     "memory",
+    "jvp",
+    "linearize",
     "nan",
     "newaxis",
     "nn",
@@ -227,4 +236,6 @@ __all__ = [
     "unregister_kernel",
     "unregister_op",
     "value_and_grad",
+    "vjp",
+    "vmap",
 ]

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .dispatch import apply
 from .generator import Generator
 from .ir.builder import Builder
 from .ir.dtypes import is_float
-from .ir.errors import GradientError, TraceError
+from .ir.errors import GradientError
 from .ir.graph import Function, Instruction, Value
-from .ir.registry import Attrs, Op
+from .ir.interpreter import interpret
+from .ir.registry import OPS, Attrs, Op
 from .ir.types import TensorType
 from .state import STATE
 from .tape.engine import Engine
 from .tape.nodes import Node, Output, Wanted
+from .tape.recording import memory_of
 from .tape.refusing import refuse_gradients
-from .tensor import Tensor, wrap
+from .tensor import Tensor, as_array, wrap
 from .tracing import Tracer, as_value, tracing
+
+_STOP_GRADIENT = OPS["stop_gradient"]
 
 
 class RegionTracer(Tracer):
@@ -85,9 +91,9 @@ def trace_region(
 
 
 class RegionNode(Node):
-    """The node of an op with regions, on the tape of a trace: differentiated by the rule of its record."""
+    """The node of an op with regions: differentiated by the rule of its record."""
 
-    __slots__ = ("attrs", "op", "regions", "results", "saved")
+    __slots__ = ("attrs", "memories", "op", "regions", "results", "saved", "versions")
 
     several = True
 
@@ -102,8 +108,11 @@ class RegionNode(Node):
         self.op, self.attrs, self.regions, self.results = op, attrs, regions, len(results)
         self.parents = tuple([(one._node or one) if one._requires_grad else None for one in operands])
         self.types = tuple([(one.shape, one.dtype) for one in operands])
-        # symbols; what is concrete is a capture, whose holder says where it is read
-        inputs = [one._data if isinstance(one._data, Value) else one for one in operands]
+        traced = STATE.tracer is not None
+        # symbols; what is concrete under a trace is a capture, whose holder says where it is read
+        inputs = [one if traced and not isinstance(one._data, Value) else one._data for one in operands]
+        self.memories: list[Any] = [] if traced else [memory_of(one) for one in operands]
+        self.versions: list[Any] = [memory[0] for memory in self.memories]
         self.saved: tuple[list[Any], list[Any]] | None = (inputs, [one._data for one in results])
         self.hooks = None
         self.location = None if STATE.tracer is None else STATE.tracer.location
@@ -118,6 +127,12 @@ class RegionNode(Node):
     def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.saved is None:
             raise self._freed()
+        for position, (memory, version) in enumerate(zip(self.memories, self.versions, strict=True)):
+            if memory[0] != version:
+                raise GradientError(
+                    f"operand {position} of {self.op.name}, of shape {self.types[position][0]}, was modified "
+                    f"in place by {memory[1]}: it is at version {memory[0]}, expected version {version}"
+                )
         inputs = [engine.operand(self, i, one) for i, one in enumerate(self.saved[0])]
         outputs = [engine.output(self, i, one) for i, one in enumerate(self.saved[1])]
         given = [*cotangents, *[None] * (len(outputs) - len(cotangents))]
@@ -126,7 +141,7 @@ class RegionNode(Node):
         parts = replay(function, [*inputs, *outputs, *present])
         found: list[Any] = [None] * len(self.parents)
         for position, part in zip(positions, parts, strict=True):
-            found[position] = part
+            found[position] = part._data if isinstance(part, Tensor) and not engine.tensors else part
         return found
 
     def _pullback(self, present: Sequence[bool]) -> tuple[Function, list[int]]:
@@ -149,31 +164,57 @@ class RegionNode(Node):
 
     def free(self) -> None:
         self.saved = None
+        self.memories = self.versions = []
 
 
 def apply_with_regions(
     op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
 ) -> list[Tensor]:
-    """Append `op` to the running trace; recorded on the tape of the trace where an operand requires grad."""
+    """`op`, in the running trace or, where there is none, by its meaning on arrays.
+
+    Recorded on the tape where an operand requires grad.
+    """
     tracer = STATE.tracer
     if tracer is None:
-        raise TraceError(f"{op.name}: ops with regions exist under a trace only")
-    values = tuple([tracer.lift(one) for one in operands])
-    results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
+        assert op.regions is not None
+        # copies: what the meaning hands on may be the memory of an operand
+        made = op.regions.run(interpret, regions, [as_array(one) for one in operands], attrs)
+        results = [wrap(np.array(one)) for one in made]
+    else:
+        values = tuple([tracer.lift(one) for one in operands])
+        results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
     if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in operands):
-        node = RegionNode(op, attrs, regions, operands, results)
+        tensors = [one if isinstance(one, Tensor) else wrap(as_array(one)) for one in operands]
+        node = RegionNode(op, attrs, regions, tensors, results)
         for index, one in enumerate(results):
             if is_float(one.dtype):
                 one._node, one._requires_grad = Output(node, index), True
     return results
 
 
-def replay(function: Function, arguments: Sequence[Tensor]) -> list[Tensor]:
-    """The results of `function` on Tensors, op by op, so that they are traced and recorded."""
+def replay(function: Function, arguments: Sequence[Tensor], *, located: bool = False) -> list[Tensor]:
+    """The results of `function` on Tensors, op by op, so that they are traced and recorded.
+
+    With `located`, what is traced has the source lines of `function`.
+    """
+    tracer = STATE.tracer
+    outer = tracer is not None and tracer.pinned_location
+    try:
+        return _replayed(function, arguments, tracer if located else None)
+    finally:
+        if tracer is not None:
+            tracer.pinned_location = outer
+
+
+def _replayed(function: Function, arguments: Sequence[Tensor], tracer: Tracer | None) -> list[Tensor]:
     values = dict(zip(function.params, arguments, strict=True))
     for instruction in function.body:
+        if tracer is not None:
+            tracer.location, tracer.pinned_location = instruction.location, True
         operands = [values[one] for one in instruction.operands]
-        if instruction.op.regions is not None:
+        if instruction.op is _STOP_GRADIENT and isinstance(operands[0], Tensor):
+            made = [operands[0].detach()]  # which the tape does not follow at all
+        elif instruction.op.regions is not None:
             made = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
         elif len(instruction.results) > 1:
             assert STATE.tracer is not None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..autodiff import pull_back
+from ..batching import batch_pointwise, batch_region
 from ..builder import inline
 from ..dtypes import is_float
 from ..effects import without_effects
@@ -53,11 +54,22 @@ def _custom_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
     return found
 
 
+def _custom_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
+    """Both regions batched; the cotangent of an operand that the examples share is the sum of theirs."""
+    forward, backward = instruction.regions
+    given = [*mapped, *[True] * (len(backward.params) - len(mapped))]
+    regions = (
+        batch_region(forward, mapped, size),
+        batch_region(backward, given, size, [mapped[one] for one in instruction.attrs["wrt"]]),
+    )
+    return b.append(instruction.op, tuple(operands), instruction.attrs, regions=regions)
+
+
 CUSTOM_VJP = define_with_regions(
     "custom_vjp", Kind.REGION, "*inputs", vjp=NONDIFF,
     doc="the results of its first region; the second, of (*inputs, *results, *cotangents of the first "
     "`outputs` results that are floating), gives the cotangents of the inputs `wrt`",
-    attrs={"name": (str,), "outputs": (int,), "wrt": (tuple,)},
+    attrs={"name": (str,), "outputs": (int,), "wrt": (tuple,)}, batch=_custom_batch,
     regions=Regions(
         types=_custom_types,
         run=lambda call, regions, operands, attrs: call(regions[0], operands),
@@ -77,7 +89,7 @@ def _refuse(b: Any, ct: Any, message: str) -> Any:
 
 UNDIFFERENTIABLE = define(
     "undifferentiable", Kind.COMPOSITE, "x", attrs={"message": (str,)}, infer=_same,
-    eval=lambda x, message: x, vjp={"x": _refuse}, decompose=lambda b, x, message: x,
+    eval=lambda x, message: x, vjp={"x": _refuse}, decompose=lambda b, x, message: x, batch=batch_pointwise,
     doc="x, whose gradient is the error `message`",
 )  # fmt: skip
 
@@ -90,7 +102,7 @@ def _rewritten_types(types: Types, attrs: Attrs) -> Types:
 
 REWRITTEN = define(
     "rewritten", Kind.COMPOSITE, "x v", infer=_rewritten_types, eval=lambda x, v: v,
-    vjp={"x": lambda b, ct: ct, "v": lambda b, ct: None}, decompose=lambda b, x, v: v,
+    vjp={"x": lambda b, ct: ct, "v": lambda b, ct: None}, decompose=lambda b, x, v: v, batch=batch_pointwise,
     doc="v, which was written over x unseen by gradients: they pass to x",
 )  # fmt: skip
 
@@ -157,8 +169,20 @@ def _rule_pulled(instruction: Instruction) -> Instruction:
     )
 
 
+def _rule_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
+    """All three regions batched."""
+    forward, backward, primal = instruction.regions
+    given = [*mapped, *[True] * (len(backward.params) - len(mapped))]
+    regions = (
+        batch_region(forward, mapped, size),
+        batch_region(backward, given, size, [mapped[one] for one in instruction.attrs["wrt"]]),
+        batch_region(primal, mapped, size),
+    )
+    return b.append(instruction.op, tuple(operands), instruction.attrs, regions=regions)
+
+
 CUSTOM_RULE = define_with_regions(
-    "custom_rule", Kind.REGION, "*inputs", vjp=NONDIFF,
+    "custom_rule", Kind.REGION, "*inputs", vjp=NONDIFF, batch=_rule_batch,
     doc="as custom_vjp, with JAX's meaning of its gradient's gradient: what the second region uses of the "
     "first is differentiated by the first region's ops; the third region computes the outputs alone",
     attrs={"name": (str,), "outputs": (int,), "wrt": (tuple,)},

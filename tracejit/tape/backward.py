@@ -32,7 +32,7 @@ def run_backward(
     their ``grad`` as well; without, accumulate into the ``grad`` of every leaf reached.
     """
     traced = STATE.tracer is not None or any(isinstance(one._data, Value) for one in (*roots, *cotangents))
-    engine = Engine(tensors=create_graph or traced)
+    engine = Engine(tensors=create_graph or traced, connects=create_graph)
     walk = _Pass(engine, targets, retain_graph=retain_graph, accumulate=accumulate or targets is None)
     outer, STATE.recording = STATE.recording, create_graph
     around, STATE.walk = STATE.walk, walk

@@ -54,10 +54,12 @@ TENSOR_OPS = TensorOps()
 class Engine:
     """How one backward pass represents cotangents: ndarrays, or Tensors."""
 
-    __slots__ = ("namespace", "tensors")
+    __slots__ = ("connects", "namespace", "tensors")
 
-    def __init__(self, *, tensors: bool) -> None:
+    def __init__(self, *, tensors: bool, connects: bool = True) -> None:
         self.tensors = tensors
+        #: Whether the gradient is recorded, so that saved values must be in their place in the graph.
+        self.connects = connects
         self.namespace: Any = TENSOR_OPS if tensors else NUMPY_OPS
 
     # -- saved values, where cotangents are Tensors -----------------------------------------------
@@ -67,6 +69,8 @@ class Engine:
         if not isinstance(saved, (np.ndarray, Value)):
             return saved
         parent = node.parents[position]
+        if not self.connects:
+            return wrap(saved)
         if isinstance(parent, Tensor):
             if parent._data is saved:
                 return parent
@@ -80,6 +84,8 @@ class Engine:
 
     def output(self, node: Node, index: int, data: Any) -> Tensor:
         """A node's saved output, connected to the node again."""
+        if not self.connects:
+            return wrap(data)
         return connected(data, Output(node, index) if node.several else node)
 
     # -- cotangents -------------------------------------------------------------------------------
