@@ -169,6 +169,10 @@ class RuleNode(Node):
         elif STATE.anomaly is not None:
             self.location = user_location()
 
+    @property
+    def count(self) -> int:
+        return len(self.outputs)
+
     def name(self) -> str:
         return f"{self.rule.name}Backward"
 

@@ -60,7 +60,7 @@ def value_and_grad(
             value, aux = split_aux(label, outcome, has_aux=has_aux)
             value = _scalar(label, value)
             gradients, again = _gradients(value, inputs)
-        if not STATE.recording or STATE.blocked:  # under no_grad the results are constants, too
+        if STATE.blocked:  # under no_grad the results are constants, too
             value, aux, gradients = tree_map(_detached, (value, aux, gradients))
         elif not again:
             value, aux = released((value, aux))

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..callbacks import callable_of
+from ..batching import spread
+from ..callbacks import CallbackName, callable_of, named
 from ..dtypes import BOOL
 from ..errors import GradientError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind
@@ -44,10 +45,41 @@ def _refuse(b: Any, ct: Any, callback: str) -> Any:
     raise GradientError(no_gradient(callback))
 
 
+def _each(name: str, mapped: Any, size: int) -> CallbackName:
+    """The callable behind `name`, called once for each example."""
+    callback, hint = callable_of(name), name.split("#")[0]
+
+    def call(*inputs: Any) -> Any:
+        return [
+            callback(*[one[i] if many else one for one, many in zip(inputs, mapped, strict=True)])
+            for i in range(size)
+        ]
+
+    return named(call, hint)
+
+
+def _batch_pure(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
+    attrs = instruction.attrs
+    each = callable_of(_each(attrs["callback"], mapped, size))
+    types = list(zip(attrs["shapes"], attrs["dtypes"], strict=True))
+
+    def call(*inputs: Any) -> Any:
+        rows = each(*inputs)
+        return [
+            np.array([row[i] for row in rows], dtype).reshape(size, *shape)
+            for i, (shape, dtype) in enumerate(types)
+        ]
+
+    shapes = tuple([(size, *shape) for shape in attrs["shapes"]])
+    name = named(call, attrs["callback"].split("#")[0])
+    return b.append(instruction.op, tuple(operands), {**attrs, "callback": name, "shapes": shapes})
+
+
 PURE_CALLBACK = define(
     "pure_callback", Kind.HOST, "*inputs", infer=_infer, eval=_call, vjp={"*inputs": _refuse},
     attrs={"callback": (str,), "shapes": (tuple,), "dtypes": (tuple,)},
     doc="the results of a Python function of `inputs`, which may run any number of times or not at all",
+    batch=_batch_pure,
 )  # fmt: skip
 
 
@@ -56,8 +88,14 @@ def _effect(*inputs: Any, callback: str) -> Any:
     return np.True_
 
 
+def _batch_effect(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
+    name = _each(instruction.attrs["callback"], mapped, size)
+    (done,) = b.append(instruction.op, tuple(operands), {"callback": name})
+    return [spread(b, done, size)]
+
+
 DEBUG_CALLBACK = define(
     "debug_callback", Kind.HOST, "*inputs", infer=lambda types, attrs: (TensorType(BOOL, ()),), eval=_effect,
-    vjp=NONDIFF, attrs={"callback": (str,)}, effect=True,
+    vjp=NONDIFF, attrs={"callback": (str,)}, effect=True, batch=_batch_effect,
     doc="true, after a Python function ran on `inputs` for what it does; runs once, in program order",
 )  # fmt: skip

@@ -19,7 +19,7 @@ from ..tape.nodes import Output
 from ..tensor import Tensor, wrap
 from ..views import UNRECORDED, share
 from .context import FunctionCtx, outputs_of
-from .modes import no_grad
+from .modes import no_grad, untaped
 from .traced import apply_traced
 
 
@@ -171,7 +171,8 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def wrapped(ctx: Any, *cotangents: Any) -> Any:
-        with no_grad():
+        # under a trace the gradient must stay in sight of what refuses to differentiate it
+        with no_grad() if STATE.tracer is None else untaped():
             results = fn(ctx, *cotangents)
         found = results if isinstance(results, tuple) else (results,)
         if STATE.tracer is not None or STATE.recording:

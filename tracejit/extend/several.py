@@ -86,6 +86,10 @@ class SeveralNode(Node):
         self.hooks = None
         self.location = None if STATE.anomaly is None else user_location()
 
+    @property
+    def count(self) -> int:
+        return len(self.result_types)
+
     def name(self) -> str:
         return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
 

@@ -16,17 +16,21 @@ from .nodes import Node, Output, Wanted
 class RefusingNode(Node):
     """Stands for something that has no gradient: an error for those who ask for one."""
 
-    __slots__ = ("message", "title")
+    __slots__ = ("message", "results", "title")
 
     several = True
 
-    def __init__(self, title: str, operands: Sequence[Any], message: str) -> None:
+    def __init__(self, title: str, results: int, operands: Sequence[Any], message: str) -> None:
         tracked = [one if isinstance(one, Tensor) and one._requires_grad else None for one in operands]
         self.parents = tuple([None if one is None else one._node or one for one in tracked])
         self.types = tuple([None if one is None else (one.shape, one.dtype) for one in tracked])
-        self.title, self.message = title, message
+        self.title, self.results, self.message = title, results, message
         self.hooks = None
         self.location = None if STATE.tracer is None else STATE.tracer.location
+
+    @property
+    def count(self) -> int:
+        return self.results
 
     def name(self) -> str:
         return self.title
@@ -41,7 +45,7 @@ class RefusingNode(Node):
 def refuse_gradients(title: str, results: Sequence[Tensor], operands: Sequence[Any], message: str) -> None:
     """Where `operands` require gradients, let a gradient of `results` be the error `message`."""
     if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in operands):
-        node = RefusingNode(title, operands, message)
+        node = RefusingNode(title, len(results), operands, message)
         for index, one in enumerate(results):
             if is_float(one.dtype):
                 one._node, one._requires_grad = Output(node, index), True

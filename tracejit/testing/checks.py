@@ -226,7 +226,7 @@ def batched(vmap: Fn, fn: Fn, sample: Sample, tolerance: Tolerance) -> None:
     rows = [sample.operands, tuple([one[::-1] if one.ndim else one for one in sample.operands])]
     stacked = [wrap(np.stack(pair)) for pair in zip(*rows, strict=True)]
     found, structure = flatten(vmap(fn)(*stacked))
-    loops = [flatten(fn(*[wrap(np.ascontiguousarray(one)) for one in row])) for row in rows]
+    loops = [flatten(fn(*[wrap(one.copy()) for one in row])) for row in rows]
     want = [
         np.stack([array_of(one) for one in pair])
         for pair in zip(*[leaves for leaves, _ in loops], strict=True)
