@@ -24,6 +24,7 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
+from .control import cond, fori_loop, map, scan, switch, while_loop
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (
@@ -95,12 +96,14 @@ __all__ = [
     "autograd",
     "bool_",
     "checkpoint",
+    "cond",
     "default_dtype",
     "disable_jit",
     "e",
     "enable_grad",
     "float32",
     "float64",
+    "fori_loop",
     "grad",
     "graph_of",
     "inf",
@@ -112,6 +115,7 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "jit",
+    "map",
     "nan",
     "newaxis",
     "nn",
@@ -121,10 +125,12 @@ __all__ = [
     "pi",
     "random",
     "register_pytree_node",
+    "scan",
     "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
     "stop_gradient",
+    "switch",
     "tensor",
     "threads",
     "trace",
@@ -135,4 +141,5 @@ __all__ = [
     "uint32",
     "uint64",
     "value_and_grad",
+    "while_loop",
 ]
