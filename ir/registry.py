@@ -47,6 +47,9 @@ class Kind(enum.Enum):
     CREATION = "creation"
     COMPOSITE = "composite"
     REGION = "region"
+    SWITCH = "switch"
+    WHILE = "while"
+    SCAN = "scan"
     HOST = "host"
 
 
@@ -103,11 +106,11 @@ class Access:
 
 @record
 class Regions:
-    """What an op with regions is, in place of `infer`, `eval`, `vjp` and `decompose`; `regions` are Functions."""
+    """What an op with regions (Functions) is, in place of `infer`, `eval`, `vjp` and `decompose`."""
 
-    #: The type rule: ``types(operand types, attrs, regions) -> result types``. Raises where regions do not fit.
+    #: The type rule: ``types(operand types, attrs, regions) -> result types``. Raises for unfit regions.
     types: Callable[[tuple[TensorType, ...], Attrs, tuple[Any, ...]], tuple[TensorType, ...]]
-    #: The meaning: ``run(call, regions, operands, attrs) -> results``, where ``call(region, arrays)`` runs one.
+    #: The meaning: ``run(call, regions, operands, attrs) -> results``; ``call(region, arrays)`` runs one.
     run: Callable[..., Any]
     #: The gradient rule: ``pull(b, instruction, cotangents) -> cotangents of the operands``, with None for
     #: results nobody used and for operands without gradient; None where the op has no gradient.

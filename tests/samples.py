@@ -289,6 +289,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
+    **dict.fromkeys(("switch", "while", "scan"), "their meaning is their regions: tests/ir/test_control.py"),
     "custom_vjp": "its meaning is its regions: tests/ir/test_custom_vjp.py",
 }
 

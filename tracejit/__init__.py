@@ -24,6 +24,7 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
+from .control import cond, fori_loop, map, scan, switch, while_loop
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (
@@ -98,12 +99,14 @@ __all__ = [
     "autograd",
     "bool_",
     "checkpoint",
+    "cond",
     "default_dtype",
     "disable_jit",
     "e",
     "enable_grad",
     "float32",
     "float64",
+    "fori_loop",
     "grad",
     "graph_of",
     "hessian",
@@ -121,6 +124,7 @@ __all__ = [
     "jit",
     "jvp",
     "linearize",
+    "map",
     "nan",
     "newaxis",
     "nn",
@@ -130,10 +134,12 @@ __all__ = [
     "pi",
     "random",
     "register_pytree_node",
+    "scan",
     "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
     "stop_gradient",
+    "switch",
     "tensor",
     "threads",
     "trace",
@@ -146,4 +152,5 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]

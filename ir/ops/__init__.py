@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from . import arithmetic, differentiation, fusion, logic, random, reductions, shape, transcendental
+from . import arithmetic, control, differentiation, fusion, logic, random, reductions, shape, transcendental
 
 __all__ = [
     "arithmetic",
+    "control",
     "differentiation",
     "fusion",
     "logic",

@@ -10,6 +10,7 @@ from ..builder import Builder
 from ..errors import TracejitError
 from ..graph import Function, Instruction, Substitution, Value
 from ..registry import OPS, Kind
+from .control import CONTROL, trim
 from .rewriting import Definitions, constant_of, rewrite
 
 
@@ -109,14 +110,20 @@ def _key(instruction: Instruction) -> Any:
 def dce(function: Function) -> Function:
     """Dead code elimination.
 
-    *Requires*: valid IR. *Ensures*: every instruction contributes to a result. Ops have no side effects.
+    *Requires*: valid IR. *Ensures*: every instruction contributes to a result, and so do the carries and
+    operands of control flow ops. Ops have no side effects.
     """
     live: set[Value] = set(function.results)
     kept: list[Instruction] = []
+    changed = False
     for instruction in reversed(function.body):
         if any(result in live for result in instruction.results):
+            if instruction.op.kind in CONTROL:
+                trimmed = trim(instruction, live)
+                changed |= trimmed is not instruction
+                instruction = trimmed
             live.update(instruction.operands)
             kept.append(instruction)
-    if len(kept) == len(function.body):
+    if len(kept) == len(function.body) and not changed:
         return function
     return Function(function.name, function.params, tuple(reversed(kept)), function.results)
