@@ -26,6 +26,8 @@ class Library:
     #: The library's own array of an ndarray, and one that eager autograd records.
     array: Callable[[Array], Any]
     variable: Callable[[Array], Any] | None = None
+    #: Eager gradients: ``backward(root, cotangent)`` into the leaves' ``grad``, keeping the graph.
+    backward: Callable[[Any, Any], None] | None = None
     value_and_grad: Callable[..., Any] | None = None
     logsumexp: Callable[..., Any] | None = None
     #: Blocks until a result is there, None where it always is.
@@ -51,6 +53,7 @@ def _tracejit() -> Library:
         tj.jit,
         tj.tensor,
         variable,
+        lambda root, cotangent: root.backward(cotangent, retain_graph=True),
         tj.value_and_grad,
         tj.logsumexp,
         phases=phases,
@@ -71,9 +74,8 @@ def _jax() -> Library:
         jnp,
         jax.jit,
         jnp.asarray,
-        None,
-        jax.value_and_grad,
-        jax.nn.logsumexp,
+        value_and_grad=jax.value_and_grad,
+        logsumexp=jax.nn.logsumexp,
         wait=jax.block_until_ready,
     )
 
@@ -84,7 +86,15 @@ def _torch() -> Library:
     def variable(array: Array) -> Any:
         return torch.tensor(array, requires_grad=True)
 
-    return Library("torch", torch.__version__, torch, lambda f: f, torch.tensor, variable)
+    return Library(
+        "torch",
+        torch.__version__,
+        torch,
+        lambda f: f,
+        torch.tensor,
+        variable,
+        lambda root, cotangent: root.backward(cotangent, retain_graph=True),
+    )
 
 
 OURS: Final = "tracejit"

@@ -104,6 +104,43 @@ def eager(name: str) -> Program:
     return lambda lib: operators[name] if name in operators else getattr(lib.np, name)
 
 
+#: Operations in a chain.
+CHAIN: Final = 1000
+
+
+def chain(name: str) -> Program:
+    """Record a chain of operations on one variable."""
+    operators: dict[str, Callable[[Any, Any], Any]] = {"add": lambda x, y: x + y, "mul": lambda x, y: x * y}
+    step = operators[name]
+
+    def forward(x: Any, y: Any) -> Any:
+        for _ in range(CHAIN):
+            x = step(x, y)
+        return x
+
+    return lambda lib: forward
+
+
+def backward_of_chain(name: str) -> Program:
+    """Walk back over a chain that was recorded before; both ends of it get gradients."""
+
+    def program(lib: Library) -> Callable[..., Any]:
+        ends: list[Any] = []
+        assert lib.backward is not None
+        backward = lib.backward
+
+        def walk(x: Any, y: Any) -> Any:
+            if not ends:
+                ends.append(chain(name)(lib)(x, y))
+            x.grad = y.grad = None
+            backward(ends[0], x.detach())
+            return x.grad, y.grad
+
+        return walk
+
+    return program
+
+
 # -- inputs ---------------------------------------------------------------------------------------
 
 
@@ -178,7 +215,19 @@ def _eager(name: str, arity: int, given: Literal["array", "variable"]) -> Worklo
         normal(*[(4,)] * arity),
         peers=("torch",) if records else ("numpy", "torch"),
         given=given,
-        target=Target(seconds=5e-6),
+        target=Target(seconds=3e-6),
+    )
+
+
+def _chain(name: str, walk: Literal["forward", "backward"]) -> Workload:
+    return Workload(
+        f"chain-{walk}-{name}",
+        f"{walk} over {CHAIN} eager operations {name} on 4 f64, gradients recorded",
+        chain(name) if walk == "forward" else backward_of_chain(name),
+        lambda: (np.full(4, 0.999), np.full(4, 1.001)),
+        peers=("torch",),
+        given="variable",
+        target=Target(seconds=CHAIN * (3e-6 if walk == "forward" else 5e-6)),
     )
 
 
@@ -212,6 +261,7 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
         for given in ("variable", "array")
         for name, arity in (("add", 2), ("mul", 2), ("sin", 1))
     ),
+    *(_chain(name, walk) for walk in ("forward", "backward") for name in ("add", "mul")),
     Workload(
         "import",
         "import, less numpy's own",

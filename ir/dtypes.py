@@ -83,7 +83,8 @@ def as_dtype(dtype: Any) -> DType:
     try:
         wanted = np.dtype(dtype)
     except TypeError as error:
-        raise DTypeError(f"{dtype!r} is not a dtype") from error
+        hint = "; a shape is one argument, as in zeros((2, 3))" if isinstance(dtype, int) else ""
+        raise DTypeError(f"{dtype!r} is not a dtype{hint}") from error
     # By kind and size, so that byte-swapped types and C `long long` map to the canonical object.
     found = _BY_KIND_AND_SIZE.get((wanted.kind, wanted.itemsize))
     if found is None or wanted.names is not None:

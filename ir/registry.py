@@ -108,7 +108,7 @@ class Access:
 class Regions:
     """What an op with regions (Functions) is, in place of `infer`, `eval`, `vjp` and `decompose`."""
 
-    #: The type rule: ``types(operand types, attrs, regions) -> result types``. Raises for unfit regions.
+    #: The type rule: ``types(operand types, attrs, regions) -> result types``. Raises where they do not fit.
     types: Callable[[tuple[TensorType, ...], Attrs, tuple[Any, ...]], tuple[TensorType, ...]]
     #: The meaning: ``run(call, regions, operands, attrs) -> results``; ``call(region, arrays)`` runs one.
     run: Callable[..., Any]

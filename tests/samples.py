@@ -279,7 +279,9 @@ BY_KIND: dict[Kind, Maker] = {
 }
 BY_NAME_OF_OP: dict[str, Maker] = {
     "stop_gradient": _elementwise,
+    "copy": _elementwise,
     "barrier": _elementwise,
+    "rewritten": _elementwise,
     "undifferentiable": _undifferentiable,
     "pow": _powers, "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
@@ -398,7 +400,8 @@ _RENAMED = {
     "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),
     "min": _np_reduce(np.minimum), "all": _np_reduce(np.logical_and), "any": _np_reduce(np.logical_or),
-    "stop_gradient": lambda x: x, "barrier": lambda x: x, "undifferentiable": lambda x, message: x,
+    "stop_gradient": lambda x: x, "copy": lambda x: x, "barrier": lambda x: x,
+    "undifferentiable": lambda x, message: x, "rewritten": lambda x, v: v,
     "mean": lambda x, axes:
         np.add.reduce(x, axis=axes) / x.dtype.type(math.prod(x.shape[axis] for axis in axes)),
     "cumsum": _cumsum, "transpose": lambda x, perm: np.transpose(x, perm),

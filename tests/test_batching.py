@@ -131,6 +131,11 @@ def test_views_state_their_rules() -> None:
     assert all(op.batch is not None for op in OPS if op.kind in (Kind.VIEW, Kind.HOST, Kind.REGION))
 
 
+def test_composites_state_rules_or_are_what_they_stand_for() -> None:
+    """The default of a composite batches its decomposition, and so loses the composite's own gradient."""
+    assert {op.name for op in OPS if op.kind is Kind.COMPOSITE and op.batch is None} == {"mean"}
+
+
 def test_an_op_without_a_rule_is_an_error() -> None:
     op = define(
         "nothing_known", Kind.HOST, "x", doc="x", vjp=NONDIFF,

@@ -67,6 +67,18 @@ newaxis = None
 
 #: Submodules that load at their first use: they would cost import time to all.
 _LAZY = frozenset({"nn", "optim"})
+#: Where what PyTorch has at the top is here.
+_ELSEWHERE = {
+    "as_tensor": "asarray",
+    "cat": "concatenate",
+    "from_numpy": "asarray",
+    "manual_seed": "random.seed",
+    "rand": "random.rand",
+    "randn": "random.randn",
+    "relu": "nn.relu",
+    "sigmoid": "nn.sigmoid",
+    "softmax": "nn.softmax",
+}
 if _TYPE_CHECKING:
     from . import nn, optim
 else:
@@ -74,7 +86,8 @@ else:
     def __getattr__(name: str) -> object:
         if name in _LAZY:
             return _import_module(f".{name}", __name__)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        hint = f"; use tj.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 __all__ = [

@@ -17,7 +17,7 @@ from .ir.graph import Value
 from .ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from .ir.types import TensorType
 from .state import STATE
-from .tape.recording import record, recorder
+from .tape.recording import binary_recorder, record, unary_recorder
 from .tensor import Tensor, as_array, wrap
 from .tracing import Tracer
 from .views import Step, numpy_views, share, shares_memory
@@ -140,7 +140,7 @@ def unary(name: str) -> Callable[[Any], Tensor]:
     """The callable of the unary elementwise op `name`."""
     op = OPS[name]
     kernel = op.eval
-    remember = recorder(op)
+    remember = unary_recorder(op)
 
     def call(x: Any, /) -> Tensor:
         tracer = STATE.tracer
@@ -159,7 +159,7 @@ def unary(name: str) -> Callable[[Any], Tensor]:
         result._grad = result._node = result._version = result._aliases = result._hooks = None
         result._requires_grad = False
         if x._requires_grad and STATE.recording and out.dtype.kind == "f":
-            remember((x,), result)
+            remember(x, result)
         return result
 
     return call
@@ -169,7 +169,7 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
     """The callable of the binary elementwise op `name`."""
     op = OPS[name]
     kernel = op.eval
-    remember = recorder(op)
+    remember = binary_recorder(op)
 
     def call(x: Any, y: Any, /) -> Tensor:
         tracer = STATE.tracer
@@ -192,7 +192,7 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
             and STATE.recording
             and out.dtype.kind == "f"
         ):
-            remember((x, y), result)
+            remember(x, y, result)
         return result
 
     return call

@@ -159,8 +159,8 @@ class _Importer:
         saved = node.constant(position)
         if saved is None:
             raise GradientError(
-                f"graph_of: operand {position} of {node.name()} is gone: the graph was freed by backward (pass "
-                "retain_graph=True to it), or the operand was not saved (keep a reference to it)"
+                f"graph_of: operand {position} of {node.name()} is gone: the graph was freed by backward "
+                "(pass retain_graph=True to it), or the operand was not saved (keep a reference to it)"
             )
         return saved if type(saved) in (bool, int, float) else self._leaf(saved)
 

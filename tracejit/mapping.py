@@ -24,10 +24,10 @@ from .ir.graph import Function, Value
 from .ir.passes.cleanup import dce
 from .ir.types import TensorType, remove_axes
 from .pytree import TreeDef, flatten, leaf_paths
-from .regions import RegionTracer, replay, trace_region
+from .regions import RegionTracer, replay
 from .state import STATE
 from .tensor import Tensor, wrap
-from .tracing import Tracer
+from .tracing import Tracer, as_value, tracing
 from .transforms import name_of, recording
 
 _ARRAYS = (Tensor, np.ndarray, np.generic, bool, int, float)
@@ -178,9 +178,11 @@ class _Call:
 
         outer = STATE.tracer
         tracer: Tracer = _ExampleTracer() if outer is None else _InnerExampleTracer(outer)
-        with recording():
-            results = trace_region(tracer, flat, self.types, [f"x{i}" for i in range(len(self.types))])
+        with recording(), tracing(tracer):
+            symbols = [tracer.argument(type, f"x{i}") for i, type in enumerate(self.types)]
+            results = [as_value(tracer, one) for one in flat(*symbols)]
         if isinstance(tracer, RegionTracer):
+            _narrow_outside(tracer)
             captured: list[Value] = list(tracer.captured.values())
             holders: list[Any] = list(tracer.holders.values())
         else:
@@ -203,6 +205,17 @@ class _InnerExampleTracer(RegionTracer):
 
     def draw(self, generator: Generator) -> tuple[Value, int]:
         raise _no_draws()
+
+
+def _narrow_outside(tracer: RegionTracer) -> None:
+    """Let the surrounding trace know which narrower dtypes its Python integers were combined with."""
+    assert tracer.parent is not None
+    known = tracer.parent.narrowed
+    for outer, inner in tracer.captured.items():
+        if inner in tracer.narrowed:
+            low, high = tracer.narrowed[inner]
+            before = known.get(outer, (low, high))
+            known[outer] = (max(low, before[0]), min(high, before[1]))
 
 
 def _no_draws() -> TraceError:

@@ -18,7 +18,7 @@ from .ir.errors import DTypeError, GradientError, ShapeError, TracejitError
 from .pytree import TreeDef, flatten, leaf_paths
 from .tape.backward import run_backward
 from .tensor import Tensor
-from .transforms import grad, name_of, own_inputs, recording, released, split_aux, tracks_more
+from .transforms import SEEDS, grad, name_of, own_inputs, recording, released, split_aux, tracks_more
 
 _NUMBERS = (Tensor, np.ndarray, np.generic, bool, int, float)
 
@@ -165,6 +165,7 @@ class _Linear(_Recorded):
             floating = [i for i, one in enumerate(self.outputs) if is_float(one.dtype)]
             #: Linear in them, so that their value does not matter.
             self.seeds = {i: _zeros(self.outputs[i]).requires_grad_() for i in floating}
+            SEEDS.update({id(one): one for one in self.seeds.values()})
             self.slope = _gradients(
                 [self.outputs[i] for i in floating], list(self.seeds.values()), self.inputs, again=True
             )

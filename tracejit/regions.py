@@ -70,7 +70,7 @@ class RegionTracer(Tracer):
 
 
 def trace_region(
-    tracer: Tracer,
+    tracer: RegionTracer,
     fn: Callable[..., Sequence[Any]],
     types: Sequence[TensorType],
     names: Sequence[str],

@@ -14,7 +14,6 @@ import numpy as np
 from .ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_float
 from .ir.errors import ConcretizationError, DTypeError, GradientError, ShapeError
 from .ir.graph import Value
-from .ir.registry import OPS
 from .ir.types import Shape, TensorType
 from .location import user_location
 from .python_values import from_python
@@ -119,10 +118,12 @@ class Tensor(Signatures):
         data = self._data
         if isinstance(data, Value):
             where = user_location()
+            rest = f"While a function is traced, tensors have types but no values. Use {instead}."
+            if STATE.tracer is None:
+                rest = "It was stored outside the function while that was traced. Return it instead."
+            place = f", at {where.file}:{where.line}" if where else ""
             raise ConcretizationError(
-                f"{asked} needs the value of a traced tensor of type {data.type}"
-                + (f", at {where.file}:{where.line}" if where else "")
-                + f". While a function is traced, tensors have types but no values. Use {instead}."
+                f"{asked} needs the value of a traced tensor of type {data.type}{place}. {rest}"
             )
         return cast(Array, data)
 
@@ -136,7 +137,8 @@ class Tensor(Signatures):
         )
         if self._requires_grad:
             raise GradientError(
-                "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy()"
+                "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy(), or for "
+                "np.exp(x) and its like tj.exp(x)"
             )
         return data
 
@@ -164,7 +166,7 @@ class Tensor(Signatures):
         """The value of a tensor of one element, as a Python number."""
         data = self._concrete("item()", "the tensor itself")
         if data.size != 1:
-            raise ShapeError(f"item: expected one element, got shape {data.shape}")
+            raise ShapeError(f"item: expected one element, got shape {data.shape}; use tolist()")
         return data.item()
 
     def tolist(self) -> Any:
@@ -191,7 +193,7 @@ class Tensor(Signatures):
     def _one(self, asked: str) -> Any:
         data = self._concrete(asked, "the tensor itself, or mark the argument static with static_argnums")
         if data.size != 1:
-            raise ShapeError(f"{asked}: expected one element, got shape {data.shape}")
+            raise ShapeError(f"{asked}: expected one element, got shape {data.shape}; reduce it first")
         return data.item()
 
     def __index__(self) -> int:
@@ -228,7 +230,7 @@ class Tensor(Signatures):
                 return self
             raise GradientError("you can only change requires_grad of leaf tensors; use detach() for others")
         if value and not is_float(self.dtype):
-            raise DTypeError(f"only floating tensors can require gradients, got dtype {self.dtype}")
+            raise DTypeError(f"only floating tensors can require gradients, not {self.dtype}: astype(float)")
         self._requires_grad = bool(value)
         return self
 
@@ -300,7 +302,7 @@ class Tensor(Signatures):
     def detach(self) -> Tensor:
         """The same value, outside the graph. Semantics: PyTorch; memory is shared."""
         if STATE.tracer is not None:
-            return wrap(STATE.tracer.run(OPS["stop_gradient"], (self,), {}))
+            return STATE.tracer.detach(self)
         result = wrap(self._data)
         if self._version is None:
             self._version = [0]

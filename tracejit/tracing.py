@@ -18,12 +18,13 @@ from .ir.dtypes import BOOL, BY_NAME, FLOAT64, DType, Operand, as_dtype, default
 from .ir.errors import DTypeError, TraceError
 from .ir.graph import Function, Value
 from .ir.records import record
-from .ir.registry import Attrs, Op
+from .ir.registry import OPS, Attrs, Op
 from .ir.types import Shape, TensorType
 from .location import user_location
 from .runtime.bypass import bypass_native_entries
 from .state import STATE
 from .tensor import Tensor, as_array, wrap
+from .views import Step, share
 
 #: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
 _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
@@ -118,6 +119,13 @@ class Tracer(Builder):
         draws, state = known
         draws.count += 1
         return state, draws.count - 1
+
+    def detach(self, tensor: Tensor) -> Tensor:
+        """`tensor` without its gradient. It is in the same memory, as it were: writes to either reach both."""
+        stop = OPS["stop_gradient"]
+        result = wrap(self.run(stop, (tensor,), {}))
+        share(tensor, result, Step(stop, {}))
+        return result
 
     def run(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
         """Record `op` on Tensors, arrays and scalars; returns Values."""

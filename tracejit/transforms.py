@@ -7,8 +7,9 @@ of the trace; nested, the inner gradient is itself recorded.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -125,7 +126,7 @@ def refuse_holomorphic(transform: str, holomorphic: bool) -> None:
 
 def checked_argnums(transform: str, argnums: Any) -> tuple[int, ...]:
     """`argnums` as a tuple. Raises TracejitError where it holds something else than integers."""
-    positions = tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,)
+    positions = tuple(argnums) if isinstance(argnums, Iterable) else (argnums,)
     if not all(isinstance(one, int) for one in positions):
         raise TracejitError(f"{transform}: argnums must be an integer or a sequence of them, got {argnums!r}")
     return positions
@@ -201,12 +202,20 @@ def released(tree: Any) -> Any:
     )
 
 
+#: By id, the cotangents that forward mode differentiates by: leaves that no outer gradient asks about.
+SEEDS: Final[weakref.WeakValueDictionary[int, Tensor]] = weakref.WeakValueDictionary()
+
+
 def tracks_more(values: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
     """Whether the graph behind `values` reaches leaves other than `inputs`: an outer gradient follows."""
     if any(one._node is not None for one in inputs):
         return True
     own = {id(one) for one in inputs}
-    if any(one._requires_grad and one._node is None and id(one) not in own for one in values):
+
+    def is_other(leaf: Tensor) -> bool:
+        return id(leaf) not in own and id(leaf) not in SEEDS
+
+    if any(one._requires_grad and one._node is None and is_other(one) for one in values):
         return True
     seen: set[int] = set()
     stack: list[Any] = [one._node for one in values]
@@ -220,7 +229,7 @@ def tracks_more(values: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
         seen.add(id(node))
         for parent in node.parents:
             if isinstance(parent, Tensor):
-                if id(parent) not in own:
+                if is_other(parent):
                     return True
             else:
                 stack.append(parent)

@@ -89,6 +89,19 @@ UNDIFFERENTIABLE = define(
     doc="x, whose gradient is the error `message`",
 )  # fmt: skip
 
+
+def _rewritten_types(types: Types, attrs: Attrs) -> Types:
+    if types[0] != types[1]:
+        raise ShapeError(f"rewritten: expected two operands of one type, got {types[0]} and {types[1]}")
+    return (types[0],)
+
+
+REWRITTEN = define(
+    "rewritten", Kind.COMPOSITE, "x v", infer=_rewritten_types, eval=lambda x, v: v,
+    vjp={"x": lambda b, ct: ct, "v": lambda b, ct: None}, decompose=lambda b, x, v: v, batch=batch_pointwise,
+    doc="v, which was written over x unseen by gradients: they pass to x",
+)  # fmt: skip
+
 BARRIER = define(
     "barrier", Kind.ELEMENTWISE, "x", infer=_same, eval=np.copy, vjp={"x": lambda b, ct: ct},
     emit=lambda b, x: x,

@@ -17,7 +17,9 @@ _SECONDS = 20
 
 
 def test_there_are_examples() -> None:
-    assert {"digits_mlp.py", "gravity.py", "inspect_ir.py"} <= {path.name for path in _EXAMPLES}
+    assert {"autograd_tutorial.py", "digits_mlp.py", "gravity.py", "train_cnn.py"} <= {
+        path.name for path in _EXAMPLES
+    }
 
 
 @pytest.mark.parametrize("path", _EXAMPLES, ids=lambda path: path.stem)

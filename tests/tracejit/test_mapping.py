@@ -72,6 +72,15 @@ def test_python_numbers_that_are_not_mapped_stay_weak():
     assert tj.vmap(lambda x, name: x if name == "x" else -x, (0, None))(x, "x").tolist() == [0, 1, 2]
 
 
+def test_ranges_of_python_integers_are_checked():
+    x = tj.arange(3, dtype=tj.int8)
+    f = tj.jit(lambda x, n: tj.vmap(lambda one: one + n)(x))
+    assert f(x, 100).tolist() == [100, 101, 102]
+    assert f(x, 100).dtype == tj.int8
+    with pytest.raises(tj.DTypeError, match="300"):
+        f(x, 300)
+
+
 def test_axis_size():
     assert tj.vmap(lambda: tj.ones(2), axis_size=3)().shape == (3, 2)
     assert tj.vmap(lambda x: x, in_axes=None, axis_size=3)(tj.ones(2)).shape == (3, 2)
@@ -151,6 +160,24 @@ def test_writes_inside():
     want = np.concatenate([ROWS[:, 2:], ROWS], axis=1)
     assert np.array_equal(tj.vmap(f)(ROWS).numpy(), want)
     assert np.array_equal(tj.jit(tj.vmap(f))(ROWS).numpy(), want)
+
+
+def test_copies_and_hidden_writes():
+    x = tj.asarray(ROWS.copy())
+    copied = tj.vmap(lambda x: x.copy())(x)
+    copied[0, 0] = 99
+    assert x[0, 0].item() == ROWS[0, 0]
+
+    def f(x):
+        y = x * 2
+        with tj.no_grad():
+            y += x
+        return (y * y).sum()  # 9 x^2, whose gradient takes y for 2 x: 2 y 2
+
+    want = np.stack([tj.grad(f)(row).numpy() for row in tj.asarray(ROWS)])
+    assert np.array_equal(want, 12 * ROWS)
+    for run in (tj.vmap(tj.grad(f)), tj.grad(lambda x: tj.vmap(f)(x).sum()), tj.jit(tj.vmap(tj.grad(f)))):
+        assert np.array_equal(run(tj.asarray(ROWS)).numpy(), want)
 
 
 def test_indices_that_differ():

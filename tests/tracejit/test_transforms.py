@@ -330,3 +330,9 @@ def test_a_gradient_of_a_captured_tensor_inside_jit_reads_it_afresh():
     assert f(1.0).item() == 6
     w += 2.0
     assert f(1.0).item() == 10
+
+
+def test_argnums_of_any_sequence():
+    assert [one.item() for one in tj.grad(product, range(2))(2.0, 3.0)] == [9, 12]
+    with pytest.raises(tj.TracejitError, match=r"grad: argnums must be an integer or a sequence .* got 1.5"):
+        tj.grad(product, 1.5)

@@ -156,6 +156,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "round": floats.round,
     "dot": contraction.dot,
     "copy": manipulation.copy,
+    "clone": manipulation.copy,
     "repeat": rearranging.repeat,
     "take": take,
     "fill": inplace.METHODS["fill_"],

@@ -122,8 +122,8 @@ def kind_of(value: Any) -> Operand:
 
 def cast(x: Tensor, dtype: DType, *, copy: bool = False) -> Tensor:
     """`x` in `dtype`; itself where it has that already, unless `copy`."""
-    if x.dtype is dtype and not copy:
-        return x
+    if x.dtype is dtype:
+        return run("copy", x) if copy else x
     return run("cast", x, dtype=dtype)
 
 

@@ -43,7 +43,8 @@ class FunctionCtx:
         if self._saved is None:
             raise GradientError(
                 "trying to backward through the graph a second time, after its saved values were freed; "
-                "pass retain_graph=True to the first backward"
+                "compute the result again, or pass retain_graph=True to the first backward. Between steps of "
+                "a loop, carry values over with detach()"
             )
         if self._to_save:  # still in forward
             return self._to_save

@@ -94,6 +94,7 @@ class Function:
             for index, one in enumerate(outputs)
         ]
         ctx.keep(outputs, node)
+        ctx._dirty = ctx._constant = ()  # outputs, which would hold themselves alive
         return tuple(made) if isinstance(result, tuple) else made[0]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Jacobians for ``tj.autograd.gradcheck``: by central differences, by backward passes, by forward derivatives.
+"""Jacobians for ``tj.autograd.gradcheck``: by differences, by backward passes, by forward derivatives.
 
 A Jacobian here is an ndarray with a row per element of the input and a column per element of the output, as
 PyTorch prints it. The functions are called as the user wrote them, with the user's own tensors, whose

@@ -11,6 +11,7 @@ from ..tape.backward import run_backward, seed
 from ..tape.engine import TENSOR_OPS
 from ..tape.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from ..tensor import Tensor, as_array, wrap
+from ..views import chain_of
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -28,14 +29,17 @@ def _seeds(name: str, roots: list[Tensor], gradients: Any) -> list[Tensor]:
     if gradients is not None and not isinstance(gradients, (tuple, list)) and len(roots) != 1:
         given = [gradients]
     if len(given) != len(roots):
-        raise GradientError(f"{name}: expected {len(roots)} gradients, one per output, got {len(given)}")
+        raise GradientError(
+            f"{name}: expected {len(roots)} gradients, one per output, got {len(given)}; the gradient of an "
+            "output of several elements is a tensor"
+        )
     for position, root in enumerate(roots):
         if not root.requires_grad:
             kind = "" if is_float(root.dtype) else f" of dtype {root.dtype.name}"
             raise GradientError(
                 f"element {position} of tensors, of shape {root.shape}{kind}, does not require grad and does "
-                "not have a grad_fn, so nothing can be differentiated; call requires_grad_() on an input "
-                "before computing it"
+                "not have a grad_fn, so nothing can be differentiated. Call requires_grad_() on an input "
+                "before computing it, and compute it without no_grad(), detach() and integers on the way"
             )
     return [seed(root, gradient) for root, gradient in zip(roots, given, strict=True)]
 
@@ -192,11 +196,23 @@ def _backward(
     backward(self, gradient, retain_graph, create_graph, inputs)
 
 
+def _detach_(self: Tensor) -> Tensor:
+    """Take this tensor out of the graph that computed it: it becomes a leaf. Returns it.
+
+    Raises GradientError on a view, whose gradient belongs to its base. Semantics: ``torch.Tensor.detach_``.
+    """
+    if chain_of(self) is not None:
+        raise GradientError("detach_: a view cannot be detached in place; use detach() instead")
+    self._node, self._requires_grad = None, False
+    return self
+
+
 def bind() -> None:
     """Attach what autograd offers to Tensor."""
     Tensor.backward = _backward  # type: ignore[assignment,method-assign]
     Tensor.register_hook = register_hook  # type: ignore[assignment,method-assign]
     Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[assignment,method-assign]
+    Tensor.detach_ = _detach_  # type: ignore[assignment,method-assign]
     Tensor.retain_grad = retain_grad  # type: ignore[assignment,method-assign]
 
 

@@ -69,7 +69,8 @@ class _Application:
 
     def backward(self, *cotangents: Tensor) -> list[Any]:
         """The user's gradients, one per argument, for cotangents of the floating results."""
-        engine, following, given = Engine(tensors=True), iter(cotangents), []
+        engine, following = Engine(tensors=True), iter(cotangents)
+        given: list[Tensor | None] = []
         for index, output in enumerate(self.outputs):
             if not isinstance(output, Tensor):
                 given.append(None)
@@ -82,7 +83,7 @@ class _Application:
         found = list(results) if isinstance(results, tuple) else [results]
         types = [None if one is None else (one.shape, one.dtype) for one in self.types]
         return [
-            None if one is None else engine.fit(one, *type_)
+            None if one is None or type_ is None else engine.fit(one, *type_)
             for one, type_ in zip(checked_gradients(self.name, types, found), types, strict=True)
         ]
 

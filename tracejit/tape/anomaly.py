@@ -26,6 +26,6 @@ def check_parts(node: Node, parts: Sequence[Any]) -> None:
             where = node.location
             line = f" of the operation at {where.file}:{where.line}" if where else ""
             raise GradientError(
-                f"function {node.name()!r} returned nan values in its {position}th output: the gradient{line} "
-                "with respect to that operand is nan"
+                f"function {node.name()!r} returned nan values in its {position}th output: the gradient"
+                f"{line} with respect to that operand is nan"
             )

@@ -100,11 +100,11 @@ class _Pass:
         order: list[Node] = []
         stack: list[Node] = []
         for root in roots:
-            place = root if root._node is None else root._node.node
-            if place not in waiting:
-                waiting[place] = 0
-                if place is not root:
-                    stack.append(place)
+            node: Node | None = None if root._node is None else root._node.node
+            if (root if node is None else node) not in waiting:
+                waiting[root if node is None else node] = 0
+                if node is not None:
+                    stack.append(node)
         while stack:
             node = stack.pop()
             order.append(node)
@@ -248,12 +248,14 @@ def seed(root: Tensor, gradient: Any) -> Tensor:
     if gradient is None:
         if root.size != 1:
             raise GradientError(
-                f"grad can be implicitly created only for scalar outputs, got shape {root.shape}; pass a "
-                "gradient of that shape"
+                f"grad can be implicitly created only for scalar outputs, got shape {root.shape}; reduce it "
+                "first, as in loss.mean().backward(), or pass a gradient of that shape"
             )
         return TENSOR_OPS.full(value=1.0, shape=root.shape, dtype=root.dtype)  # type: ignore[no-any-return]
     if not isinstance(gradient, Tensor):
         gradient = wrap(np.asarray(gradient, root.dtype))
     if gradient.shape != root.shape:
-        raise ShapeError(f"backward: the gradient has shape {gradient.shape}, the tensor {root.shape}")
+        raise ShapeError(
+            f"backward: the gradient has shape {gradient.shape}, the tensor {root.shape}; they must be equal"
+        )
     return gradient  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dispatch import apply
-from ..ir.errors import GradientError
+from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
 from ..ir.registry import OPS, Attrs, Op, OpNamespace
@@ -106,6 +106,12 @@ class Engine:
         """Add `cotangent` into ``tensor.grad``."""
         known = tensor._grad
         if self.tensors:
+            if isinstance(cotangent._data, Value) and not isinstance(tensor._data, Value):
+                raise TraceError(
+                    f"backward: the grad of a tensor of type {tensor.type} from outside the traced function "
+                    "is being written inside it. Return gradients instead, from tj.value_and_grad or "
+                    "tj.autograd.grad, or call backward() outside"
+                )
             tensor._grad = cotangent if known is None else self.namespace.add(known, cotangent)
         elif known is None:
             # a copy: rules may hand on the array of another gradient, or a view

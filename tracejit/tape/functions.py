@@ -30,7 +30,9 @@ class SavedTensor:
     __slots__ = ("data", "memory", "output", "place", "version")
 
     def __init__(self, tensor: Tensor, output: int | None) -> None:
-        self.place = tensor if tensor._requires_grad and tensor._node is None else tensor._node
+        self.place = None
+        if output is None:
+            self.place = tensor if tensor._requires_grad and tensor._node is None else tensor._node
         self.output = output
         data = tensor._data
         hooks = STATE.saved_hooks
@@ -43,8 +45,8 @@ class SavedTensor:
         if self.memory[0] != self.version:
             name = "a function" if node is None else node.name()
             raise GradientError(
-                f"a tensor that {name} saved for backward was modified in place by {self.memory[1]}: it is at "
-                f"version {self.memory[0]}, expected version {self.version}"
+                f"a tensor that {name} saved for backward was modified in place by {self.memory[1]}: it is "
+                f"at version {self.memory[0]}, expected version {self.version}"
             )
         data = unpacked(self.data)
         if self.output is not None:

@@ -101,7 +101,8 @@ class Node(abc.ABC):
     def _freed(self) -> GradientError:
         return GradientError(
             "trying to backward through the graph a second time, after its saved values were freed; "
-            "pass retain_graph=True to the first backward"
+            "compute the result again, or pass retain_graph=True to the first backward. Between steps of a "
+            "loop, carry values over with detach()"
         )
 
 
@@ -211,7 +212,6 @@ class OpNode(Node):
         "output",
         "plan",
         "saved",
-        "versions",
     )
 
     plan: Plan
@@ -220,9 +220,8 @@ class OpNode(Node):
     saved: tuple[Any, ...] | None
     #: The result's array where a rule needs it.
     output: Any
-    #: The counts of writes to what was saved (of each saved input, then of the output), and what they were.
-    memories: Sequence[list[Any]]
-    versions: Sequence[int]
+    #: Of each saved input, then of the output: its count of writes (`Tensor._version`), and what that was.
+    memories: Sequence[Any]
     #: Weak references to the operands that need no gradient, by position, for `graph_of`.
     constants: dict[int, weakref.ref[Any]] | None
 
@@ -246,9 +245,10 @@ class OpNode(Node):
     def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.saved is None:
             raise self._freed()
-        for memory, version in zip(self.memories, self.versions, strict=True):
+        counts = iter(self.memories)
+        for memory, version in zip(counts, counts, strict=True):
             if memory[0] != version:
-                raise self._modified(memory)
+                raise self._modified(memory, version)
         inputs, out = self.values()
         if engine.tensors:
             inputs = [engine.operand(self, i, one) for i, one in enumerate(inputs)]
@@ -260,10 +260,10 @@ class OpNode(Node):
                 found[position] = pull(namespace, cotangents, inputs, out, types, attrs)
         return found
 
-    def _modified(self, memory: list[Any]) -> GradientError:
-        which = next(i for i, one in enumerate(self.memories) if one is memory)
+    def _modified(self, memory: list[Any], then: int) -> GradientError:
+        which = next(i for i, one in enumerate(self.memories[::2]) if one is memory)
         kept = [i for i, keep in enumerate(self.plan.inputs) if keep and hasattr(self.saved[i], "shape")]  # type: ignore[index]
-        now, then = memory[0], self.versions[which]
+        now = memory[0]
         where = f", recorded at {self.location.file}:{self.location.line}," if self.location else ""
         if which < len(kept):
             shape = self.saved[kept[which]].shape  # type: ignore[index]
@@ -278,4 +278,4 @@ class OpNode(Node):
     def free(self) -> None:
         if self.memories:  # a node that saved nothing can be passed again
             self.saved = self.output = None
-            self.memories = self.versions = ()
+            self.memories = ()

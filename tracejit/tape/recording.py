@@ -1,7 +1,7 @@
 """Recording: puts what an eager op did on the tape.
 
-`record` serves every op; `recorder` makes the straight-line version for elementwise ops, which small eager
-operations are bound by.
+`record` serves every op; `unary_recorder` and `binary_recorder` make its straight-line version for
+elementwise ops.
 """
 
 from __future__ import annotations
@@ -34,12 +34,21 @@ def _plan(op: Op, tracked: tuple[bool, ...]) -> Plan:
     return plan
 
 
-def memory_of(tensor: Tensor) -> list[int]:
+def memory_of(tensor: Tensor) -> list[Any]:
     """The count of writes to the memory of `tensor`, begun when first asked for."""
     memory = tensor._version
     if memory is None:
         memory = tensor._version = [0]
     return memory
+
+
+def _saved(tensor: Tensor, memories: list[Any]) -> Any:
+    """The array of `tensor`, whose count of writes is noted in `memories`."""
+    memory = tensor._version
+    if memory is None:
+        memory = tensor._version = [0]
+    memories += (memory, memory[0])
+    return tensor._data
 
 
 def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> None:
@@ -51,7 +60,7 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
     parents: list[Any] = []
     types: list[Any] = []
     saved: list[Any] = []
-    memories: list[list[int]] = []
+    memories: list[Any] = []
     constants: dict[int, weakref.ref[Any]] | None = None
     for position, operand in enumerate(operands):
         is_tensor = isinstance(operand, Tensor)
@@ -71,10 +80,10 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
         if not plan.inputs[position]:
             saved.append(None)
         elif not is_tensor:
-            saved.append(operand)
+            # the user's own array, which nobody counts the writes to: a copy, except for captures of a trace
+            saved.append(np.array(operand) if tracer is None else operand)
         elif tracer is None:
-            saved.append(operand._data)
-            memories.append(memory_of(operand))
+            saved.append(_saved(operand, memories))
         elif isinstance(operand._data, Value):
             saved.append(operand._data)  # a symbol: nothing can be written to it
         else:
@@ -82,10 +91,8 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
     node.plan, node.attrs, node.parents, node.types = plan, attrs, tuple(parents), tuple(types)
     node.hooks, node.constants, node.output = None, constants, None
     if plan.output:
-        node.output = result._data
-        if tracer is None:
-            memories.append(memory_of(result))
-    node.memories, node.versions = memories, [memory[0] for memory in memories]
+        node.output = result._data if tracer is not None else _saved(result, memories)
+    node.memories = memories
     node.saved = tuple(saved)
     node.location = None
     if tracer is not None:
@@ -111,71 +118,74 @@ _NO_ATTRS: dict[str, Any] = {}
 _NEW = object.__new__
 
 
-def recorder(op: Op) -> Callable[[Sequence[Any], Tensor], None]:
-    """`record` for an elementwise op without attributes, with its plans looked up beforehand.
+def unary_recorder(op: Op) -> Callable[[Tensor, Tensor], None]:
+    """`record` for a unary elementwise op without attributes, of an operand that requires a gradient.
 
-    Takes the common case (Tensors and numbers, no trace, nobody watching) in a straight line and leaves
-    everything else to `record`.
+    Small eager operations are bound by this function and `binary_recorder`, so they take the common case
+    (no trace, nobody watching) in a straight line, and leave everything else to `record`.
     """
-    plans: dict[int, Plan] = {}
     observers = _observers
 
-    def fast(operands: Sequence[Any], result: Tensor) -> None:
+    def fast(x: Tensor, result: Tensor) -> None:
         if observers[0]:
-            record(op, operands, _NO_ATTRS, result)
+            record(op, (x,), _NO_ATTRS, result)
             return
-        parents: list[Any] = []
-        types: list[Any] = []
-        tracked = 1
-        for one in operands:
-            if type(one) is Tensor:
-                if one._requires_grad:
-                    data = one._data
-                    parents.append(one._node or one)
-                    types.append((data.shape, data.dtype))
-                    tracked += tracked + 1
-                    continue
-            elif type(one) not in _SCALARS:
-                record(op, operands, _NO_ATTRS, result)
-                return
-            parents.append(None)
-            types.append(None)
-            tracked += tracked
-        plan = plans.get(tracked)
-        if plan is None:
-            plan = plans[tracked] = _plan(op, tuple([one is not None for one in parents]))
-        saved: list[Any] = []
-        memories: list[list[int]] = []
-        versions: list[int] = []
-        constants: dict[int, weakref.ref[Any]] | None = None
-        for one, keep, parent in zip(operands, plan.inputs, parents, strict=True):
-            if type(one) is not Tensor:
-                saved.append(one)
-            elif keep:
-                saved.append(one._data)
-                memory = one._version
-                if memory is None:
-                    memory = one._version = [0]
-                memories.append(memory)
-                versions.append(memory[0])
-            else:
-                saved.append(None)
-            if parent is None and type(one) is Tensor:
-                constants = constants or {}
-                constants[len(saved) - 1] = weakref.ref(one)
+        plan = _PLANS.get((op, _UNARY)) or _plan(op, _UNARY)
+        data = x._data
         node = _NEW(OpNode)
-        if plan.output:
-            node.output = result._data
-            result._version = memory = [0]
-            memories.append(memory)
-            versions.append(0)
-        else:
-            node.output = None
-        node.plan, node.attrs, node.parents, node.types = plan, _NO_ATTRS, tuple(parents), types
-        node.saved, node.memories, node.versions = tuple(saved), memories, versions
-        node.hooks = node.location = None
-        node.constants = constants
+        memories: list[Any] = []
+        node.saved = (_saved(x, memories) if plan.inputs[0] else None,)
+        node.output = _saved(result, memories) if plan.output else None
+        node.plan, node.attrs, node.memories = plan, _NO_ATTRS, memories
+        node.parents, node.types = (x._node or x,), ((data.shape, data.dtype),)
+        node.hooks = node.location = node.constants = None
         result._node = node
         result._requires_grad = True
 
     return fast
+
+
+def binary_recorder(op: Op) -> Callable[[Any, Any, Tensor], None]:
+    """`record` for a binary elementwise op without attributes, where an operand requires a gradient."""
+    observers = _observers
+
+    def fast(x: Any, y: Any, result: Tensor) -> None:
+        of_x, of_y = type(x) is Tensor, type(y) is Tensor
+        if observers[0] or not ((of_x or type(x) in _SCALARS) and (of_y or type(y) in _SCALARS)):
+            record(op, (x, y), _NO_ATTRS, result)
+            return
+        tracked = (of_x and x._requires_grad, of_y and y._requires_grad)
+        plan = _PLANS.get((op, tracked)) or _plan(op, tracked)
+        keep_x, keep_y = plan.inputs
+        node = _NEW(OpNode)
+        memories: list[Any] = []
+        node.constants = None
+        if tracked[0]:
+            data = x._data
+            parent_x, type_x = x._node or x, (data.shape, data.dtype)
+        else:
+            parent_x = type_x = None
+            if of_x:
+                node.constants = {0: weakref.ref(x)}
+        if tracked[1]:
+            data = y._data
+            parent_y, type_y = y._node or y, (data.shape, data.dtype)
+        else:
+            parent_y = type_y = None
+            if of_y:
+                node.constants = {1: weakref.ref(y)}
+        node.saved = (
+            (_saved(x, memories) if keep_x else None) if of_x else x,
+            (_saved(y, memories) if keep_y else None) if of_y else y,
+        )
+        node.output = _saved(result, memories) if plan.output else None
+        node.plan, node.attrs, node.memories = plan, _NO_ATTRS, memories
+        node.parents, node.types = (parent_x, parent_y), (type_x, type_y)
+        node.hooks = node.location = None
+        result._node = node
+        result._requires_grad = True
+
+    return fast
+
+
+_UNARY = (True,)

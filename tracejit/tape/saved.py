@@ -35,8 +35,8 @@ class Packed:
             STATE.recording, STATE.saved_hooks = recording, hooks
         if given._version is not None and given._version[0]:
             raise GradientError(
-                "the pack hook of saved_tensors_hooks modified its argument in place; it must not change what "
-                "is saved"
+                "the pack hook of saved_tensors_hooks modified its argument in place; it must not change "
+                "what is saved"
             )
 
     def array(self) -> Any:
