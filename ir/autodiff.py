@@ -159,8 +159,9 @@ def gradient(function: Function, wrt: Sequence[int]) -> Function:
     return builder.finish(f"grad_{function.name}", [value, *gradients])
 
 
-def split_pullback(function: Function, wrt: Sequence[int]) -> Pullback:
-    """Differentiate `function` and cut it where the cotangents come in.
+def split_pullback(function: Function, wrt: Sequence[int], given: Sequence[int] | None = None) -> Pullback:
+    """Differentiate `function` and cut it where the cotangents come in: those of the results `given`, by
+    default of every floating one.
 
     Cheap values (constants, broadcasts) are recomputed in the backward part; other forward values that it
     needs become residuals.
@@ -170,7 +171,8 @@ def split_pullback(function: Function, wrt: Sequence[int]) -> Pullback:
     outputs = inline(joint, function, args)
     length = len(joint.body)
     joint.location = None
-    differentiable = tuple(i for i, one in enumerate(outputs) if is_float(one.dtype))
+    floating = tuple(i for i, one in enumerate(outputs) if is_float(one.dtype))
+    differentiable = floating if given is None else tuple(given)
     cotangents = [Value(outputs[i].type, f"ct{i}") for i in differentiable]
     seeds: dict[Value, Value] = {}
     for position, cotangent in zip(differentiable, cotangents, strict=True):
@@ -180,6 +182,7 @@ def split_pullback(function: Function, wrt: Sequence[int]) -> Pullback:
     found = pull_back(joint, tuple(joint.body[:length]), seeds, targets)
     forward_body = tuple(joint.body[:length])
     joint.location = None
+    forward_body = tuple(joint.body[: len(forward_body)])  # loops were extended by what their gradients need
     gradients = [
         joint.full(value=0.0, shape=target.shape, dtype=target.dtype) if one is None else one
         for target, one in zip(targets, found, strict=True)

@@ -90,6 +90,15 @@ def inline_batched(
     return [values[one] for one in function.results], tuple([one in many for one in function.results])
 
 
+def mapped_results(function: Function, mapped: Sequence[bool]) -> list[bool]:
+    """Which results of `function` differ between examples, where the parameters in `mapped` do."""
+    many = {param for param, one in zip(function.params, mapped, strict=True) if one}
+    for instruction in function.body:
+        if any(one in many for one in instruction.operands):
+            many.update(instruction.results)
+    return [one in many for one in function.results]
+
+
 def rule_of(instruction: Instruction) -> BatchRule:
     """The batching rule of the instruction's op: its own, or its kind's. Raises TraceError without one."""
     op = instruction.op

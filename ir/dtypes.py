@@ -145,6 +145,8 @@ def ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, 
 
 @functools.lru_cache(maxsize=4096)
 def _ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+    if all(operand is int for operand in operands):  # NumPy compares Python integers as objects
+        operands = (INT64,) * len(operands)
     try:
         found = ufunc.resolve_dtypes((*operands, *[None] * ufunc.nout))
         if _FLOAT16 in found:

@@ -47,6 +47,9 @@ class Kind(enum.Enum):
     CREATION = "creation"
     COMPOSITE = "composite"
     REGION = "region"
+    SWITCH = "switch"
+    WHILE = "while"
+    SCAN = "scan"
     HOST = "host"
 
 

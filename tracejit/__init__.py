@@ -27,6 +27,7 @@ from .autograd import (
 from .callbacks import pure_callback
 from .custom import custom_grad, custom_vjp
 from .custom_jvp import custom_jvp
+from .control import cond, fori_loop, map, scan, switch, while_loop
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (
@@ -170,6 +171,7 @@ __all__ = [
     "custom_vjp",
     "debug",
     "copy_registered_kernels",
+    "cond",
     "default_dtype",
     "disable_jit",
     "e",
@@ -180,6 +182,7 @@ __all__ = [
     "get_backend",
     "get_gradient",
     "get_kernel",
+    "fori_loop",
     "grad",
     "graph_of",
     "hessian",
@@ -199,6 +202,7 @@ __all__ = [
     "memory",
     "jvp",
     "linearize",
+    "map",
     "nan",
     "newaxis",
     "nn",
@@ -218,10 +222,12 @@ __all__ = [
     "remove_backend",
     "run_kernel",
     "set_backend",
+    "scan",
     "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
     "stop_gradient",
+    "switch",
     "tensor",
     "testing",
     "threads",
@@ -238,4 +244,5 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]

@@ -11,11 +11,12 @@ from .dispatch import apply
 from .generator import Generator
 from .ir.builder import Builder
 from .ir.dtypes import is_float
-from .ir.errors import GradientError
+from .ir.errors import GradientError, TraceError
 from .ir.graph import Function, Instruction, Value
 from .ir.interpreter import interpret
 from .ir.registry import OPS, Attrs, Op
 from .ir.types import TensorType
+from .location import user_location
 from .state import STATE
 from .tape.engine import Engine
 from .tape.nodes import Node, Output, Wanted
@@ -30,8 +31,10 @@ _STOP_GRADIENT = OPS["stop_gradient"]
 class RegionTracer(Tracer):
     """The graph of a region: what it uses of the surrounding trace becomes parameters."""
 
-    def __init__(self, parent: Tracer) -> None:
+    def __init__(self, parent: Tracer, *, repeats: bool = False) -> None:
         super().__init__(parent)
+        #: Whether a call may run the region any number of times.
+        self.repeats = repeats
         #: Values of the parent to the parameters that stand for them here.
         self.captured: dict[Value, Value] = {}
         #: The tensors that they were, in their place in the graph.
@@ -56,6 +59,12 @@ class RegionTracer(Tracer):
         return inner
 
     def draw(self, generator: Generator) -> tuple[Value, int]:
+        if self.repeats:
+            raise TraceError(
+                "random.next_key: inside a loop's body it is not known how often the draw will run; make a "
+                "key outside with tj.random.next_key(), and tj.random.fold_in the step, or split it and scan "
+                "over the keys"
+            )
         assert self.parent is not None
         state, number = self.parent.draw(generator)
         return self.lift(wrap(state)), number
@@ -67,19 +76,22 @@ def trace_region(
     types: Sequence[TensorType],
     names: Sequence[str],
     operands: Sequence[Tensor] = (),
+    weak: Sequence[bool] = (),
 ) -> list[Value]:
     """Run `fn` on symbols of `types` in `tracer`; the Values of the results it lists.
 
-    Symbols of `operands` that are Python numbers in the surrounding trace are so here.
+    Symbols of `operands` that are Python numbers in the surrounding trace are so here, and those that `weak`
+    says.
     """
     parent = tracer.parent
     assert parent is not None
     outer = [one._data if isinstance(one._data, Value) else None for one in operands] or [None] * len(types)
-    weak = [one is not None and parent.is_weak(one) for one in outer]
+    numbers = [one is not None and parent.is_weak(one) for one in outer]
+    numbers = [one or (i < len(weak) and weak[i]) for i, one in enumerate(numbers)]
     with tracing(tracer):
         arguments = [
             tracer.argument(type, name, weak=number)
-            for type, name, number in zip(types, names, weak, strict=True)
+            for type, name, number in zip(types, names, numbers, strict=True)
         ]
         results = [as_value(tracer, one) for one in fn(*arguments)]
     for value, symbol in [*zip(outer, tracer.params, strict=True), *tracer.captured.items()]:
@@ -181,6 +193,8 @@ def apply_with_regions(
         made = op.regions.run(interpret, regions, [as_array(one) for one in operands], attrs)
         results = [wrap(np.array(one)) for one in made]
     else:
+        if not tracer.pinned_location:
+            tracer.location = user_location()
         values = tuple([tracer.lift(one) for one in operands])
         results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
     if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in operands):

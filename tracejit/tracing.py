@@ -60,6 +60,10 @@ class Tracer(Builder):
         """Whether `value` is a Python number, or arithmetic on such."""
         return value in self._weak
 
+    def mark_weak(self, value: Value) -> None:
+        """Let `value` be a Python number to promotion."""
+        self._weak.add(value)
+
     def operand_kind(self, value: Any) -> Operand:
         if isinstance(value, Value) and value in self._weak and value.dtype is not BOOL:
             return float if value.dtype.kind == "f" else int

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from . import arithmetic, callbacks, differentiation, fusion, logic, random, reductions, shape, transcendental
+from . import (
+    arithmetic,
+    callbacks,
+    control,
+    differentiation,
+    fusion,
+    logic,
+    random,
+    reductions,
+    shape,
+    transcendental,
+)
 
 __all__ = [
     "arithmetic",
     "callbacks",
+    "control",
     "differentiation",
     "fusion",
     "logic",

@@ -14,6 +14,7 @@ from ..graph import Function
 from ..records import record
 from ..verifier import verify
 from .cleanup import cse, dce, decompose, fold
+from .control import map_regions, merge_scans
 from .fuse import fuse
 from .simplify import simplify
 
@@ -27,6 +28,7 @@ class Pass:
 
 
 PIPELINE: Final[tuple[Pass, ...]] = (
+    Pass("merge-scans", merge_scans),  # loops and the same loops extended by what their gradients read
     Pass("decompose", decompose),  # composites such as mean, in terms of simpler ops
     Pass("dce", dce),  # what no result needs; gradients leave much
     Pass("simplify", simplify),  # algebra, and views of views
@@ -44,14 +46,22 @@ OPTIMIZE: Final = tuple(one for one in PIPELINE if one.name != "fuse")
 Observer: TypeAlias = Callable[[str, Function, float], None]
 
 
+def apply_pass(one: Pass, function: Function) -> Function:
+    """`function` after one pass, and the regions of its control flow ops after the same."""
+    return map_regions(one.apply(function), lambda region: apply_pass(one, region))
+
+
 def run_passes(
     function: Function, passes: Sequence[Pass] = PIPELINE, observe: Observer | None = None
 ) -> Function:
-    """Apply `passes` in order. With ``TRACEJIT_VERIFY=1`` each result is verified."""
+    """Apply `passes` in order, to the function and to the regions of its control flow ops.
+
+    With ``TRACEJIT_VERIFY=1`` each result is verified.
+    """
     checking = os.environ.get("TRACEJIT_VERIFY") == "1"
     for one in passes:
         start = time.perf_counter()
-        function = one.apply(function)
+        function = apply_pass(one, function)
         seconds = time.perf_counter() - start
         if checking:
             verify(function)

@@ -11,6 +11,7 @@ from ..effects import has_effect
 from ..errors import TracejitError
 from ..graph import Function, Instruction, Substitution, Value
 from ..registry import OPS, Kind
+from .control import CONTROL, trim
 from .rewriting import Definitions, constant_of, rewrite
 
 
@@ -115,14 +116,19 @@ def dce(function: Function) -> Function:
     """Dead code elimination.
 
     *Requires*: valid IR. *Ensures*: every instruction contributes to a result, or has an effect or
-    contributes to one.
+    contributes to one; and so do the carries and operands of control flow ops.
     """
     live: set[Value] = set(function.results)
     kept: list[Instruction] = []
+    changed = False
     for instruction in reversed(function.body):
         if any(result in live for result in instruction.results) or has_effect(instruction):
+            if instruction.op.kind in CONTROL and not has_effect(instruction):
+                trimmed = trim(instruction, live)
+                changed |= trimmed is not instruction
+                instruction = trimmed
             live.update(instruction.operands)
             kept.append(instruction)
-    if len(kept) == len(function.body):
+    if len(kept) == len(function.body) and not changed:
         return function
     return Function(function.name, function.params, tuple(reversed(kept)), function.results)
