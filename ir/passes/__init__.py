@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from ..graph import Function
+from ..graph import Function, Instruction
 from ..records import record
 from ..verifier import verify
 from .cleanup import cse, dce, decompose, fold
 from .control import map_regions, merge_scans
 from .fuse import fuse
 from .simplify import simplify
+from .small import is_small
 
 
 @record
@@ -25,6 +26,8 @@ class Pass:
 
     name: str
     apply: Callable[[Function], Function]
+    #: Control flow ops to whose regions it does not apply.
+    skips: Callable[[Instruction], bool] | None = None
 
 
 PIPELINE: Final[tuple[Pass, ...]] = (
@@ -36,7 +39,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("simplify", simplify),  # what the constants allow
     Pass("cse", cse),  # equal computations once
     Pass("dce", dce),  # what the rewrites left behind
-    Pass("fuse", fuse),  # groups that become one loop nest each
+    Pass("fuse", fuse, is_small),  # groups that become one loop nest each; small loops have none
 )
 
 #: The passes before fusion: what ``--stage optimized`` shows.
@@ -48,7 +51,7 @@ Observer: TypeAlias = Callable[[str, Function, float], None]
 
 def apply_pass(one: Pass, function: Function) -> Function:
     """`function` after one pass, and the regions of its control flow ops after the same."""
-    return map_regions(one.apply(function), lambda region: apply_pass(one, region))
+    return map_regions(one.apply(function), lambda region: apply_pass(one, region), one.skips)
 
 
 def run_passes(

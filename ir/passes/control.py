@@ -13,13 +13,17 @@ from ..registry import Kind
 CONTROL = frozenset((Kind.SWITCH, Kind.WHILE, Kind.SCAN))
 
 
-def map_regions(function: Function, change: Callable[[Function], Function]) -> Function:
-    """`function` with `change` applied to the regions of its control flow ops; itself where nothing
-    changes."""
+def map_regions(
+    function: Function,
+    change: Callable[[Function], Function],
+    skips: Callable[[Instruction], bool] | None = None,
+) -> Function:
+    """`function` with `change` applied to the regions of its control flow ops, save of those that `skips`
+    names; itself where nothing changes."""
     body: list[Instruction] = []
     changed = False
     for one in function.body:
-        if one.op.kind in CONTROL:
+        if one.op.kind in CONTROL and not (skips and skips(one)):
             regions = tuple([change(region) for region in one.regions])
             if any(new is not old for new, old in zip(regions, one.regions, strict=True)):
                 one = Instruction(one.op, one.operands, one.attrs, one.results, one.location, regions)
