@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ..autodiff import Pullback, split_pullback
 from ..builder import Builder, inline
+from ..dataflow import invariant, needed
 from ..dtypes import is_float
 from ..errors import GradientError
 from ..graph import Function, Instruction, Value
@@ -108,10 +109,13 @@ class _ScanPullback:
         forward, instruction = self.split.forward, self.instruction
         position_of = {param: i for i, param in enumerate(forward.params)}
         stack_of = {one: i for i, one in enumerate(forward.results[: self.split.outputs]) if i >= self.count}
-        fixed: dict[Value, Value] = {}
+        residuals = list(dict.fromkeys(forward.results[self.split.outputs :]))
+        fixed = self._same_in_every_step(residuals)
         read: dict[Value, Value] = {}
         more: list[Value] = []
-        for one in dict.fromkeys(forward.results[self.split.outputs :]):
+        for one in residuals:
+            if one in fixed:
+                continue
             position = position_of.get(one, -1)
             if position >= self.first_slice:
                 read[one] = instruction.operands[position]
@@ -126,6 +130,18 @@ class _ScanPullback:
             extended = Function(forward.name, forward.params, forward.body, results)
             read.update(zip(more, self.b.extend(instruction, (extended,)), strict=True))
         return fixed, read
+
+    def _same_in_every_step(self, residuals: list[Value]) -> dict[Value, Value]:
+        """Residuals that depend on invariants alone, computed once."""
+        forward = self.split.forward
+        params = forward.params[self.count : self.first_slice]
+        same = invariant(forward, params)
+        chosen = [one for one in residuals if one in same and one not in params]
+        live = needed(forward, chosen)
+        body = tuple([one for one in forward.body if one.results[0] in live])
+        part = Function(forward.name, params, body, tuple(chosen))
+        values = inline(self.b, part, self.instruction.operands[self.count : self.first_slice])
+        return dict(zip(chosen, values, strict=True))
 
     def _region(self, split: Pullback, fixed: list[Value], read: list[Value]) -> Function:
         """``(*cotangents of carries, *sums for invariants, *residuals, *cotangents of stacked results)``."""

@@ -16,6 +16,7 @@ from ..verifier import verify
 from .cleanup import cse, dce, decompose, fold
 from .control import map_regions, merge_scans
 from .fuse import fuse
+from .hoist import hoist
 from .simplify import simplify
 from .small import is_small
 
@@ -38,6 +39,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("fold", fold),  # elementwise ops of constants
     Pass("simplify", simplify),  # what the constants allow
     Pass("cse", cse),  # equal computations once
+    Pass("hoist", hoist),  # what is the same in every step of a loop, before the loop
     Pass("dce", dce),  # what the rewrites left behind
     Pass("fuse", fuse, is_small),  # groups that become one loop nest each; small loops have none
 )

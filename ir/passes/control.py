@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..dataflow import needed
 from ..graph import Function, Instruction, Substitution, Value
 from ..registry import Kind
 
@@ -35,15 +36,6 @@ def map_regions(
 
 
 # -- what is not needed ---------------------------------------------------------------------------
-
-
-def needed(function: Function, results: Iterable[Value]) -> set[Value]:
-    """The values of `function` that `results` depend on, parameters among them."""
-    live = set(results)
-    for one in reversed(function.body):
-        if any(result in live for result in one.results):
-            live.update(one.operands)
-    return live
 
 
 def trim(instruction: Instruction, live: set[Value]) -> Instruction:
@@ -197,4 +189,4 @@ def _meanings(function: Function, numbers: dict[Any, int]) -> list[int]:
     return [names[result] for result in function.results]
 
 
-__all__ = ["CONTROL", "map_regions", "merge_scans", "needed", "trim"]
+__all__ = ["CONTROL", "map_regions", "merge_scans", "trim"]
