@@ -5,8 +5,9 @@ Sixty sines of sixty scalars are eight sines of vectors: less code to compile an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..ir.dtypes import SHORT_NAME
 from ..ir.graph import Function, Instruction, Value
@@ -17,6 +18,12 @@ from .target import Target
 
 #: Ops from this cost on are worth putting operands into vectors and taking results out.
 PACKED_COST: Final = 8.0
+#: Expensive ops are written in place so many times, and called from then on: each takes milliseconds to
+#: compile.
+INLINED_USES: Final = 6
+
+#: What an op's code depends on: its name, its attributes, the types of its operands.
+_Shape: TypeAlias = tuple[str, ...]
 
 
 def in_groups(function: Function) -> list[list[Instruction]]:
@@ -51,17 +58,20 @@ def _expensive(one: Instruction) -> bool:
 class PackingWriter:
     """Writes elementwise ops on many scalars."""
 
-    def __init__(self, w: FunctionWriter, target: Target) -> None:
-        self.w, self.target = w, target
+    def __init__(self, name: str, w: FunctionWriter, target: Target) -> None:
+        self.name, self.w, self.target = name, w, target
+        self.uses: Counter[_Shape] = Counter()
+        #: Functions for expensive ops that are used often, by op and operand types: their results, and their
+        #: text.
+        self.outlined: dict[_Shape, tuple[str, Reg]] = {}
+        self.texts: list[str] = []
 
     def packed(self, one: Instruction, rows: Sequence[Sequence[Reg]]) -> list[Reg]:
         """The op of `one` on each row of operands."""
-        emit = one.op.emit
-        assert emit is not None
         dtypes = [SHORT_NAME[value.dtype] for value in (*one.operands, one.result)]
         lanes = min(self.target.lanes(dtype) for dtype in dtypes)
         if not _expensive(one) or lanes == 1 or len(rows) == 1:
-            return [emit(self.w, *row, **one.attrs) for row in rows]
+            return [self._emitted(one, row) for row in rows]
         found: list[Reg] = []
         for start in range(0, len(rows), lanes):
             part = rows[start : start + lanes]
@@ -70,9 +80,31 @@ class PackingWriter:
                 width *= 2
             # a last row fills the vector: what is poison may not be divided by
             filled = [*part, *[part[-1]] * (width - len(part))]
-            made = emit(self.w, *[self._vector(column) for column in zip(*filled, strict=True)], **one.attrs)
+            made = self._emitted(one, [self._vector(column) for column in zip(*filled, strict=True)])
             found += [self.w.extract(made, lane) for lane in range(len(part))]
         return found
+
+    def _emitted(self, one: Instruction, operands: Sequence[Reg]) -> Reg:
+        """The op's code, or a call of it where there is much of it already."""
+        emit = one.op.emit
+        assert emit is not None
+        shape = (one.op.name, repr(tuple(one.attrs.items())), *[x.type for x in operands])
+        self.uses[shape] += 1
+        if not _expensive(one) or self.uses[shape] <= INLINED_USES:
+            written: Reg = emit(self.w, *operands, **one.attrs)
+            return written
+        if shape not in self.outlined:
+            name = f"{self.name}_{one.op.name}{len(self.outlined)}"
+            w = FunctionWriter(self.w.declarations)
+            params = [Reg(f"%x{i}", x.dtype, x.lanes) for i, x in enumerate(operands)]
+            result: Reg = emit(w, *params, **one.attrs)
+            w.line(f"ret {result}")
+            signature = f"internal {result.type} @{name}({', '.join(map(str, params))})"
+            self.texts.append(w.function(signature, "nounwind"))
+            self.outlined[shape] = name, result
+        name, result = self.outlined[shape]
+        arguments = ", ".join(map(str, operands))
+        return self.w.assign(f"call {result.type} @{name}({arguments})", result.dtype, result.lanes)
 
     def _vector(self, scalars: Sequence[Reg]) -> Reg:
         if all(one.text == scalars[0].text for one in scalars):

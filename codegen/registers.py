@@ -47,8 +47,8 @@ def register_kernel(
     count = operations(instruction)
     if count is None:
         return None
-    writer = _RegisterWriter(instruction, target, declarations)
-    text = writer.write(name)
+    writer = _RegisterWriter(name, instruction, target, declarations)
+    text = "\n".join([writer.write(), *writer.texts])
     description = f"registers {name}: {instruction.op.name}, {count:.0f} operations a step"
     cycles = count * _trips(instruction)
     return Kernel(name, text, description, cycles=cycles, errors=tuple(writer.errors))
@@ -64,13 +64,15 @@ def _trips(instruction: Instruction) -> float:
 
 
 class _RegisterWriter(PackingWriter):
-    def __init__(self, instruction: Instruction, target: Target, declarations: dict[str, str]) -> None:
-        super().__init__(FunctionWriter(declarations), target)
+    def __init__(
+        self, name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
+    ) -> None:
+        super().__init__(name, FunctionWriter(declarations), target)
         self.instruction = instruction
         self.errors: list[str] = []
         self.failed: list[str] = []
 
-    def write(self, name: str) -> str:
+    def write(self) -> str:
         """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
         w, one = self.w, self.instruction
         carries = one.attrs.get("carries", len(one.results))
@@ -93,7 +95,7 @@ class _RegisterWriter(PackingWriter):
             w.start(label)
             w.line(f"ret i32 {code}")
         buffers = len(one.operands) + len(one.results)
-        return w.function(signature(name, buffers, result="i32" if self.errors else "void"), "nounwind")
+        return w.function(signature(self.name, buffers, result="i32" if self.errors else "void"), "nounwind")
 
     # -- elements ---------------------------------------------------------------------------------
 
