@@ -28,6 +28,8 @@ class Library:
     variable: Callable[[Array], Any] | None = None
     value_and_grad: Callable[..., Any] | None = None
     logsumexp: Callable[..., Any] | None = None
+    #: The namespace of ``scan`` and ``while_loop``.
+    control: Any = None
     #: Blocks until a result is there, None where it always is.
     wait: Callable[[Any], Any] | None = None
     #: Of a jitted function: how the first call's milliseconds divide, as text.
@@ -53,6 +55,7 @@ def _tracejit() -> Library:
         variable,
         tj.value_and_grad,
         tj.logsumexp,
+        control=tj,
         phases=phases,
     )
 
@@ -74,6 +77,7 @@ def _jax() -> Library:
         None,
         jax.value_and_grad,
         jax.nn.logsumexp,
+        control=jax.lax,
         wait=jax.block_until_ready,
     )
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from .libraries import Library
+from .loops import counting, kalman, lorenz, neighbours, observations, scalars, sixty
 
 Program = Callable[[Library], Callable[..., Any]]
 #: ndarrays nested in tuples and lists, one entry per argument.
@@ -182,6 +183,16 @@ def _eager(name: str, arity: int, given: Literal["array", "variable"]) -> Worklo
     )
 
 
+_THREE = scalars(1.0, 1.0, 1.0)
+
+
+def _loop(name: str, text: str, program: Program, inputs: Inputs, seconds: float) -> Workload:
+    # steps after one another: a different rounding of one grows in the next
+    return Workload(
+        f"loop-{name}", text, program, inputs, peers=("jax",), tolerance=1e-8, target=Target(seconds=seconds)
+    )
+
+
 WORKLOADS: Final[tuple[Workload, ...]] = (
     _dispatch("array", "the library's arrays"),
     _dispatch("ndarray", "ndarrays"),
@@ -220,5 +231,24 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
         measure="import",
         peers=("jax",),
         target=Target(seconds=0.100),
+    ),
+    _loop(
+        "lorenz", "10,000 Runge-Kutta steps of the Lorenz system, f64", lorenz(10_000, 1e-4), _THREE, 0.19e-3
+    ),
+    _loop(
+        "lorenz-grad",
+        "value and gradient of 1,000 Runge-Kutta steps of the Lorenz system, f64",
+        lorenz(1_000, 1e-3, gradient=True),
+        _THREE,
+        1.28e-3 / 3,
+    ),
+    _loop("while", "a while_loop of 4 million cheap steps", counting(4_000_000), scalars(1.0), 8.7e-3),
+    _loop("scan-60", "value and gradient of 600 steps of 60 coupled f64 scalars", neighbours, sixty, 1.9e-3),
+    _loop(
+        "kalman-grad",
+        "gradient of a 3-state Kalman filter's likelihood, 1,000 observations, f64",
+        kalman,
+        observations,
+        1.19e-3 / 3,
     ),
 )

@@ -11,7 +11,7 @@ from .ir.builder import Builder
 from .ir.dtypes import is_float
 from .ir.errors import GradientError, TraceError
 from .ir.graph import Function, Instruction, Value
-from .ir.registry import Attrs, Op
+from .ir.registry import OPS, Attrs, Op
 from .ir.types import TensorType
 from .location import user_location
 from .state import STATE
@@ -154,6 +154,8 @@ def apply_with_regions(
         tracer.location = user_location()
     values = tuple([tracer.lift(one) for one in operands])
     results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
+    if STATE.blocked:  # constants to any later gradient of the trace
+        results = [apply(OPS["stop_gradient"], (one,), {}) if is_float(one.dtype) else one for one in results]
     if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in operands):
         node = RegionNode(op, attrs, regions, operands, results)
         for index, one in enumerate(results):

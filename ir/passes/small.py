@@ -52,7 +52,7 @@ _MOVES: Final = frozenset((Kind.CONCAT, Kind.UPDATE, Kind.VIEW, Kind.CREATION))
 
 
 def _instruction_operations(one: Instruction, stored: set[Value]) -> float | None:
-    kind, size = one.op.kind, max(result.type.size for result in one.results)
+    kind, size = one.op.kind, max([result.type.size for result in one.results], default=0)
     if kind is Kind.SCAN or kind is Kind.WHILE or kind is Kind.SWITCH:
         if any(result.type.size > MAX_ELEMENTS for result in one.results):
             return None
