@@ -25,6 +25,35 @@ def _floating(values: Sequence[Value]) -> list[int]:
     return [i for i, one in enumerate(values) if is_float(one.dtype)]
 
 
+def _accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value:
+    """``total + part``; where `part` is zero but for some elements, only those are added, in place."""
+    one = defs.get(part)
+    if one is not None and one.op.name == "add" and any(_sparse(x, defs) for x in one.operands):
+        x, y = one.operands
+        return _accumulated(b, _accumulated(b, total, x, defs), y, defs)
+    if one is None or not _sparse(part, defs):
+        return b.add(total, part)  # type: ignore[no-any-return]
+    if one.op.name == "scatter":
+        return b.scatter(total, *one.operands[1:], mode="add")  # type: ignore[no-any-return]
+    start, step, value = one.attrs["start"], one.attrs["step"], one.operands[1]
+    old = b.slice(total, start=start, size=value.shape, step=step)
+    return b.update(total, b.add(old, value), start=start, step=step)  # type: ignore[no-any-return]
+
+
+def _sparse(value: Value, defs: dict[Value, Instruction]) -> bool:
+    """Whether `value` is what the rules of ``gather`` and ``slice`` make: few elements added to zeros. A sum
+    of such, too."""
+    one = defs.get(value)
+    if one is None:
+        return False
+    if one.op.name == "add":
+        return any(_sparse(x, defs) for x in one.operands)
+    if one.op.name == "update" or (one.op.name == "scatter" and one.attrs["mode"] == "add"):
+        base = defs.get(one.operands[0])
+        return base is not None and base.op.name == "full" and base.attrs["value"] == 0
+    return False
+
+
 def pull_while(b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> list[Value | None]:
     """A loop of unknown length has no memory for what its gradient would need."""
     where = f" ({instruction.location})" if instruction.location else ""
@@ -155,7 +184,11 @@ class _ScanPullback:
         gradients = inline(b, split.backward, [*arguments, *incoming, *stacked])
         b.location = None
         middle = len(self.carries), len(self.carries) + len(self.invariants)
-        added = [b.add(total, one) for total, one in zip(sums, gradients[slice(*middle)], strict=True)]
+        defs = {result: one for one in b.body for result in one.results}
+        added = [
+            _accumulated(b, total, one, defs)
+            for total, one in zip(sums, gradients[slice(*middle)], strict=True)
+        ]
         return b.finish(
             f"{self.body.name}_backward", [*gradients[: middle[0]], *added, *gradients[middle[1] :]]
         )

@@ -5,12 +5,14 @@ Eager and jitted results are compared; three elements are held in registers, fif
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.ir.passes import OPTIMIZE, run_passes
 
 
 def same(f: Any, *args: Any, rtol: float = 1e-12) -> list[Any]:
@@ -117,3 +119,26 @@ def test_kernels_over_threads_inside_a_body() -> None:
         inner = image[1:-1, 1:-1] + 0.1 * (image[2:, 1:-1] + image[:-2, 1:-1] - 2 * image[1:-1, 1:-1])
         image = np.pad(np.exp(np.sin(inner)), 1)
     np.testing.assert_allclose(got, image, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [5, 40])
+def test_gradients_of_elements_of_an_invariant(size: int) -> None:
+    """Few elements of `x` per step: their cotangents are added to the sum in place."""
+
+    def f(x: Any) -> Any:
+        def body(i: Any, s: Any) -> Any:
+            return s + tj.sin(x[i] * x[i - 1]) * x[1:4].sum() + x[0] * s * 0.1
+
+        return tj.fori_loop(1, size, body, 0.5)
+
+    x = np.random.default_rng(1).normal(size=size)
+    (slopes,) = same(tj.grad(f), tj.tensor(x))
+    compiled, eps = tj.jit(f), 1e-6
+    for i in range(size):
+        step = np.eye(size)[i] * eps
+        change = compiled(tj.tensor(x + step)).item() - compiled(tj.tensor(x - step)).item()
+        np.testing.assert_allclose(slopes[i], change / (2 * eps), rtol=1e-6, atol=1e-7)
+    same(tj.grad(lambda x: tj.grad(f)(x).sum()), tj.tensor(x), rtol=1e-9)
+    text = str(run_passes(tj.trace(tj.grad(f), tj.tensor(x)), OPTIMIZE))
+    assert "scatter(" in text
+    assert not re.search(rf"f64\[{size}\]\s+= add\(", text), "a sum over all elements in each step"
