@@ -169,7 +169,8 @@ class _RegisterWriter(PackingWriter):
         numbers = np.arange(one.operands[0].type.size).reshape(shape).transpose([*kept, *axes])
         dtype = SHORT_NAME[one.result.dtype]
         found: list[Reg] = []
-        for row in numbers.reshape(one.result.type.size, -1).tolist():
+        length = int(np.prod([shape[axis] for axis in axes], dtype=np.int64))
+        for row in numbers.reshape(one.result.type.size, length).tolist():
             total = constant(reduction.identity(dtype), dtype)
             for number in row:
                 total = reduction.combine(self.w, total, self._element(operands[0], number))

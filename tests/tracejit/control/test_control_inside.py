@@ -142,3 +142,18 @@ def test_gradients_of_elements_of_an_invariant(size: int) -> None:
     text = str(run_passes(tj.trace(tj.grad(f), tj.tensor(x)), OPTIMIZE))
     assert "scatter(" in text
     assert not re.search(rf"f64\[{size}\]\s+= add\(", text), "a sum over all elements in each step"
+
+
+def test_empty_state() -> None:
+    """Carries, slices and stacked results without elements."""
+
+    def f(x: Any) -> Any:
+        def body(c: Any, v: Any) -> Any:
+            return tj.exp(c) + v.sum(axis=0) + c[None].sum(axis=0), (v * 2, c.sum())
+
+        return tj.scan(body, tj.zeros(0), x)
+
+    last, doubled, sums = same(f, tj.ones((3, 2, 0)))
+    assert last.shape == (0,)
+    assert doubled.shape == (3, 2, 0)
+    assert sums.tolist() == [0.0, 0.0, 0.0]
