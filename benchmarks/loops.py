@@ -97,6 +97,17 @@ def kalman(lib: Library) -> Callable[..., Any]:
     return lib.jit(lib.value_and_grad(likelihood, argnums=(0, 1)))
 
 
+def recurrent(lib: Library) -> Callable[..., Any]:
+    """Value and gradient of a recurrent network: 100 steps, batch 32, 128 hidden units, float32."""
+
+    def loss(w: Any, u: Any, xs: Any) -> Any:
+        last = lib.control.scan(lambda h, x: (lib.np.tanh(h @ w + x @ u), None), xs[0] * 0, xs)[0]
+        return (last * last).sum()
+
+    assert lib.value_and_grad is not None
+    return lib.jit(lib.value_and_grad(loss, argnums=(0, 1)))
+
+
 def scalars(*values: float) -> Callable[[], tuple[Any, ...]]:
     """Inputs: one scalar array per value."""
     return lambda: tuple(np.array(value) for value in values)
@@ -105,6 +116,14 @@ def scalars(*values: float) -> Callable[[], tuple[Any, ...]]:
 def sixty() -> tuple[Any, ...]:
     """Inputs of `neighbours`: one tuple of sixty scalars."""
     return (tuple(np.array(0.1 + 0.01 * i) for i in range(60)),)
+
+
+def sequences() -> tuple[Any, ...]:
+    """Inputs of `recurrent`."""
+    rng = np.random.default_rng(0)
+    shapes = ((128, 128), (128, 128), (100, 32, 128))
+    w, u, xs = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+    return w / 12, u / 12, xs
 
 
 def observations() -> tuple[Any, ...]:

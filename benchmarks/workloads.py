@@ -14,7 +14,17 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from .libraries import Library
-from .loops import counting, kalman, lorenz, neighbours, observations, scalars, sixty
+from .loops import (
+    counting,
+    kalman,
+    lorenz,
+    neighbours,
+    observations,
+    recurrent,
+    scalars,
+    sequences,
+    sixty,
+)
 
 Program = Callable[[Library], Callable[..., Any]]
 #: ndarrays nested in tuples and lists, one entry per argument.
@@ -250,5 +260,14 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
         kalman,
         observations,
         1.19e-3 / 3,
+    ),
+    Workload(
+        "loop-rnn-grad",
+        "value and gradient of 100 steps of a recurrent network, batch 32, 128 hidden units, f32",
+        recurrent,
+        sequences,
+        peers=("jax",),
+        tolerance=1e-4,
+        target=Target(peer="jax"),
     ),
 )

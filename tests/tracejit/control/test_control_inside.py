@@ -157,3 +157,28 @@ def test_empty_state() -> None:
     assert last.shape == (0,)
     assert doubled.shape == (3, 2, 0)
     assert sums.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 7])
+def test_gradient_of_a_large_matrix_is_one_product(steps: int) -> None:
+    """The sum over the steps of x^T y is made behind the loop, of the rows of all steps."""
+    rng = np.random.default_rng(steps)
+    h, w, u = rng.normal(size=(4, 32)), rng.normal(size=(32, 32)) / 6, rng.normal(size=(48, 32)) / 6
+    xs = rng.normal(size=(steps, 4, 48))
+
+    def f(w: Any, u: Any) -> Any:
+        def body(h: Any, x: Any) -> Any:
+            return tj.tanh(h @ w + x @ u), None
+
+        return (tj.scan(body, tj.tensor(h), tj.tensor(xs))[0] ** 2).sum()
+
+    by_w, by_u = same(tj.grad(f, argnums=(0, 1)), tj.tensor(w), tj.tensor(u))
+    program = run_passes(tj.trace(tj.grad(f, argnums=(0, 1)), tj.tensor(w), tj.tensor(u)), OPTIMIZE)
+    assert [one.op.name for one in program.body].count("matmul") == 2 * (steps > 0)
+    compiled, eps = tj.jit(f), 1e-6
+    for way in (rng.normal(size=(32, 32)), rng.normal(size=(32, 32))):
+        other = rng.normal(size=(48, 32))
+        ahead = compiled(tj.tensor(w + eps * way), tj.tensor(u + eps * other)).item()
+        behind = compiled(tj.tensor(w - eps * way), tj.tensor(u - eps * other)).item()
+        slope = (by_w * way).sum() + (by_u * other).sum()
+        np.testing.assert_allclose(slope, (ahead - behind) / (2 * eps), rtol=1e-6, atol=1e-8)
