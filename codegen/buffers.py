@@ -55,10 +55,11 @@ class Layout:
 
 def layout_of(instruction: Instruction) -> Layout:
     """Plan the memory of a control flow instruction's regions."""
-    plans = tuple([plan_buffers(region) for region in instruction.regions])
+    carries = instruction.attrs.get("carries", 0)
+    plans = tuple([plan_buffers(region, carries) for region in instruction.regions])
     top = _rounded(max(plan.arena_bytes for plan in plans))
     spares: list[int] = []
-    for position in range(instruction.attrs.get("carries", 0)):
+    for position in range(carries):
         if position in plans[-1].replaceable:
             spares.append(-1)
             continue
@@ -78,9 +79,10 @@ def reads(instruction: Instruction, defs: Mapping[Value, Instruction]) -> list[V
     return list(instruction.operands)
 
 
-def plan_buffers(function: Function) -> Plan:
-    """Place every value of `function`, whose instructions run in order."""
-    return _Planner(function).run()
+def plan_buffers(function: Function, carries: int = 0) -> Plan:
+    """Place every value of `function`, whose instructions run in order: a loop's body with so many
+    carries."""
+    return _Planner(function).run(carries)
 
 
 class _Planner:
@@ -100,7 +102,7 @@ class _Planner:
             definition = self.defs.get(value)
         return value
 
-    def run(self) -> Plan:
+    def run(self, carries: int) -> Plan:
         function, plan = self.function, self.plan
         for position, param in enumerate(function.params):
             plan.places[param] = Place("input", position)
@@ -121,13 +123,11 @@ class _Planner:
         for one in function.body:
             if one.op.kind is Kind.VIEW:
                 plan.places[one.result] = plan.places[self.root(one.result)]
-        plan.replaceable = frozenset([i for i in range(len(function.results)) if self._replaceable(i)])
+        plan.replaceable = frozenset([i for i in range(carries) if self._replaceable(i)])
         return plan
 
     def _replaceable(self, position: int) -> bool:
         """Whether result `position` is an update of the parameter at `position`, which dies there."""
-        if position >= len(self.function.params):
-            return False
         param, place = self.function.params[position], Place("output", position)
         for number, one in enumerate(self.function.body):
             if not any(self.plan.places.get(result) == place for result in one.results):

@@ -29,6 +29,7 @@ from .nests.kernel import Kernel
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
 from .nests.scans import arg_reduction_kernel, cumulative_kernel
 from .nests.schedule import PARALLEL_CYCLES, TASK_CYCLES, schedule
+from .registers import register_kernel
 from .target import Target
 
 #: Arenas up to this size are on the stack.
@@ -339,18 +340,11 @@ class _RegionWriter(_ModuleWriter):
     def __init__(
         self, parent: _ModuleWriter, function: Function, plan: Plan, name: str, trips: float
     ) -> None:
+        vars(self).update(vars(parent))  # the module's text and tables are shared
         self.parent, self.name = parent, name
         self.prefix, self.trips = f"{name}_", parent.trips * trips
-        self.function, self.target, self.blas = function, parent.target, parent.blas
+        self.function, self.plan, self.cycles, self.parallel = function, plan, 0.0, False
         self.defs = {result: one for one in function.body for result in one.results}
-        self.plan, self.cycles, self.parallel = plan, 0.0, False
-        self.declarations, self.functions, self.globals = (
-            parent.declarations,
-            parent.functions,
-            parent.globals,
-        )
-        self.kernels, self.host_calls = parent.kernels, parent.host_calls
-        self.errors, self.descriptions = parent.errors, parent.descriptions
         self.w = FunctionWriter(self.declarations)
         self.pointers, self.failures = {}, []
 
@@ -385,6 +379,7 @@ _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel 
     Kind.SCATTER: lambda m, one, name: scatter_kernel(name, one, m.declarations),
     Kind.CUMULATIVE: lambda m, one, name: cumulative_kernel(name, one, m.target, m.declarations),
     Kind.HOST: lambda m, one, name: external_kernel(name, one),
+    **dict.fromkeys(CONTROL, lambda m, one, name: register_kernel(name, one, m.target, m.declarations)),
     Kind.ARG_REDUCTION: lambda m, one, name: arg_reduction_kernel(name, one, m.target, m.declarations),
 }
 

@@ -25,9 +25,9 @@ from .autograd import (
     set_grad_enabled,
 )
 from .callbacks import pure_callback
+from .control import cond, fori_loop, map, scan, switch, while_loop
 from .custom import custom_grad, custom_vjp
 from .custom_jvp import custom_jvp
-from .control import cond, fori_loop, map, scan, switch, while_loop
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (

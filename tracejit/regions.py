@@ -197,6 +197,10 @@ def apply_with_regions(
             tracer.location = user_location()
         values = tuple([tracer.lift(one) for one in operands])
         results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
+        if STATE.blocked:  # constants to any later gradient of the trace
+            results = [
+                apply(OPS["stop_gradient"], (one,), {}) if is_float(one.dtype) else one for one in results
+            ]
     if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in operands):
         tensors = [one if isinstance(one, Tensor) else wrap(as_array(one)) for one in operands]
         node = RegionNode(op, attrs, regions, tensors, results)

@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from ..graph import Function
+from ..graph import Function, Instruction
 from ..records import record
 from ..verifier import verify
 from .cleanup import cse, dce, decompose, fold
 from .control import map_regions, merge_scans
 from .fuse import fuse
+from .hoist import hoist
 from .simplify import simplify
+from .small import is_small
 
 
 @record
@@ -25,6 +27,8 @@ class Pass:
 
     name: str
     apply: Callable[[Function], Function]
+    #: Control flow ops to whose regions it does not apply.
+    skips: Callable[[Instruction], bool] | None = None
 
 
 PIPELINE: Final[tuple[Pass, ...]] = (
@@ -35,8 +39,9 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("fold", fold),  # elementwise ops of constants
     Pass("simplify", simplify),  # what the constants allow
     Pass("cse", cse),  # equal computations once
+    Pass("hoist", hoist),  # what is the same in every step of a loop, before the loop
     Pass("dce", dce),  # what the rewrites left behind
-    Pass("fuse", fuse),  # groups that become one loop nest each
+    Pass("fuse", fuse, is_small),  # groups that become one loop nest each; small loops have none
 )
 
 #: The passes before fusion: what ``--stage optimized`` shows.
@@ -48,7 +53,7 @@ Observer: TypeAlias = Callable[[str, Function, float], None]
 
 def apply_pass(one: Pass, function: Function) -> Function:
     """`function` after one pass, and the regions of its control flow ops after the same."""
-    return map_regions(one.apply(function), lambda region: apply_pass(one, region))
+    return map_regions(one.apply(function), lambda region: apply_pass(one, region), one.skips)
 
 
 def run_passes(

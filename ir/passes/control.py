@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..dataflow import needed
 from ..graph import Function, Instruction, Substitution, Value
 from ..registry import Kind
 
@@ -13,13 +14,17 @@ from ..registry import Kind
 CONTROL = frozenset((Kind.SWITCH, Kind.WHILE, Kind.SCAN))
 
 
-def map_regions(function: Function, change: Callable[[Function], Function]) -> Function:
-    """`function` with `change` applied to the regions of its control flow ops; itself where nothing
-    changes."""
+def map_regions(
+    function: Function,
+    change: Callable[[Function], Function],
+    skips: Callable[[Instruction], bool] | None = None,
+) -> Function:
+    """`function` with `change` applied to the regions of its control flow ops, save of those that `skips`
+    names; itself where nothing changes."""
     body: list[Instruction] = []
     changed = False
     for one in function.body:
-        if one.op.kind in CONTROL:
+        if one.op.kind in CONTROL and not (skips and skips(one)):
             regions = tuple([change(region) for region in one.regions])
             if any(new is not old for new, old in zip(regions, one.regions, strict=True)):
                 one = Instruction(one.op, one.operands, one.attrs, one.results, one.location, regions)
@@ -31,15 +36,6 @@ def map_regions(function: Function, change: Callable[[Function], Function]) -> F
 
 
 # -- what is not needed ---------------------------------------------------------------------------
-
-
-def needed(function: Function, results: Iterable[Value]) -> set[Value]:
-    """The values of `function` that `results` depend on, parameters among them."""
-    live = set(results)
-    for one in reversed(function.body):
-        if any(result in live for result in one.results):
-            live.update(one.operands)
-    return live
 
 
 def trim(instruction: Instruction, live: set[Value]) -> Instruction:
@@ -193,4 +189,4 @@ def _meanings(function: Function, numbers: dict[Any, int]) -> list[int]:
     return [names[result] for result in function.results]
 
 
-__all__ = ["CONTROL", "map_regions", "merge_scans", "needed", "trim"]
+__all__ = ["CONTROL", "map_regions", "merge_scans", "trim"]

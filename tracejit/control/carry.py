@@ -146,7 +146,7 @@ def traced(
         return made
 
     with untaped():
-        results = trace_region(tracer, run, types, names, weak)
+        results = trace_region(tracer, run, types, names, weak=weak)
     return Region(tracer, results, numbers)
 
 

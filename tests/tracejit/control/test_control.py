@@ -172,9 +172,11 @@ def test_map() -> None:
     assert d.tolist() == [[2.0, 4.0], [6.0, 8.0]]
 
 
+@pytest.mark.parametrize("size", [2, 40])
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 4, 5, 100, 1001])
-def test_trip_counts(steps: int) -> None:
-    """Carries end in the result whatever the parity; stacks have one entry per step."""
+def test_trip_counts(steps: int, size: int) -> None:
+    """Carries end in the result whatever the parity; stacks have one entry per step. Two elements are held in
+    registers, forty in memory."""
 
     def scanned(x: Any) -> Any:
         return tj.scan(lambda c, _: ((c[1], c[0] + c[1]), c[0]), (x, x + 1), None, length=steps)
@@ -182,16 +184,17 @@ def test_trip_counts(steps: int) -> None:
     def looped(n: Any, x: Any) -> Any:
         return tj.fori_loop(0, n, lambda i, c: (c[1], c[0] + c[1]), (x, x + 1))
 
-    a, b = np.array([0, 3]), np.array([1, 4])
-    stack = np.zeros((steps, 2), np.int64)
+    a = np.arange(size)
+    b = a + 1
+    stack = np.zeros((steps, size), np.int64)
     for step in range(steps):
         stack[step] = a
         a, b = b, a + b
-    one, two, three = agree(scanned, [0, 3])
+    one, two, three = agree(scanned, np.arange(size))
     assert one.tolist() == a.tolist()
     assert two.tolist() == b.tolist()
     assert three.tolist() == stack.tolist()
-    one, two = agree(looped, steps, [0, 3])
+    one, two = agree(looped, steps, np.arange(size))
     assert one.tolist() == a.tolist()
     assert two.tolist() == b.tolist()
 
@@ -208,6 +211,9 @@ def test_updates_in_place() -> None:
         return tj.fori_loop(1, 6, body, x)
 
     assert agree(sieve, np.arange(6))[0].tolist() == [0, 1, 3, 6, 10, 15]
+    wide = agree(sieve, np.arange(600))[0]
+    assert wide[:7].tolist() == [0, 1, 3, 6, 10, 15, 6]
+    assert wide[7:].tolist() == list(range(7, 600))
 
     def rows(x: Any) -> Any:
         def body(v: Any, row: Any) -> Any:
@@ -294,3 +300,51 @@ def test_nothing_to_do() -> None:
     assert ys.shape == (0,)
     assert ys.dtype == np.float32
     assert agree(lambda x: tj.while_loop(lambda v: v < 0, lambda v: v + 1, x), 3.0)[0] == 3.0
+
+
+def dense(sizes: int) -> Any:
+    """A recurrent step on `sizes` numbers, whose gradient goes through products, reductions and branches."""
+
+    def f(h: Any, w: Any, xs: Any) -> Any:
+        def body(h: Any, x: Any) -> Any:
+            h = tj.tanh(h @ w + x)
+            h = tj.cond(h.sum() > 0, lambda: h * 0.9, lambda: h - 0.1)
+            h = tj.fori_loop(0, 2, lambda i, v: v + 0.1 * tj.sin(v) * i, h)
+            return h, (h * h).mean()
+
+        last, ys = tj.scan(body, h, xs, reverse=True)
+        return last.sum() + (ys * tj.arange(1.0, ys.size + 1)).sum()
+
+    return f
+
+
+@pytest.mark.parametrize("size", [2, 5, 40])
+def test_gradients_against_differences(size: int) -> None:
+    """First and second order, in registers and over memory, through nested loops and branches."""
+    rng = np.random.default_rng(size)
+    f = dense(size)
+    h, w, xs = rng.normal(size=size), rng.normal(size=(size, size)) / size, rng.normal(size=(4, size)) / 3
+    args = [tj.tensor(one) for one in (h, w, xs)]
+    first = tj.jit(tj.grad(f, argnums=(0, 1, 2)))
+    found = agree(tj.grad(f, argnums=(0, 1, 2)), h, w, xs)
+    directions = [rng.normal(size=one.shape) for one in (h, w, xs)]
+    compiled = tj.jit(f)
+
+    def along(step: float) -> list[Any]:
+        return [tj.tensor(one + step * way) for one, way in zip((h, w, xs), directions, strict=True)]
+
+    eps = 1e-6
+    slope = (compiled(*along(eps)).item() - compiled(*along(-eps)).item()) / (2 * eps)
+    mine = sum(float((g * way).sum()) for g, way in zip(found, directions, strict=True))
+    np.testing.assert_allclose(mine, slope, rtol=1e-7)
+
+    def slope_of(h: Any, w: Any, xs: Any) -> Any:
+        gradients = tj.grad(f, argnums=(0, 1, 2))(h, w, xs)
+        return sum((g * tj.tensor(way)).sum() for g, way in zip(gradients, directions, strict=True))
+
+    second = [one.numpy() for one in tj.jit(tj.grad(slope_of, argnums=(0, 1, 2)))(*args)]
+    eager = [one.numpy() for one in tj.grad(slope_of, argnums=(0, 1, 2))(*args)]
+    ahead, behind = first(*along(eps)), first(*along(-eps))
+    for one, two, plus, minus in zip(second, eager, ahead, behind, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(one, (plus.numpy() - minus.numpy()) / (2 * eps), rtol=1e-5, atol=1e-7)
