@@ -20,7 +20,7 @@ from .builder import Builder
 from .dtypes import INT64
 from .errors import TraceError
 from .graph import Function, Instruction, Value
-from .registry import Kind
+from .registry import OPS, Kind
 from .types import Shape
 
 #: ``rule(b, instruction, operands, mapped, size) -> results``; see the module's docstring.
@@ -167,6 +167,25 @@ def batch_axes(
     if "axis" in attrs:
         (attrs["axis"],) = shifted((attrs["axis"],), rank)
     return b.append(instruction.op, tuple(all_mapped(b, operands, mapped, size)), attrs)
+
+
+def batch_each(
+    b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
+) -> Sequence[Value]:
+    """The rule of ops that know one example alone, such as a user's kernel: a scan over the examples."""
+    body = Builder()
+    body.location = instruction.location
+    place = {}
+    for many in (False, True):  # a scan takes what all steps share first
+        for position, one in enumerate(instruction.operands):
+            if mapped[position] is many:
+                place[position] = body.parameter(one.type, f"x{position}")
+    inner = tuple([place[position] for position in range(len(operands))])
+    results = body.append(instruction.op, inner, instruction.attrs)
+    region = body.finish(f"each_{instruction.op.name}", results)
+    outer = tuple([operands[position] for position in place])
+    attrs = {"carries": 0, "slices": sum(mapped), "length": size, "reverse": False}
+    return b.append(OPS["scan"], outer, attrs, regions=(region,))
 
 
 # -- the defaults of the kinds --------------------------------------------------------------------

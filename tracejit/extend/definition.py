@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.batching import batch_each
 from ..ir.dtypes import DType, Operand, is_float, result_type, ufunc_types
 from ..ir.errors import DTypeError, TracejitError
 from ..ir.ops.define import same_shape
@@ -77,7 +78,7 @@ def register_op(
     op = _record(name, params, infer, elementwise, floating, decompose)
     op = Op(
         name, op.kind, params, op.infer, op.eval, {}, doc or f"the op {name}", types, promote=op.promote,
-        decompose=op.decompose, regions=op.regions, defaults=defaults, cost=cycles,
+        decompose=op.decompose, regions=op.regions, batch=op.batch, defaults=defaults, cost=cycles,
     )  # fmt: skip
     with LOCK:
         OPS.add(op)
@@ -122,7 +123,8 @@ def _record(
             "elementwise=True, or decompose"
         )
     return Op(
-        name, Kind.HOST, params, type_rule(name, infer), missing, {}, "", regions=several_results(name)
+        name, Kind.HOST, params, type_rule(name, infer), missing, {}, "", regions=several_results(name),
+        batch=batch_each,
     )  # fmt: skip
 
 
