@@ -30,6 +30,8 @@ class Library:
     backward: Callable[[Any, Any], None] | None = None
     value_and_grad: Callable[..., Any] | None = None
     logsumexp: Callable[..., Any] | None = None
+    #: The namespace of ``scan`` and ``while_loop``.
+    control: Any = None
     #: Blocks until a result is there, None where it always is.
     wait: Callable[[Any], Any] | None = None
     #: Of a jitted function: how the first call's milliseconds divide, as text.
@@ -56,6 +58,7 @@ def _tracejit() -> Library:
         lambda root, cotangent: root.backward(cotangent, retain_graph=True),
         tj.value_and_grad,
         tj.logsumexp,
+        control=tj,
         phases=phases,
     )
 
@@ -76,6 +79,7 @@ def _jax() -> Library:
         jnp.asarray,
         value_and_grad=jax.value_and_grad,
         logsumexp=jax.nn.logsumexp,
+        control=jax.lax,
         wait=jax.block_until_ready,
     )
 

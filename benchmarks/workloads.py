@@ -14,6 +14,17 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from .libraries import Library
+from .loops import (
+    counting,
+    kalman,
+    lorenz,
+    neighbours,
+    observations,
+    recurrent,
+    scalars,
+    sequences,
+    sixty,
+)
 
 Program = Callable[[Library], Callable[..., Any]]
 #: ndarrays nested in tuples and lists, one entry per argument.
@@ -231,6 +242,16 @@ def _chain(name: str, walk: Literal["forward", "backward"]) -> Workload:
     )
 
 
+_THREE = scalars(1.0, 1.0, 1.0)
+
+
+def _loop(name: str, text: str, program: Program, inputs: Inputs, seconds: float) -> Workload:
+    # steps after one another: a different rounding of one grows in the next
+    return Workload(
+        f"loop-{name}", text, program, inputs, peers=("jax",), tolerance=1e-8, target=Target(seconds=seconds)
+    )
+
+
 WORKLOADS: Final[tuple[Workload, ...]] = (
     _dispatch("array", "the library's arrays"),
     _dispatch("ndarray", "ndarrays"),
@@ -270,5 +291,33 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
         measure="import",
         peers=("jax",),
         target=Target(seconds=0.100),
+    ),
+    _loop(
+        "lorenz", "10,000 Runge-Kutta steps of the Lorenz system, f64", lorenz(10_000, 1e-4), _THREE, 0.19e-3
+    ),
+    _loop(
+        "lorenz-grad",
+        "value and gradient of 1,000 Runge-Kutta steps of the Lorenz system, f64",
+        lorenz(1_000, 1e-3, gradient=True),
+        _THREE,
+        1.28e-3 / 3,
+    ),
+    _loop("while", "a while_loop of 4 million cheap steps", counting(4_000_000), scalars(1.0), 8.7e-3),
+    _loop("scan-60", "value and gradient of 600 steps of 60 coupled f64 scalars", neighbours, sixty, 1.9e-3),
+    _loop(
+        "kalman-grad",
+        "gradient of a 3-state Kalman filter's likelihood, 1,000 observations, f64",
+        kalman,
+        observations,
+        1.19e-3 / 3,
+    ),
+    Workload(
+        "loop-rnn-grad",
+        "value and gradient of 100 steps of a recurrent network, batch 32, 128 hidden units, f32",
+        recurrent,
+        sequences,
+        peers=("jax",),
+        tolerance=1e-4,
+        target=Target(peer="jax"),
     ),
 )

@@ -1,8 +1,9 @@
 """Buffer planning: where each value of a fused Function lives in memory.
 
 Parameters live in the caller's arrays, results in the arrays the caller allocates, constants in the module,
-everything else in one arena whose space is reused once a value is dead. A reshape shares its operand's
-memory; an update or scatter takes over the memory of an operand that dies there.
+everything else in one arena whose space is reused once a value is dead. The arenas of a control flow op's
+regions are a part of it, as are the second buffers of a loop's carries: a step allocates nothing. A reshape
+shares its operand's memory; an update or scatter takes over the memory of an operand that dies there.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 
 from ..ir.access import resolve
 from ..ir.graph import Function, Instruction, Value
+from ..ir.passes.control import CONTROL
 from ..ir.records import field, record
 from ..ir.registry import Kind
 
@@ -34,6 +36,40 @@ class Plan:
     places: dict[Value, Place] = field(default_factory=dict)
     arena_bytes: int = 0
     copies: list[tuple[int, Value]] = field(default_factory=list)
+    #: Of control flow instructions, the layout and where in the arena it begins.
+    layouts: dict[Instruction, tuple[Layout, int]] = field(default_factory=dict)
+    #: Parameters whose memory the result at the same position may be.
+    replaceable: frozenset[int] = frozenset()
+
+
+@record(eq=False, frozen=False)
+class Layout:
+    """The workspace of a control flow instruction: an arena that its regions share, behind it the second
+    buffers of a loop's carries (-1 for those that steps update in place), and a place for a condition."""
+
+    plans: tuple[Plan, ...]
+    spares: tuple[int, ...]
+    condition: int
+    nbytes: int
+
+
+def layout_of(instruction: Instruction) -> Layout:
+    """Plan the memory of a control flow instruction's regions."""
+    carries = instruction.attrs.get("carries", 0)
+    plans = tuple([plan_buffers(region, carries) for region in instruction.regions])
+    top = _rounded(max(plan.arena_bytes for plan in plans))
+    spares: list[int] = []
+    for position in range(carries):
+        if position in plans[-1].replaceable:
+            spares.append(-1)
+            continue
+        spares.append(top)
+        top += _rounded(instruction.operands[position].type.nbytes)
+    return Layout(plans, tuple(spares), top, top + _ALIGNMENT)
+
+
+def _rounded(nbytes: int) -> int:
+    return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
 
 
 def reads(instruction: Instruction, defs: Mapping[Value, Instruction]) -> list[Value]:
@@ -43,9 +79,10 @@ def reads(instruction: Instruction, defs: Mapping[Value, Instruction]) -> list[V
     return list(instruction.operands)
 
 
-def plan_buffers(function: Function) -> Plan:
-    """Place every value of `function`, whose instructions run in order."""
-    return _Planner(function).run()
+def plan_buffers(function: Function, carries: int = 0) -> Plan:
+    """Place every value of `function`, whose instructions run in order: a loop's body with so many
+    carries."""
+    return _Planner(function).run(carries)
 
 
 class _Planner:
@@ -65,7 +102,7 @@ class _Planner:
             definition = self.defs.get(value)
         return value
 
-    def run(self) -> Plan:
+    def run(self, carries: int) -> Plan:
         function, plan = self.function, self.plan
         for position, param in enumerate(function.params):
             plan.places[param] = Place("input", position)
@@ -86,7 +123,23 @@ class _Planner:
         for one in function.body:
             if one.op.kind is Kind.VIEW:
                 plan.places[one.result] = plan.places[self.root(one.result)]
+        plan.replaceable = frozenset([i for i in range(carries) if self._replaceable(i)])
         return plan
+
+    def _replaceable(self, position: int) -> bool:
+        """Whether result `position` is an update of the parameter at `position`, which dies there."""
+        param, place = self.function.params[position], Place("output", position)
+        for number, one in enumerate(self.function.body):
+            if not any(self.plan.places.get(result) == place for result in one.results):
+                continue
+            others = [self.root(value) for value in one.operands[1:]]
+            return (
+                one.op.kind in _TAKES_OVER
+                and self.root(one.operands[0]) is param
+                and param not in others
+                and self.last_use.get(param) == number
+            )
+        return False
 
     def _find_last_uses(self) -> None:
         for position, one in enumerate(self.function.body):
@@ -106,7 +159,7 @@ class _Planner:
             others = [self.root(value) for value in one.operands[1:]]
             if x in self.plan.places or x in others or self.last_use.get(x) != position:
                 continue
-            if self.defs[x].op.kind is Kind.REGION and len(self.defs[x].results) > 1:
+            if len(self.defs[x].results) > 1:
                 continue
             owner = self.owner.get(one.result, one.result)
             self.owner[x] = owner
@@ -122,6 +175,12 @@ class _Planner:
             if one.op.kind is Kind.VIEW:
                 continue
             live = [entry for entry in live if entry[2] >= position]
+            if one.op.kind in CONTROL:
+                layout = layout_of(one)
+                offset = _first_fit(sorted(live), layout.nbytes)
+                live.append((offset, layout.nbytes, position))
+                self.plan.layouts[one] = layout, offset
+                self.plan.arena_bytes = max(self.plan.arena_bytes, offset + layout.nbytes)
             for result in one.results:
                 if result in self.plan.places:
                     continue
@@ -129,7 +188,7 @@ class _Planner:
                 if owner in offsets:
                     self.plan.places[result] = Place("arena", offsets[owner])
                     continue
-                size = -(-max(result.type.nbytes, 1) // _ALIGNMENT) * _ALIGNMENT
+                size = _rounded(max(result.type.nbytes, 1))
                 last = max(self.last_use.get(owner, position), position)
                 offset = _first_fit(sorted(live), size)
                 live.append((offset, size, last))

@@ -8,24 +8,28 @@ from within through a callback.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
 
 from ..ir.access import element_strides, resolve
 from ..ir.graph import Function, Instruction, Value
+from ..ir.passes.control import CONTROL
 from ..ir.records import field, record
 from ..ir.registry import Kind
 from ..ir.types import contiguous_strides
 from .buffers import Place, Plan, plan_buffers
+from .control import RegionCode, write_control
 from .loops import FunctionWriter
 from .nests.contraction import Blas, Strided, matmul_kernel
+from .nests.external import external_kernel
 from .nests.fused import NestWriter, task_count
 from .nests.kernel import Kernel
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
 from .nests.scans import arg_reduction_kernel, cumulative_kernel
 from .nests.schedule import PARALLEL_CYCLES, TASK_CYCLES, schedule
+from .registers import register_kernel
 from .target import Target
 
 #: Arenas up to this size are on the stack.
@@ -69,10 +73,16 @@ def generate(function: Function, target: Target, blas: Blas | None) -> Module:
 
 
 class _ModuleWriter:
+    #: What the names of the kernels and constants of this function begin with.
+    prefix = ""
+    #: How often a call runs this function's instructions, for estimates.
+    trips = 1.0
+
     def __init__(self, function: Function, target: Target, blas: Blas | None) -> None:
         self.function, self.target, self.blas = function, target, blas
         self.defs = {result: one for one in function.body for result in one.results}
         self.plan: Plan = plan_buffers(function)
+        self.cycles = 0.0
         self.declarations: dict[str, str] = {}
         self.functions: list[str] = []
         self.globals: list[str] = []
@@ -88,14 +98,7 @@ class _ModuleWriter:
     def run(self) -> Module:
         w = self.w
         self._open_arena()
-        for number, instruction in enumerate(self.function.body):
-            if instruction.op.kind is Kind.CREATION:
-                self._constant(instruction)
-            elif instruction.op.kind is not Kind.VIEW:
-                self._kernel(instruction, f"k{number}")
-        for position, source in self.plan.copies:
-            if source.type.nbytes:
-                w.copy(self._at(Place("output", position)), self._pointer(source), source.type.nbytes)
+        self._instructions()
         self._close_arena("done")
         w.line("ret i32 0")
         self._error_exits()
@@ -104,11 +107,22 @@ class _ModuleWriter:
         imports: dict[str, int] = {}
         for kernel in self.kernels:
             imports.update(kernel.imports)
-        cycles = sum(kernel.cycles for kernel in self.kernels) + 1e5 * len(self.host_calls)
+        cycles = self.cycles + 1e5 * len(self.host_calls)
         return Module(
             text, self.kernels, self.host_calls, self.errors, imports, self.parallel, self.plan.arena_bytes,
             cycles, self.descriptions,
         )  # fmt: skip
+
+    def _instructions(self) -> None:
+        """Everything that the function does, in order."""
+        for number, instruction in enumerate(self.function.body):
+            if instruction.op.kind is Kind.CREATION:
+                self._constant(instruction)
+            elif instruction.op.kind is not Kind.VIEW:
+                self._kernel(instruction, f"{self.prefix}k{number}")
+        for position, source in self.plan.copies:
+            if source.type.nbytes:
+                self.w.copy(self._at(Place("output", position)), self._pointer(source), source.type.nbytes)
 
     # -- memory -----------------------------------------------------------------------------------
 
@@ -155,14 +169,20 @@ class _ModuleWriter:
         w = self.w
         name = w.fresh("buf")
         if place.kind == "constant":
-            name = f"@const{place.index}"
+            name = f"@{self.prefix}const{place.index}"
         elif place.kind == "arena":
             w.line(f"{name} = getelementptr i8, ptr %arena, i64 {place.index}")
         else:
-            slot = w.fresh("slot")
-            w.line(f"{slot} = getelementptr ptr, ptr %{place.kind}s, i64 {place.index}")
-            w.line(f"{name} = load ptr, ptr {slot}")
+            name = self._argument(place)
         self.pointers[place] = name
+        return name
+
+    def _argument(self, place: Place) -> str:
+        """The pointer to an input or an output."""
+        w = self.w
+        slot, name = w.fresh("slot"), w.fresh("buf")
+        w.line(f"{slot} = getelementptr ptr, ptr %{place.kind}s, i64 {place.index}")
+        w.line(f"{name} = load ptr, ptr {slot}")
         return name
 
     def _pointer(self, value: Value) -> str:
@@ -173,7 +193,9 @@ class _ModuleWriter:
         data = np.ascontiguousarray(instruction.op.eval(**instruction.attrs))
         text = "".join(f"\\{byte:02X}" for byte in struct.unpack(f"{data.nbytes}B", data.tobytes()))
         index = self.plan.places[instruction.result].index
-        self.globals.append(f'@const{index} = internal constant [{data.nbytes} x i8] c"{text}", align 64')
+        self.globals.append(
+            f'@{self.prefix}const{index} = internal constant [{data.nbytes} x i8] c"{text}", align 64'
+        )
 
     # -- kernels ----------------------------------------------------------------------------------
 
@@ -181,12 +203,19 @@ class _ModuleWriter:
         operands = [self._pointer(self._memory_of(instruction, one)) for one in instruction.operands]
         results = [self._pointer(result) for result in instruction.results]
         kernel = self._lower(instruction, name)
+        if kernel is None and instruction.op.kind in CONTROL:
+            layout, offset = self.plan.layouts[instruction]
+            write_control(
+                self, instruction, name, layout, self._at(Place("arena", offset)), operands, results
+            )
+            return
         if kernel is None:
             self._host_call(instruction, operands + results)
             return
         self.kernels.append(kernel)
         self.functions.append(kernel.text)
         self.descriptions.append(kernel.description)
+        self.cycles += kernel.cycles * self.trips
         if kernel.tasks == 0:
             return
         pointers = operands + results
@@ -214,6 +243,19 @@ class _ModuleWriter:
         status = w.assign(f"call i32 @{kernel.name}({args})", "i32")
         self._check(status.text, len(self.errors))
         self.errors += kernel.errors
+
+    def region(self, function: Function, plan: Plan, name: str, trips: float) -> RegionCode:
+        """Write the region `function` as a function of its own in this module."""
+        return _RegionWriter(self, function, plan, name, trips).write()
+
+    def call_region(self, region: RegionCode, pointers: Sequence[str]) -> None:
+        """Run a region on an arena, its inputs and its outputs; leave where it fails."""
+        arguments = ", ".join(f"ptr {one}" for one in pointers)
+        if not region.fallible:
+            self.w.line(f"call void @{region.name}({arguments})")
+            return
+        status = self.w.assign(f"call i32 @{region.name}({arguments})", "i32")
+        self._check(status.text, 0)
 
     def _check(self, status: str, base: int) -> None:
         """Leave with `base` + status where `status` is not 0."""
@@ -291,7 +333,44 @@ class _ModuleWriter:
         return kernel
 
 
-_LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel]]] = {
+class _RegionWriter(_ModuleWriter):
+    """A region as a function over an arena, its inputs and its outputs, which fails with the module's
+    status."""
+
+    def __init__(
+        self, parent: _ModuleWriter, function: Function, plan: Plan, name: str, trips: float
+    ) -> None:
+        vars(self).update(vars(parent))  # the module's text and tables are shared
+        self.parent, self.name = parent, name
+        self.prefix, self.trips = f"{name}_", parent.trips * trips
+        self.function, self.plan, self.cycles, self.parallel = function, plan, 0.0, False
+        self.defs = {result: one for one in function.body for result in one.results}
+        self.w = FunctionWriter(self.declarations)
+        self.pointers, self.failures = {}, []
+
+    def write(self) -> RegionCode:
+        """Append the function to the module."""
+        self._instructions()
+        fallible = bool(self.failures)
+        self.w.line("ret i32 0" if fallible else "ret void")
+        self._error_exits()
+        arguments = [f"%input{i}" for i in range(len(self.function.params))]
+        arguments += [f"%output{i}" for i in range(len(self.function.results))]
+        pointers = ", ".join(f"ptr {one}" for one in ["%arena", *arguments])
+        result = "i32" if fallible else "void"
+        self.functions.append(self.w.function(f"internal {result} @{self.name}({pointers})", "nounwind"))
+        self.parent.parallel |= self.parallel
+        self.parent.cycles += self.cycles
+        return RegionCode(self.name, fallible)
+
+    def _argument(self, place: Place) -> str:
+        return f"%{place.kind}{place.index}"
+
+    def _close_arena(self, label: str) -> None:
+        """The arena is the caller's."""
+
+
+_LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel | None]]] = {
     Kind.REGION: _ModuleWriter.fusion,
     Kind.CONTRACTION: _ModuleWriter.contraction,
     Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.declarations),
@@ -299,6 +378,8 @@ _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel]
     Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.declarations),
     Kind.SCATTER: lambda m, one, name: scatter_kernel(name, one, m.declarations),
     Kind.CUMULATIVE: lambda m, one, name: cumulative_kernel(name, one, m.target, m.declarations),
+    Kind.HOST: lambda m, one, name: external_kernel(name, one),
+    **dict.fromkeys(CONTROL, lambda m, one, name: register_kernel(name, one, m.target, m.declarations)),
     Kind.ARG_REDUCTION: lambda m, one, name: arg_reduction_kernel(name, one, m.target, m.declarations),
 }
 

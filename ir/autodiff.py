@@ -7,6 +7,7 @@ from typing import Any
 
 from .builder import Builder, inline
 from .dtypes import is_float
+from .effects import has_effect
 from .errors import GradientError
 from .graph import Function, Instruction, Value
 from .records import record
@@ -70,22 +71,27 @@ def pull_back(
     """
     active = set(wrt)
     for instruction in body:
-        if any(operand in active for operand in instruction.operands):
+        if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
             active.update(one for one in instruction.results if is_float(one.dtype))
     cotangents = dict(seeds)
     for instruction in reversed(body):
         if instruction.op.regions is not None:
             _differentiate_regions(builder, instruction, cotangents, active)
-        elif instruction.result in cotangents and instruction.op.vjp is not NONDIFF:
+        elif instruction.op.vjp is not NONDIFF and any(one in cotangents for one in instruction.results):
             _differentiate(builder, instruction, cotangents, active)
     return [cotangents.get(value) for value in wrt]
+
+
+def _passes(op: Op) -> bool:
+    """Whether a gradient may pass `op`, so that what is behind it matters."""
+    return op.regions is not None or (op.vjp is not NONDIFF and op.name != "stop_gradient")
 
 
 def _differentiate(
     builder: Builder, instruction: Instruction, cotangents: dict[Value, Value], active: set[Value]
 ) -> None:
     op, operands = instruction.op, instruction.operands
-    cotangent = cotangents[instruction.result]
+    cotangent = cotangents.get(instruction.results[0])
     types = [operand.type for operand in operands]
     builder.location = instruction.location
     for position, operand in enumerate(operands):
@@ -95,7 +101,7 @@ def _differentiate(
         if rule is None:
             raise GradientError(f"{op.name}: no gradient with respect to operand {position}")
         index = variadic_index(op, position)
-        arguments = rule_arguments(rule, operands, types, instruction.result, index, instruction.attrs)
+        arguments = rule_arguments(rule, operands, types, instruction.results[0], index, instruction.attrs)
         part = rule.fn(builder, cotangent, *arguments)
         if part is None:
             continue
@@ -118,6 +124,8 @@ def _differentiate_regions(
         raise GradientError(f"{instruction.op.name}: no gradient")
     builder.location = instruction.location
     parts = regions.pull(builder, instruction, given)
+    if regions.pulled is not None and instruction in builder.body:
+        builder.body[builder.body.index(instruction)] = regions.pulled(instruction)
     for operand, part in zip(instruction.operands, parts, strict=True):
         if part is not None and operand in active:
             known = cotangents.get(operand)
@@ -151,8 +159,9 @@ def gradient(function: Function, wrt: Sequence[int]) -> Function:
     return builder.finish(f"grad_{function.name}", [value, *gradients])
 
 
-def split_pullback(function: Function, wrt: Sequence[int]) -> Pullback:
-    """Differentiate `function` and cut it where the cotangents come in.
+def split_pullback(function: Function, wrt: Sequence[int], given: Sequence[int] | None = None) -> Pullback:
+    """Differentiate `function` and cut it where the cotangents come in: those of the results `given`, by
+    default of every floating one.
 
     Cheap values (constants, broadcasts) are recomputed in the backward part; other forward values that it
     needs become residuals.
@@ -160,17 +169,20 @@ def split_pullback(function: Function, wrt: Sequence[int]) -> Pullback:
     joint = Builder()
     args = [joint.parameter(param.type, param.hint) for param in function.params]
     outputs = inline(joint, function, args)
-    forward_body = tuple(joint.body)
+    length = len(joint.body)
     joint.location = None
-    differentiable = tuple(i for i, one in enumerate(outputs) if is_float(one.dtype))
+    floating = tuple(i for i, one in enumerate(outputs) if is_float(one.dtype))
+    differentiable = floating if given is None else tuple(given)
     cotangents = [Value(outputs[i].type, f"ct{i}") for i in differentiable]
     seeds: dict[Value, Value] = {}
     for position, cotangent in zip(differentiable, cotangents, strict=True):
         known = seeds.get(outputs[position])
         seeds[outputs[position]] = cotangent if known is None else joint.add(known, cotangent)
     targets = [args[position] for position in wrt]
-    found = pull_back(joint, forward_body, seeds, targets)
+    found = pull_back(joint, tuple(joint.body[:length]), seeds, targets)
+    forward_body = tuple(joint.body[:length])
     joint.location = None
+    forward_body = tuple(joint.body[: len(forward_body)])  # loops were extended by what their gradients need
     gradients = [
         joint.full(value=0.0, shape=target.shape, dtype=target.dtype) if one is None else one
         for target, one in zip(targets, found, strict=True)
@@ -194,7 +206,7 @@ def _cut(
     forward = set(forward_body)
     residuals: dict[Value, None] = {}
     needed: set[Instruction] = set()
-    stack = list(gradients)
+    stack = [*gradients, *_effects(joint, forward)]
     seen: set[Value] = set()
     while stack:
         value = stack.pop()
@@ -208,6 +220,11 @@ def _cut(
         needed.add(producer)
         stack.extend(producer.operands)
     return list(residuals), tuple(one for one in joint.body if one in needed)
+
+
+def _effects(joint: Builder, forward: set[Instruction]) -> list[Value]:
+    """The results of what the backward part does beside computing gradients."""
+    return [one.results[0] for one in joint.body if one not in forward and has_effect(one)]
 
 
 __all__ = ["Pullback", "gradient", "inline", "pull_back", "rule_arguments", "split_pullback"]

@@ -67,6 +67,23 @@ class Builder(OpNamespace):
         self.body.append(Instruction(op, operands, attrs, results, self.location, regions))
         return results
 
+    def extend(self, instruction: Instruction, regions: tuple[Function, ...]) -> tuple[Value, ...]:
+        """The further results that `instruction` has with `regions`, which return what its own return and
+        more.
+
+        The instruction is replaced where it is in this builder's body; elsewhere the op is applied again.
+        """
+        op, operands, attrs = instruction.op, instruction.operands, instruction.attrs
+        assert op.regions is not None
+        known = len(instruction.results)
+        for position, one in enumerate(self.body):
+            if one is instruction:
+                types = op.regions.types(tuple([operand.type for operand in operands]), attrs, regions)
+                results = (*one.results, *[Value(type) for type in types[known:]])
+                self.body[position] = Instruction(op, operands, attrs, results, one.location, regions)
+                return results[known:]
+        return self.append(op, operands, attrs, regions=regions)[known:]
+
     def _matched(self, op: Op, operands: tuple[Any, ...]) -> tuple[Value, ...]:
         """Operands cast to the op's loop types and broadcast to one shape."""
         shape = broadcast_shapes(

@@ -83,7 +83,8 @@ def as_dtype(dtype: Any) -> DType:
     try:
         wanted = np.dtype(dtype)
     except TypeError as error:
-        raise DTypeError(f"{dtype!r} is not a dtype") from error
+        hint = "; a shape is one argument, as in zeros((2, 3))" if isinstance(dtype, int) else ""
+        raise DTypeError(f"{dtype!r} is not a dtype{hint}") from error
     # By kind and size, so that byte-swapped types and C `long long` map to the canonical object.
     found = _BY_KIND_AND_SIZE.get((wanted.kind, wanted.itemsize))
     if found is None or wanted.names is not None:
@@ -144,6 +145,8 @@ def ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, 
 
 @functools.lru_cache(maxsize=4096)
 def _ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+    if all(operand is int for operand in operands):  # NumPy compares Python integers as objects
+        operands = (INT64,) * len(operands)
     try:
         found = ufunc.resolve_dtypes((*operands, *[None] * ufunc.nout))
         if _FLOAT16 in found:

@@ -55,5 +55,9 @@ class ParseError(TracejitError, ValueError):
     """IR text is malformed; the message carries line, column and a caret."""
 
 
+class KernelError(TracejitError, RuntimeError):
+    """An op has no kernel where it is to run, or its kernel failed or broke its promises."""
+
+
 class CompileError(TracejitError, RuntimeError):
     """Native code generation failed; a bug in tracejit, not in the user's program."""

@@ -47,6 +47,9 @@ class Kind(enum.Enum):
     CREATION = "creation"
     COMPOSITE = "composite"
     REGION = "region"
+    SWITCH = "switch"
+    WHILE = "while"
+    SCAN = "scan"
     HOST = "host"
 
 
@@ -69,6 +72,9 @@ class Rule:
 
     fn: Callable[..., Any]
     wants: tuple[tuple[str, Any], ...]
+    #: Where one function gives the cotangents of all operands: that function, so that a tape can call it
+    #: once, ``joint(b, ct, inputs, out, types, attrs) -> cotangents``.
+    joint: Callable[..., Any] | None = None
 
     @property
     def saves_output(self) -> bool:
@@ -114,6 +120,27 @@ class Regions:
     pull: Callable[..., Any] | None = None
     #: The same without the op: ``expand(b, regions, operands, attrs) -> results``; None for ops that stay.
     expand: Callable[..., Any] | None = None
+    #: What becomes of an instruction that was differentiated: ``pulled(instruction) -> instruction``.
+    pulled: Callable[[Any], Any] | None = None
+    #: In place of `expand` where it matters which results are used:
+    #: ``expand_used(b, instruction, used) -> results``, with None for results that are not in `used`.
+    expand_used: Callable[..., Any] | None = None
+
+
+@record(eq=False)
+class External:
+    """A C function over arrays: ``void f(T *operand..., R *result..., const int64_t *sizes)``.
+
+    `sizes` has the sizes of every dimension, of the operands and then of the results; arrays are row-major.
+    """
+
+    address: int
+    #: What keeps the code at `address` loaded.
+    owner: Any = None
+
+
+def _unregistered(*operands: Any, **attrs: Any) -> Any:
+    raise TracejitError("an op that is in no registry has no kernel for eager mode")
 
 
 @record(eq=False)
@@ -144,9 +171,19 @@ class Op:
     put: Callable[..., Any] | None = None
     #: For composite ops: the same in terms of simpler ops, ``decompose(b, *operands, **attrs)``.
     decompose: Callable[..., Any] | None = None
+    #: The batching rule, where the kind's default does not serve; see ``ir.batching``.
+    batch: Callable[..., Any] | None = None
     #: For ops with regions, what those mean.
     regions: Regions | None = None
+    #: Whether it does something beside computing its result, which nothing may drop, repeat or reorder.
+    effect: bool = False
     commutative: bool = False
+    #: For ops of kind HOST: a C function over arrays that native code calls in place of `eval`.
+    native: External | None = None
+    #: The values of attributes that a call may leave out.
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    #: What eager mode calls: `eval`, or what asks the active backend or a profile first. See `use_kernels`.
+    kernel: Callable[..., Any] = _unregistered
     #: Rough cost per element in cycles, for fusion and threading decisions.
     cost: float = 1.0
 
@@ -203,17 +240,64 @@ def _source(op: str, want: str, params: tuple[str, ...], attrs: Mapping[str, Any
     raise TracejitError(f"op {op}: a gradient rule asks for {want!r}, which is neither operand nor attribute")
 
 
+#: The fields that registrations at run time may change.
+_CHANGEABLE: Final = ("eval", "vjp", "emit", "emit_kinds", "native", "regions")
+
+
 class Registry:
     """Ops by name. The package's own is `OPS`; copy it to restore it."""
 
     def __init__(self) -> None:
         self._ops: dict[str, Op] = {}
+        self._kernels: Callable[[Op], Callable[..., Any]] | None = None
+        self._followers: dict[Op, list[Callable[[Callable[..., Any]], None]]] = {}
 
     def add(self, op: Op) -> Op:
         if op.name in self._ops:
             raise TracejitError(f"op {op.name!r} is registered already")
         self._ops[op.name] = op
+        self._connect(op)
         return op
+
+    def remove(self, name: str) -> None:
+        """Forget the op `name`."""
+        del self._ops[self[name].name]
+
+    def change(self, op: Op, **fields: Any) -> None:
+        """Give `op` other `fields`. The record stays the same object: graphs and nodes refer to it."""
+        for name, value in fields.items():
+            setattr(op, name, value)
+        self._connect(op)
+
+    def use_kernels(self, kernels: Callable[[Op], Callable[..., Any]] | None) -> None:
+        """Let eager mode call ``kernels(op)`` in place of ``op.eval``, or with None ``op.eval`` again."""
+        self._kernels = kernels
+        for op in self._ops.values():
+            self._connect(op)
+
+    def follow_kernel(self, op: Op, use: Callable[[Callable[..., Any]], None]) -> None:
+        """Call ``use(op.kernel)`` now and whenever that changes: for who cannot pay for looking it up."""
+        self._followers.setdefault(op, []).append(use)
+        use(op.kernel)
+
+    def _connect(self, op: Op) -> None:
+        kernel = self._kernels(op) if self._kernels else op.eval
+        setattr(op, "kernel", kernel)  # noqa: B010
+        for use in self._followers.get(op, ()):
+            use(kernel)
+
+    def copy(self) -> dict[str, dict[str, Any]]:
+        """What `restore` needs: every op with its fields as they are now."""
+        return {
+            name: {"op": op, **{one: getattr(op, one) for one in _CHANGEABLE}}
+            for name, op in self._ops.items()
+        }
+
+    def restore(self, copy: Mapping[str, Mapping[str, Any]]) -> None:
+        """Hold just the ops of `copy`, with the fields they had."""
+        self._ops = {name: fields["op"] for name, fields in copy.items()}
+        for op in self._ops.values():
+            self.change(op, **{one: copy[op.name][one] for one in _CHANGEABLE})
 
     def __getitem__(self, name: str) -> Op:
         try:
@@ -270,7 +354,7 @@ class OpNamespace(abc.ABC):
             raise AttributeError(name)
 
         def method(*operands: Any, **attrs: Any) -> Any:
-            return self.apply(op, operands, attrs)
+            return self.apply(op, operands, {**op.defaults, **attrs} if op.defaults else attrs)
 
         setattr(self, name, method)
         return method

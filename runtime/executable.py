@@ -18,6 +18,7 @@ from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .blas import find_blas
+from .observing import OBSERVER
 from .results import allocator_address, empty
 from .threads import POOL
 
@@ -94,6 +95,12 @@ class Executable:
 
         The arrays are copied first where they are not contiguous, aligned and in native byte order.
         """
+        if OBSERVER.call is not None:
+            results: list[Array] = OBSERVER.call(self.source.name, args, lambda: self._run(args))
+            return results
+        return self._run(args)
+
+    def _run(self, args: Sequence[Array]) -> list[Array]:
         if len(args) != len(self.source.params):
             raise CompileError(f"expected {len(self.source.params)} arguments, got {len(args)}")
         plain = [self._plain(arg, i) for i, arg in enumerate(args)]
@@ -120,9 +127,12 @@ class Executable:
         raised = getattr(self._raised, "error", None)
         if raised is not None:
             self._raised.error = None
-            if isinstance(raised, ValueError):
+            if isinstance(raised, ValueError) and not self._raised.users:
                 raise DomainError(f"{message.split(':')[0]}: {raised}") from raised
-            raise raised
+            try:
+                raise raised
+            finally:
+                del raised  # or the exception would hold itself alive through this frame
         if message.startswith("out of memory"):
             raise MemoryError(message)
         raise OutOfBoundsError(message)
@@ -134,7 +144,10 @@ class Executable:
 
 
 def _callback(call: HostCall, raised: threading.local) -> Any:
-    """A C function that runs `call`'s NumPy kernel on the buffers it is given; 1 if the kernel raised."""
+    """A C function that runs `call`'s NumPy kernel on the buffers it is given; 1 if the kernel raised.
+
+    A user's own function among them (ops with an attribute `callback`) has its exceptions raised as they are.
+    """
     instruction = call.instruction
     operands = [(one.shape, one.dtype) for one in instruction.operands]
     results = [(one.shape, one.dtype) for one in instruction.results]
@@ -154,7 +167,7 @@ def _callback(call: HostCall, raised: threading.local) -> Any:
             for target, value in zip(arrays[len(operands) :], outcomes, strict=True):
                 target[...] = value
         except BaseException as error:  # handed to the caller: it must not unwind native frames
-            raised.error = error
+            raised.error, raised.users = error, "callback" in instruction.attrs
             return 1
         return 0
 

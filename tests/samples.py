@@ -281,6 +281,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "stop_gradient": _elementwise,
     "copy": _elementwise,
     "barrier": _elementwise,
+    "rewritten": _elementwise,
     "undifferentiable": _undifferentiable,
     "pow": _powers, "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
@@ -290,6 +291,10 @@ BY_NAME_OF_OP: dict[str, Maker] = {
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
+    "custom_rule": "its meaning is its regions: tests/tracejit/test_custom_grad.py",
+    "pure_callback": "its meaning is a Python function: tests/tracejit/test_callbacks.py",
+    "debug_callback": "what it does is the point: tests/tracejit/test_debug.py",
+    **dict.fromkeys(("switch", "while", "scan"), "their meaning is their regions: tests/ir/test_control.py"),
     "custom_vjp": "its meaning is its regions: tests/ir/test_custom_vjp.py",
 }
 
@@ -399,7 +404,7 @@ _RENAMED = {
     "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),
     "min": _np_reduce(np.minimum), "all": _np_reduce(np.logical_and), "any": _np_reduce(np.logical_or),
     "stop_gradient": lambda x: x, "copy": lambda x: x, "barrier": lambda x: x,
-    "undifferentiable": lambda x, message: x,
+    "undifferentiable": lambda x, message: x, "rewritten": lambda x, v: v,
     "mean": lambda x, axes:
         np.add.reduce(x, axis=axes) / x.dtype.type(math.prod(x.shape[axis] for axis in axes)),
     "cumsum": _cumsum, "transpose": lambda x, perm: np.transpose(x, perm),

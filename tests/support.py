@@ -8,6 +8,8 @@ of summation did.
 
 from __future__ import annotations
 
+import doctest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,3 +103,15 @@ def check_round_trip(function: Function) -> Function:
 
 
 __all__ = ["Array", "check_round_trip", "function_of", "interpret", "mismatch", "native", "type_of", "ulps"]
+
+
+def check_document(name: str, *, least: int) -> None:
+    """Run the examples of ``docs/<name>``, at least `least` of them, and compare what they print."""
+    path = Path(__file__).parents[1] / "docs" / name
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(
+        doctest.DocTestParser().get_doctest(path.read_text(), {}, name, str(path), 0), out=report.append
+    )
+    assert runner.tries >= least
+    assert runner.failures == 0, "".join(report)

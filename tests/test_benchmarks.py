@@ -64,3 +64,12 @@ def test_unknown_names_say_which_there_are() -> None:
     done = run(WITHOUT_JAX, "--only", "nothing")
     assert done.returncode == 2
     assert "dispatch-array, dispatch-ndarray, expression, softmax" in done.stderr
+
+
+def test_ops_of_the_users_are_measured_beside_a_built_in() -> None:
+    program = "from benchmarks import user_ops; user_ops.main(quick=True)"
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+    assert [line.split("  ")[0] for line in done.stdout.splitlines()] == [
+        "built-in", "emitted by the user", "C function"
+    ]  # fmt: skip

@@ -17,13 +17,14 @@ def test_the_table_of_ops_is_current() -> None:
     assert (ROOT / "docs" / "ops.md").read_text() == made, "run python -m tracejit.ir.ops > docs/ops.md"
 
 
-def test_the_first_program_of_the_readme() -> None:
-    program = re.search(r"```python\n(import.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert program is not None
-    done = subprocess.run([sys.executable, "-c", program[1]], capture_output=True, text=True, check=True)
-    promised = re.findall(r"print\(.*\)\s+# (.*)", program[1])
-    assert len(promised) == 2
-    assert done.stdout.splitlines() == promised
+def test_the_programs_of_the_readme() -> None:
+    programs = re.findall(r"```python\n(import.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(programs) == 2
+    for program in programs:
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        promised = re.findall(r"print\(.*\)\s+# (.*)", program)
+        assert len(promised) == 2
+        assert done.stdout.splitlines() == promised
 
 
 def test_the_readme_names_files_that_exist() -> None:

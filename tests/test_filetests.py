@@ -24,7 +24,9 @@ from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.cleanup import cse, dce, decompose, fold
+from tracejit.ir.passes.control import merge_scans
 from tracejit.ir.passes.fuse import fuse
+from tracejit.ir.passes.hoist import hoist
 from tracejit.ir.passes.simplify import simplify
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
@@ -63,6 +65,8 @@ MODES: dict[str, Callable[[Function], Function | str]] = {
     "fold": lambda function: dce(fold(function)),
     "decompose": lambda function: dce(decompose(function)),
     "fuse": fuse,
+    "hoist": lambda function: dce(hoist(function)),
+    "merge-scans": merge_scans,
     "gradient": _gradient,
     "loops": _loops,
 }

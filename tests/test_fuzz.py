@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tracejit.ir.autodiff import gradient
+from tracejit.ir.batching import batch
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import PIPELINE
 from tracejit.ir.passes.cleanup import dce
@@ -141,3 +142,32 @@ def test_programs_are_varied() -> None:
     } - seen  # fmt: skip
     assert not missing
     assert len(seen) > 60
+
+
+def check_batched(seed: int) -> None:
+    """The same program three times at once: the first and the last as they are, beside one that differs."""
+    made = program(seed)
+    chosen = np.random.default_rng(seed)
+    mapped = [bool(chosen.random() < 0.6) for _ in made.arrays]
+    function, flags = batch(made.function, mapped, 3)
+    verify(function)
+    given = [
+        np.stack([one, np.roll(one.reshape(-1), 1).reshape(one.shape), one]) if many else one
+        for one, many in zip(made.arrays, mapped, strict=True)
+    ]
+    want = interpret(made.function, made.arrays)
+    for way, results in (
+        ("interpreter", interpret(function, given)),
+        ("native", Executable(function)(given)),
+    ):
+        for example in (0, 2):
+            rows = [
+                np.asarray(one[example]) if many else one for one, many in zip(results, flags, strict=True)
+            ]
+            compare(rows, want, made, f"example {example} of the batched program, {way}", seed)
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + 100, CHUNK))
+def test_batched_programs(first: int) -> None:
+    for seed in range(first, first + CHUNK):
+        check_batched(seed)

@@ -11,7 +11,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import array as _array
-from . import autograd, random
+from . import autograd, debug, random
 from .array import *  # noqa: F403
 from .array.creation import tensor
 from .autograd import (
@@ -24,6 +24,10 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
+from .callbacks import pure_callback
+from .control import cond, fori_loop, map, scan, switch, while_loop
+from .custom import custom_grad, custom_vjp
+from .custom_jvp import custom_jvp
 from .disabling import disable_jit
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
@@ -35,6 +39,7 @@ from .ir.errors import (
     DomainError,
     DTypeError,
     GradientError,
+    KernelError,
     OutOfBoundsError,
     ParseError,
     ShapeError,
@@ -44,7 +49,10 @@ from .ir.errors import (
 )
 from .ir.graph import Function
 from .ir.types import TensorType
+from .jacobians import hessian, jacfwd, jacrev
 from .jit import jit, trace
+from .mapping import vmap
+from .products import hvp, jvp, linearize, vjp
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads
 from .tensor import Tensor
@@ -63,15 +71,76 @@ newaxis = None
 
 
 #: Submodules that load at their first use: they would cost import time to all.
-_LAZY = frozenset({"nn", "optim"})
+_LAZY = frozenset({"extend", "nn", "optim", "testing"})
+#: Where what PyTorch has at the top is here.
+_ELSEWHERE = {
+    "as_tensor": "asarray",
+    "cat": "concatenate",
+    "from_numpy": "asarray",
+    "manual_seed": "random.seed",
+    "rand": "random.rand",
+    "randn": "random.randn",
+    "relu": "nn.relu",
+    "sigmoid": "nn.sigmoid",
+    "softmax": "nn.softmax",
+}
+#: Functions of ``tracejit.extend``, which loads when the first of them is used.
+_EXTEND = frozenset(
+    {
+        "backend",
+        "copy_registered_kernels",
+        "get_backend",
+        "get_gradient",
+        "get_kernel",
+        "kernels_for_backend",
+        "memory",
+        "ops",
+        "profile",
+        "register_backend",
+        "register_gradient",
+        "register_kernel",
+        "register_op",
+        "remove_backend",
+        "run_kernel",
+        "set_backend",
+        "unregister_gradient",
+        "unregister_kernel",
+        "unregister_op",
+    }
+)
 if _TYPE_CHECKING:
-    from . import nn, optim
+    from . import extend, nn, optim, testing
+    from .extend import (
+        backend,
+        copy_registered_kernels,
+        get_backend,
+        get_gradient,
+        get_kernel,
+        kernels_for_backend,
+        memory,
+        ops,
+        profile,
+        register_backend,
+        register_gradient,
+        register_kernel,
+        register_op,
+        remove_backend,
+        run_kernel,
+        set_backend,
+        unregister_gradient,
+        unregister_kernel,
+        unregister_op,
+    )
 else:
 
     def __getattr__(name: str) -> object:
         if name in _LAZY:
             return _import_module(f".{name}", __name__)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in _EXTEND:
+            found = globals()[name] = getattr(_import_module(".extend", __name__), name)
+            return found
+        hint = f"; use tj.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 __all__ = [
@@ -84,6 +153,7 @@ __all__ = [
     "DomainError",
     "Function",
     "GradientError",
+    "KernelError",
     "OutOfBoundsError",
     "ParseError",
     "ShapeError",
@@ -94,46 +164,86 @@ __all__ = [
     "VerificationError",
     "as_dtype",
     "autograd",
+    "backend",
     "bool_",
     "checkpoint",
+    "custom_grad",
+    "custom_jvp",
+    "custom_vjp",
+    "debug",
+    "copy_registered_kernels",
+    "cond",
     "default_dtype",
     "disable_jit",
     "e",
     "enable_grad",
+    "extend",
     "float32",
     "float64",
+    "get_backend",
+    "get_gradient",
+    "get_kernel",
+    "fori_loop",
     "grad",
     "graph_of",
+    "hessian",
+    "hvp",
     "inf",
     "inference_mode",
-    "int8",
     "int16",
     "int32",
     "int64",
+    "int8",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "jacfwd",
+    "jacrev",
     "jit",
+    "kernels_for_backend",
+    "memory",
+    "jvp",
+    "linearize",
+    "map",
     "nan",
     "newaxis",
     "nn",
     "no_grad",
     "num_threads",
+    "ops",
     "optim",
     "pi",
+    "pure_callback",
+    "profile",
     "random",
+    "register_backend",
+    "register_gradient",
+    "register_kernel",
+    "register_op",
     "register_pytree_node",
+    "remove_backend",
+    "run_kernel",
+    "set_backend",
+    "scan",
     "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
     "stop_gradient",
+    "switch",
     "tensor",
+    "testing",
     "threads",
     "trace",
     "tree_leaves",
     "tree_map",
-    "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "uint8",
+    "unregister_gradient",
+    "unregister_kernel",
+    "unregister_op",
     "value_and_grad",
+    "vjp",
+    "vmap",
+    "while_loop",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 from .ir.autodiff import Pullback, inline, split_pullback
 from .ir.builder import Builder
 from .ir.dtypes import is_float
+from .ir.effects import without_effects
 from .ir.errors import GradientError
 from .ir.graph import Function
 from .location import user_location
@@ -17,6 +18,7 @@ from .state import STATE
 from .tape.engine import Engine
 from .tape.nodes import Node, Output, Wanted
 from .tape.recording import memory_of
+from .tape.refusing import refuse_gradients
 from .tape.saved import Packed, unpacked
 from .tensor import Tensor, wrap
 
@@ -62,7 +64,7 @@ class CompiledFunction:
                 split = self.pullback(wrt)[0]
                 builder = Builder()
                 args = [builder.parameter(one.type, one.hint) for one in self.function.params]
-                residuals = inline(builder, split.forward, args)[split.outputs :]
+                residuals = inline(builder, without_effects(split.forward), args)[split.outputs :]
                 kept = len(split.forward.results) - split.outputs
                 cotangents = [builder.parameter(one.type, one.hint) for one in split.backward.params[kept:]]
                 gradients = inline(builder, split.backward, [*residuals, *cotangents])
@@ -94,17 +96,26 @@ class CallNode(Node):
         hooks = STATE.saved_hooks
         if hooks is not None:
             self.residuals = [Packed(one, hooks) for one in residuals]
+            # leaves stay alive whatever becomes of their values
+            self.inputs = [
+                one._data if one._requires_grad and one._node is None else Packed(one._data, hooks)
+                for one in inputs
+            ]
         self.memories = [memory_of(one) for one in inputs]
         self.versions = [memory[0] for memory in self.memories]
         self.hooks = self.location = None
         if STATE.anomaly is not None:
             self.location = user_location()
 
+    @property
+    def count(self) -> int:
+        return len(self.result_types)
+
     def name(self) -> str:
         return "JitBackward"
 
     def constant(self, position: int) -> Any:
-        return None if self.inputs is None else self.inputs[position]
+        return None if self.inputs is None else unpacked(self.inputs[position])
 
     def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.inputs is None:
@@ -117,7 +128,7 @@ class CallNode(Node):
             given.append(engine.zeros(*self.result_types[index]) if cotangent is None else cotangent)
         if engine.tensors:
             joint = self.compiled.joint_backward(self.wrt)
-            inputs = [engine.operand(self, i, one) for i, one in enumerate(self.inputs)]
+            inputs = [engine.operand(self, i, unpacked(one)) for i, one in enumerate(self.inputs)]
             gradients: list[Any] = list(call(joint, [*inputs, *given]))
         else:
             gradients = list(backward.executable([*map(unpacked, self.residuals), *given]))
@@ -151,7 +162,12 @@ def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
         wrt = tuple(i for i, one in enumerate(inputs) if one._requires_grad)
     if not wrt:
         return [wrap(one) for one in compiled.executable(arrays)]
-    split, forward, _ = compiled.pullback(wrt)
+    try:
+        split, forward, _ = compiled.pullback(wrt)
+    except GradientError as error:  # an error only for those who differentiate the results
+        results = [wrap(one) for one in compiled.executable(arrays)]
+        refuse_gradients("JitBackward", results, inputs, str(error))
+        return results
     values = forward.executable(arrays)
     results = [wrap(one) for one in values[: split.outputs]]
     types = [(one.shape, one.dtype) for one in results]

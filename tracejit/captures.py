@@ -124,12 +124,17 @@ def _reachable(fn: Any, static: list[Any]) -> Iterator[tuple[Source, Any]]:
         yield from _inside(Source("object", value), value, budget, set())
     while functions:
         function = functions.pop()
+        functions.extend(getattr(function, "__rules__", ()))  # of a function with its own derivative
         while getattr(function, "__wrapped__", None) is not None:
             functions.append(function.__wrapped__)
             if isinstance(function, FunctionType):
                 break
             function = functions.pop()
         owner = getattr(function, "__self__", None)
+        cls = owner if isinstance(owner, type) else function
+        if isinstance(cls, type) and id(cls) not in seen and any(map(_is_ours, cls.__mro__)):
+            seen.add(id(cls))  # a tj.autograd.Function: what its methods read
+            functions += [getattr(one, "__func__", one) for one in vars(cls).values() if callable(one)]
         if owner is not None and not isinstance(owner, ModuleType):
             yield from _inside(Source("object", owner), owner, budget, set())
         function = getattr(function, "__func__", function)
@@ -151,7 +156,7 @@ def _reachable(fn: Any, static: list[Any]) -> Iterator[tuple[Source, Any]]:
                 yield from _inside(source, value, budget, set())
 
 
-def _is_ours(function: FunctionType) -> bool:
+def _is_ours(function: FunctionType | type) -> bool:
     """Functions of this package and of numpy close over nothing of the user's."""
     return function.__module__ is not None and function.__module__.split(".")[0] in ("tracejit", "numpy")
 

@@ -41,11 +41,13 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     if op.kind is not Kind.ELEMENTWISE:
         arrays = [_plain(op, one) for one in arrays]
         _check(op, arrays, attrs)
-        out = op.eval(*arrays, **attrs)
+        out = op.kernel(*arrays, **attrs)
     else:
         check_attrs(op, attrs)
         out = _run(op, arrays, attrs)
     if type(out) is not _ndarray:
+        if isinstance(out, tuple):
+            raise TracejitError(f"{op.name}: ops with several results are called as tj.ops.{op.name}")
         out = np.asarray(out)
     result = wrap(out)
     if STATE.recording and out.dtype.kind == "f":
@@ -93,7 +95,7 @@ def _run(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
         if type(one) is Value:
             raise _leaked(op, one)
     try:
-        return op.eval(*arrays, **attrs)
+        return op.kernel(*arrays, **attrs)
     except (TypeError, ValueError, OverflowError) as error:
         raise _explained(op, arrays, error) from error
 
@@ -139,8 +141,14 @@ _NO_ATTRS: dict[str, Any] = {}
 def unary(name: str) -> Callable[[Any], Tensor]:
     """The callable of the unary elementwise op `name`."""
     op = OPS[name]
-    kernel = op.eval
+    kernel = op.kernel
     remember = unary_recorder(op)
+
+    def use(other: Callable[..., Any]) -> None:
+        nonlocal kernel
+        kernel = other
+
+    OPS.follow_kernel(op, use)
 
     def call(x: Any, /) -> Tensor:
         tracer = STATE.tracer
@@ -168,8 +176,14 @@ def unary(name: str) -> Callable[[Any], Tensor]:
 def binary(name: str) -> Callable[[Any, Any], Tensor]:
     """The callable of the binary elementwise op `name`."""
     op = OPS[name]
-    kernel = op.eval
+    kernel = op.kernel
     remember = binary_recorder(op)
+
+    def use(other: Callable[..., Any]) -> None:
+        nonlocal kernel
+        kernel = other
+
+    OPS.follow_kernel(op, use)
 
     def call(x: Any, y: Any, /) -> Tensor:
         tracer = STATE.tracer

@@ -34,13 +34,14 @@ from .signatures import (
     SCALARS,
     LeafType,
     Signature,
+    argument_path,
     as_input,
     broken_guard,
+    captured_now,
     check_ranges,
     miss,
     native,
     parameter_names,
-    read_captures,
     static_arguments,
     static_key,
     static_text,
@@ -50,6 +51,7 @@ from .signatures import (
 from .state import STATE
 from .tensor import Tensor
 from .tracing import Traced, scalar_type, trace_flat
+from .watched import watch
 
 #: How many native entries are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
@@ -74,7 +76,8 @@ class JitFunction:
         self._by_structure: dict[Any, Signature] = {}
         self._paths: dict[Any, Paths] = {}
         self._entry: Any = None
-        self._chained = 0
+        self._chained, self._first = 0, "first call"
+        watch(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         entry = self._entry
@@ -104,14 +107,14 @@ class JitFunction:
         key = (structure, leaf_types, static, default_dtype())
         with self._lock:
             signature = self._signatures.get(key)
-            captured = None if signature is None else self._captured(signature)
+            captured = None if signature is None else captured_now(signature)
             if signature is None or captured is None:
                 reason = self._reason(key) if signature is None else broken_guard(signature)
                 signature = self._compile(args, kwargs, key, leaves, reason)
                 self._signatures[key] = signature
                 if signature.decisions:
                     self._paths[key] = Paths(self._name, signature, self._max_paths)
-                captured = self._captured(signature)
+                captured = captured_now(signature)
                 if captured is None:
                     raise TraceError(
                         f"{self._name}: a tensor that the function closes over changed while it was traced"
@@ -130,11 +133,6 @@ class JitFunction:
         check_ranges(self._name, signature, leaves)
         inputs = [as_input(leaf) for leaf in leaves] + captured
         return signature.result.unflatten(call(signature.compiled, inputs))
-
-    @staticmethod
-    def _captured(signature: Signature) -> list[Tensor] | None:
-        """What the signature closes over; paths read that themselves."""
-        return [] if signature.decisions else read_captures(signature)
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         """Static arguments as a hashable tuple, and the others."""
@@ -165,7 +163,7 @@ class JitFunction:
             data = leaf._data if isinstance(leaf, Tensor) else np.asarray(leaf)
             if isinstance(data, Value):
                 raise TraceError(
-                    f"{self._name}: argument {self._path(position, dynamic)} is a traced tensor of type "
+                    f"{self._name}: argument {argument_path(position, dynamic)} is a traced tensor of type "
                     f"{data.type} that outlived its trace; return it from the function instead of storing it"
                 )
             return (self._checked_dtype(data.dtype, position, dynamic), data.shape)
@@ -177,7 +175,7 @@ class JitFunction:
         if isinstance(leaf, TensorType):
             return (leaf.dtype, leaf.shape)
         raise DTypeError(
-            f"{self._name}: argument {self._path(position, dynamic)} has type {type(leaf).__name__}; "
+            f"{self._name}: argument {argument_path(position, dynamic)} has type {type(leaf).__name__}; "
             "expected a tensor, an array, a number, or containers of those. Mark other arguments with "
             "static_argnums or static_argnames"
         )
@@ -186,14 +184,7 @@ class JitFunction:
         try:
             return as_dtype(dtype)
         except DTypeError as error:
-            raise DTypeError(f"{self._name}: argument {self._path(position, dynamic)}: {error}") from error
-
-    def _path(self, position: int, dynamic: Any) -> str:
-        path = leaf_paths(dynamic)[position]
-        for prefix, name in (("[0]", "args"), ("[1]", "kwargs")):
-            if path.startswith(prefix):
-                return name + path[len(prefix) :]
-        return path
+            raise DTypeError(f"{self._name}: argument {argument_path(position, dynamic)}: {error}") from error
 
     # -- compiling --------------------------------------------------------------------------------
 
@@ -276,7 +267,7 @@ class JitFunction:
     def _reason(self, key: Any) -> str:
         """Why this signature is compiled although there are others."""
         if not self._signatures:
-            return "first call"
+            return self._first
         structure, leaf_types, static, dtype = key
         for other, their_types, their_static, their_dtype in reversed(self._signatures):
             if other != structure:
@@ -318,9 +309,10 @@ class JitFunction:
             ]
         return explain(self._name, every)
 
-    def clear_cache(self) -> None:
-        """Forget every compiled signature."""
+    def clear_cache(self, reason: str = "first call") -> None:
+        """Forget every compiled signature. `reason` is what ``explain()`` gives for compiling the next."""
         with self._lock:
+            self._first = reason
             self._signatures.clear()
             self._by_structure.clear()
             self._paths.clear()

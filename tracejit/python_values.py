@@ -1,4 +1,4 @@
-"""Python's numbers and nested lists of them, as arrays."""
+"""Tensors and Python's values: numbers and nested lists as arrays, and the error where there is no value."""
 
 from __future__ import annotations
 
@@ -8,8 +8,22 @@ import numpy as np
 
 from .ir.dtypes import default_dtype
 from .ir.errors import ConcretizationError, DTypeError, ShapeError
+from .ir.graph import Value
+from .location import user_location
 
 Array = np.ndarray[Any, Any]
+
+
+def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> ConcretizationError:
+    """The error for `asked`, which needs the value of a symbol: with the user's line, and `instead`."""
+    where = user_location()
+    rest = f"While a function is traced, tensors have types but no values. Use {instead}."
+    if not tracing:
+        rest = "It was stored outside the function while that was traced. Return it instead."
+    place = f", at {where.file}:{where.line}" if where else ""
+    return ConcretizationError(
+        f"{asked} needs the value of a traced tensor of type {value.type}{place}. {rest}"
+    )
 
 
 def from_python(value: Any) -> Array:

@@ -5,26 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .dispatch import apply
 from .generator import Generator
 from .ir.builder import Builder
 from .ir.dtypes import is_float
 from .ir.errors import GradientError, TraceError
 from .ir.graph import Function, Instruction, Value
-from .ir.registry import Attrs, Op
+from .ir.interpreter import interpret
+from .ir.registry import OPS, Attrs, Op
 from .ir.types import TensorType
+from .location import user_location
 from .state import STATE
 from .tape.engine import Engine
 from .tape.nodes import Node, Output, Wanted
-from .tensor import Tensor, wrap
+from .tape.recording import memory_of
+from .tape.refusing import refuse_gradients
+from .tensor import Tensor, as_array, wrap
 from .tracing import Tracer, as_value, tracing
+
+_STOP_GRADIENT = OPS["stop_gradient"]
 
 
 class RegionTracer(Tracer):
     """The graph of a region: what it uses of the surrounding trace becomes parameters."""
 
-    def __init__(self, parent: Tracer) -> None:
+    def __init__(self, parent: Tracer, *, repeats: bool = False) -> None:
         super().__init__(parent)
+        #: Whether a call may run the region any number of times.
+        self.repeats = repeats
         #: Values of the parent to the parameters that stand for them here.
         self.captured: dict[Value, Value] = {}
         #: The tensors that they were, in their place in the graph.
@@ -49,24 +59,53 @@ class RegionTracer(Tracer):
         return inner
 
     def draw(self, generator: Generator) -> tuple[Value, int]:
+        if self.repeats:
+            raise TraceError(
+                "random.next_key: inside a loop's body it is not known how often the draw will run; make a "
+                "key outside with tj.random.next_key(), and tj.random.fold_in the step, or split it and scan "
+                "over the keys"
+            )
         assert self.parent is not None
         state, number = self.parent.draw(generator)
         return self.lift(wrap(state)), number
 
 
 def trace_region(
-    tracer: RegionTracer, fn: Callable[..., Sequence[Any]], types: Sequence[TensorType], names: Sequence[str]
+    tracer: RegionTracer,
+    fn: Callable[..., Sequence[Any]],
+    types: Sequence[TensorType],
+    names: Sequence[str],
+    operands: Sequence[Tensor] = (),
+    weak: Sequence[bool] = (),
 ) -> list[Value]:
-    """Run `fn` on symbols of `types` in `tracer`; the Values of the results it lists."""
+    """Run `fn` on symbols of `types` in `tracer`; the Values of the results it lists.
+
+    Symbols of `operands` that are Python numbers in the surrounding trace are so here, and those that `weak`
+    says.
+    """
+    parent = tracer.parent
+    assert parent is not None
+    outer = [one._data if isinstance(one._data, Value) else None for one in operands] or [None] * len(types)
+    numbers = [one is not None and parent.is_weak(one) for one in outer]
+    numbers = [one or (i < len(weak) and weak[i]) for i, one in enumerate(numbers)]
     with tracing(tracer):
-        arguments = [tracer.argument(type, name) for type, name in zip(types, names, strict=True)]
-        return [as_value(tracer, one) for one in fn(*arguments)]
+        arguments = [
+            tracer.argument(type, name, weak=number)
+            for type, name, number in zip(types, names, numbers, strict=True)
+        ]
+        results = [as_value(tracer, one) for one in fn(*arguments)]
+    for value, symbol in [*zip(outer, tracer.params, strict=True), *tracer.captured.items()]:
+        if value is not None and symbol in tracer.narrowed:
+            low, high = tracer.narrowed[symbol]
+            known = parent.narrowed.get(value, (low, high))
+            parent.narrowed[value] = (max(low, known[0]), min(high, known[1]))
+    return results
 
 
 class RegionNode(Node):
-    """The node of an op with regions, on the tape of a trace: differentiated by the rule of its record."""
+    """The node of an op with regions: differentiated by the rule of its record."""
 
-    __slots__ = ("attrs", "op", "regions", "saved")
+    __slots__ = ("attrs", "memories", "op", "regions", "results", "saved", "versions")
 
     several = True
 
@@ -78,14 +117,21 @@ class RegionNode(Node):
         operands: Sequence[Tensor],
         results: Sequence[Tensor],
     ) -> None:
-        self.op, self.attrs, self.regions = op, attrs, regions
+        self.op, self.attrs, self.regions, self.results = op, attrs, regions, len(results)
         self.parents = tuple([(one._node or one) if one._requires_grad else None for one in operands])
         self.types = tuple([(one.shape, one.dtype) for one in operands])
-        # symbols; what is concrete is a capture, whose holder says where it is read
-        inputs = [one._data if isinstance(one._data, Value) else one for one in operands]
+        traced = STATE.tracer is not None
+        # symbols; what is concrete under a trace is a capture, whose holder says where it is read
+        inputs = [one if traced and not isinstance(one._data, Value) else one._data for one in operands]
+        self.memories: list[Any] = [] if traced else [memory_of(one) for one in operands]
+        self.versions: list[Any] = [memory[0] for memory in self.memories]
         self.saved: tuple[list[Any], list[Any]] | None = (inputs, [one._data for one in results])
         self.hooks = None
         self.location = None if STATE.tracer is None else STATE.tracer.location
+
+    @property
+    def count(self) -> int:
+        return self.results
 
     def name(self) -> str:
         return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
@@ -93,6 +139,12 @@ class RegionNode(Node):
     def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.saved is None:
             raise self._freed()
+        for position, (memory, version) in enumerate(zip(self.memories, self.versions, strict=True)):
+            if memory[0] != version:
+                raise GradientError(
+                    f"operand {position} of {self.op.name}, of shape {self.types[position][0]}, was modified "
+                    f"in place by {memory[1]}: it is at version {memory[0]}, expected version {version}"
+                )
         inputs = [engine.operand(self, i, one) for i, one in enumerate(self.saved[0])]
         outputs = [engine.output(self, i, one) for i, one in enumerate(self.saved[1])]
         given = [*cotangents, *[None] * (len(outputs) - len(cotangents))]
@@ -101,7 +153,7 @@ class RegionNode(Node):
         parts = replay(function, [*inputs, *outputs, *present])
         found: list[Any] = [None] * len(self.parents)
         for position, part in zip(positions, parts, strict=True):
-            found[position] = part
+            found[position] = part._data if isinstance(part, Tensor) and not engine.tensors else part
         return found
 
     def _pullback(self, present: Sequence[bool]) -> tuple[Function, list[int]]:
@@ -124,32 +176,72 @@ class RegionNode(Node):
 
     def free(self) -> None:
         self.saved = None
+        self.memories = self.versions = []
 
 
 def apply_with_regions(
     op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
 ) -> list[Tensor]:
-    """Append `op` to the running trace; recorded on the tape of the trace where an operand requires grad."""
+    """`op`, in the running trace or, where there is none, by its meaning on arrays.
+
+    Recorded on the tape where an operand requires grad.
+    """
     tracer = STATE.tracer
     if tracer is None:
-        raise TraceError(f"{op.name}: ops with regions exist under a trace only")
-    values = tuple([tracer.lift(one) for one in operands])
-    results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
+        assert op.regions is not None
+        # copies: what the meaning hands on may be the memory of an operand
+        made = op.regions.run(interpret, regions, [as_array(one) for one in operands], attrs)
+        results = [wrap(np.array(one)) for one in made]
+    else:
+        if not tracer.pinned_location:
+            tracer.location = user_location()
+        values = tuple([tracer.lift(one) for one in operands])
+        results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
+        if STATE.blocked:  # constants to any later gradient of the trace
+            results = [
+                apply(OPS["stop_gradient"], (one,), {}) if is_float(one.dtype) else one for one in results
+            ]
     if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in operands):
-        node = RegionNode(op, attrs, regions, operands, results)
+        tensors = [one if isinstance(one, Tensor) else wrap(as_array(one)) for one in operands]
+        node = RegionNode(op, attrs, regions, tensors, results)
         for index, one in enumerate(results):
             if is_float(one.dtype):
                 one._node, one._requires_grad = Output(node, index), True
     return results
 
 
-def replay(function: Function, arguments: Sequence[Tensor]) -> list[Tensor]:
-    """The results of `function` on Tensors, op by op, so that they are traced and recorded."""
+def replay(function: Function, arguments: Sequence[Tensor], *, located: bool = False) -> list[Tensor]:
+    """The results of `function` on Tensors, op by op, so that they are traced and recorded.
+
+    With `located`, what is traced has the source lines of `function`.
+    """
+    tracer = STATE.tracer
+    outer = tracer is not None and tracer.pinned_location
+    try:
+        return _replayed(function, arguments, tracer if located else None)
+    finally:
+        if tracer is not None:
+            tracer.pinned_location = outer
+
+
+def _replayed(function: Function, arguments: Sequence[Tensor], tracer: Tracer | None) -> list[Tensor]:
     values = dict(zip(function.params, arguments, strict=True))
     for instruction in function.body:
+        if tracer is not None:
+            tracer.location, tracer.pinned_location = instruction.location, True
         operands = [values[one] for one in instruction.operands]
-        if instruction.op.regions is not None:
+        if instruction.op is _STOP_GRADIENT and isinstance(operands[0], Tensor):
+            made = [operands[0].detach()]  # which the tape does not follow at all
+        elif instruction.op.regions is not None:
             made = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
+        elif len(instruction.results) > 1:
+            assert STATE.tracer is not None
+            lifted = tuple([STATE.tracer.lift(one) for one in operands])
+            made = [wrap(one) for one in STATE.tracer.append(instruction.op, lifted, instruction.attrs)]
+            name = instruction.op.name
+            refuse_gradients(
+                name, made, operands, f"{name}: there is no gradient of an op with several results"
+            )
         else:
             made = [apply(instruction.op, operands, instruction.attrs)]
         values.update(zip(instruction.results, made, strict=True))

@@ -18,7 +18,7 @@ from .ir.errors import DTypeError, TracejitError
 from .ir.graph import Function, Value
 from .ir.records import field, record
 from .ir.types import TensorType
-from .pytree import TreeDef
+from .pytree import TreeDef, leaf_paths
 from .tensor import Tensor, as_array, wrap
 from .tracing import scalar_type
 
@@ -104,6 +104,15 @@ def _take_index(path: str) -> tuple[str, str, str]:
     return kind, position, rest
 
 
+def argument_path(position: int, dynamic: Any) -> str:
+    """What messages call the leaf at `position` of ``(args, kwargs)``."""
+    path = leaf_paths(dynamic)[position]
+    for prefix, name in (("[0]", "args"), ("[1]", "kwargs")):
+        if path.startswith(prefix):
+            return name + path[len(prefix) :]
+    return path
+
+
 def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
     """The type of the symbol that stands for a leaf, and whether it is weak."""
     if isinstance(leaf_type, str):
@@ -167,6 +176,11 @@ def read_captures(signature: Signature) -> list[Tensor] | None:
     if not all(guard.holds() for guard in signature.bindings.guards):
         return None
     return [wrap(one.claim()) if isinstance(one, Draws) else one for one in found]
+
+
+def captured_now(signature: Signature) -> list[Tensor] | None:
+    """As `read_captures`; nothing where the signature has paths, which read theirs themselves."""
+    return [] if signature.decisions else read_captures(signature)
 
 
 def broken_guard(signature: Signature) -> str:

@@ -22,6 +22,12 @@ class _State(threading.local):
     saved_hooks: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
     #: Whether anomaly detection looks for NaN; None where there is no anomaly detection.
     anomaly: bool | None = None
+    #: The innermost backward pass that runs in this thread.
+    walk: Any = None
+    #: The backend that eager operations of this thread go to, None for the process's choice.
+    backend: Any = None
+    #: The profile that the kernels of this thread are counted in.
+    profile: Any = None
     #: Whether inference mode is on.
     inference: bool = False
 

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_float
-from .ir.errors import ConcretizationError, DTypeError, GradientError, ShapeError
+from .ir.errors import DTypeError, GradientError, ShapeError
 from .ir.graph import Value
-from .ir.registry import OPS
 from .ir.types import Shape, TensorType
-from .location import user_location
-from .python_values import from_python
+from .python_values import from_python, no_value
 from .state import STATE
 from .text import tensor_text
 
@@ -115,21 +113,14 @@ class Tensor(Signatures):
     # -- its Python value -------------------------------------------------------------------------
 
     def _concrete(self, asked: str, instead: str, *, decides: bool = False) -> Array:
-        """The ndarray, or an error that names the user's line and what to use instead.
-
-        One element that `decides` what Python code does next is known where a trace runs for a real call.
-        """
+        """The ndarray, or an error that names the user's line. One element that `decides` what Python code
+        does next is known where a trace runs for a real call."""
         data = self._data
         if isinstance(data, Value):
             tracer = STATE.tracer
             if decides and tracer is not None and data.type.size == 1 and tracer.can_decide(data):
                 return tracer.decide(data)
-            where = user_location()
-            raise ConcretizationError(
-                f"{asked} needs the value of a traced tensor of type {data.type}"
-                + (f", at {where.file}:{where.line}" if where else "")
-                + f". While a function is traced, tensors have types but no values. Use {instead}."
-            )
+            raise no_value(asked, instead, data, tracing=tracer is not None)
         return cast(Array, data)
 
     def numpy(self) -> Array:
@@ -142,7 +133,8 @@ class Tensor(Signatures):
         )
         if self._requires_grad:
             raise GradientError(
-                "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy()"
+                "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy(), or for "
+                "np.exp(x) and its like tj.exp(x)"
             )
         return data
 
@@ -170,7 +162,7 @@ class Tensor(Signatures):
         """The value of a tensor of one element, as a Python number."""
         data = self._concrete("item()", "the tensor itself", decides=True)
         if data.size != 1:
-            raise ShapeError(f"item: expected one element, got shape {data.shape}")
+            raise ShapeError(f"item: expected one element, got shape {data.shape}; use tolist()")
         return data.item()
 
     def tolist(self) -> Any:
@@ -200,7 +192,7 @@ class Tensor(Signatures):
         instead = "the tensor itself, or mark the argument static with static_argnums"
         data = self._concrete(asked, instead, decides=True)
         if data.size != 1:
-            raise ShapeError(f"{asked}: expected one element, got shape {data.shape}")
+            raise ShapeError(f"{asked}: expected one element, got shape {data.shape}; reduce it first")
         return data.item()
 
     def __index__(self) -> int:
@@ -239,7 +231,7 @@ class Tensor(Signatures):
                 return self
             raise GradientError("you can only change requires_grad of leaf tensors; use detach() for others")
         if value and not is_float(self.dtype):
-            raise DTypeError(f"only floating tensors can require gradients, got dtype {self.dtype}")
+            raise DTypeError(f"only floating tensors can require gradients, not {self.dtype}: astype(float)")
         self._requires_grad = bool(value)
         return self
 
@@ -311,7 +303,7 @@ class Tensor(Signatures):
     def detach(self) -> Tensor:
         """The same value, outside the graph. Semantics: PyTorch; memory is shared."""
         if STATE.tracer is not None:
-            return wrap(STATE.tracer.run(OPS["stop_gradient"], (self,), {}))
+            return STATE.tracer.detach(self)
         result = wrap(self._data)
         if self._version is None:
             self._version = [0]

@@ -19,12 +19,13 @@ from .ir.dtypes import BOOL, BY_NAME, FLOAT64, DType, Operand, as_dtype, default
 from .ir.errors import DTypeError, TraceError
 from .ir.graph import Function, Value
 from .ir.records import record
-from .ir.registry import Attrs, Op
+from .ir.registry import OPS, Attrs, Op
 from .ir.types import Shape, TensorType
 from .location import user_location
 from .runtime.bypass import bypass_native_entries
 from .state import STATE
 from .tensor import Array, Tensor, as_array, wrap
+from .views import Step, share
 
 #: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
 _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
@@ -61,6 +62,10 @@ class Tracer(Builder):
     def is_weak(self, value: Value) -> bool:
         """Whether `value` is a Python number, or arithmetic on such."""
         return value in self._weak
+
+    def mark_weak(self, value: Value) -> None:
+        """Let `value` be a Python number to promotion."""
+        self._weak.add(value)
 
     def operand_kind(self, value: Any) -> Operand:
         if isinstance(value, Value) and value in self._weak and value.dtype is not BOOL:
@@ -126,6 +131,13 @@ class Tracer(Builder):
         draws, state = known
         draws.count += 1
         return state, draws.count - 1
+
+    def detach(self, tensor: Tensor) -> Tensor:
+        """`tensor` without its gradient. Both share memory, as it were: writes to either reach the other."""
+        stop = OPS["stop_gradient"]
+        result = wrap(self.run(stop, (tensor,), {}))
+        share(tensor, result, Step(stop, {}))
+        return result
 
     def run(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
         """Record `op` on Tensors, arrays and scalars; returns Values."""

@@ -7,8 +7,9 @@ of the trace; nested, the inner gradient is itself recorded.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,7 +25,10 @@ from .tensor import Tensor, as_array, wrap
 
 
 def value_and_grad(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """A function that returns ``(fun(*args), gradient)``.
 
@@ -38,36 +42,28 @@ def value_and_grad(
         (tensor(5.), tensor([2., 4.]))
 
     Raises GradientError unless `fun` returns a floating scalar, DTypeError for arguments that are not
-    floating. Semantics: ``jax.value_and_grad``.
+    floating and for `holomorphic`, as there are no complex numbers yet. Semantics: ``jax.value_and_grad``.
     """
+    positions = checked_argnums("grad", argnums)
+    refuse_holomorphic("grad", holomorphic)
     single = isinstance(argnums, int)
-    positions: tuple[int, ...] = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for position in positions:
-        if not isinstance(position, int):
-            raise TracejitError(f"grad: argnums must be an integer or a sequence of them, got {argnums!r}")
-    name = getattr(fun, "__name__", "function")
+    label = f"grad of {name_of(fun)}"
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        trees = [_argument(name, args, position) for position in positions]
-        if len({position % len(args) for position in positions}) < len(positions):
-            raise TracejitError(f"grad of {name}: argnums {argnums} names an argument twice")
-        leaves, structure = flatten(trees)
-        paths = leaf_paths(trees)
-        outer = STATE.recording, STATE.blocked
-        STATE.recording, STATE.blocked = True, False
-        try:
-            inputs = [_differentiable(name, leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
+        trees = chosen_arguments(label, args, positions, argnums)
+        structure = flatten(trees)[1]
+        with recording():
+            inputs = own_inputs(label, trees)
             chosen = structure.unflatten(inputs)
-            full = list(args)
-            for position, tree in zip(positions, chosen, strict=True):
-                full[position] = tree
-            value, aux = _split_aux(name, fun(*full, **kwargs), has_aux=has_aux)
-            gradients, again = _gradients(name, value, inputs)
-        finally:
-            STATE.recording, STATE.blocked = outer
-        value = value if again else value.detach()
-        aux = aux if again else tree_map(_detached, aux)
+            outcome = fun(*with_arguments(args, positions, chosen), **kwargs)
+            value, aux = split_aux(label, outcome, has_aux=has_aux)
+            value = _scalar(label, value)
+            gradients, again = _gradients(value, inputs)
+        if STATE.blocked:  # under no_grad the results are constants, too
+            value, aux, gradients = tree_map(_detached, (value, aux, gradients))
+        elif not again:
+            value, aux = released((value, aux))
         result = structure.unflatten(gradients)
         gradient = result[0] if single else tuple(result)
         return ((value, aux) if has_aux else value), gradient
@@ -76,7 +72,10 @@ def value_and_grad(
 
 
 def grad(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """A function that returns the gradient of `fun`. See `value_and_grad`.
 
@@ -87,7 +86,7 @@ def grad(
 
     Semantics: ``jax.grad``.
     """
-    both = value_and_grad(fun, argnums, has_aux)
+    both = value_and_grad(fun, argnums, has_aux, holomorphic)
 
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -110,66 +109,118 @@ def stop_gradient(x: Any) -> Any:
     return tree_map(_detached, x)
 
 
-def _argument(name: str, args: tuple[Any, ...], position: int) -> Any:
-    if not -len(args) <= position < len(args):
-        raise TracejitError(
-            f"grad of {name}: argnums {position}, but it was called with {len(args)} arguments"
-        )
-    return args[position]
+# -- what the transforms share --------------------------------------------------------------------
 
 
-def _differentiable(name: str, leaf: Any, path: str) -> Tensor:
-    """A tensor of its own for an input, connected to whatever computed the leaf."""
-    tensor = leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf))
-    if not is_float(tensor.dtype):
+def name_of(fun: Any) -> str:
+    """What messages call the function."""
+    name: str = getattr(fun, "__name__", "function")
+    return name
+
+
+def refuse_holomorphic(transform: str, holomorphic: bool) -> None:
+    """Raise DTypeError where holomorphic derivatives are asked for."""
+    if holomorphic:
         raise DTypeError(
-            f"grad of {name}: only floating inputs can be differentiated, got {tensor.type} "
-            f"at argument {path}"
+            f"{transform}: holomorphic=True needs complex numbers, which tracejit has not; leave it out"
         )
-    if tensor._requires_grad:  # an outer gradient follows it: a node of its own, so that paths stay apart
-        connected: Tensor = apply(OPS["reshape"], (tensor,), {"shape": tensor.shape})
-        return connected
-    return wrap(tensor._data).requires_grad_()
 
 
-def _split_aux(name: str, outcome: Any, *, has_aux: bool) -> tuple[Tensor, Any]:
-    aux = None
-    if has_aux:
-        if not isinstance(outcome, tuple) or len(outcome) != 2:
-            raise GradientError(f"grad of {name}: with has_aux the function must return (value, aux)")
-        outcome, aux = outcome
-    if isinstance(outcome, (int, float, np.ndarray, np.generic)):
-        outcome = wrap(as_array(outcome))
-    if not isinstance(outcome, Tensor) or outcome.shape != () or not is_float(outcome.dtype):
-        given = outcome.type if isinstance(outcome, Tensor) else type(outcome).__name__
-        raise GradientError(
-            f"grad of {name}: the function must return a floating scalar, got {given}; sum or mean it"
-        )
-    return outcome, aux
+def checked_argnums(transform: str, argnums: Any) -> tuple[int, ...]:
+    """`argnums` as a tuple. Raises TracejitError where it holds something else than integers."""
+    positions = tuple(argnums) if isinstance(argnums, Iterable) else (argnums,)
+    if not all(isinstance(one, int) for one in positions):
+        raise TracejitError(f"{transform}: argnums must be an integer or a sequence of them, got {argnums!r}")
+    return positions
 
 
-def _gradients(name: str, value: Tensor, inputs: list[Tensor]) -> tuple[list[Tensor], bool]:
-    """The gradients, and whether they stay differentiable: something else in the graph is tracked."""
-    again = _tracks_more(value, inputs)
-    found: list[Tensor | None] = [None] * len(inputs)
-    if value._requires_grad:
-        found = run_backward(
-            [value], [seed(value, None)], retain_graph=again, create_graph=again, targets=inputs
-        )
-    filled = [
-        apply(OPS["full"], (), {"value": 0.0, "shape": one.shape, "dtype": one.dtype}) if g is None else g
-        for one, g in zip(inputs, found, strict=True)
-    ]
-    return filled, again
+def chosen_arguments(
+    label: str, args: tuple[Any, ...], positions: tuple[int, ...], argnums: Any
+) -> list[Any]:
+    """The arguments at `positions`. Raises TracejitError where there is none, or one is named twice."""
+    for position in positions:
+        if not -len(args) <= position < len(args):
+            raise TracejitError(f"{label}: argnums {position}, but it was called with {len(args)} arguments")
+    if len({position % len(args) for position in positions}) < len(positions):
+        raise TracejitError(f"{label}: argnums {argnums} names an argument twice")
+    return [args[position] for position in positions]
 
 
-def _tracks_more(value: Tensor, inputs: list[Tensor]) -> bool:
-    """Whether the graph behind `value` reaches leaves other than `inputs`."""
+def with_arguments(args: tuple[Any, ...], positions: tuple[int, ...], chosen: Sequence[Any]) -> list[Any]:
+    """`args` with those at `positions` replaced."""
+    full = list(args)
+    for position, tree in zip(positions, chosen, strict=True):
+        full[position] = tree
+    return full
+
+
+class recording:
+    """Context manager: the tape records, whatever the user had switched."""
+
+    def __enter__(self) -> None:
+        self._outer = STATE.recording, STATE.blocked
+        STATE.recording, STATE.blocked = True, False
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.recording, STATE.blocked = self._outer
+
+
+def own_inputs(label: str, trees: Any) -> list[Tensor]:
+    """A tensor of its own for each leaf of `trees`, connected to whatever computed the leaf.
+
+    Raises DTypeError for leaves that are not floating.
+    """
+    found = []
+    for leaf, path in zip(flatten(trees)[0], leaf_paths(trees), strict=True):
+        tensor = leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf))
+        if not is_float(tensor.dtype):
+            raise DTypeError(
+                f"{label}: only floating inputs can be differentiated, got {tensor.type} at argument {path}"
+            )
+        if tensor._requires_grad:  # an outer gradient follows it: a node of its own, so that paths stay apart
+            found.append(apply(OPS["reshape"], (tensor,), {"shape": tensor.shape}))
+        else:
+            # under a trace the user's tensor is the capture, not ours
+            data = tensor._data if STATE.tracer is None else STATE.tracer.lift(tensor)
+            found.append(wrap(data).requires_grad_())
+    return found
+
+
+def split_aux(label: str, outcome: Any, *, has_aux: bool) -> tuple[Any, Any]:
+    """What the function returned as (value, aux)."""
+    if not has_aux:
+        return outcome, None
+    if not isinstance(outcome, tuple) or len(outcome) != 2:
+        raise GradientError(f"{label}: with has_aux the function must return (value, aux)")
+    return outcome
+
+
+def released(tree: Any) -> Any:
+    """`tree` without the graph that this transform recorded. Under a trace the trace still knows how it was
+    computed, so that a gradient of the trace passes."""
+    return tree_map(
+        lambda one: (wrap(one._data) if one.is_traced else one.detach()) if isinstance(one, Tensor) else one,
+        tree,
+    )
+
+
+#: By id, the cotangents that forward mode differentiates by: leaves that no outer gradient asks about.
+SEEDS: Final[weakref.WeakValueDictionary[int, Tensor]] = weakref.WeakValueDictionary()
+
+
+def tracks_more(values: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
+    """Whether the graph behind `values` reaches leaves other than `inputs`: an outer gradient follows."""
     if any(one._node is not None for one in inputs):
         return True
     own = {id(one) for one in inputs}
+
+    def is_other(leaf: Tensor) -> bool:
+        return id(leaf) not in own and id(leaf) not in SEEDS
+
+    if any(one._requires_grad and one._node is None and is_other(one) for one in values):
+        return True
     seen: set[int] = set()
-    stack: list[Any] = [value._node]
+    stack: list[Any] = [one._node for one in values]
     while stack:
         place = stack.pop()
         if place is None:
@@ -180,11 +231,40 @@ def _tracks_more(value: Tensor, inputs: list[Tensor]) -> bool:
         seen.add(id(node))
         for parent in node.parents:
             if isinstance(parent, Tensor):
-                if id(parent) not in own:
+                if is_other(parent):
                     return True
             else:
                 stack.append(parent)
     return False
+
+
+# -- steps of value_and_grad ----------------------------------------------------------------------
+
+
+def _scalar(label: str, outcome: Any) -> Tensor:
+    if isinstance(outcome, (int, float, np.ndarray, np.generic)):
+        outcome = wrap(as_array(outcome))
+    if not isinstance(outcome, Tensor) or outcome.shape != () or not is_float(outcome.dtype):
+        given = outcome.type if isinstance(outcome, Tensor) else type(outcome).__name__
+        raise GradientError(
+            f"{label}: the function must return a floating scalar, got {given}; sum or mean it"
+        )
+    return outcome
+
+
+def _gradients(value: Tensor, inputs: list[Tensor]) -> tuple[list[Tensor], bool]:
+    """The gradients, and whether they stay differentiable: something else in the graph is tracked."""
+    again = tracks_more([value], inputs)
+    found: list[Tensor | None] = [None] * len(inputs)
+    if value._requires_grad:
+        found = run_backward(
+            [value], [seed(value, None)], retain_graph=again, create_graph=again, targets=inputs
+        )
+    filled = [
+        apply(OPS["full"], (), {"value": 0.0, "shape": one.shape, "dtype": one.dtype}) if g is None else g
+        for one, g in zip(inputs, found, strict=True)
+    ]
+    return filled, again
 
 
 def _detached(leaf: Any) -> Any:

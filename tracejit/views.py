@@ -7,14 +7,19 @@ holds weak references to its views. Whoever writes one of them in place brings t
 
 from __future__ import annotations
 
+import math
 import weakref
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from .ir.registry import Attrs, Op
+from .ir.dtypes import is_float
+from .ir.graph import Value
+from .ir.registry import OPS, Attrs, Op
 from .state import STATE
 from .tensor import Tensor
+
+_RESHAPE: Final = OPS["reshape"]
 
 
 class Step:
@@ -33,7 +38,8 @@ class KeyStep(tuple[Any]):
     __slots__ = ()
 
 
-#: The step of a view that was made while nothing was recorded, of a tensor that requires grad.
+#: After the step of a view that was made while nothing was recorded, of a tensor that requires grad: it
+#: shares the memory, and no gradient.
 UNRECORDED = Step.__new__(Step)
 
 
@@ -44,7 +50,9 @@ def share(source: Tensor, view: Tensor, step: Step | KeyStep) -> None:
     view._version = source._version
     known = source._aliases
     base, chain = (known[0], (*known, step)) if type(known) is tuple else (source, (source, step))
-    view._aliases = (base, UNRECORDED) if source._requires_grad and not STATE.recording else chain
+    if not STATE.recording and (source._requires_grad or (STATE.blocked and _reached(source))):
+        chain = (*chain, UNRECORDED)
+    view._aliases = chain
     views = base._aliases
     if views is None:
         views = base._aliases = {}
@@ -52,17 +60,40 @@ def share(source: Tensor, view: Tensor, step: Step | KeyStep) -> None:
     views[weakref.ref(view, views.pop)] = None
 
 
+def _reached(source: Tensor) -> bool:
+    """Whether a gradient may reach the traced `source` once the trace is differentiated."""
+    if STATE.tracer is None or not isinstance(source._data, Value) or not is_float(source.dtype):
+        return False
+    passed: dict[Value, bool] = {}
+    for instruction in STATE.tracer.body:
+        op = instruction.op
+        operands = instruction.operands[:1] if op.name == "rewritten" else instruction.operands
+        open_ = op.name != "stop_gradient" and any(
+            passed.get(one, True) and is_float(one.dtype) for one in operands
+        )
+        passed.update(dict.fromkeys(instruction.results, open_))
+    return passed.get(source._data, True)
+
+
 def views_of(base: Tensor) -> list[Tensor]:
     """The views of `base` that are alive."""
     if type(base._aliases) is not dict:
         return []
-    return [view for one in list(base._aliases) if (view := one()) is not None]
+    return [view for one in list(base._aliases) if (view := one()) is not None and _together(base, view)]
 
 
 def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | KeyStep, ...]] | None:
     """The base of `view` and the steps from there, None for a tensor that is no view."""
     known = view._aliases
-    return (known[0], known[1:]) if type(known) is tuple else None
+    return (known[0], known[1:]) if type(known) is tuple and _together(known[0], view) else None
+
+
+def _together(base: Tensor, view: Tensor) -> bool:
+    """Whether `view` is in the memory of `base` still: an assignment to ``data`` takes either out of it."""
+    a, b = base._data, view._data
+    if isinstance(a, Value) or isinstance(b, Value) or not b.size:
+        return True
+    return np.may_share_memory(a, b)
 
 
 def shares_memory(view: Any, array: Any) -> bool:
@@ -76,9 +107,19 @@ def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
     if chain is None:
         return True
     base, steps = chain
-    if UNRECORDED in steps:
-        return True
-    array = np.empty(base.shape, np.bool_)
+    # an array that looks like one of that shape, and has one element's memory: nothing reads or copies it
+    strides = [math.prod(base.shape[axis + 1 :]) for axis in range(base.ndim)]
+    array = np.lib.stride_tricks.as_strided(np.empty(1, np.bool_), base.shape, strides)
     for step in (*steps, Step(op, attrs)):
-        array = array[step[0]] if isinstance(step, KeyStep) else step.op.eval(array, **step.attrs)
-    return array.base is not None
+        if isinstance(step, KeyStep):
+            array = array[step[0]]
+        elif step is UNRECORDED:
+            continue
+        elif step.op is _RESHAPE:
+            try:
+                array = np.reshape(array, step.attrs["shape"], copy=False)
+            except ValueError:
+                return False
+        else:
+            array = step.op.eval(array, **step.attrs)
+    return True

@@ -109,7 +109,7 @@ def gather_kernel(name: str, instruction: Instruction, declarations: dict[str, s
     description = f"gather {name}: {count} slices of {stretch} elements of {x.type}"
     cycles = count * (12 + stretch * x.dtype.itemsize / 8)
     return Kernel(
-        name, text, description, cycles=cycles, errors=_messages(instruction, x.shape, len(indices))
+        name, text, description, cycles=cycles, errors=index_messages(instruction, x.shape, len(indices))
     )
 
 
@@ -145,7 +145,7 @@ def scatter_kernel(name: str, instruction: Instruction, declarations: dict[str, 
     )
     cycles = x.type.nbytes / 8 + count * (12 + stretch * 2)
     return Kernel(
-        name, text, description, cycles=cycles, errors=_messages(instruction, x.shape, len(indices))
+        name, text, description, cycles=cycles, errors=index_messages(instruction, x.shape, len(indices))
     )
 
 
@@ -185,7 +185,8 @@ def _at_indices(
         w.line(f"ret i32 {axis + 1}")
 
 
-def _messages(instruction: Instruction, shape: tuple[int, ...], axes: int) -> tuple[str, ...]:
+def index_messages(instruction: Instruction, shape: tuple[int, ...], axes: int) -> tuple[str, ...]:
+    """What to say where an index of `axes` leading axes is out of range."""
     where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
     return tuple(
         f"{instruction.op.name}: an index is out of bounds for axis {axis} with size {shape[axis]}{where}"

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from . import arithmetic, differentiation, fusion, logic, random, reductions, shape, transcendental
+from . import (
+    arithmetic,
+    callbacks,
+    control,
+    differentiation,
+    fusion,
+    logic,
+    random,
+    reductions,
+    shape,
+    transcendental,
+)
 
 __all__ = [
     "arithmetic",
+    "callbacks",
+    "control",
     "differentiation",
     "fusion",
     "logic",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import batch_pointwise
 from ..dtypes import BOOL, SHORT_NAME, is_float, result_type
 from ..errors import DTypeError
 from ..registry import Kind
@@ -200,13 +201,13 @@ CLIP = elementwise(
 COPY = define(
     "copy", Kind.COMPOSITE, "x", doc="x, in memory of its own where there is memory",
     infer=lambda types, attrs: types, eval=np.copy, vjp={"x": lambda b, ct: ct},
-    decompose=lambda b, x: x,
+    decompose=lambda b, x: x, batch=batch_pointwise,
 )  # fmt: skip
 
 STOP_GRADIENT = define(
     "stop_gradient", Kind.COMPOSITE, "x", doc="x, which no gradient passes",
     infer=lambda types, attrs: types, eval=lambda x: x, vjp={"x": lambda b, ct: None},
-    decompose=lambda b, x: x,
+    decompose=lambda b, x: x, put=lambda b, x, new: b.rewritten(x, new), batch=batch_pointwise,
 )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ def define_with_regions(
     vjp: Vjp,
     doc: str,
     attrs: Mapping[str, tuple[type, ...]] | None = None,
+    **more: Any,
 ) -> Op:
     """Build and register the record of an op that owns regions: what it means follows from them."""
 
@@ -54,8 +55,9 @@ def define_with_regions(
         raise TracejitError(f"{name}: the interpreter runs its regions")
 
     return define(
-        name, kind, params, infer=infer, eval=evaluate, vjp=vjp, doc=doc, attrs=attrs, regions=regions
-    )
+        name, kind, params, infer=infer, eval=evaluate, vjp=vjp, doc=doc, attrs=attrs, regions=regions,
+        **more,
+    )  # fmt: skip
 
 
 def region_count(name: str, regions: tuple[Any, ...], count: int) -> None:

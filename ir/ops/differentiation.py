@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..autodiff import pull_back
+from ..batching import batch_pointwise, batch_region
 from ..builder import inline
 from ..dtypes import is_float
+from ..effects import without_effects
 from ..errors import GradientError, ShapeError
+from ..graph import Function, Instruction
 from ..registry import NONDIFF, Attrs, Kind, Regions
 from ..types import TensorType
 from .define import check_parameters, define, define_with_regions, region_count
@@ -16,32 +20,33 @@ from .define import check_parameters, define, define_with_regions, region_count
 Types = tuple[TensorType, ...]
 
 
-def _custom_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
-    region_count("custom_vjp", regions, 2)
+def _custom_types(types: Types, attrs: Attrs, regions: tuple[Any, ...], name: str = "custom_vjp") -> Types:
+    region_count(name, regions, 2)
     forward, backward = regions
-    check_parameters("custom_vjp", "the forward region", forward, types)
+    check_parameters(name, "the forward region", forward, types)
     results = tuple(one.type for one in forward.results)
     count, wrt = attrs["outputs"], attrs["wrt"]
     if not 0 <= count <= len(results) or any(not 0 <= one < len(types) for one in wrt):
-        raise ShapeError(f"custom_vjp: outputs={count} or wrt={list(wrt)} is out of range")
+        raise ShapeError(f"{name}: outputs={count} or wrt={list(wrt)} is out of range")
     cotangents = tuple(one for one in results[:count] if is_float(one.dtype))
-    check_parameters("custom_vjp", "the backward region", backward, (*types, *results, *cotangents))
+    check_parameters(name, "the backward region", backward, (*types, *results, *cotangents))
     gradients = tuple(one.type for one in backward.results)
     if gradients != tuple(types[one] for one in wrt):
         raise ShapeError(
-            f"custom_vjp: the backward region must return the types of operands {list(wrt)}, got "
+            f"{name}: the backward region must return the types of operands {list(wrt)}, got "
             f"({', '.join(map(str, gradients))})"
         )
     return results
 
 
 def _custom_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
-    _, backward = instruction.regions
+    backward = instruction.regions[1]
+    pairs = list(zip(instruction.results, cotangents, strict=True))[: instruction.attrs["outputs"]]
     given = [
         b.full(value=0.0, shape=one.shape, dtype=one.dtype) if cotangent is None else cotangent
-        for one, cotangent in zip(instruction.results, cotangents, strict=True)
-    ][: instruction.attrs["outputs"]]
-    given = [one for one in given if is_float(one.dtype)]
+        for one, cotangent in pairs
+        if is_float(one.dtype)
+    ]
     gradients = inline(b, backward, [*instruction.operands, *instruction.results, *given])
     found: list[Any] = [None] * len(instruction.operands)
     for position, gradient in zip(instruction.attrs["wrt"], gradients, strict=True):
@@ -49,11 +54,22 @@ def _custom_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
     return found
 
 
+def _custom_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
+    """Both regions batched; the cotangent of an operand that the examples share is the sum of theirs."""
+    forward, backward = instruction.regions
+    given = [*mapped, *[True] * (len(backward.params) - len(mapped))]
+    regions = (
+        batch_region(forward, mapped, size),
+        batch_region(backward, given, size, [mapped[one] for one in instruction.attrs["wrt"]]),
+    )
+    return b.append(instruction.op, tuple(operands), instruction.attrs, regions=regions)
+
+
 CUSTOM_VJP = define_with_regions(
     "custom_vjp", Kind.REGION, "*inputs", vjp=NONDIFF,
     doc="the results of its first region; the second, of (*inputs, *results, *cotangents of the first "
     "`outputs` results that are floating), gives the cotangents of the inputs `wrt`",
-    attrs={"name": (str,), "outputs": (int,), "wrt": (tuple,)},
+    attrs={"name": (str,), "outputs": (int,), "wrt": (tuple,)}, batch=_custom_batch,
     regions=Regions(
         types=_custom_types,
         run=lambda call, regions, operands, attrs: call(regions[0], operands),
@@ -73,8 +89,111 @@ def _refuse(b: Any, ct: Any, message: str) -> Any:
 
 UNDIFFERENTIABLE = define(
     "undifferentiable", Kind.COMPOSITE, "x", attrs={"message": (str,)}, infer=_same,
-    eval=lambda x, message: x, vjp={"x": _refuse}, decompose=lambda b, x, message: x,
+    eval=lambda x, message: x, vjp={"x": _refuse}, decompose=lambda b, x, message: x, batch=batch_pointwise,
     doc="x, whose gradient is the error `message`",
+)  # fmt: skip
+
+
+def _rewritten_types(types: Types, attrs: Attrs) -> Types:
+    if types[0] != types[1]:
+        raise ShapeError(f"rewritten: expected two operands of one type, got {types[0]} and {types[1]}")
+    return (types[0],)
+
+
+REWRITTEN = define(
+    "rewritten", Kind.COMPOSITE, "x v", infer=_rewritten_types, eval=lambda x, v: v,
+    vjp={"x": lambda b, ct: ct, "v": lambda b, ct: None}, decompose=lambda b, x, v: v, batch=batch_pointwise,
+    doc="v, which was written over x unseen by gradients: they pass to x",
+)  # fmt: skip
+
+
+def _rule_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
+    region_count("custom_rule", regions, 3)
+    results = _custom_types(types, attrs, regions[:2], "custom_rule")
+    primal = regions[2]
+    check_parameters("custom_rule", "the primal region", primal, types)
+    given = tuple(one.type for one in primal.results)
+    if given != results[: attrs["outputs"]]:
+        raise ShapeError(
+            f"custom_rule: the primal region returns ({', '.join(map(str, given))}), the forward region "
+            f"({', '.join(map(str, results[: attrs['outputs']]))})"
+        )
+    return results
+
+
+def _rule_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
+    """The user's backward for the outputs; the ops of the forward region for what backward uses of it."""
+    outputs, operands = instruction.attrs["outputs"], instruction.operands
+    found: list[Any] = [None] * len(operands)
+    if any(one is not None for one in cotangents[:outputs]):
+        found = _custom_pull(b, instruction, cotangents)
+    seeds: dict[Any, Any] = {}
+    start = len(b.body)
+    values: tuple[Any, ...] = ()
+    if any(one is not None for one in cotangents[outputs:]):
+        values = inline(b, without_effects(instruction.regions[0]), operands)
+    body = tuple(b.body[start:])
+    for value, cotangent in zip(values[outputs:], cotangents[outputs:], strict=False):
+        if cotangent is not None:
+            known = seeds.get(value)
+            seeds[value] = cotangent if known is None else b.add(known, cotangent)
+    targets = list(dict.fromkeys(one for one in operands if is_float(one.dtype)))
+    for target, part in zip(targets, pull_back(b, body, seeds, targets), strict=True):
+        position = operands.index(target)
+        if part is not None:
+            found[position] = part if found[position] is None else b.add(found[position], part)
+    return found
+
+
+def _rule_expand(b: Any, instruction: Any, used: Any) -> Any:
+    """The primal region, unless something was differentiated and so uses what the forward region kept."""
+    forward, _, primal = instruction.regions
+    outputs, operands = instruction.attrs["outputs"], instruction.operands
+    if any(one in used for one in instruction.results[outputs:]):
+        return inline(b, forward, operands)
+    return (*inline(b, primal, operands), *[None] * (len(instruction.results) - outputs))
+
+
+def _rule_pulled(instruction: Instruction) -> Instruction:
+    """The same, computing its outputs by the forward region whether or not backward uses more of it."""
+    forward, backward, primal = instruction.regions
+    outputs = forward.results[: instruction.attrs["outputs"]]
+    regions = (forward, backward, Function(primal.name, forward.params, forward.body, outputs))
+    return Instruction(
+        instruction.op,
+        instruction.operands,
+        instruction.attrs,
+        instruction.results,
+        instruction.location,
+        regions,
+    )
+
+
+def _rule_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
+    """All three regions batched."""
+    forward, backward, primal = instruction.regions
+    given = [*mapped, *[True] * (len(backward.params) - len(mapped))]
+    regions = (
+        batch_region(forward, mapped, size),
+        batch_region(backward, given, size, [mapped[one] for one in instruction.attrs["wrt"]]),
+        batch_region(primal, mapped, size),
+    )
+    return b.append(instruction.op, tuple(operands), instruction.attrs, regions=regions)
+
+
+CUSTOM_RULE = define_with_regions(
+    "custom_rule", Kind.REGION, "*inputs", vjp=NONDIFF, batch=_rule_batch,
+    doc="as custom_vjp, with JAX's meaning of its gradient's gradient: what the second region uses of the "
+    "first is differentiated by the first region's ops; the third region computes the outputs alone",
+    attrs={"name": (str,), "outputs": (int,), "wrt": (tuple,)},
+    regions=Regions(
+        types=_rule_types,
+        run=lambda call, regions, operands, attrs: call(regions[0], operands),
+        pull=_rule_pull,
+        expand=lambda b, regions, operands, attrs: inline(b, regions[0], operands),
+        pulled=_rule_pulled,
+        expand_used=_rule_expand,
+    ),
 )  # fmt: skip
 
 BARRIER = define(

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..batching import all_mapped, inline_batched
 from ..registry import NONDIFF, Kind, Regions
 from .define import define_with_regions, same_as_region
 
+
+def _batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
+    """What was fused, batched: the pass will find its groups again."""
+    return all_mapped(b, *inline_batched(b, instruction.regions[0], operands, mapped, size), size)
+
+
 FUSION = define_with_regions(
     "fusion", Kind.REGION, "*inputs",
-    doc="the results of its region, computed as one loop nest", vjp=NONDIFF,
+    doc="the results of its region, computed as one loop nest", vjp=NONDIFF, batch=_batch,
     regions=Regions(
         types=same_as_region,
         run=lambda call, regions, operands, attrs: call(regions[0], operands),

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..batching import batch_pointwise
 from ..dtypes import BY_NAME, INT64, DType, Operand, describe
 from ..errors import DTypeError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind
@@ -127,13 +128,14 @@ THREEFRY = define(
 
 
 def _random_order_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-    if types[0].ndim != 1 or types[0].dtype is not _UINT64:
-        raise ShapeError(f"random_order: expected bits of type u64[n], got {types[0]}")
+    if types[0].ndim < 1 or types[0].dtype is not _UINT64:
+        raise ShapeError(f"random_order: expected bits of type u64[..., n], got {types[0]}")
     return (TensorType(INT64, types[0].shape),)
 
 
 RANDOM_ORDER = define(
-    "random_order", Kind.HOST, "bits", doc="the positions of `bits` in ascending order, ties by position",
+    "random_order", Kind.HOST, "bits", batch=batch_pointwise,
+    doc="the positions of `bits` in ascending order along the last axis, ties by position",
     infer=_random_order_infer, vjp=NONDIFF,
     eval=lambda bits: np.argsort(bits, kind="stable").astype(INT64, copy=False),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..batching import batch_shaped, batch_sliced, shifted
 from ..dtypes import INT64, SHORT_NAME, is_float
 from ..errors import AxisError, DTypeError, ShapeError
 from ..registry import NONDIFF, Access, Attrs, Kind
@@ -43,7 +44,7 @@ RESHAPE = define(
     "reshape", Kind.VIEW, "x", doc="the same elements in row-major order, in another shape",
     attrs={"shape": (tuple,)}, infer=_reshape_infer, eval=lambda x, shape: np.reshape(x, shape),
     vjp={"x": lambda b, ct, x_type: b.reshape(ct, shape=x_type.shape)}, access=_reshape_access,
-    put=lambda b, x, new, shape: b.reshape(new, shape=x.shape),
+    put=lambda b, x, new, shape: b.reshape(new, shape=x.shape), batch=batch_shaped("shape"),
 )  # fmt: skip
 
 
@@ -62,12 +63,17 @@ def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(result)
 
 
+def _transpose_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
+    perm = instruction.attrs["perm"]
+    return [b.transpose(operands[0], perm=(0, *shifted(perm, len(perm))))]
+
+
 TRANSPOSE = define(
     "transpose", Kind.VIEW, "x", doc="axes permuted: result axis i is operand axis perm[i]",
     attrs={"perm": (tuple,)}, infer=_transpose_infer, eval=lambda x, perm: np.transpose(x, perm),
     vjp={"x": lambda b, ct, perm: b.transpose(ct, perm=inverse(perm))},
     access=lambda source, result, attrs: Access(tuple((i, 1, 0) for i in inverse(attrs["perm"]))),
-    put=lambda b, x, new, perm: b.transpose(new, perm=inverse(perm)),
+    put=lambda b, x, new, perm: b.transpose(new, perm=inverse(perm)), batch=_transpose_batch,
 )  # fmt: skip
 
 
@@ -96,10 +102,18 @@ def _broadcast_access(source: TensorType, result: TensorType, attrs: Attrs) -> A
     )
 
 
+def _broadcast_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
+    # new axes come after the batch axis
+    inner, shape = instruction.operands[0].shape, instruction.attrs["shape"]
+    aligned = b.reshape(operands[0], shape=(size, *[1] * (len(shape) - len(inner)), *inner))
+    return [b.broadcast(aligned, shape=(size, *shape))]
+
+
 BROADCAST = define(
     "broadcast", Kind.VIEW, "x", doc="repeated along new leading axes and axes of size 1",
     attrs={"shape": (tuple,)}, infer=_broadcast_infer, eval=lambda x, shape: np.broadcast_to(x, shape),
     vjp={"x": lambda b, ct, x_type: sum_to(b, ct, x_type.shape)}, access=_broadcast_access,
+    batch=_broadcast_batch,
 )  # fmt: skip
 
 _SLICE_ATTRS = {"start": (tuple,), "size": (tuple,), "step": (tuple,)}
@@ -148,7 +162,7 @@ SLICE = define(
             for axis, (start, step) in enumerate(zip(attrs["start"], attrs["step"], strict=True))
         )
     ),
-    put=lambda b, x, new, start, size, step: b.update(x, new, start=start, step=step),
+    put=lambda b, x, new, start, size, step: b.update(x, new, start=start, step=step), batch=batch_sliced,
 )  # fmt: skip
 
 # -- copies ---------------------------------------------------------------------------------------

@@ -10,12 +10,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from ..graph import Function
+from ..graph import Function, Instruction
 from ..records import record
 from ..verifier import verify
 from .cleanup import cse, dce, decompose, fold
+from .control import map_regions, merge_scans
 from .fuse import fuse
+from .hoist import hoist
 from .simplify import simplify
+from .small import is_small
 
 
 @record
@@ -24,17 +27,21 @@ class Pass:
 
     name: str
     apply: Callable[[Function], Function]
+    #: Control flow ops to whose regions it does not apply.
+    skips: Callable[[Instruction], bool] | None = None
 
 
 PIPELINE: Final[tuple[Pass, ...]] = (
+    Pass("merge-scans", merge_scans),  # loops and the same loops extended by what their gradients read
     Pass("decompose", decompose),  # composites such as mean, in terms of simpler ops
     Pass("dce", dce),  # what no result needs; gradients leave much
     Pass("simplify", simplify),  # algebra, and views of views
     Pass("fold", fold),  # elementwise ops of constants
     Pass("simplify", simplify),  # what the constants allow
     Pass("cse", cse),  # equal computations once
+    Pass("hoist", hoist),  # what is the same in every step of a loop, before the loop
     Pass("dce", dce),  # what the rewrites left behind
-    Pass("fuse", fuse),  # groups that become one loop nest each
+    Pass("fuse", fuse, is_small),  # groups that become one loop nest each; small loops have none
 )
 
 #: The passes before fusion: what ``--stage optimized`` shows.
@@ -44,14 +51,22 @@ OPTIMIZE: Final = tuple(one for one in PIPELINE if one.name != "fuse")
 Observer: TypeAlias = Callable[[str, Function, float], None]
 
 
+def apply_pass(one: Pass, function: Function) -> Function:
+    """`function` after one pass, and the regions of its control flow ops after the same."""
+    return map_regions(one.apply(function), lambda region: apply_pass(one, region), one.skips)
+
+
 def run_passes(
     function: Function, passes: Sequence[Pass] = PIPELINE, observe: Observer | None = None
 ) -> Function:
-    """Apply `passes` in order. With ``TRACEJIT_VERIFY=1`` each result is verified."""
+    """Apply `passes` in order, to the function and to the regions of its control flow ops.
+
+    With ``TRACEJIT_VERIFY=1`` each result is verified.
+    """
     checking = os.environ.get("TRACEJIT_VERIFY") == "1"
     for one in passes:
         start = time.perf_counter()
-        function = one.apply(function)
+        function = apply_pass(one, function)
         seconds = time.perf_counter() - start
         if checking:
             verify(function)

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..builder import Builder
+from ..effects import has_effect
 from ..errors import TracejitError
 from ..graph import Function, Instruction, Substitution, Value
 from ..registry import OPS, Kind
+from .control import CONTROL, trim
 from .rewriting import Definitions, constant_of, rewrite
 
 
@@ -27,6 +29,7 @@ def _expand_regions(function: Function) -> Function:
         builder = Builder()
         builder.params = list(function.params)
         table = Substitution()
+        used = {operand for one in function.body for operand in one.operands} | set(function.results)
         for original in function.body:
             instruction = table.apply(original)
             regions = instruction.op.regions
@@ -34,7 +37,10 @@ def _expand_regions(function: Function) -> Function:
                 builder.body.append(instruction)
                 continue
             builder.location = instruction.location
-            made = regions.expand(builder, instruction.regions, instruction.operands, instruction.attrs)
+            if regions.expand_used is not None:
+                made = regions.expand_used(builder, instruction, used)
+            else:
+                made = regions.expand(builder, instruction.regions, instruction.operands, instruction.attrs)
             for old, new in zip(original.results, made, strict=True):
                 table[old] = new
         function = Function(function.name, function.params, tuple(builder.body), table.all(function.results))
@@ -75,14 +81,14 @@ def cse(function: Function) -> Function:
     """Common subexpression elimination: equal ops on equal operands are computed once.
 
     *Requires*: valid IR. *Ensures*: no two instructions with the same op, operands and attributes,
-    operands of commutative ops in either order.
+    operands of commutative ops in either order, save those with an effect.
     """
     table = Substitution()
     seen: dict[Any, Instruction] = {}
     body: list[Instruction] = []
     for original in function.body:
         instruction = table.apply(original)
-        if instruction.regions:
+        if instruction.regions or instruction.op.effect:
             body.append(instruction)
             continue
         key = _key(instruction)
@@ -109,14 +115,20 @@ def _key(instruction: Instruction) -> Any:
 def dce(function: Function) -> Function:
     """Dead code elimination.
 
-    *Requires*: valid IR. *Ensures*: every instruction contributes to a result. Ops have no side effects.
+    *Requires*: valid IR. *Ensures*: every instruction contributes to a result, or has an effect or
+    contributes to one; and so do the carries and operands of control flow ops.
     """
     live: set[Value] = set(function.results)
     kept: list[Instruction] = []
+    changed = False
     for instruction in reversed(function.body):
-        if any(result in live for result in instruction.results):
+        if any(result in live for result in instruction.results) or has_effect(instruction):
+            if instruction.op.kind in CONTROL and not has_effect(instruction):
+                trimmed = trim(instruction, live)
+                changed |= trimmed is not instruction
+                instruction = trimmed
             live.update(instruction.operands)
             kept.append(instruction)
-    if len(kept) == len(function.body):
+    if len(kept) == len(function.body) and not changed:
         return function
     return Function(function.name, function.params, tuple(reversed(kept)), function.results)

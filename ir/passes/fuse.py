@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ..access import resolve
+from ..effects import has_effect
 from ..graph import Function, Instruction, Value
 from ..records import field, record
 from ..registry import Access, Kind
@@ -65,6 +66,7 @@ class _Fusion:
         self.defs: dict[Value, Instruction] = {result: one for one in function.body for result in one.results}
         self.units: list[_Unit] = []
         self.unit_of: dict[Value, _Unit] = {}
+        self.last_effect: Instruction | None = None
 
     def run(self) -> Function:
         for instruction in self.function.body:
@@ -83,6 +85,8 @@ class _Fusion:
         for result in instruction.results:
             self.unit_of[result] = unit
         self._depend(unit, self._producers(instruction))
+        if has_effect(instruction):
+            self.last_effect = instruction
 
     def _new_unit(self, instruction: Instruction) -> _Unit:
         unit = _Unit(len(self.units), None)
@@ -99,8 +103,12 @@ class _Fusion:
         return unit
 
     def _producers(self, instruction: Instruction) -> list[_Unit]:
-        """The units that compute what `instruction` reads, latest first."""
+        """The units that compute what `instruction` reads, and the last one with an effect if it has one
+        too; latest first."""
         found = {}
+        if self.last_effect is not None and has_effect(instruction):
+            before = self.unit_of[self.last_effect.results[0]]
+            found[before.number] = before
         for operand in instruction.operands:
             source, _ = resolve(operand, self.defs)
             unit = self.unit_of.get(source)

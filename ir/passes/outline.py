@@ -8,9 +8,11 @@ writes it out, just before its first reader.
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterable, Sequence
 
 from ..access import element_strides, resolve, view_access
+from ..effects import has_effect
 from ..graph import Function, Instruction, Substitution, Value
 from ..ops.fusion import FUSION
 from ..registry import Kind
@@ -126,12 +128,13 @@ class _Outliner:
         waiting: list[int] = []
         users: dict[int, list[int]] = {}
         first = [min(self.order[member] for member in members) for members, _ in self.units]
+        before = self._effects_before()
         ready: list[tuple[int, int]] = []
         for number, (members, _) in enumerate(self.units):
             sources = {
                 self.unit_of.get(resolve(operand, self.defs)[0], number)
                 for member in members
-                for operand in member.operands
+                for operand in (*member.operands, *before.get(member, ()))
             } - {number}
             waiting.append(len(sources))
             for source in sources:
@@ -148,6 +151,11 @@ class _Outliner:
                     heapq.heappush(ready, (first[user], user))
         assert len(result) == len(self.units), "fusion must not make a cycle"
         return result
+
+    def _effects_before(self) -> dict[Instruction, tuple[Value, ...]]:
+        """For each instruction with an effect but the first, the results of the one before it."""
+        found = [one for one in self.function.body if has_effect(one)]
+        return {later: earlier.results for earlier, later in itertools.pairwise(found)}
 
     def _inline_closure(self, values: Iterable[Value]) -> list[Instruction]:
         """The inline instructions through which `values` are read, in program order."""

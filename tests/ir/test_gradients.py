@@ -26,8 +26,8 @@ from tracejit.ir.verifier import verify
 from ..samples import ELSEWHERE, Sample, samples_of
 from ..support import Array, interpret, native, type_of
 
-#: Ops whose gradient is not their derivative; see test_stop_gradient and test_undifferentiable.
-OTHERWISE = ("stop_gradient", "undifferentiable")
+#: Ops whose gradient is not their derivative; see the tests with their names.
+OTHERWISE = ("stop_gradient", "rewritten", "undifferentiable")
 NAMES = [
     op.name for op in OPS if op.name not in ELSEWHERE and op.vjp is not NONDIFF and op.name not in OTHERWISE
 ]
@@ -216,6 +216,14 @@ def test_stop_gradient() -> None:
     function = b.finish("f", [b.mul(x, b.stop_gradient(x))])
     value, slope = interpret(gradient(function, [0]), [np.array(3.0)])
     assert (value, slope) == (9.0, 3.0)
+
+
+def test_rewritten() -> None:
+    b = Builder()
+    x = b.parameter(TensorType(FLOAT64, ()), "x")
+    function = b.finish("f", [b.mul(x, b.rewritten(x, b.mul(x, x)))])
+    value, slope = interpret(gradient(function, [0]), [np.array(3.0)])
+    assert (value, slope) == (27.0, 12.0)  # of x v, with v = x^2 and dv = dx
 
 
 def test_undifferentiable() -> None:

@@ -260,6 +260,34 @@ def test_in_place_changes_of_saved_values_are_noticed():
         z.sum().backward()
 
 
+def test_the_users_own_arrays_may_change_before_backward():
+    x = leaf(1.0, 2.0, 3.0)
+    factors, places = np.array([1.0, 2.0, 3.0]), np.array([0, 1])
+    y = (x * factors).sum() + x[places].sum()
+    factors += 5.0
+    places[:] = 2
+    y.backward()
+    assert values(x.grad) == [2, 3, 3]
+
+
+def test_writes_and_detached_tensors_under_jit():
+    def written(x):
+        y = x * 2
+        d = y.detach()
+        y.mul_(10.0)
+        return d.sum()
+
+    def through(x):
+        y = x * 2
+        y.detach().mul_(10.0)
+        return y.sum()
+
+    x = tj.tensor([1.0])
+    for f in (written, through):
+        assert f(x).item() == tj.jit(f)(x).item() == 20
+    assert values(tj.grad(through)(x)) == values(tj.jit(tj.grad(through))(x)) == [2]
+
+
 def test_setting_grad():
     x = leaf(1.0, 2.0)
     x.grad = tj.ones(2)

@@ -11,16 +11,23 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).parents[2]
-_EXAMPLES = sorted((_ROOT / "examples").glob("*.py"))
+#: Programs, and folders of which ``run.py`` is the program.
+_EXAMPLES = sorted([*(_ROOT / "examples").glob("*.py"), *(_ROOT / "examples").glob("*/run.py")])
 #: An example takes below a second on an idle machine.
 _SECONDS = 20
 
 
+def _name(path: Path) -> str:
+    return path.parent.name if path.stem == "run" else path.stem
+
+
 def test_there_are_examples() -> None:
-    assert {"digits_mlp.py", "gravity.py", "inspect_ir.py"} <= {path.name for path in _EXAMPLES}
+    assert {"autograd_tutorial.py", "digits_mlp.py", "gravity.py", "train_cnn.py"} <= {
+        path.name for path in _EXAMPLES
+    }
 
 
-@pytest.mark.parametrize("path", _EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", _EXAMPLES, ids=_name)
 def test_runs(path: Path, tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-W", "error", str(path)],
@@ -37,7 +44,7 @@ def test_runs(path: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [], "an example leaves no files behind"
 
 
-@pytest.mark.parametrize("path", _EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", _EXAMPLES, ids=_name)
 def test_says_what_it_shows_and_checks_itself(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)

@@ -766,7 +766,7 @@ def test_a_traced_value_asked_for_its_python_value_names_the_line(name):
     with pytest.raises(
         tj.ConcretizationError, match=rf"traced tensor.*test_jit\.py:{line}\b.*Use "
     ) as caught:
-        tj.jit(function)(argument)
+        tj.jit(function, on_branch="error")(argument)
     assert isinstance(caught.value, TypeError)
     assert STATE.tracer is None
 

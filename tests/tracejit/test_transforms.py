@@ -30,6 +30,26 @@ def product(x, y):
     return x * y * y
 
 
+def test_under_no_grad_the_results_are_constants():
+    x = tj.tensor(2.0, requires_grad=True)
+    with tj.no_grad():
+        value, gradient = tj.value_and_grad(lambda y: y**3)(x)
+    assert (value.item(), gradient.item()) == (8, 12)
+    assert not value.requires_grad
+    assert not gradient.requires_grad
+
+    def outer(x):
+        with tj.no_grad():
+            return x * tj.grad(lambda y: y**3)(x)
+
+    assert tj.grad(outer)(2.0).item() == tj.jit(tj.grad(outer))(2.0).item()
+
+
+def test_numpy_scalars_are_constants():
+    assert tj.grad(lambda x: x * np.float64(2))(1.0).item() == 2
+    assert tj.jit(tj.grad(lambda x: x * np.float64(2)))(1.0).item() == 2
+
+
 def test_argnums():
     assert tj.grad(product)(2.0, 3.0).item() == 9
     assert tj.grad(product, 1)(2.0, 3.0).item() == 12
@@ -310,3 +330,29 @@ def test_names_are_kept():
 
     assert tj.grad(loss).__doc__ == "Doc."
     assert tj.jit(tj.grad(loss)).__name__ == "loss"
+
+
+@pytest.mark.parametrize("value", [lambda f, x: tj.value_and_grad(f)(x)[0], lambda f, x: tj.vjp(f, x)[0]])
+def test_a_value_inside_jit_passes_gradients_from_outside(value):
+    """The tape of the trace knows nothing of an outer gradient, which goes through the compiled function."""
+
+    def f(x):
+        return value(lambda y: y * y * y, x)
+
+    for run in (tj.grad(f), tj.grad(tj.jit(f)), tj.jit(tj.grad(f))):
+        assert run(2.0).item() == 12
+    assert tj.grad(lambda x: tj.vmap(f)(x).sum())(tj.tensor([2.0, 1.0])).tolist() == [12, 3]
+
+
+def test_a_gradient_of_a_captured_tensor_inside_jit_reads_it_afresh():
+    w = tj.tensor(3.0)
+    f = tj.jit(lambda x: x * tj.grad(lambda w: w * w)(w))
+    assert f(1.0).item() == 6
+    w += 2.0
+    assert f(1.0).item() == 10
+
+
+def test_argnums_of_any_sequence():
+    assert [one.item() for one in tj.grad(product, range(2))(2.0, 3.0)] == [9, 12]
+    with pytest.raises(tj.TracejitError, match=r"grad: argnums must be an integer or a sequence .* got 1.5"):
+        tj.grad(product, 1.5)

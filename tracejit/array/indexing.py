@@ -1,7 +1,7 @@
 """Reading and writing elements: ``x[key]``, ``x[key] = value``, and their functional forms.
 
-A write is seen by all views. Where a gradient must flow, or under a trace, the new value is computed by the
-``update`` and ``scatter`` ops and then written; see `writing`.
+A write is seen by all views. Under a trace it is the ops ``update`` and ``scatter``; where a gradient must
+flow, the elements are written to memory and those ops recorded; see `writing`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import numpy as np
 
 from ..ir.dtypes import BOOL, DType
 from ..ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
+from ..ir.registry import OPS
 from ..ir.types import Shape, broadcastable
 from ..state import STATE
 from ..tensor import Tensor, as_array, wrap
 from ..views import KeyStep, share
 from .keys import Plan, plan_key, refuse_masks
 from .operands import SCALARS, as_tensor, broadcast, cast, filled, permuted, reshaped, run
-from .writing import before, check_writeable, count_write, replace, writes_memory
+from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
 
@@ -127,7 +128,10 @@ def _written(x: Tensor, key: Any, value: Any, mode: str, name: str) -> Tensor:
     return run("update", x, view, start=plan.start, step=plan.step)
 
 
-def _scattered(view: Tensor, plan: Plan, value: Any, mode: str, name: str) -> Tensor:
+def _scattered(
+    view: Tensor, plan: Plan, value: Any, mode: str, name: str, *, in_memory: bool = False
+) -> Tensor:
+    """`view` with `value` at the plan's indices; with `in_memory`, written to its memory."""
     shape = plan.index_shape(name)
     rest = tuple(plan.middle[axis] for axis in plan.rest)
     target = rest[: plan.place] + shape + rest[plan.place :]
@@ -135,7 +139,15 @@ def _scattered(view: Tensor, plan: Plan, value: Any, mode: str, name: str) -> Te
     written = permuted(_value_for(value, view.dtype, target, name), _inverse(order))
     indices = [broadcast(one, shape) for one in plan.indices]
     perm = plan.positions + plan.rest
-    result = run("scatter", permuted(view, perm), written, *indices, mode=mode)
+    front = permuted(view, perm)
+    if in_memory:
+        # recorded first: hooks on what it saves may raise
+        result = recorded(OPS["scatter"], (front, written, *indices), {"mode": mode}, front._data)
+        new = written._data
+        places = tuple([one._data for one in indices])
+        front._data[places] = new.copy() if np.may_share_memory(new, front._data) else new
+    else:
+        result = run("scatter", front, written, *indices, mode=mode)
     return permuted(result, _inverse(perm))
 
 
@@ -227,9 +239,29 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
         raise DTypeError(f"setitem: expected a Tensor, got {type(x).__name__}")
     if writes_memory(x, value, "setitem"):
         _write(x, key, value)
-    else:
-        old = before(x, keep=False)  # what writes elements needs no old ones for its gradient
+    elif x.is_traced:
+        old = before(x)
         replace(x, _written(old, key, old if value is x else value, "set", "setitem"), "setitem")
+    else:
+        _write_recorded(x, key, value)
+
+
+def _write_recorded(x: Tensor, key: Any, value: Any) -> None:
+    """Write to memory, and record the ops that would have computed it: they need no old elements for their
+    gradients, so that a write costs what it writes and not what there is."""
+    old = before(x, keep=False)
+    plan = plan_key("setitem", x.shape, key)
+    check_writeable(x, "setitem")
+    view = _view(old, plan)
+    if plan.indices:
+        view = _scattered(view, plan, old if value is x else value, "set", "setitem", in_memory=True)
+    else:
+        new = _value_for(old if value is x else value, x.dtype, plan.middle, "setitem")
+        view._data[...] = new._data
+        view = new
+    count_write(x, "setitem")
+    value = reshaped(view, plan.size)
+    adopt(x, recorded(OPS["update"], (old, value), {"start": plan.start, "step": plan.step}, x._data))
 
 
 def _write(x: Tensor, key: Any, value: Any) -> None:
@@ -243,6 +275,8 @@ def _write(x: Tensor, key: Any, value: Any) -> None:
         raise OutOfBoundsError(f"setitem: {error}") from error
     except ValueError as error:
         plan_key("setitem", x.shape, key)
+        if type(value) in SCALARS:  # NaN, to an integer
+            raise DTypeError(f"setitem: {value!r} does not fit dtype {data.dtype.name}: {error}") from error
         raise ShapeError(f"setitem: the value does not fit: {error}") from error
     except (OverflowError, TypeError) as error:
         raise DTypeError(f"setitem: {value!r} does not fit dtype {data.dtype.name}: {error}") from error

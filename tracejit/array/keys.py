@@ -48,7 +48,7 @@ class Plan:
     #: Before how many of the other axes the arrays' dimensions go.
     place: int
     masks: tuple[Mask, ...]
-    #: Whether every axis is given a plain integer.
+    #: Whether every axis is given a plain integer, without an Ellipsis: then NumPy gives no array.
     scalar: bool
 
     @property
@@ -67,7 +67,8 @@ def plan_key(name: str, shape: Shape, key: Any) -> Plan:
     Raises OutOfBoundsError for indices outside and for too many of them, DTypeError for what is no index,
     ShapeError for masks that do not fit.
     """
-    entries = list(_expanded(name, shape, key if isinstance(key, tuple) else (key,)))
+    keys = key if isinstance(key, tuple) else (key,)
+    entries = list(_expanded(name, shape, keys))
     start, size, step = [0] * len(shape), list(shape), [1] * len(shape)
     middle: list[int] = []
     positions: list[int] = []
@@ -102,6 +103,7 @@ def plan_key(name: str, shape: Shape, key: Any) -> Plan:
     adjacent = bool(advanced) and advanced[-1] - advanced[0] + 1 == len(advanced)
     whole = tuple(size) == shape and not any(start) and all(one == 1 for one in step)
     scalar = len(entries) == len(shape) and all(kind == "int" for kind, _, _ in entries)
+    scalar = scalar and not any(one is Ellipsis for one in keys)
     return Plan(
         tuple(start), tuple(size), tuple(step), whole, tuple(middle), tuple(positions), tuple(indices),
         before if adjacent else 0, tuple(masks), scalar,
@@ -176,7 +178,8 @@ def _as_index(name: str, item: Any) -> Any:
     elif not isinstance(item, Tensor):
         if not isinstance(item, np.ndarray) and hasattr(item, "__index__"):
             return operator.index(item)
-        item = as_tensor(item)
+        # the user may change the array before backward looks at it: a copy, except for captures of a trace
+        item = as_tensor(item if is_tracing() else np.array(item))
     if item.dtype.kind == "f":
         raise DTypeError(
             f"{name}: indices must be integers, slices, None, ... or boolean masks, got {item.type}"

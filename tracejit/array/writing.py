@@ -27,6 +27,12 @@ from .keys import plan_key
 
 _SLICE: Final = OPS["slice"]
 _RESHAPE: Final = OPS["reshape"]
+_UPDATE: Final = OPS["update"]
+_UNRECORDED_WRITE: Final = (
+    "a view was created while gradients were not recorded, of a tensor that requires grad, and is being "
+    "modified in place while they are. Make the view where gradients are recorded, or write it under "
+    "tj.no_grad()"
+)
 
 
 def writes_memory(x: Tensor, value: Any, name: str) -> bool:
@@ -39,24 +45,19 @@ def writes_memory(x: Tensor, value: Any, name: str) -> bool:
             f"{name}: {what} of type {base.type} from outside the traced function is being written inside "
             "it. Return the new value instead, or pass the tensor as an argument."
         )
-    if isinstance(x._data, Value):
-        return False
+    traced = isinstance(x._data, Value)
     if not STATE.recording:
-        return True
+        return not traced
     needed = x._requires_grad or (is_float(x.dtype) and _requires_grad(value))
     if chain is not None and UNRECORDED in chain[1] and (needed or base._requires_grad):
-        raise GradientError(
-            f"{name}: a view was created while gradients were not recorded, of a tensor that requires grad, "
-            "and is being modified in place while they are. Make the view where gradients are recorded, or "
-            "write it under tj.no_grad()"
-        )
+        raise GradientError(f"{name}: {_UNRECORDED_WRITE}")
     if needed and base._requires_grad and base._node is None:
         what = "a leaf tensor" if base is x else "a view of a leaf tensor"
         raise GradientError(
             f"{name}: {what} that requires grad is being modified in place. Do it under tj.no_grad(), or "
             "compute a new tensor"
         )
-    return not needed
+    return not (needed or traced)
 
 
 def _requires_grad(value: Any) -> bool:
@@ -76,7 +77,7 @@ def before(x: Tensor, *, keep: bool = True) -> Tensor:
 
 def count_write(x: Tensor, name: str) -> None:
     """Count a write to the memory of `x` by the operation `name`."""
-    memory = memory_of(x)
+    memory: list[Any] = memory_of(x)
     memory[0] += 1
     memory[1:] = [name]
 
@@ -111,20 +112,45 @@ def adopt(x: Tensor, new: Tensor) -> None:
         _refresh(x)
         return
     base, steps = chain
-    _move(base, _put_back(base, _expanded(base, steps), new))
+    whole = _put_back(base, _expanded(base, steps), new)
+    if UNRECORDED in steps and STATE.recording:
+        whole = _guarded(base, whole)
+        x._aliases = tuple(one for one in x._aliases if one is not UNRECORDED)
+    _move(base, whole)
     _refresh(base)
+
+
+def _guarded(base: Tensor, whole: Tensor) -> Tensor:
+    """`whole`, which is written over the traced `base` through a view made under no_grad: an error if `base`
+    has a gradient, which differentiating the trace will tell. If it has none, the view is one like others."""
+    guard = apply(OPS["undifferentiable"], (base,), {"message": _UNRECORDED_WRITE})
+    result: Tensor = apply(_UPDATE, (guard, whole), _everything(base))
+    return result
+
+
+def _everything(x: Tensor) -> dict[str, Any]:
+    """The attributes of an update of all of `x`."""
+    return {"start": (0,) * x.ndim, "step": (1,) * x.ndim}
 
 
 def _overwritten(x: Tensor, new: Tensor) -> Tensor:
     """`new` as an update of all of `x`: what is overwritten has a gradient still, of zeros."""
-    result = wrap(new._data)
-    whole = {"start": (0,) * x.ndim, "step": (1,) * x.ndim}
-    record(OPS["update"], (before(x, keep=False), new), whole, result)
+    return recorded(_UPDATE, (before(x, keep=False), new), _everything(x), new._data)
+
+
+def recorded(op: Op, operands: tuple[Any, ...], attrs: Attrs, data: Any) -> Tensor:
+    """The result of `op`, which some other way has put in `data`."""
+    result = wrap(data)
+    record(op, operands, attrs, result)
     return result
 
 
 def _move(x: Tensor, new: Tensor) -> None:
     """`x` takes the place of `new` in the graph and, under a trace, its symbol."""
+    if STATE.blocked and STATE.tracer is not None:
+        # as in memory: the value changes, and the place in the graph does not
+        x._data = STATE.tracer.run(OPS["rewritten"], (x, new), {})
+        return
     if new._node is not None:
         move_retained(x, new._node)
     x._node, x._requires_grad = new._node, new._requires_grad
@@ -134,22 +160,29 @@ def _move(x: Tensor, new: Tensor) -> None:
 
 def _refresh(base: Tensor) -> None:
     """Read the views of `base` anew."""
+    tracer = STATE.tracer
     for view in views_of(base):
         chain = chain_of(view)
         assert chain is not None
-        if UNRECORDED in chain[1]:
+        unrecorded = UNRECORDED in chain[1]
+        if unrecorded and not isinstance(base._data, Value):
             continue
         fresh = base
         for step in _expanded(base, chain[1]):
             fresh = apply(step.op, (fresh,), step.attrs)
+        if unrecorded:
+            assert tracer is not None
+            fresh = wrap(tracer.run(OPS["stop_gradient"], (fresh,), {}))
         _move(view, fresh)
 
 
 def _expanded(base: Tensor, steps: tuple[Step | KeyStep, ...]) -> list[Step]:
-    """`steps` from `base`, with those by an index as ops."""
+    """`steps` from `base` as ops."""
     found: list[Step] = []
     shape = base.shape
     for step in steps:
+        if step is UNRECORDED:
+            continue
         if isinstance(step, KeyStep):
             plan = plan_key("view", shape, step[0])
             if not plan.whole:
@@ -185,14 +218,12 @@ class _Traced(OpNamespace):
 
 
 class _Written(OpNamespace):
-    """Ops that put a view back where memory holds the result already: updates are recorded, not computed."""
+    """Ops that put a view back, where memory holds the result: an update is recorded, not computed."""
 
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         if op.kind is not Kind.UPDATE:
             return apply(op, operands, attrs)
-        result = wrap(operands[0]._data)
-        record(op, operands, attrs, result)
-        return result
+        return recorded(op, operands, attrs, operands[0]._data)
 
 
 _TRACED: Final = _Traced()

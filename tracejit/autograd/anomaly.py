@@ -11,7 +11,9 @@ class detect_anomaly(Mode):
     """Remember the line of each operation, and raise where backward makes a NaN, naming that line.
 
     Both the forward and the backward computation must run inside. With ``check_nan=False`` only the lines
-    are remembered, for other errors to name. It slows eager code down several times.
+    are remembered, for other errors to name. It slows eager code down several times. A jitted function is one
+    operation, named by the line of its call; gradients taken inside a jitted function are not looked at (run
+    it under `disable_jit` for that).
 
     Example:
         >>> import tracejit as tj

@@ -19,10 +19,11 @@ from ..ir.errors import GradientError
 from ..ir.graph import Function, Value
 from ..ir.registry import OPS
 from ..ir.types import TensorType
-from ..pytree import flatten, tree_map
+from ..pytree import flatten
 from ..regions import RegionTracer, apply_with_regions, trace_region
 from ..state import STATE
 from ..tape.recording import memory_of
+from ..tape.saved import Packed, unpacked
 from ..tensor import Tensor, wrap
 from .graph import saved_tensors_hooks
 from .modes import enable_grad, untaped
@@ -52,7 +53,10 @@ def checkpoint(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
     run = _Run(fn, args, kwargs)
     with saved_tensors_hooks(run.drop, run.again):
-        return fn(*args, **kwargs)
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            run.end()
 
 
 class _Kept:
@@ -70,19 +74,26 @@ class _Run:
 
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.fn = fn
+        leaves, self.structure = flatten((args, kwargs))
+        tensors = [one for one in leaves if isinstance(one, Tensor)]
         # the tensors in their place in the graph now, whatever becomes of the user's handles
-        self.args, self.kwargs = tree_map(_alias, (args, kwargs))
-        tensors = [one for one in flatten((self.args, self.kwargs))[0] if isinstance(one, Tensor)]
+        self.arguments = [_Argument(one) if isinstance(one, Tensor) else one for one in leaves]
         self.memories = [memory_of(one) for one in tensors]
         self.versions = [memory[0] for memory in self.memories]
         self.random = DEFAULT.state
         self.saved = 0
+        self.running = True
         self.values: dict[int, Tensor] = {}
 
     def drop(self, tensor: Tensor) -> _Kept:
         """Keep only the number of a saved value."""
         self.saved += 1
         return _Kept(self.saved - 1, tensor.type)
+
+    def end(self) -> None:
+        """The first run is over."""
+        self.running = False
+        self.values.clear()
 
     def again(self, kept: _Kept) -> Tensor:
         """The value, of a second run."""
@@ -108,13 +119,16 @@ class _Run:
                 "checkpoint: an argument was modified in place after the function ran, so that it cannot be "
                 "computed again in backward"
             )
+        leaves = [one.tensor() if isinstance(one, _Argument) else one for one in self.arguments]
+        args, kwargs = self.structure.unflatten(leaves)
         random, DEFAULT.state = DEFAULT.state, self.random
         try:
             with enable_grad(), saved_tensors_hooks(collect, lambda tensor: tensor):
-                self.fn(*self.args, **self.kwargs)
+                self.fn(*args, **kwargs)
         finally:
             DEFAULT.state = random
-        if len(values) != self.saved:
+        # a gradient inside the function asks before the first run has saved all
+        if len(values) != self.saved and not (self.running and len(values) > self.saved):
             raise GradientError(
                 f"checkpoint: the function saved {self.saved} values when it first ran, and {len(values)} "
                 "when it was computed again in backward; it must do the same each time"
@@ -122,14 +136,25 @@ class _Run:
         self.values = dict(enumerate(values))
 
 
-def _alias(leaf: Any) -> Any:
-    """A handle of its own for a tensor in its place in the graph."""
-    if not isinstance(leaf, Tensor):
-        return leaf
-    result = wrap(leaf._data)
-    result._node, result._requires_grad = leaf._node, leaf._requires_grad
-    result._version = memory_of(leaf)
-    return result
+class _Argument:
+    """An argument in its place in the graph, saved through the hooks around the call, as operations save
+    theirs: so a checkpoint around another keeps none of what the inner one is given."""
+
+    __slots__ = ("data", "memory", "place", "requires_grad")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.place, self.requires_grad = tensor._node, tensor._requires_grad
+        self.memory = memory_of(tensor)
+        leaf = self.requires_grad and self.place is None  # the graph keeps it anyway
+        hooks = None if leaf else STATE.saved_hooks
+        self.data = tensor._data if hooks is None else Packed(tensor._data, hooks)
+
+    def tensor(self) -> Tensor:
+        """A handle of its own, so that the function cannot change the user's."""
+        result = wrap(unpacked(self.data))
+        result._node, result._requires_grad = self.place, self.requires_grad
+        result._version = self.memory
+        return result
 
 
 def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -139,25 +164,35 @@ def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     types = [TensorType(leaves[i].dtype, leaves[i].shape) for i in tensors]
     tracer = RegionTracer(STATE.tracer)
     shape: list[Any] = []
+    outputs: list[Any] = []
 
     def forward(*symbols: Tensor) -> list[Any]:
         full = list(leaves)
         for position, symbol in zip(tensors, symbols, strict=True):
             full[position] = symbol
+        before = [one._data for one in symbols]
         positional, named = structure.unflatten(full)
         results, result_structure = flatten(fn(*positional, **named))
+        if any(symbol._data is not value for symbol, value in zip(symbols, before, strict=True)):
+            raise GradientError(
+                "checkpoint: the function writes an argument in place, so that it cannot be computed again "
+                "in backward; compute a new tensor instead"
+            )
         shape.append(result_structure)
-        return results
+        outputs.extend(results)
+        return [one for one in results if isinstance(one, Tensor)]
 
     with untaped():
-        results = trace_region(tracer, forward, types, [f"x{i}" for i in range(len(types))])
+        names = [f"x{i}" for i in range(len(types))]
+        results = trace_region(tracer, forward, types, names, [leaves[i] for i in tensors])
     params = (*tracer.params, *tracer.captured.values())
     region = Function("checkpoint", params, tuple(tracer.body), tuple(results))
     wrt = tuple([i for i, one in enumerate(params) if is_float(one.dtype)])
     operands = [leaves[i] for i in tensors] + list(tracer.holders.values())
     attrs = {"name": "checkpoint", "outputs": len(results), "wrt": wrt}
     made = apply_with_regions(OPS["custom_vjp"], operands, attrs, (region, _backward(region, wrt)))
-    return shape[0].unflatten(made)
+    following = iter(made)
+    return shape[0].unflatten([next(following) if isinstance(one, Tensor) else one for one in outputs])
 
 
 def _backward(region: Function, wrt: tuple[int, ...]) -> Function:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy as np
+
 from ..ir.errors import GradientError
+from ..pytree import tree_leaves
+from ..tape.engine import connected
 from ..tape.functions import FunctionNode, SavedTensor
 from ..tensor import Tensor
 
@@ -43,7 +47,8 @@ class FunctionCtx:
         if self._saved is None:
             raise GradientError(
                 "trying to backward through the graph a second time, after its saved values were freed; "
-                "pass retain_graph=True to the first backward"
+                "compute the result again, or pass retain_graph=True to the first backward. Between steps of "
+                "a loop, carry values over with detach()"
             )
         if self._to_save:  # still in forward
             return self._to_save
@@ -71,7 +76,35 @@ class FunctionCtx:
         )
         self._to_save = ()
 
+    def inputs_in_graph(self) -> list[Tensor]:
+        """Stand-ins for the arguments that require grad, each in its place in the graph; without values."""
+        node = None if self._node is None else self._node()
+        if node is None:
+            return []
+        return [
+            place
+            if isinstance(place, Tensor)
+            else connected(np.broadcast_to(type_[1].type(), type_[0]), place)
+            for place, type_ in zip(node.parents, node.types, strict=True)
+            if place is not None
+        ]
+
     def free(self) -> None:
         """Let go of what was saved."""
         if self._saved:
             self._saved = None
+
+
+def outputs_of(cls: Any, result: Any) -> list[Any]:
+    """The values that forward returned, one or several."""
+    outputs = list(result) if isinstance(result, tuple) else [result]
+    for one in outputs:
+        if isinstance(one, (list, tuple, dict)) and any(
+            isinstance(leaf, Tensor) for leaf in tree_leaves(one)
+        ):
+            raise GradientError(
+                f"{cls.__name__}: forward must return a tensor or a tuple of them, got a "
+                f"{type(one).__name__} with tensors inside, which would get no gradients; return a flat "
+                "tuple"
+            )
+    return outputs

@@ -18,8 +18,8 @@ from ..tape.functions import FunctionNode
 from ..tape.nodes import Output
 from ..tensor import Tensor, wrap
 from ..views import UNRECORDED, share
-from .context import FunctionCtx
-from .modes import no_grad
+from .context import FunctionCtx, outputs_of
+from .modes import no_grad, untaped
 from .traced import apply_traced
 
 
@@ -30,6 +30,9 @@ class Function:
     else; nothing in it is recorded. ``backward(ctx, *cotangents)`` gets the cotangents of the outputs, and
     returns one gradient per argument, None where there is none. Instead of a `ctx` in forward there may be
     ``setup_context(ctx, inputs, output)``. Works eagerly, under ``@tj.jit`` and under the transforms.
+
+    Under a trace backward is traced where the function is applied, ``ctx.needs_input_grad`` is True for every
+    floating argument, and a backward that cannot be traced is an error to those who differentiate.
 
     Example:
         >>> import tracejit as tj
@@ -82,7 +85,7 @@ class Function:
         ctx = FunctionCtx(cls, needs if recording else (False,) * len(args))
         with no_grad():
             result = cls.run_forward(ctx, args)
-        outputs = list(result) if isinstance(result, tuple) else [result]
+        outputs = outputs_of(cls, result)
         _check_dirty(cls, ctx, args, outputs)
         if not recording:
             for one in ctx._dirty:
@@ -94,6 +97,7 @@ class Function:
             for index, one in enumerate(outputs)
         ]
         ctx.keep(outputs, node)
+        ctx._dirty = ctx._constant = ()  # outputs, which would hold themselves alive
         return tuple(made) if isinstance(result, tuple) else made[0]
 
     @classmethod
@@ -148,10 +152,10 @@ _TWICE: Final = "trying to differentiate twice a function that was marked with @
 
 
 class _Last(Function):
-    """A gradient that cannot be differentiated."""
+    """A gradient that cannot be differentiated, whatever it came from."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, *sources: Tensor) -> Tensor:
         return wrap(x._data)
 
     @staticmethod
@@ -167,21 +171,24 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def wrapped(ctx: Any, *cotangents: Any) -> Any:
-        with no_grad():
+        # under a trace the gradient must stay in sight of what refuses to differentiate it
+        with no_grad() if STATE.tracer is None else untaped():
             results = fn(ctx, *cotangents)
         found = results if isinstance(results, tuple) else (results,)
         if STATE.tracer is not None or STATE.recording:
-            found = tuple([_last(one) if isinstance(one, Tensor) else one for one in found])
+            sources = [one for one in cotangents if isinstance(one, Tensor)] + ctx.inputs_in_graph()
+            found = tuple([_last(one, sources) if isinstance(one, Tensor) else one for one in found])
         return found if isinstance(results, tuple) else found[0]
 
     return wrapped
 
 
-def _last(gradient: Tensor) -> Tensor:
+def _last(gradient: Tensor, sources: list[Tensor]) -> Tensor:
+    """`gradient`, and the error on every way from it to `sources`."""
     if STATE.tracer is not None:
         last: Tensor = apply(OPS["undifferentiable"], (gradient,), {"message": _TWICE})
         return last
     source = wrap(gradient._data)
     source._requires_grad = True
-    final: Tensor = _Last.apply(source)
+    final: Tensor = _Last.apply(source, *sources)
     return final

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,14 @@ class _File:
     def __init__(self, tensor: Tensor, directory: str | os.PathLike[str] | None) -> None:
         import tempfile  # costs import time; needed only where somebody asks for files
 
-        handle, name = tempfile.mkstemp(suffix=".npy", prefix="tracejit-saved-", dir=directory)
+        try:
+            handle, name = tempfile.mkstemp(suffix=".npy", prefix="tracejit-saved-", dir=directory)
+        except OSError as error:
+            where = tempfile.gettempdir() if directory is None else directory
+            raise GradientError(
+                f"save_on_disk: cannot make a file in {where} ({error.strerror}); pass a directory that "
+                "exists and may be written to"
+            ) from error
         self.path = Path(name)
         with os.fdopen(handle, "wb") as file:
             np.save(file, tensor._data, allow_pickle=False)
@@ -155,19 +163,38 @@ class MultiHandle:
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[list[Any]], None]) -> MultiHandle:
-    """Call ``fn(gradients)`` once a backward has computed the gradients of all `tensors`.
+    """Call ``fn(gradients)`` once in each backward that comes to any of `tensors`, when it has computed the
+    gradients of all that it comes to. For the others there is None.
 
-    The count begins anew after each call. Semantics: ``torch.autograd.graph.register_multi_grad_hook``.
+    Example:
+        >>> import tracejit as tj
+        >>> x, y = (tj.tensor(value, requires_grad=True) for value in (2.0, 3.0))
+        >>> handle = tj.autograd.graph.register_multi_grad_hook([x, y], print)
+        >>> (x * y).backward()
+        [tensor(3.), tensor(2.)]
+        >>> (x * 5).backward()
+        [tensor(5.), None]
+
+    Semantics: ``torch.autograd.graph.register_multi_grad_hook``.
     """
-    count = len(tensors)
-    seen: dict[int, Tensor] = {}
+    places: list[tuple[weakref.ref[Any], int]] = []
+    for one in tensors:
+        place = one._node
+        places.append((weakref.ref(place.node if place is not None else one), getattr(place, "index", 0)))
+    passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], set[int]]] = weakref.WeakKeyDictionary()
 
     def hook_for(position: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:
-            seen[position] = gradient
-            if len(seen) == count:
-                gradients = [seen[i] for i in range(count)]
-                seen.clear()
+            walk = STATE.walk
+            if walk not in passes:
+                missing = {i for i, (place, index) in enumerate(places) if walk.reaches(place(), index)}
+                passes[walk] = ([None] * len(places), missing)
+            gradients, missing = passes[walk]
+            if position not in missing:
+                return
+            gradients[position] = gradient
+            missing.remove(position)
+            if not missing:
                 fn(gradients)
 
         return hook

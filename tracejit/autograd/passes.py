@@ -29,14 +29,17 @@ def _seeds(name: str, roots: list[Tensor], gradients: Any) -> list[Tensor]:
     if gradients is not None and not isinstance(gradients, (tuple, list)) and len(roots) != 1:
         given = [gradients]
     if len(given) != len(roots):
-        raise GradientError(f"{name}: expected {len(roots)} gradients, one per output, got {len(given)}")
+        raise GradientError(
+            f"{name}: expected {len(roots)} gradients, one per output, got {len(given)}; the gradient of an "
+            "output of several elements is a tensor"
+        )
     for position, root in enumerate(roots):
         if not root.requires_grad:
             kind = "" if is_float(root.dtype) else f" of dtype {root.dtype.name}"
             raise GradientError(
                 f"element {position} of tensors, of shape {root.shape}{kind}, does not require grad and does "
-                "not have a grad_fn, so nothing can be differentiated; call requires_grad_() on an input "
-                "before computing it"
+                "not have a grad_fn, so nothing can be differentiated. Call requires_grad_() on an input "
+                "before computing it, and compute it without no_grad(), detach() and integers on the way"
             )
     return [seed(root, gradient) for root, gradient in zip(roots, given, strict=True)]
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..array.writing import replace, writes_memory
 from ..dispatch import apply
 from ..ir.dtypes import is_float
-from ..ir.errors import ConcretizationError, GradientError
+from ..ir.errors import ConcretizationError, GradientError, TracejitError
 from ..ir.graph import Function as IRFunction
 from ..ir.graph import Value
 from ..ir.registry import OPS
@@ -20,9 +20,9 @@ from ..ir.types import TensorType
 from ..regions import RegionTracer, apply_with_regions, replay, trace_region
 from ..state import STATE
 from ..tape.engine import Engine
-from ..tape.functions import checked_gradients
+from ..tape.functions import checked_gradients, zeros
 from ..tensor import Tensor
-from .context import FunctionCtx
+from .context import FunctionCtx, outputs_of
 from .modes import untaped
 
 
@@ -50,9 +50,16 @@ class _Application:
         full = list(self.args)
         for position, symbol in zip(self.tensors, symbols, strict=True):
             full[position] = symbol
+        before = [one._data for one in symbols]
         result = self.function.run_forward(self.ctx, tuple(full))
         self.is_tuple = isinstance(result, tuple)
-        self.outputs = list(result) if isinstance(result, tuple) else [result]
+        self.outputs = outputs_of(self.function, result)
+        for position, symbol, value in zip(self.tensors, symbols, before, strict=True):
+            if symbol._data is not value and not any(symbol is one for one in self.ctx._dirty):
+                raise GradientError(
+                    f"{self.function.__name__}: forward writes argument {position} in place; say so with "
+                    "ctx.mark_dirty and return it, or compute a new tensor"
+                )
         for one in self.ctx._dirty:
             positions = [i for i, arg in enumerate(full) if arg is one]
             found = [i for i, output in enumerate(self.outputs) if output is one]
@@ -77,7 +84,7 @@ class _Application:
                 continue
             cotangent = next(following) if is_float(output.dtype) else None
             if cotangent is None or index in self.constant:
-                cotangent = engine.zeros(output.shape, output.dtype) if self.ctx.materializes else None
+                cotangent = zeros(engine, output.shape, output.dtype) if self.ctx.materializes else None
             given.append(cotangent)
         results = self.function.backward(self.ctx, *given)
         found = list(results) if isinstance(results, tuple) else [results]
@@ -92,7 +99,11 @@ class _Application:
         types = [one for one in self.types if one is not None]
         with untaped():
             results = trace_region(
-                self.forward_tracer, self.forward, types, [f"x{i}" for i in range(len(types))]
+                self.forward_tracer,
+                self.forward,
+                types,
+                [f"x{i}" for i in range(len(types))],
+                [self.args[i] for i in self.tensors],
             )
             wrt: list[int] = []
             gradients: list[Value] = []
@@ -104,6 +115,13 @@ class _Application:
                     wrt, gradients = self._trace_backward(results)
                 except ConcretizationError as error:  # an error only for those who differentiate
                     failure = f"the backward of {self.function.__name__} cannot be traced: {error}"
+                except TracejitError:
+                    raise
+                except Exception as error:  # the user's own, such as NotImplementedError: likewise
+                    failure = (
+                        f"the backward of {self.function.__name__} raised {type(error).__name__} when it was "
+                        f"traced: {error}"
+                    )
         operands = [self.args[i] for i in self.tensors] + list(self.forward_tracer.holders.values())
         made = self._emit(operands, results, wrt, gradients)
         if failure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..array.manipulation import expand_dims, squeeze
@@ -120,8 +121,9 @@ def _targets(name: str, x: Tensor, target: Any, classes: int) -> Tensor:
     target = as_tensor(target)
     wanted = remove_axes(x.shape, (classes,))
     if target.shape != wanted:
+        hint = f"; use target.reshape({wanted})" if target.size == math.prod(wanted) and x.ndim > 1 else ""
         raise ShapeError(
-            f"{name}: scores of shape {x.shape} need targets of shape {wanted}, got {target.shape}"
+            f"{name}: scores of shape {x.shape} need targets of shape {wanted}, got {target.shape}{hint}"
         )
     if target.dtype.kind not in "iu":
         if target.size == 0 and is_float(target.dtype):

@@ -62,7 +62,7 @@ def _group(owner: str, group: Any) -> dict[str, Any]:
 
 def _checked(owner: str, tensors: list[Tensor]) -> list[Tensor]:
     if not tensors:
-        raise DomainError(f"{owner}: got an empty parameter list")
+        raise DomainError(f"{owner}: got an empty parameter list; a generator is empty once it has been used")
     for one in tensors:
         if not one.is_leaf:
             raise DomainError(

@@ -53,7 +53,7 @@ class ParameterOptimizer(ABC):
         for group in groups_of(self._name, params):
             self.add_param_group(group)
         if not self.param_groups:
-            raise DomainError(f"{self._name}: got an empty parameter list")
+            raise DomainError(f"{self._name}: got an empty parameter list; give it the tensors to update")
 
     @property
     def _name(self) -> str:
@@ -178,6 +178,11 @@ class ParameterOptimizer(ABC):
         Tensors are copied, in the dtype of their parameter. Raises DomainError where the groups do not fit,
         and ShapeError where a tensor does not fit its parameter; nothing has changed then.
         """
+        if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= set(state_dict):
+            raise DomainError(
+                f"{self._name}.load_state_dict: expected what state_dict() gave, a dict with 'state' and "
+                "'param_groups'"
+            )
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):
             raise DomainError(

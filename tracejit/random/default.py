@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..array.creation import tracked
 from ..array.operands import reshaped, run, sliced
 from ..generator import DEFAULT
 from ..ir.errors import DTypeError, TraceError
@@ -98,8 +99,8 @@ def next_key() -> Tensor:
     return run("threefry", start, run("add", first, drawn))
 
 
-def rand(*shape: int, dtype: Any = None) -> Tensor:
-    """Uniform numbers in [0, 1) of the given sizes, drawn with `next_key`.
+def rand(*shape: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Uniform numbers in [0, 1) of the given sizes, drawn with `next_key`; a leaf if `requires_grad`.
 
     Example:
         >>> import tracejit as tj
@@ -108,11 +109,11 @@ def rand(*shape: int, dtype: Any = None) -> Tensor:
 
     Semantics: ``numpy.random.rand`` and ``torch.rand``.
     """
-    return uniform(next_key(), _sizes(shape), dtype)
+    return tracked(uniform(next_key(), _sizes(shape), dtype), requires_grad)
 
 
-def randn(*shape: int, dtype: Any = None) -> Tensor:
-    """Standard normal numbers of the given sizes, drawn with `next_key`.
+def randn(*shape: int, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Standard normal numbers of the given sizes, drawn with `next_key`; a leaf if `requires_grad`.
 
     Example:
         >>> import tracejit as tj
@@ -121,7 +122,7 @@ def randn(*shape: int, dtype: Any = None) -> Tensor:
 
     Semantics: ``numpy.random.randn`` and ``torch.randn``.
     """
-    return normal(next_key(), _sizes(shape), dtype)
+    return tracked(normal(next_key(), _sizes(shape), dtype), requires_grad)
 
 
 def _sizes(shape: tuple[Any, ...]) -> Any:

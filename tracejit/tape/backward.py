@@ -32,14 +32,15 @@ def run_backward(
     their ``grad`` as well; without, accumulate into the ``grad`` of every leaf reached.
     """
     traced = STATE.tracer is not None or any(isinstance(one._data, Value) for one in (*roots, *cotangents))
-    engine = Engine(tensors=create_graph or traced)
+    engine = Engine(tensors=create_graph or traced, connects=create_graph)
     walk = _Pass(engine, targets, retain_graph=retain_graph, accumulate=accumulate or targets is None)
     outer, STATE.recording = STATE.recording, create_graph
+    around, STATE.walk = STATE.walk, walk
     try:
         with np.errstate(all="ignore"):
             walk.run(roots, cotangents)
     finally:
-        STATE.recording = outer
+        STATE.recording, STATE.walk = outer, around
     return [] if targets is None else [walk.found.get(_key(one)) for one in targets]
 
 
@@ -61,6 +62,8 @@ class _Pass:
         self.targets = None if targets is None else {_key(one): one for one in targets}
         self.retain_graph = retain_graph
         self.accumulate = accumulate
+        #: The nodes on the way to the targets, None where there are no targets.
+        self.useful: set[Node] | None = None
         #: The gradients of the targets.
         self.found: dict[Any, Tensor] = {}
         #: Per node or leaf, the cotangent so far; a list of them for nodes with several outputs.
@@ -70,7 +73,7 @@ class _Pass:
 
     def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor]) -> None:
         order = self._reach(roots)
-        useful = None if self.targets is None else _useful(order, self.targets)
+        useful = self.useful = None if self.targets is None else _useful(order, self.targets)
         for root, cotangent in zip(roots, cotangents, strict=True):
             self._add(root._node or root, cotangent if self.engine.tensors else cotangent._data)
         waiting = self.waiting
@@ -93,6 +96,16 @@ class _Pass:
                     count = waiting[parent] = waiting[parent] - 1
                     if count == 0:
                         ready.append(parent)
+
+    def reaches(self, place: Any, index: int) -> bool:
+        """Whether this pass comes to output `index` of the node, or to the leaf, `place`."""
+        if place not in self.waiting:
+            return False
+        if self.targets is None or self.useful is None:
+            return True
+        if isinstance(place, Tensor):
+            return place in self.targets
+        return place in self.useful or (place, index) in self.targets
 
     def _reach(self, roots: Sequence[Tensor]) -> list[Node]:
         """The nodes behind `roots`, each once; counts how many edges lead to each, and to each leaf."""
@@ -126,8 +139,9 @@ class _Pass:
         """Add `part` to the cotangent of a leaf, a node, or one output of a node."""
         pending = self.pending
         if type(place) is Output:
-            slots = pending.setdefault(place.node, [])
-            slots += [None] * (place.index + 1 - len(slots))
+            slots = pending.get(place.node)
+            if slots is None:
+                slots = pending[place.node] = [None] * place.node.count
             known = slots[place.index]
             slots[place.index] = part if known is None else self.engine.namespace.add(known, part)
             return
@@ -160,7 +174,9 @@ class _Pass:
             slots = cotangent if node.several else [cotangent]
             if node.hooks is not None:
                 slots = [
-                    None if one is None else run_tensor_hooks(node.hooks, index, one, engine)
+                    run_tensor_hooks(node.hooks, index, one, engine)
+                    if one is not None and self.reaches(node, index)
+                    else one
                     for index, one in enumerate(slots)
                 ]
             if useful is not None:
@@ -248,12 +264,14 @@ def seed(root: Tensor, gradient: Any) -> Tensor:
     if gradient is None:
         if root.size != 1:
             raise GradientError(
-                f"grad can be implicitly created only for scalar outputs, got shape {root.shape}; pass a "
-                "gradient of that shape"
+                f"grad can be implicitly created only for scalar outputs, got shape {root.shape}; reduce it "
+                "first, as in loss.mean().backward(), or pass a gradient of that shape"
             )
         return TENSOR_OPS.full(value=1.0, shape=root.shape, dtype=root.dtype)  # type: ignore[no-any-return]
     if not isinstance(gradient, Tensor):
         gradient = wrap(np.asarray(gradient, root.dtype))
     if gradient.shape != root.shape:
-        raise ShapeError(f"backward: the gradient has shape {gradient.shape}, the tensor {root.shape}")
+        raise ShapeError(
+            f"backward: the gradient has shape {gradient.shape}, the tensor {root.shape}; they must be equal"
+        )
     return gradient  # type: ignore[no-any-return]

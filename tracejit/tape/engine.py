@@ -9,26 +9,35 @@ from typing import Any
 import numpy as np
 
 from ..dispatch import apply
-from ..ir.errors import GradientError
+from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
 from ..ir.registry import OPS, Attrs, Op, OpNamespace
+from ..state import STATE
 from ..tensor import Tensor, wrap
 from .nodes import Node, Output
+from .recording import record
+from .saved import PackedOpNode
 
 
 class _NumpyOps(OpNamespace):
     """Ops on ndarrays: the fast way, where nobody differentiates the gradient."""
 
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
-        return op.eval(*operands, **attrs)
+        return op.kernel(*operands, **attrs)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = OPS.get(name)
         if op is None:
             raise AttributeError(name)
-        setattr(self, name, op.eval)  # nothing between a rule and the kernel
-        return op.eval
+        setattr(self, name, op.kernel)  # nothing between a rule and the kernel
+        return op.kernel
+
+
+def forget_ops() -> None:
+    """Look ops and their kernels up again: registrations have changed."""
+    vars(NUMPY_OPS).clear()
+    vars(TENSOR_OPS).clear()
 
 
 class TensorOps(OpNamespace):
@@ -45,10 +54,12 @@ TENSOR_OPS = TensorOps()
 class Engine:
     """How one backward pass represents cotangents: ndarrays, or Tensors."""
 
-    __slots__ = ("namespace", "tensors")
+    __slots__ = ("connects", "namespace", "tensors")
 
-    def __init__(self, *, tensors: bool) -> None:
+    def __init__(self, *, tensors: bool, connects: bool = True) -> None:
         self.tensors = tensors
+        #: Whether the gradient is recorded, so that saved values must be in their place in the graph.
+        self.connects = connects
         self.namespace: Any = TENSOR_OPS if tensors else NUMPY_OPS
 
     # -- saved values, where cotangents are Tensors -----------------------------------------------
@@ -58,9 +69,13 @@ class Engine:
         if not isinstance(saved, (np.ndarray, Value)):
             return saved
         parent = node.parents[position]
+        if not self.connects:
+            return wrap(saved)
         if isinstance(parent, Tensor):
             if parent._data is saved:
                 return parent
+            if isinstance(node, PackedOpNode):
+                return standing_for(parent, saved)
             raise GradientError(
                 f"a leaf of shape {parent.shape} was given new data after {node.name()} saved its value, so "
                 "the gradient cannot be differentiated again with respect to it"
@@ -69,6 +84,8 @@ class Engine:
 
     def output(self, node: Node, index: int, data: Any) -> Tensor:
         """A node's saved output, connected to the node again."""
+        if not self.connects:
+            return wrap(data)
         return connected(data, Output(node, index) if node.several else node)
 
     # -- cotangents -------------------------------------------------------------------------------
@@ -100,6 +117,12 @@ class Engine:
         """Add `cotangent` into ``tensor.grad``."""
         known = tensor._grad
         if self.tensors:
+            if isinstance(cotangent._data, Value) and not isinstance(tensor._data, Value):
+                raise TraceError(
+                    f"backward: the grad of a tensor of type {tensor.type} from outside the traced function "
+                    "is being written inside it. Return gradients instead, from tj.value_and_grad or "
+                    "tj.autograd.grad, or call backward() outside"
+                )
             tensor._grad = cotangent if known is None else self.namespace.add(known, cotangent)
         elif known is None:
             # a copy: rules may hand on the array of another gradient, or a view
@@ -111,6 +134,14 @@ class Engine:
             if known._version is not None:
                 known._version[0] += 1
                 known._version[1:] = ["backward"]
+
+
+def standing_for(leaf: Tensor, data: Any) -> Tensor:
+    """A Tensor of `data`, an unpacked copy of the value of `leaf`, whose gradient is the leaf's."""
+    result = wrap(data)
+    if leaf._requires_grad and STATE.recording:
+        record(OPS["barrier"], (leaf,), {}, result)
+    return result
 
 
 def connected(data: Any, place: Any) -> Tensor:

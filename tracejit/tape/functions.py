@@ -12,7 +12,7 @@ from ..ir.types import broadcastable
 from ..location import user_location
 from ..state import STATE
 from ..tensor import Tensor, wrap
-from .engine import Engine, connected
+from .engine import Engine, connected, standing_for
 from .nodes import Node, Output, Wanted
 from .recording import memory_of
 from .saved import Packed, unpacked
@@ -30,11 +30,17 @@ class SavedTensor:
     __slots__ = ("data", "memory", "output", "place", "version")
 
     def __init__(self, tensor: Tensor, output: int | None) -> None:
-        self.place = tensor if tensor._requires_grad and tensor._node is None else tensor._node
+        self.place = None
+        if output is None:
+            self.place = tensor if tensor._requires_grad and tensor._node is None else tensor._node
         self.output = output
-        data = tensor._data
-        hooks = STATE.saved_hooks
-        self.data = Packed(data, hooks) if hooks is not None and isinstance(data, np.ndarray) else data
+        self.data = data = tensor._data
+        if isinstance(data, np.ndarray):
+            hooks = STATE.saved_hooks
+            if STATE.tracer is not None:
+                self.place = tensor  # a capture of the trace: the user's own object says where it is read
+            elif hooks is not None:
+                self.data = Packed(data, hooks)
         self.memory = memory_of(tensor)
         self.version = self.memory[0]
 
@@ -50,7 +56,9 @@ class SavedTensor:
         if self.output is not None:
             return wrap(data) if node is None else connected(data, Output(node, self.output))
         if isinstance(self.place, Tensor):
-            return self.place if self.place._data is data else wrap(data)
+            if self.place._data is data:
+                return self.place
+            return standing_for(self.place, data) if isinstance(self.data, Packed) else wrap(data)
         return wrap(data) if self.place is None else connected(data, self.place)
 
 
@@ -84,6 +92,10 @@ class FunctionNode(Node):
         return f"{self.function.__name__}Backward"
 
     @property
+    def count(self) -> int:
+        return len(self.outputs)
+
+    @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What the function saved for backward."""
         return self.ctx.saved_tensors
@@ -98,7 +110,7 @@ class FunctionNode(Node):
             if cotangent is not None:
                 given.append(engine.as_tensor(cotangent))
             elif output is not None and ctx.materializes:
-                given.append(engine.as_tensor(engine.zeros(*output)))
+                given.append(engine.as_tensor(zeros(engine, *output)))
             else:
                 given.append(None)
         results = self.function.backward(ctx, *given)
@@ -110,6 +122,11 @@ class FunctionNode(Node):
 
     def free(self) -> None:
         self.ctx.free()
+
+
+def zeros(engine: Engine, shape: Any, dtype: Any) -> Any:
+    """The cotangent of an output that nothing used; an output may be of any dtype."""
+    return engine.namespace.full(value=dtype.type(0).item(), shape=shape, dtype=dtype)
 
 
 def checked_gradients(name: str, types: Sequence[Any], found: list[Any]) -> list[Any]:

@@ -100,8 +100,12 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     """
     if not self._requires_grad:
         raise GradientError(
-            "cannot register a hook on a tensor that doesn't require gradient"
-            + ("; inside a jitted function use tj.autograd.Function" if self.is_traced else "")
+            "cannot register a hook on a tensor that doesn't require gradient: none reaches it; "
+            + (
+                "inside a jitted function use tj.autograd.Function"
+                if self.is_traced
+                else "call requires_grad_() on it first, or on what it is computed from"
+            )
         )
     hooks, index = hooks_of(self)
     return RemovableHandle(hooks.tensor.setdefault(index, {}), hook)
@@ -114,7 +118,10 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     ``torch.Tensor.register_post_accumulate_grad_hook``.
     """
     if not self._requires_grad:
-        raise GradientError("cannot register a hook on a tensor that doesn't require gradient")
+        raise GradientError(
+            "cannot register a hook on a tensor that doesn't require gradient: none reaches it; call "
+            "requires_grad_() on it first"
+        )
     if self._node is not None:
         raise GradientError(
             "post accumulate grad hooks cannot be registered on non-leaf tensors: their grad is not "
@@ -129,7 +136,10 @@ def retain_grad(self: Tensor) -> None:
     Raises GradientError on a tensor that does not require grad. Semantics: ``torch.Tensor.retain_grad``.
     """
     if not self._requires_grad:
-        raise GradientError("can't retain_grad on a tensor that has requires_grad=False")
+        raise GradientError(
+            "can't retain_grad on a tensor that has requires_grad=False: no gradient reaches it; call "
+            "requires_grad_() on it first, or on what it is computed from"
+        )
     if self._node is not None:
         hooks, index = hooks_of(self)
         hooks.retained[index] = weakref.ref(self)

@@ -47,6 +47,11 @@ class Node(abc.ABC):
     def node(self) -> Node:
         return self
 
+    @property
+    def count(self) -> int:
+        """How many outputs it has."""
+        return 1
+
     @abc.abstractmethod
     def name(self) -> str:
         """The node's name, such as ``AddBackward``."""
@@ -101,7 +106,8 @@ class Node(abc.ABC):
     def _freed(self) -> GradientError:
         return GradientError(
             "trying to backward through the graph a second time, after its saved values were freed; "
-            "pass retain_graph=True to the first backward"
+            "compute the result again, or pass retain_graph=True to the first backward. Between steps of a "
+            "loop, carry values over with detach()"
         )
 
 
@@ -159,7 +165,7 @@ def end_of_graph(leaf: Tensor) -> AccumulateGrad:
 class Plan:
     """What recording and differentiating `op` take when just the `tracked` operands require gradients."""
 
-    __slots__ = ("inputs", "op", "output", "pulls")
+    __slots__ = ("inputs", "joint", "op", "output", "pulls")
 
     def __init__(self, op: Op, tracked: tuple[bool, ...]) -> None:
         rules = [(i, op.rule_for(i)) for i, one in enumerate(tracked) if one]
@@ -168,6 +174,8 @@ class Plan:
         #: Per operand, whether to save it; and whether to save the output.
         self.inputs = tuple([any(rule.saves_input(i) for rule in given) for i in range(len(tracked))])
         self.output = any(rule.saves_output for rule in given)
+        #: The function that gives the cotangents of all operands at once, None where each has a rule.
+        self.joint = given[0].joint if given else None
         #: Per tracked operand: its position, and its rule as a function of what a node holds.
         self.pulls = tuple([(i, _bound(op, i, rule)) for i, rule in rules])
 
@@ -254,6 +262,9 @@ class OpNode(Node):
             out = None if out is None else engine.output(self, 0, out)
         found = [None] * len(self.parents)
         namespace, types, attrs = engine.namespace, self.types, self.attrs
+        if self.plan.joint is not None:
+            known = [None if one is None else TensorType(one[1], one[0]) for one in types]
+            return self.plan.joint(namespace, cotangents, inputs, out, known, attrs)  # type: ignore[no-any-return]
         for position, pull in self.plan.pulls:
             if wanted is None or wanted(self.parents[position]):
                 found[position] = pull(namespace, cotangents, inputs, out, types, attrs)

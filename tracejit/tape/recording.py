@@ -74,13 +74,14 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
         if type(operand) in _SCALARS:
             saved.append(operand)
             continue
-        if not tracked[position]:
+        if not tracked[position] and isinstance(operand, (Tensor, np.ndarray)):
             constants = constants or {}
             constants[position] = weakref.ref(operand)
         if not plan.inputs[position]:
             saved.append(None)
         elif not is_tensor:
-            saved.append(operand)
+            # the user's own array, which nobody counts the writes to: a copy, except for captures of a trace
+            saved.append(np.array(operand) if tracer is None else operand)
         elif tracer is None:
             saved.append(_saved(operand, memories))
         elif isinstance(operand._data, Value):
@@ -102,6 +103,12 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
         pack(node)
     result._node = node
     result._requires_grad = True
+
+
+def forget_plans(op: Op) -> None:
+    """Plan `op` anew from now on: it has got another gradient."""
+    for key in [one for one in _PLANS if one[0] is op]:
+        del _PLANS[key]
 
 
 #: How many threads want every node to go through `record`: they look at what is saved, or at where.

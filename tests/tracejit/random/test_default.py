@@ -304,3 +304,15 @@ def test_the_command_line_shows_such_functions(tmp_path):
         capture_output=True, text=True, check=True, cwd=_ROOT,
     )  # fmt: skip
     assert "func @noisy(%x: f64[3], %generator: u64[2]) -> f64[3] {" in done.stdout
+
+
+@pytest.mark.parametrize("draw", [tj.random.rand, tj.random.randn])
+def test_draws_are_leaves_that_require_grad_where_asked(draw):
+    tj.random.seed(0)
+    x = draw(3, requires_grad=True)
+    tj.random.seed(0)
+    plain = draw(3)
+    assert (x.requires_grad, x.is_leaf, plain.requires_grad) == (True, True, False)
+    assert x.tolist() == plain.tolist()
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [3, 3, 3]

@@ -1,0 +1,32 @@
+"""Kernels that are a call of the user's C function over whole arrays."""
+
+from __future__ import annotations
+
+from ...ir.graph import Instruction
+from .kernel import Kernel, signature
+
+#: The estimated cycles of a function nobody knows: enough that the GIL is let go.
+_CYCLES = 1e5
+
+
+def external_kernel(name: str, instruction: Instruction) -> Kernel | None:
+    """The call of the op's C function; None where it has none. See `ir.registry.External`."""
+    function = instruction.op.native
+    if function is None:
+        return None
+    values = [*instruction.operands, *instruction.results]
+    sizes = [size for value in values for size in value.shape]
+    held = ", ".join(f"i64 {size}" for size in sizes or [0])
+    kind = f"[{max(len(sizes), 1)} x i64]"
+    arguments = "".join(f"ptr %b{i}, " for i in range(len(values)))
+    text = "\n".join(
+        (
+            f"@{name}_sizes = internal constant {kind} [{held}]",
+            f"define {signature(name, len(values))} nounwind {{",
+            f"  %f = inttoptr i64 {function.address} to ptr",
+            f"  call void %f({arguments}ptr @{name}_sizes)",
+            "  ret void",
+            "}",
+        )
+    )
+    return Kernel(name, text, f"{name}: C function of {instruction.op.name}", cycles=_CYCLES)

@@ -1,0 +1,116 @@
+"""Vectors of scalar computations: expensive ops that do not depend on each other share their instructions.
+
+Sixty sines of sixty scalars are eight sines of vectors: less code to compile and to run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from ..ir.dtypes import SHORT_NAME
+from ..ir.graph import Function, Instruction, Value
+from ..ir.registry import Kind
+from .emitter import Reg, llvm_type
+from .loops import FunctionWriter
+from .target import Target
+
+#: Ops from this cost on are worth putting operands into vectors and taking results out.
+PACKED_COST: Final = 8.0
+#: Expensive ops are written in place so many times, and called from then on: each takes milliseconds to
+#: compile.
+INLINED_USES: Final = 6
+
+#: What an op's code depends on: its name, its attributes, the types of its operands.
+_Shape: TypeAlias = tuple[str, ...]
+
+
+def in_groups(function: Function) -> list[list[Instruction]]:
+    """The instructions of `function` in an order that it may have, where expensive elementwise ops that are
+    alike and independent stand in one group, and everything else alone."""
+    level: dict[Value, int] = {}
+    order: list[tuple[int, int, int, Instruction]] = []
+    for position, one in enumerate(function.body):
+        expensive = _expensive(one)
+        own = max([level.get(operand, 0) for operand in one.operands], default=0) + expensive
+        level.update(dict.fromkeys(one.results, own))
+        order.append((own, not expensive, position, one))
+    groups: list[list[Instruction]] = []
+    alike: dict[object, list[Instruction]] = {}
+    for own, cheap, _, one in sorted(order, key=lambda entry: entry[:3]):
+        if cheap:
+            groups.append([one])
+            continue
+        types = tuple([operand.dtype for operand in one.operands])
+        key = (own, one.op.name, types, repr(tuple(one.attrs.items())))
+        if key not in alike:
+            alike[key] = []
+            groups.append(alike[key])
+        alike[key].append(one)
+    return groups
+
+
+def _expensive(one: Instruction) -> bool:
+    return one.op.kind is Kind.ELEMENTWISE and one.op.cost >= PACKED_COST
+
+
+class PackingWriter:
+    """Writes elementwise ops on many scalars."""
+
+    def __init__(self, name: str, w: FunctionWriter, target: Target) -> None:
+        self.name, self.w, self.target = name, w, target
+        self.uses: Counter[_Shape] = Counter()
+        #: Functions for expensive ops that are used often, by op and operand types: their results, and their
+        #: text.
+        self.outlined: dict[_Shape, tuple[str, Reg]] = {}
+        self.texts: list[str] = []
+
+    def packed(self, one: Instruction, rows: Sequence[Sequence[Reg]]) -> list[Reg]:
+        """The op of `one` on each row of operands."""
+        dtypes = [SHORT_NAME[value.dtype] for value in (*one.operands, one.result)]
+        lanes = min(self.target.lanes(dtype) for dtype in dtypes)
+        if not _expensive(one) or lanes == 1 or len(rows) == 1:
+            return [self._emitted(one, row) for row in rows]
+        found: list[Reg] = []
+        for start in range(0, len(rows), lanes):
+            part = rows[start : start + lanes]
+            width = 1
+            while width < len(part):
+                width *= 2
+            # a last row fills the vector: what is poison may not be divided by
+            filled = [*part, *[part[-1]] * (width - len(part))]
+            made = self._emitted(one, [self._vector(column) for column in zip(*filled, strict=True)])
+            found += [self.w.extract(made, lane) for lane in range(len(part))]
+        return found
+
+    def _emitted(self, one: Instruction, operands: Sequence[Reg]) -> Reg:
+        """The op's code, or a call of it where there is much of it already."""
+        emit = one.op.emit
+        assert emit is not None
+        shape = (one.op.name, repr(tuple(one.attrs.items())), *[x.type for x in operands])
+        self.uses[shape] += 1
+        if not _expensive(one) or self.uses[shape] <= INLINED_USES:
+            written: Reg = emit(self.w, *operands, **one.attrs)
+            return written
+        if shape not in self.outlined:
+            name = f"{self.name}_{one.op.name}{len(self.outlined)}"
+            w = FunctionWriter(self.w.declarations)
+            params = [Reg(f"%x{i}", x.dtype, x.lanes) for i, x in enumerate(operands)]
+            result: Reg = emit(w, *params, **one.attrs)
+            w.line(f"ret {result}")
+            signature = f"internal {result.type} @{name}({', '.join(map(str, params))})"
+            self.texts.append(w.function(signature, "nounwind"))
+            self.outlined[shape] = name, result
+        name, result = self.outlined[shape]
+        arguments = ", ".join(map(str, operands))
+        return self.w.assign(f"call {result.type} @{name}({arguments})", result.dtype, result.lanes)
+
+    def _vector(self, scalars: Sequence[Reg]) -> Reg:
+        if all(one.text == scalars[0].text for one in scalars):
+            return self.w.splat(scalars[0], len(scalars))
+        dtype, lanes = scalars[0].dtype, len(scalars)
+        kind, text = llvm_type(dtype, lanes), "poison"
+        for lane, one in enumerate(scalars):
+            text = self.w.assign(f"insertelement {kind} {text}, {one}, i64 {lane}", dtype, lanes).text
+        return Reg(text, dtype, lanes)

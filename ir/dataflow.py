@@ -1,0 +1,33 @@
+"""Which values of a Function depend on which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from .graph import Function, Value
+from .registry import Kind
+
+#: What may run though the loop has no step: it cannot fail, but for powers of integers.
+_MOVABLE: Final = frozenset(
+    (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.CONTRACTION, Kind.CUMULATIVE, Kind.VIEW, Kind.CREATION)
+)
+
+
+def needed(function: Function, results: Iterable[Value]) -> set[Value]:
+    """The values of `function` that `results` depend on, parameters among them."""
+    live = set(results)
+    for one in reversed(function.body):
+        if any(result in live for result in one.results):
+            live.update(one.operands)
+    return live
+
+
+def invariant(body: Function, params: Iterable[Value]) -> set[Value]:
+    """The values of a loop's body that only depend on `params`, its invariants."""
+    same = set(params)
+    for one in body.body:
+        fallible = one.op.name == "pow" and one.result.dtype.kind != "f" if len(one.results) == 1 else True
+        if one.op.kind in _MOVABLE and not fallible and all(operand in same for operand in one.operands):
+            same.update(one.results)
+    return same

@@ -1,0 +1,40 @@
+"""Effects: what an instruction does beside computing its results, such as printing.
+
+An op whose record says `effect` is kept whether or not anything needs its result, is never merged with
+another, and runs in program order with the others. An instruction with regions has the effects of the
+instructions in them.
+"""
+
+from __future__ import annotations
+
+from .graph import Function, Instruction
+
+
+def has_effect(instruction: Instruction) -> bool:
+    """Whether `instruction`, or one in its regions, does something beside computing results."""
+    return instruction.op.effect or any(
+        has_effect(one) for region in instruction.regions for one in region.body
+    )
+
+
+def without_effects(function: Function) -> Function:
+    """`function` for those who compute its values again: nothing happens a second time.
+
+    *Requires*: results of ops with an effect are used by nothing. *Ensures*: the same results; itself where
+    there is no effect.
+    """
+    if not any(has_effect(one) for one in function.body):
+        return function
+    body = [
+        Instruction(
+            one.op,
+            one.operands,
+            one.attrs,
+            one.results,
+            one.location,
+            tuple([without_effects(region) for region in one.regions]),
+        )
+        for one in function.body
+        if not one.op.effect
+    ]
+    return Function(function.name, function.params, tuple(body), function.results)

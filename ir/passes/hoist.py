@@ -1,0 +1,76 @@
+"""Loop-invariant code motion: what is the same in every step is computed once, before the loop."""
+
+from __future__ import annotations
+
+from ..dataflow import invariant
+from ..graph import Function, Instruction, Substitution, Value
+from ..registry import Kind
+from .control import map_regions
+
+#: Loops; a loop's last region is its body.
+_LOOPS = frozenset((Kind.WHILE, Kind.SCAN))
+
+
+def hoist(function: Function) -> Function:
+    """*Requires*: valid IR. *Ensures*: the same results; bodies of loops compute nothing that depends on
+    invariants alone, but for views and constants, which cost nothing."""
+    function = map_regions(function, hoist)
+    body: list[Instruction] = []
+    for one in function.body:
+        body += _hoisted(one) if one.op.kind in _LOOPS else [one]
+    if len(body) == len(function.body):
+        return function
+    return Function(function.name, function.params, tuple(body), function.results)
+
+
+def _hoisted(loop: Instruction) -> list[Instruction]:
+    """What is moved out of `loop`, and the loop without it."""
+    body, first = loop.regions[-1], loop.attrs["carries"]
+    last = len(loop.operands) - loop.attrs.get("slices", 0)
+    params = body.params[first:last]
+    same = invariant(body, params)
+    moved = [one for one in body.body if all(result in same for result in one.results)]
+    inside = {operand for one in body.body if one not in set(moved) for operand in one.operands}
+    inside |= set(body.results)
+    wanted = [
+        result
+        for one in moved
+        if one.op.kind not in (Kind.VIEW, Kind.CREATION)
+        for result in one.results
+        if result in inside or _read_through_views(result, moved, inside)
+    ]
+    if not wanted:
+        return [loop]
+    table = Substitution(dict(zip(params, loop.operands[first:last], strict=True)))
+    made: list[Instruction] = []
+    for one in moved:
+        results = tuple([Value(result.type) for result in one.results])
+        made.append(
+            Instruction(one.op, table.all(one.operands), one.attrs, results, one.location, one.regions)
+        )
+        for old, new in zip(one.results, results, strict=True):
+            table[old] = new
+    gone = set(wanted)
+    rest = tuple([one for one in body.body if not any(result in gone for result in one.results)])
+
+    def widened(region: Function, more: list[Value]) -> tuple[Value, ...]:
+        return (*region.params[:last], *more, *region.params[last:])
+
+    regions = tuple(
+        [
+            Function(one.name, widened(one, [Value(v.type) for v in wanted]), one.body, one.results)
+            for one in loop.regions[:-1]
+        ]
+    )
+    regions = (*regions, Function(body.name, widened(body, wanted), rest, body.results))
+    operands = (*loop.operands[:last], *table.all(tuple(wanted)), *loop.operands[last:])
+    return [*made, Instruction(loop.op, operands, loop.attrs, loop.results, loop.location, regions)]
+
+
+def _read_through_views(value: Value, moved: list[Instruction], inside: set[Value]) -> bool:
+    """Whether a view of `value` that stays in the body is read there."""
+    for one in moved:
+        reads = one.op.kind is Kind.VIEW and value in one.operands
+        if reads and (one.result in inside or _read_through_views(one.result, moved, inside)):
+            return True
+    return False

@@ -1,0 +1,76 @@
+"""Which control flow instructions have state so small that compiled code holds it in registers: their regions
+are written element by element, and so are not fused."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..graph import Function, Instruction, Value
+from ..registry import Kind
+
+#: Values with more elements are better off as vectors in memory.
+MAX_ELEMENTS: Final = 16
+#: Regions with more scalar operations than this are written over memory.
+MAX_OPERATIONS: Final = 4000
+#: Values in memory with more elements than this are read at traced indices only.
+MAX_STORED: Final = 1 << 12
+
+
+def is_small(instruction: Instruction) -> bool:
+    """Whether a control flow instruction is written element by element."""
+    return operations(instruction) is not None
+
+
+def operations(instruction: Instruction) -> float | None:
+    """The scalar operations in the regions of a control flow instruction, None where it cannot be written."""
+    carries = instruction.attrs.get("carries", len(instruction.results))
+    if any(one.type.size > MAX_ELEMENTS for one in instruction.results[:carries]):
+        return None
+    total = 0.0
+    for region in instruction.regions:
+        inside = _region_operations(region)
+        if inside is None or total + inside > MAX_OPERATIONS:
+            return None
+        total += inside
+    return total
+
+
+def _region_operations(region: Function) -> float | None:
+    total = 0.0
+    stored = {one for one in region.params if one.type.size > MAX_ELEMENTS}
+    for one in region.body:
+        count = _instruction_operations(one, stored)
+        if count is None:
+            return None
+        total += count
+    if any(one in stored for one in region.results):
+        return None
+    return total
+
+
+_MOVES: Final = frozenset((Kind.CONCAT, Kind.UPDATE, Kind.VIEW, Kind.CREATION))
+
+
+def _instruction_operations(one: Instruction, stored: set[Value]) -> float | None:
+    kind, size = one.op.kind, max([result.type.size for result in one.results], default=0)
+    if kind is Kind.SCAN or kind is Kind.WHILE or kind is Kind.SWITCH:
+        if any(result.type.size > MAX_ELEMENTS for result in one.results):
+            return None
+        return operations(one)
+    if size > MAX_ELEMENTS:
+        return None
+    read = [operand for operand in one.operands if operand in stored]
+    if kind is Kind.GATHER:
+        return None if any(operand in stored for operand in one.operands[1:]) else 4.0 * size
+    if any(operand.type.size > MAX_STORED for operand in read):
+        return None
+    if kind in _MOVES:
+        return 0.1 * size
+    if kind is Kind.ELEMENTWISE:
+        fits = one.op.emit is not None and all(x.dtype.kind in one.op.emit_kinds for x in one.operands)
+        return one.op.cost * size if fits else None
+    if kind is Kind.REDUCTION:
+        return float(one.operands[0].type.size) if one.operands[0].type.size <= 4 * MAX_ELEMENTS else None
+    if kind is Kind.CONTRACTION:
+        return float(size * one.operands[0].shape[-1]) if one.operands[0].shape[-1] <= MAX_ELEMENTS else None
+    return None

@@ -1,0 +1,13 @@
+"""Structured control flow: branches and loops that stay branches and loops in compiled code.
+
+Eagerly each function runs its Python functions step by step on real values. Under a trace it traces them once
+and appends one op (`ir/ops/control.py`), whatever the number of steps. Semantics: ``jax.lax``.
+"""
+
+from __future__ import annotations
+
+from .branches import cond, switch
+from .loops import fori_loop, while_loop
+from .scans import map, scan
+
+__all__ = ["cond", "fori_loop", "map", "scan", "switch", "while_loop"]

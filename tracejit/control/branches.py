@@ -1,0 +1,184 @@
+"""``cond`` and ``switch``: one of several functions, chosen when the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dispatch import apply
+from ..ir.dtypes import BOOL, INT64, DType
+from ..ir.errors import DTypeError, ShapeError, TracejitError
+from ..ir.registry import OPS
+from ..ir.types import TensorType
+from ..pytree import TreeDef
+from ..regions import apply_with_regions
+from ..state import STATE
+from ..tensor import Tensor, as_array, wrap
+from ..tracing import Tracer
+from .carry import SCALARS, Region, as_tensor, shared_captures, take_apart, traced
+
+_MISSING: Any = object()
+
+
+def cond(
+    pred: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = _MISSING,
+) -> Any:
+    """``true_fun(*operands)`` where the scalar `pred` is true, else ``false_fun(*operands)``.
+
+    Both functions must return the same structure of tensors, with the same shapes and dtypes; Python numbers
+    adapt. Only the chosen one runs, in compiled code too. `pred` is a bool, or a number, true unless zero.
+    `operand` is an older way to give a single operand.
+
+    Example:
+        >>> import tracejit as tj
+        >>> f = tj.jit(lambda x: tj.cond(x.sum() > 0, lambda x: x, lambda x: -x, x))
+        >>> f(tj.tensor([-1.0, -2.0]))
+        tensor([1., 2.])
+
+    Raises ShapeError or DTypeError where the results differ in structure or type, naming the leaf. Semantics:
+    ``jax.lax.cond``.
+    """
+    if operand is not _MISSING:
+        if operands:
+            raise TracejitError("cond: give operands by position or `operand` by name, not both")
+        operands = (operand,)
+    for one in (true_fun, false_fun):
+        if not callable(one):
+            raise TracejitError(f"cond: expected functions for both branches, got {type(one).__name__}")
+    given = _scalar("cond", "pred", pred)
+    if not isinstance(given, Tensor):
+        return _run(true_fun if given else false_fun, "cond", operands)
+    if STATE.tracer is None:
+        return _run(true_fun if bool(given) else false_fun, "cond", operands)
+    if given.dtype is not BOOL:
+        given = apply(OPS["ne"], (given, 0), {})
+    return _traced("cond", ("false_fun", "true_fun"), given, (false_fun, true_fun), operands)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """``branches[index](*operands)``; an `index` out of range counts as the nearest one in range.
+
+    All branches must return the same structure of tensors, with the same shapes and dtypes.
+
+    Example:
+        >>> import tracejit as tj
+        >>> f = tj.jit(lambda i, x: tj.switch(i, [tj.sin, tj.cos, lambda x: x * x], x))
+        >>> f(2, 3.0), f(7, 3.0)
+        (tensor(9.), tensor(9.))
+
+    Raises DTypeError for an index that is not an integer scalar, ShapeError or DTypeError where the results
+    differ. Semantics: ``jax.lax.switch``.
+    """
+    functions = list(branches)
+    if not functions or not all(map(callable, functions)):
+        raise TracejitError("switch: expected a non-empty sequence of functions")
+    given = _scalar("switch", "index", index)
+    kind = given.dtype.kind if isinstance(given, Tensor) else np.asarray(given).dtype.kind
+    if kind not in "iu":
+        raise DTypeError(f"switch: the index must be an integer, got {_shown(given)}")
+    if not isinstance(given, Tensor) or STATE.tracer is None:
+        return _run(functions[min(max(int(given), 0), len(functions) - 1)], "switch", operands)
+    if len(functions) == 1:
+        return functions[0](*operands)
+    if given.dtype is not INT64:
+        given = apply(OPS["cast"], (given,), {"dtype": INT64})
+    names = [f"branch {i}" for i in range(len(functions))]
+    return _traced("switch", names, given, functions, operands)
+
+
+def _shown(value: Any) -> str:
+    return str(value.type) if isinstance(value, Tensor) else f"a Python {type(value).__name__}"
+
+
+def _scalar(name: str, what: str, value: Any) -> Any:
+    """A Python number as it is, anything else as a Tensor with one element and no dimensions."""
+    if type(value) in SCALARS:
+        return value
+    tensor = value if isinstance(value, Tensor) else wrap(as_array(value))
+    if tensor.shape != ():
+        raise ShapeError(f"{name}: {what} must be a scalar, got {tensor.type}")
+    return tensor
+
+
+def _run(chosen: Callable[..., Any], name: str, operands: tuple[Any, ...]) -> Any:
+    tree = take_apart(name, "the result", chosen(*operands))
+    return tree.structure.unflatten([as_tensor(one) for one in tree.leaves])
+
+
+def _traced(
+    name: str,
+    labels: Sequence[str],
+    index: Tensor,
+    functions: Sequence[Callable[..., Any]],
+    operands: tuple[Any, ...],
+) -> Any:
+    """Trace the branches, whose operands are captures like anything else that they use, and append the op."""
+    parent = STATE.tracer
+    assert parent is not None
+    structures: list[TreeDef] = []
+    paths: list[str] = []
+    regions: list[Region] = []
+    for label, function in zip(labels, functions, strict=True):
+
+        def flat(function: Callable[..., Any] = function) -> list[Any]:
+            tree = take_apart(name, "the result", function(*operands))
+            structures.append(tree.structure)
+            paths[:] = tree.paths
+            return tree.leaves
+
+        regions.append(traced(parent, flat, (), (), (), repeats=False))
+        if structures[-1] != structures[0]:
+            raise ShapeError(
+                f"{name}: all branches must return the same structure; {labels[0]} returned {structures[0]}, "
+                f"{label} {structures[-1]}"
+            )
+    for i, path in enumerate(paths):
+        _agree(name, labels, regions, i, path)
+    holders, params = shared_captures([one.tracer for one in regions])
+    bodies = tuple(
+        [
+            one.function(label.replace(" ", ""), mine)
+            for one, label, mine in zip(regions, labels, params, strict=True)
+        ]
+    )
+    results = apply_with_regions(OPS["switch"], [index, *holders], {}, bodies)
+    _keep_weak(parent, regions, results)
+    return structures[0].unflatten(results)
+
+
+def _keep_weak(parent: Tracer, regions: Sequence[Region], results: Sequence[Tensor]) -> None:
+    for i, result in enumerate(results):
+        if all(one.weak[i] for one in regions):
+            parent.mark_weak(result._data)
+
+
+def _agree(name: str, labels: Sequence[str], regions: Sequence[Region], i: int, path: str) -> None:
+    """Give result `i` of all branches one type, casting Python numbers. Raises where that cannot be."""
+    types: list[TensorType] = [one.results[i].type for one in regions]
+    strong = [type for type, one in zip(types, regions, strict=True) if not one.weak[i]]
+    dtype: DType = strong[0].dtype if strong else max((one.dtype for one in types), key=_width)
+    target = TensorType(dtype, (strong or types)[0].shape)
+    for label, type_, one in zip(labels, types, regions, strict=True):
+        if type_ == target:
+            continue
+        casts = type_.shape == target.shape and one.weak[i] and _width(type_.dtype) <= _width(dtype)
+        if not casts:
+            first = labels[types.index(target)] if target in types else labels[0]
+            where = f" at {path}" if path else ""
+            message = (
+                f"{name}: all branches must return the same types; {first} returned {target}{where}, {label} "
+                f"{type_}"
+            )
+            raise DTypeError(message) if type_.shape == target.shape else ShapeError(message)
+        one.results[i] = one.tracer.cast(one.results[i], dtype=dtype)
+
+
+def _width(dtype: DType) -> int:
+    """Bools become integers, integers floats."""
+    return "biuf".index(dtype.kind) if dtype.kind != "u" else 1

@@ -1,0 +1,250 @@
+"""What loops carry from step to step: pytrees whose leaves keep shape and dtype.
+
+A Python number in a carry is *weak*: it takes the dtype of what the body makes of it. All that is taken apart
+here are flat lists of leaves, each a Tensor or a Python number, with their paths for messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd.modes import untaped
+from ..dispatch import apply
+from ..ir.dtypes import DType, as_dtype, result_type
+from ..ir.errors import DTypeError, ShapeError, TracejitError
+from ..ir.graph import Function, Value
+from ..ir.records import record
+from ..ir.registry import OPS
+from ..ir.types import TensorType
+from ..pytree import TreeDef, flatten, leaf_paths
+from ..regions import RegionTracer, trace_region
+from ..state import STATE
+from ..tensor import Tensor, as_array, wrap
+from ..tracing import Tracer, scalar_type
+
+SCALARS = frozenset((bool, int, float))
+#: A function of flat leaves to flat leaves.
+Flat = Callable[..., list[Any]]
+
+
+@record(eq=False)
+class Tree:
+    """A pytree taken apart: leaves, structure, and where each leaf is."""
+
+    leaves: list[Any]
+    structure: TreeDef
+    paths: list[str]
+
+
+def take_apart(name: str, what: str, tree: Any) -> Tree:
+    """`tree` as Tensors and Python numbers. Raises DTypeError for other leaves."""
+    leaves, structure = flatten(tree)
+    paths = leaf_paths(tree)
+    return Tree(
+        [as_leaf(name, what, path, one) for path, one in zip(paths, leaves, strict=True)], structure, paths
+    )
+
+
+def as_leaf(name: str, what: str, path: str, leaf: Any) -> Any:
+    """`leaf` if it is a Tensor or a Python number; an array as a Tensor."""
+    if isinstance(leaf, Tensor) or type(leaf) in (int, float):
+        return leaf
+    if type(leaf) is bool:  # not a number to promotion; and eagerly ~False would be -1
+        return leaf if STATE.tracer is not None else wrap(as_array(leaf))
+    try:
+        return wrap(as_array(leaf))
+    except TracejitError as error:
+        raise DTypeError(f"{name}: {what}{path} must be a tensor, an array or a number: {error}") from error
+
+
+def type_of(leaf: Any) -> TensorType:
+    """The type of a leaf; of a Python number, the one it has as an array."""
+    return leaf.type if isinstance(leaf, Tensor) else scalar_type(leaf)
+
+
+def as_tensor(leaf: Any) -> Tensor:
+    """A leaf as a Tensor."""
+    return leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf))
+
+
+def symbol(tracer: Tracer, leaf: Any, dtype: DType | None = None) -> Tensor:
+    """A leaf as a Tensor of the trace; a Python number becomes a constant, of `dtype` where that is given."""
+    if isinstance(leaf, Tensor):
+        if dtype is None or leaf.dtype is dtype:
+            return leaf
+        cast: Tensor = apply(OPS["cast"], (leaf,), {"dtype": dtype})
+        return cast
+    value = tracer.scalar(leaf, dtype or scalar_type(leaf).dtype)
+    if dtype is None and type(leaf) is not bool:
+        tracer.mark_weak(value)
+    return wrap(value)
+
+
+def is_weak(tracer: Tracer, leaf: Any) -> bool:
+    """Whether a leaf is a Python number, traced or not."""
+    if not isinstance(leaf, Tensor):
+        return type(leaf) is not bool
+    value = tracer.lift(leaf)
+    return isinstance(value, Value) and tracer.is_weak(value)
+
+
+def same_structure(name: str, what: str, given: TreeDef, expected: TreeDef) -> None:
+    """Raise ShapeError where the body returned another structure than it was given."""
+    if given != expected:
+        raise ShapeError(
+            f"{name}: the body must return {what} in the structure that it was given, {expected}, got {given}"
+        )
+
+
+def changed(name: str, path: str, before: TensorType, after: TensorType) -> TracejitError:
+    """The error for a carry that does not keep its type."""
+    where = f" at {path}" if path else ""
+    advice = (
+        "cast what the body returns with astype, or start from that dtype"
+        if before.shape == after.shape
+        else "each step must return the shape that it was given"
+    )
+    message = f"{name}: the carry{where} was {before} and the body returned {after}; {advice}"
+    return DTypeError(message) if before.shape == after.shape else ShapeError(message)
+
+
+# -- under a trace --------------------------------------------------------------------------------
+
+
+@record(eq=False)
+class Region:
+    """A traced function: its tracer, and its results."""
+
+    tracer: RegionTracer
+    results: list[Value]
+    weak: list[bool]
+
+    def function(self, name: str, params: Sequence[Value]) -> Function:
+        """The region as a Function of `params`."""
+        return Function(name, tuple(params), tuple(self.tracer.body), tuple(self.results))
+
+
+def traced(
+    parent: Tracer,
+    fn: Flat,
+    types: Sequence[TensorType],
+    names: Sequence[str],
+    weak: Sequence[bool],
+    *,
+    repeats: bool,
+) -> Region:
+    """`fn` of flat leaves, traced as a region of `parent`."""
+    tracer = RegionTracer(parent, repeats=repeats)
+    numbers: list[bool] = []
+
+    def run(*arguments: Tensor) -> list[Any]:
+        made = fn(*arguments)
+        numbers.extend(is_weak(tracer, one) for one in made)
+        return made
+
+    with untaped():
+        results = trace_region(tracer, run, types, names, weak=weak)
+    return Region(tracer, results, numbers)
+
+
+@record(eq=False)
+class Loop:
+    """A traced body whose carries have found their types."""
+
+    region: Region
+    inits: list[Tensor]
+    weak: list[bool]
+
+
+def trace_loop(
+    name: str,
+    parent: Tracer,
+    fn: Flat,
+    inits: Sequence[Any],
+    paths: Sequence[str],
+    slices: Sequence[TensorType] = (),
+) -> Loop:
+    """Trace a body of carries and slices. Weak carries are given the dtype that the body returns for them,
+    and then it is traced again. Raises DTypeError or ShapeError for a carry that does not keep its type."""
+    dtypes: list[DType | None] = [None] * len(inits)
+    while True:
+        starts = [symbol(parent, one, dtype) for one, dtype in zip(inits, dtypes, strict=True)]
+        weak = [dtype is None and is_weak(parent, one) for one, dtype in zip(starts, dtypes, strict=True)]
+        types = [one.type for one in starts] + list(slices)
+        names = [_hint(path, f"c{i}") for i, path in enumerate(paths)]
+        names += [f"x{i}" for i in range(len(slices))]
+        region = traced(parent, fn, types, names, weak, repeats=True)
+        promoted = False
+        for i, before in enumerate(types[: len(starts)]):
+            after = region.results[i].type
+            if before == after:
+                if weak[i] and not region.weak[i]:
+                    dtypes[i], promoted = after.dtype, True
+                continue
+            if before.shape != after.shape:
+                raise changed(name, paths[i], before, after)
+            if region.weak[i] and result_type(before.dtype, _python_type(after.dtype)) == before.dtype:
+                region.results[i] = region.tracer.cast(region.results[i], dtype=before.dtype)
+            elif weak[i]:
+                dtypes[i], promoted = after.dtype, True
+            else:
+                raise changed(name, paths[i], before, after)
+        if not promoted:
+            return Loop(region, starts, weak)
+
+
+def _python_type(dtype: DType) -> Any:
+    return float if dtype.kind == "f" else int if dtype.kind in "iu" else dtype
+
+
+def _hint(path: str, otherwise: str) -> str:
+    hint = "".join(one if one.isalnum() else "_" for one in path).strip("_")
+    return hint if hint and not hint.isdigit() else otherwise
+
+
+def shared_captures(tracers: Sequence[RegionTracer]) -> tuple[list[Tensor], list[list[Value]]]:
+    """What the regions of one op use of the surrounding trace: the operands, and each region's parameters."""
+    holders: dict[Value, Tensor] = {}
+    for one in tracers:
+        for outer, holder in one.holders.items():
+            holders.setdefault(outer, holder)
+    params = [
+        [one.captured.get(outer) or Value(outer.type, outer.hint) for outer in holders] for one in tracers
+    ]
+    return list(holders.values()), params
+
+
+def finished(parent: Tracer, results: Sequence[Tensor], weak: Sequence[bool]) -> list[Tensor]:
+    """The final carries; what is still a Python number stays weak."""
+    for one, is_number in zip(results, weak, strict=True):
+        if is_number:
+            parent.mark_weak(one._data)
+    return list(results)
+
+
+# -- eagerly --------------------------------------------------------------------------------------
+
+
+def kept(name: str, before: Sequence[Any], after: Tree, structure: TreeDef) -> list[Any]:
+    """The carry after an eager step. Raises where it does not keep its types; a Python number may become a
+    scalar tensor of any dtype."""
+    same_structure(name, "the carry", after.structure, structure)
+    result = []
+    for old, new, path in zip(before, after.leaves, after.paths, strict=True):
+        given, made = type_of(old), type_of(new)
+        if type(old) in SCALARS and made.shape == ():
+            result.append(new)
+        elif given == made:
+            result.append(as_tensor(new))
+        elif (
+            type(new) in SCALARS
+            and given.shape == ()
+            and (result_type(given.dtype, _python_type(as_dtype(np.asarray(new).dtype))) == given.dtype)
+        ):
+            result.append(wrap(np.asarray(new, given.dtype)))
+        else:
+            raise changed(name, path, given, made)
+    return result

@@ -1,0 +1,175 @@
+"""``while_loop`` and ``fori_loop``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ir.dtypes import BOOL
+from ..ir.errors import DTypeError, ShapeError, TracejitError
+from ..ir.registry import OPS
+from ..regions import apply_with_regions
+from ..state import STATE
+from ..tensor import Tensor, as_array, wrap
+from ..tracing import Tracer
+from .carry import (
+    SCALARS,
+    Flat,
+    Tree,
+    as_tensor,
+    finished,
+    kept,
+    same_structure,
+    shared_captures,
+    symbol,
+    take_apart,
+    trace_loop,
+    traced,
+)
+from .scans import append_scan
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """``val = body_fun(val)`` while ``cond_fun(val)``, beginning with `init_val`; the last `val`.
+
+    `val` is a pytree of tensors that keep their shapes and dtypes. Python numbers in `init_val` take the
+    dtype of what the body makes of them (eagerly, the functions get them as Python numbers). `cond_fun`
+    returns a bool scalar. Eagerly the loop is differentiable; under ``jit``, reverse mode raises
+    GradientError, since the number of steps is not known beforehand.
+
+    Example:
+        >>> import tracejit as tj
+        >>> f = tj.jit(lambda x: tj.while_loop(lambda v: v.sum() < 100, lambda v: v * 2, x))
+        >>> f(tj.tensor([1.0, 2.0]))
+        tensor([ 64., 128.])
+
+    Raises DTypeError or ShapeError where the carry changes, naming the leaf and both types. Semantics:
+    ``jax.lax.while_loop``.
+    """
+    if not callable(cond_fun) or not callable(body_fun):
+        raise TracejitError("while_loop: cond_fun and body_fun must be functions")
+    init = take_apart("while_loop", "init_val", init_val)
+    tracer = STATE.tracer
+    if tracer is not None:
+        return _traced_while(tracer, cond_fun, body_fun, init)
+    leaves = init.leaves
+    while _true(cond_fun(init.structure.unflatten(leaves))):
+        made = take_apart("while_loop", "the carry", body_fun(init.structure.unflatten(leaves)))
+        leaves = kept("while_loop", leaves, made, init.structure)
+    return init.structure.unflatten([as_tensor(one) for one in leaves])
+
+
+def _true(value: Any) -> bool:
+    return bool(_condition(value))
+
+
+def _condition(value: Any) -> Any:
+    """What a condition returned, if it is a bool scalar."""
+    if type(value) is bool:
+        return value
+    tensor = value if isinstance(value, Tensor) or type(value) in SCALARS else wrap(as_array(value))
+    if not isinstance(tensor, Tensor) or tensor.shape != () or tensor.dtype is not BOOL:
+        shown = tensor.type if isinstance(tensor, Tensor) else f"a Python {type(tensor).__name__}"
+        raise DTypeError(f"while_loop: cond_fun must return a bool scalar, got {shown}")
+    return tensor
+
+
+def _traced_while(
+    parent: Tracer, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Tree
+) -> Any:
+    def body(*leaves: Tensor) -> list[Any]:
+        made = take_apart("while_loop", "the carry", body_fun(init.structure.unflatten(leaves)))
+        same_structure("while_loop", "the carry", made.structure, init.structure)
+        return made.leaves
+
+    def condition(*leaves: Tensor) -> list[Any]:
+        return [_condition(cond_fun(init.structure.unflatten(leaves)))]
+
+    results = append_while("while_loop", parent, condition, body, init.leaves, init.paths)
+    return init.structure.unflatten(results)
+
+
+def append_while(
+    name: str, parent: Tracer, condition: Flat, body: Flat, inits: list[Any], paths: list[str]
+) -> list[Tensor]:
+    """Append a ``while`` of flat functions to the running trace."""
+    loop = trace_loop(name, parent, body, inits, paths)
+    params = loop.region.tracer.params
+    test = traced(
+        parent, condition, [one.type for one in params], [one.hint for one in params], loop.weak, repeats=True
+    )
+    holders, captured = shared_captures([test.tracer, loop.region.tracer])
+    regions = (
+        test.function("condition", [*test.tracer.params, *captured[0]]),
+        loop.region.function("body", [*params, *captured[1]]),
+    )
+    attrs = {"carries": len(inits)}
+    made = apply_with_regions(OPS["while"], [*loop.inits, *holders], attrs, regions)
+    return finished(parent, made, loop.weak)
+
+
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
+    """``val = body_fun(i, val)`` for i from `lower` to `upper` - 1, from `init_val` on; the last `val`.
+
+    `val` is as for `while_loop`. With bounds that are Python integers the loop is a `scan`, and can be
+    differentiated in reverse; i is then a Python integer to dtype promotion (and eagerly is one). `unroll` is
+    accepted as JAX has it and changes nothing.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.jit(lambda x: tj.fori_loop(0, 10, lambda i, v: v + i, x))(0.0)
+        tensor(45.)
+
+    Raises DTypeError for bounds that are not integer scalars; otherwise as `while_loop`. Semantics:
+    ``jax.lax.fori_loop``.
+    """
+    if not callable(body_fun):
+        raise TracejitError("fori_loop: body_fun must be a function")
+    lower, upper = _bound("lower", lower), _bound("upper", upper)
+    init = take_apart("fori_loop", "init_val", init_val)
+    tracer = STATE.tracer
+    if tracer is None:
+        leaves = init.leaves
+        for i in range(int(lower), int(upper)):
+            made = take_apart("fori_loop", "the carry", body_fun(i, init.structure.unflatten(leaves)))
+            leaves = kept("fori_loop", leaves, made, init.structure)
+        return init.structure.unflatten([as_tensor(one) for one in leaves])
+
+    def body(i: Tensor, *leaves: Tensor) -> list[Any]:
+        made = take_apart("fori_loop", "the carry", body_fun(i, init.structure.unflatten(leaves)))
+        same_structure("fori_loop", "the carry", made.structure, init.structure)
+        return [i + 1, *made.leaves]
+
+    paths = [" (the index)", *init.paths]
+    if isinstance(lower, int) and isinstance(upper, int):
+        length = max(0, upper - lower)
+        results, _ = append_scan("fori_loop", tracer, body, [lower, *init.leaves], paths, [], length)
+        return init.structure.unflatten(results[1:])
+    dtype = (upper if isinstance(upper, Tensor) else lower).dtype
+    first, last = [symbol(tracer, one, dtype) for one in (lower, upper)]
+    results = append_while(
+        "fori_loop", tracer, lambda i, *rest: [i < last], body, [first, *init.leaves], paths
+    )
+    return init.structure.unflatten(results[1:])
+
+
+def _bound(which: str, value: Any) -> Any:
+    """A bound of a fori_loop: a Python integer, or an integer scalar."""
+    if type(value) is int:
+        return value
+    given = value if isinstance(value, Tensor) else None
+    if given is None and type(value) not in SCALARS:
+        given = wrap(as_array(value))
+    if given is None or given.dtype.kind not in "iu":
+        shown = given.type if given is not None else f"a Python {type(value).__name__}"
+        raise DTypeError(f"fori_loop: {which} must be an integer, got {shown}")
+    if given.shape != ():
+        raise ShapeError(f"fori_loop: {which} must be a scalar, got {given.type}")
+    return given

@@ -1,0 +1,183 @@
+"""``scan``, and ``map`` made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..array.joining import stack
+from ..ir.errors import ShapeError, TracejitError
+from ..ir.registry import OPS
+from ..pytree import TreeDef
+from ..regions import apply_with_regions
+from ..state import STATE
+from ..tensor import Tensor, wrap
+from ..tracing import Tracer, tracing
+from .carry import (
+    Flat,
+    Tree,
+    as_tensor,
+    finished,
+    kept,
+    same_structure,
+    take_apart,
+    trace_loop,
+    traced,
+    type_of,
+)
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[Any, Any]:
+    """Loop along the leading axis of `xs`: ``carry, y = f(carry, x)``; ``(last carry, stacked ys)``.
+
+    `init` and `xs` are pytrees; the leaves of `xs` have one leading size, the number of steps, which `length`
+    gives where `xs` is None. `f` returns the carry, which keeps its structure, shapes and dtypes, and what to
+    stack, any pytree or None. `reverse` goes through `xs` from its end and stacks the results in the order of
+    `xs`. Python numbers in `init` take the dtype of what `f` makes of them. `unroll` is accepted as JAX has
+    it and changes nothing. Differentiable to any order.
+
+    Example:
+        >>> import tracejit as tj
+        >>> running = tj.jit(lambda xs: tj.scan(lambda total, x: (total + x, total), 0.0, xs))
+        >>> running(tj.tensor([1.0, 2.0, 3.0]))
+        (tensor(6.), tensor([0., 1., 3.]))
+
+    Raises ShapeError for leading sizes that differ, ShapeError or DTypeError where the carry changes, naming
+    the leaf and both types. Semantics: ``jax.lax.scan``.
+    """
+    if not callable(f):
+        raise TracejitError(f"scan: expected a function, got {type(f).__name__}")
+    if not isinstance(unroll, (int, bool)) or (unroll is not False and unroll < 1):
+        raise TracejitError(f"scan: unroll must be a positive integer or a bool, got {unroll!r}")
+    start, stacked = take_apart("scan", "init", init), take_apart("scan", "xs", xs)
+    steps = _steps(stacked, length)
+    return _scan("scan", f, start, stacked, steps, reverse=bool(reverse))
+
+
+def _steps(stacked: Tree, length: Any) -> int:
+    """The number of steps. Raises ShapeError where the leading sizes and `length` disagree."""
+    if length is not None and (
+        isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0
+    ):
+        raise TracejitError(f"scan: length must be a non-negative integer, got {length!r}")
+    if not stacked.leaves:
+        if length is None:
+            raise ShapeError("scan: without xs the number of steps must be given as length")
+        return int(length)
+    for leaf, path in zip(stacked.leaves, stacked.paths, strict=True):
+        if not type_of(leaf).shape:
+            raise ShapeError(f"scan: xs{path} is a scalar; it must have a leading axis to go along")
+    sizes = [type_of(one).shape[0] for one in stacked.leaves]
+    if len(set(sizes)) > 1 or (length is not None and sizes[0] != length):
+        given = ", ".join(f"xs{path} has {size}" for path, size in zip(stacked.paths, sizes, strict=True))
+        raise ShapeError(
+            f"scan: leading sizes must agree{'' if length is None else f' with length={length}'}: {given}"
+        )
+    return sizes[0]
+
+
+def _scan(
+    name: str, f: Callable[..., Any], init: Tree, xs: Tree, length: int, *, reverse: bool
+) -> tuple[Any, Any]:
+    structures: list[TreeDef] = []
+
+    def flat(*leaves: Any) -> list[Any]:
+        carry, slices = leaves[: len(init.leaves)], leaves[len(init.leaves) :]
+        made, more = _pair(name, f(init.structure.unflatten(carry), xs.structure.unflatten(slices)))
+        same_structure(name, "the carry", made.structure, init.structure)
+        structures[:] = [more.structure]
+        return [*made.leaves, *more.leaves]
+
+    tracer = STATE.tracer
+    if tracer is not None:
+        carries, ys = append_scan(
+            name, tracer, flat, init.leaves, init.paths, xs.leaves, length, reverse=reverse
+        )
+        return init.structure.unflatten(carries), structures[0].unflatten(ys)
+    leaves = init.leaves
+    made: list[list[Any]] = []
+    for step in range(length - 1, -1, -1) if reverse else range(length):
+        slices = xs.structure.unflatten([one[step] for one in xs.leaves])
+        carry, more = _pair(name, f(init.structure.unflatten(leaves), slices))
+        leaves = kept(name, leaves, carry, init.structure)
+        if made and more.structure != structures[0]:
+            raise ShapeError(f"{name}: what is stacked changed from {structures[0]} to {more.structure}")
+        structures[:] = [more.structure]
+        made.append(more.leaves)
+    final = init.structure.unflatten([as_tensor(one) for one in leaves])
+    if not made:
+        return final, _nothing(name, flat, init, xs, structures)
+    made = made[::-1] if reverse else made
+    return final, structures[0].unflatten([stack(column) for column in zip(*made, strict=True)])
+
+
+def _pair(name: str, outcome: Any) -> tuple[Tree, Tree]:
+    if not isinstance(outcome, (tuple, list)) or len(outcome) != 2:
+        given = f"{len(outcome)} values" if isinstance(outcome, (tuple, list)) else type(outcome).__name__
+        raise ShapeError(f"{name}: the body must return a pair (carry, y), got {given}")
+    carry, y = outcome
+    return take_apart(name, "the carry", carry), take_apart(name, "y", y)
+
+
+def _nothing(name: str, flat: Flat, init: Tree, xs: Tree, structures: list[TreeDef]) -> Any:
+    """The stacked results of no steps: the body is traced for their types, and does not run."""
+    types = [type_of(one) for one in init.leaves]
+    weak = [not isinstance(one, Tensor) for one in init.leaves] + [False] * len(xs.leaves)
+    types += [one.type.with_shape(one.shape[1:]) for one in xs.leaves]
+    parent = Tracer()
+    with tracing(parent):
+        region = traced(parent, flat, types, [f"x{i}" for i in range(len(types))], weak, repeats=True)
+    made = region.results[len(init.leaves) :]
+    return structures[0].unflatten([wrap(np.empty((0, *one.shape), one.dtype)) for one in made])
+
+
+def append_scan(
+    name: str,
+    parent: Tracer,
+    flat: Flat,
+    inits: list[Any],
+    paths: list[str],
+    xs: list[Any],
+    length: int,
+    *,
+    reverse: bool = False,
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Append a ``scan`` of a flat body to the running trace: its last carries, and what it stacks."""
+    stacked = [as_tensor(one) for one in xs]
+    slices = [one.type.with_shape(one.shape[1:]) for one in stacked]
+    loop = trace_loop(name, parent, flat, inits, paths, slices)
+    tracer = loop.region.tracer
+    carries, taken = tracer.params[: len(inits)], tracer.params[len(inits) :]
+    body = loop.region.function("body", [*carries, *tracer.captured.values(), *taken])
+    attrs = {"carries": len(inits), "slices": len(xs), "length": length, "reverse": reverse}
+    operands = [*loop.inits, *tracer.holders.values(), *stacked]
+    made = apply_with_regions(OPS["scan"], operands, attrs, (body,))
+    return finished(parent, made[: len(inits)], loop.weak), made[len(inits) :]
+
+
+def map(f: Callable[[Any], Any], xs: Any) -> Any:
+    """`f` of each slice of `xs` along the leading axis, one after the other; the results stacked.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.map(lambda x: x.sum(), tj.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([3., 7.])
+
+    Raises as `scan`. Semantics: ``jax.lax.map``.
+    """
+    if not callable(f):
+        raise TracejitError(f"map: expected a function, got {type(f).__name__}")
+    stacked = take_apart("map", "xs", xs)
+    if not stacked.leaves:
+        raise ShapeError("map: xs must have a leaf to go along")
+    nothing = take_apart("map", "the carry", None)
+    return _scan("map", lambda _, x: (None, f(x)), nothing, stacked, _steps(stacked, None), reverse=False)[1]

@@ -1,0 +1,191 @@
+"""Backends: who runs the kernels of eager mode."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from ..ir.errors import TracejitError
+from ..ir.records import record
+from ..state import STATE
+from .active import ACTIVE, active_name, watch_kernels
+from .tables import LIVE, LLVM, LOCK, NUMPY, TABLES, Kernel, set_up, tear_down
+
+__all__ = ["Backend", "backend", "get_backend", "register_backend", "remove_backend", "set_backend"]
+
+
+class Backend:
+    """What a backend may do beside having kernels. Deriving from it is optional.
+
+    A backend is any object. Where it has `run_kernel`, that is asked to run each kernel; `dispose` is called
+    when it is removed.
+    """
+
+    def run_kernel(self, kernel: Kernel, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+        """Run `kernel` on `inputs` (ndarrays, and Python numbers for elementwise ops) with the attributes."""
+        assert kernel.call is not None
+        return kernel.call(*inputs, **attrs)
+
+    def dispose(self) -> None:
+        """Give back what the backend holds. Called once."""
+
+
+@record(eq=False, frozen=False)
+class _Registered:
+    name: str
+    factory: Callable[[], Any]
+    priority: float
+
+
+_REGISTERED: Final[dict[str, _Registered]] = {}
+#: Held while a backend starts or is removed; its code may register kernels.
+_STARTING: Final = threading.RLock()
+
+
+def register_backend(name: str, factory: Callable[[], Any], priority: float = 1) -> None:
+    """Make a backend known. ``factory()`` starts it when it is first used, once.
+
+    Where a backend cannot start, the next by `priority` takes its place; the built-in ``"numpy"`` has
+    priority 0 and stays the default until `set_backend`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.register_backend("plain", tj.extend.Backend)
+        >>> with tj.extend.isolated():
+        ...     tj.copy_registered_kernels("numpy", "plain")
+        ...     with tj.backend("plain"):
+        ...         print(tj.get_backend(), tj.exp(tj.tensor(0.0)))
+        plain tensor(1.)
+        >>> tj.remove_backend("plain")
+
+    Raises TracejitError for a name that is taken. Semantics: ``tf.registerBackend`` of TensorFlow.js.
+    """
+    if not isinstance(name, str) or not name or not callable(factory):
+        raise TracejitError("register_backend: expected a name and a function that starts the backend")
+    with LOCK:
+        if name in _REGISTERED or name in (NUMPY, LLVM):
+            raise TracejitError(f"register_backend: backend {name!r} is registered already; remove it first")
+        _REGISTERED[name] = _Registered(name, factory, priority)
+
+
+def get_backend() -> str:
+    """The name of the backend that eager operations of this thread go to.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.get_backend()
+        'numpy'
+    """
+    return active_name()
+
+
+def set_backend(name: str) -> str:
+    """Send the eager operations of the process to the backend `name`; returns the name of the one that took
+    over.
+
+    Where it cannot start, a warning says so, and the next by priority takes its place. Compiled functions are
+    not affected, `backend` goes before it. Raises TracejitError for a backend that there is not.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.set_backend("numpy")
+        'numpy'
+    """
+    chosen = _start(name)
+    with LOCK:
+        before, ACTIVE.name = ACTIVE.name, chosen
+    watch_kernels((chosen != NUMPY) - (before != NUMPY))
+    return chosen
+
+
+@contextmanager
+def backend(name: str) -> Iterator[Any]:
+    """Eager operations of this thread go to the backend `name` inside the ``with`` block, which gets the
+    object that its factory made.
+
+    Example: see `register_backend`.
+    """
+    chosen = _start(name)
+    before, STATE.backend = STATE.backend, chosen
+    watch_kernels(+1)
+    try:
+        yield LIVE.get(chosen)
+    finally:
+        watch_kernels(-1)
+        STATE.backend = before
+
+
+def remove_backend(name: str) -> None:
+    """Forget a backend: its kernels are disposed, then itself. Eager mode goes back to NumPy if it was in
+    use.
+
+    Its kernels stay registered, for a backend of that name to come. Raises TracejitError for a backend that
+    there is not.
+    """
+    with _STARTING:
+        if name not in _REGISTERED:
+            raise TracejitError(f"remove_backend: {_unknown(name)}")
+        if ACTIVE.name == name:
+            set_backend(NUMPY)
+        with LOCK:
+            del _REGISTERED[name]
+        if name not in LIVE:
+            return
+        for kernel in _kernels(name):
+            tear_down(kernel)
+        instance = LIVE.pop(name)
+        dispose = getattr(instance, "dispose", None)
+        if dispose is not None:
+            dispose()
+
+
+def _kernels(name: str) -> list[Kernel]:
+    with LOCK:
+        return [one for one in TABLES.kernels.values() if one.backend == name]
+
+
+def _unknown(name: object) -> str:
+    known = ", ".join([NUMPY, *_REGISTERED])
+    if name == LLVM:
+        return f"'llvm' is the backend of compiled functions, which tj.jit makes; eager mode has {known}"
+    return f"there is no backend named {name!r}; there are {known}"
+
+
+def _start(name: str) -> str:
+    """Start the backend `name`, or the next one that can; the name of who runs."""
+    if name != NUMPY and name not in _REGISTERED:
+        raise TracejitError(f"set_backend: {_unknown(name)}")
+    failed: set[str] = set()
+    with _STARTING:
+        while name != NUMPY and name not in LIVE:
+            entry = _REGISTERED[name]
+            try:
+                _bring_up(entry)
+            except Exception as error:
+                failed.add(name)
+                rest = [one for one in _REGISTERED.values() if one.name not in failed and one.priority > 0]
+                following = max(rest, key=lambda one: one.priority).name if rest else NUMPY
+                warnings.warn(
+                    f"backend {name!r} failed to start: {type(error).__name__}: {error}; using {following!r}",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+                name = following
+    return name
+
+
+def _bring_up(entry: _Registered) -> None:
+    LIVE[entry.name] = entry.factory()
+    done: list[Kernel] = []
+    try:
+        for kernel in _kernels(entry.name):
+            set_up(kernel)
+            done.append(kernel)
+    except BaseException:
+        for kernel in done:
+            tear_down(kernel)
+        del LIVE[entry.name]
+        raise

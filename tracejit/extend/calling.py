@@ -1,0 +1,122 @@
+"""Calls of ops by name: what ``tj.ops.name``, ``tj.run_kernel`` and `register_op`'s result do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+
+from ..array.operands import as_tensor
+from ..dispatch import apply
+from ..ir.errors import KernelError, TracejitError
+from ..ir.registry import OPS, Kind, Op
+from ..ir.types import TensorType
+from ..location import user_location
+from ..regions import apply_with_regions
+from ..state import STATE
+from ..tensor import wrap
+from .attributes import complete
+from .lookup import has_native, has_numpy, missing_message
+from .several import record_several
+from .tables import LLVM, TABLES
+
+
+def call_op(op: Op, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """`op` of `inputs`: a Tensor, or a tuple of them where it has several results.
+
+    Raises TracejitError for a wrong number of inputs, AttributeValueError for wrong attributes, and
+    KernelError where nothing can run the op.
+    """
+    if op.kind is Kind.REGION:
+        raise TracejitError(f"{op.name}: an op with regions cannot be called by name")
+    fixed = len(op.params) - op.variadic
+    if len(inputs) < fixed or (len(inputs) > fixed and not op.variadic):
+        raise TracejitError(
+            f"{op.name}: expected {len(op.params)} input{'s' * (len(op.params) != 1)} "
+            f"({', '.join(op.params)}), got {len(inputs)}"
+        )
+    given = complete(op, attrs)
+    if STATE.tracer is not None and not (has_native(op) or has_numpy(op) or op.decompose):
+        raise KernelError(missing_message(op.name, LLVM))
+    if op.kind is Kind.ELEMENTWISE:
+        return apply(op, inputs, given)
+    tensors = [as_tensor(one) for one in inputs]
+    if op.regions is None:
+        return apply(op, tensors, given)
+    types = tuple([TensorType(one.dtype, one.shape) for one in tensors])
+    if len(op.infer(types, given)) == 1:
+        return apply(op, tensors, given)
+    if STATE.tracer is not None:
+        if STATE.blocked:
+            tensors = [one.detach() for one in tensors]
+        STATE.tracer.location = user_location()
+        return tuple(apply_with_regions(op, tensors, given, ()))
+    results = tuple([wrap(np.asarray(one)) for one in op.kernel(*[one._data for one in tensors], **given)])
+    record_several(op, tensors, given, results)
+    return results
+
+
+class OpCall:
+    """An op as a function of tensors: ``op(*inputs, **attributes)``. Made by ``tj.register_op``."""
+
+    def __init__(self, op: Op) -> None:
+        self._op = op
+        self.__name__ = op.name
+        self.__doc__ = op.doc
+        self.__signature__ = _signature(op)
+
+    def __call__(self, *inputs: Any, **attrs: Any) -> Any:
+        op = self._op
+        if OPS.get(op.name) is not op:
+            raise TracejitError(f"op {op.name!r} was taken out of the registry")
+        return call_op(op, inputs, attrs)
+
+    def __repr__(self) -> str:
+        return f"<op {self._op.name}({', '.join([*self._op.params, *self._op.attrs])})>"
+
+
+def _signature(op: Op) -> Signature:
+    """What ``help`` and the names in the IR of a jitted op go by."""
+    found = [
+        Parameter(one.lstrip("*"), Parameter.VAR_POSITIONAL if "*" in one else Parameter.POSITIONAL_ONLY)
+        for one in op.params
+    ]
+    found += [
+        Parameter(one, Parameter.KEYWORD_ONLY, default=op.defaults.get(one, Parameter.empty))
+        for one in op.attrs
+    ]
+    return Signature(found)
+
+
+class Ops:
+    """Every op by name: ``tj.ops.add(x, y)``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.ops.add
+        <op add(x, y)>
+        >>> tj.ops.add(tj.tensor([1.0, 2.0]), 1)
+        tensor([2., 3.])
+    """
+
+    def __getattr__(self, name: str) -> OpCall:
+        op = OPS.get(name)
+        if op is None:
+            raise AttributeError(
+                f"there is no op named {name!r}; register it with tj.register_op({name!r}, ...)"
+            )
+        return OpCall(op)
+
+    def __dir__(self) -> list[str]:
+        return sorted(op.name for op in OPS)
+
+    @property
+    def registered(self) -> list[str]:
+        """The names of the ops that were registered at run time."""
+        return sorted(TABLES.ops)
+
+
+#: Every op by name.
+ops = Ops()

@@ -1,0 +1,136 @@
+"""Ops that are functions of existing ops: their record's decomposition, meaning, types and gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.autodiff import pull_back
+from ..ir.builder import Builder, inline
+from ..ir.errors import TracejitError
+from ..ir.graph import Function, Value
+from ..ir.passes.cleanup import cse, dce
+from ..ir.registry import Attrs, Op, Rule
+from ..ir.types import TensorType
+from ..regions import apply_with_regions
+from ..tape.engine import TENSOR_OPS
+from ..tensor import Tensor, as_array, wrap
+from .calling import call_op
+from .inference import Types
+from .symbolic import append_function
+
+#: How many pullbacks are remembered per op.
+_LIMIT = 256
+
+
+def decomposition(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The record's `decompose` from the user's function on Tensors."""
+
+    def decompose(b: Any, *operands: Any, **attrs: Any) -> Any:
+        def run(*tensors: Tensor) -> tuple[list[Any], None]:
+            return [_one(name, fn(*tensors, **attrs))], None
+
+        if isinstance(b, Builder):
+            (value,), _ = append_function(b, f"the decomposition of {name!r}", run, operands)
+            return value
+        if b is TENSOR_OPS:
+            return run(*operands)[0][0]
+        return run(*[wrap(as_array(one)) for one in operands])[0][0]._data
+
+    return decompose
+
+
+def _one(name: str, result: Any) -> Tensor:
+    if isinstance(result, Tensor):
+        return result
+    if isinstance(result, (np.ndarray, np.generic, bool, int, float)):
+        return wrap(as_array(result))
+    raise TracejitError(f"{name}: its decompose must return one tensor, got {type(result).__name__}")
+
+
+def by_decomposition(op: Op) -> Callable[..., Any]:
+    """The NumPy meaning of a composite: its function, on arrays."""
+
+    def evaluate(*operands: Any, **attrs: Any) -> Any:
+        assert op.decompose is not None
+        return op.decompose(None, *operands, **attrs)
+
+    return evaluate
+
+
+def composite_infer(decompose: Callable[..., Any]) -> Callable[..., Types]:
+    """The type rule of a decomposition: what it builds."""
+
+    def infer(types: Types, attrs: Attrs) -> Types:
+        b = Builder()
+        value: Value = decompose(b, *[b.parameter(one) for one in types], **attrs)
+        return (value.type,)
+
+    return infer
+
+
+def composite_rules(op: Op) -> dict[str, Rule]:
+    """Gradient rules that differentiate the decomposition; they save every input."""
+    known: dict[Any, tuple[Function, list[bool]]] = {}
+
+    def joint(
+        b: Any, ct: Any, inputs: Sequence[Any], out: Any, types: Sequence[Any], attrs: Attrs
+    ) -> list[Any]:
+        given = [ct, *inputs]
+        kinds = [TensorType(one.dtype, one.shape) for one in given]
+        key = (*kinds, *attrs.items())
+        if key not in known:
+            if len(known) >= _LIMIT:
+                known.clear()
+            known[key] = _pullback(op, kinds[0], kinds[1:], attrs)
+        function, present = known[key]
+        if isinstance(b, Builder):
+            values: Sequence[Any] = inline(b, function, given)
+        else:
+            tensors = [one if isinstance(one, Tensor) else wrap(as_array(one)) for one in given]
+            made = _run(function, tensors)
+            values = made if b is TENSOR_OPS else [one._data for one in made]
+        found = iter(values)
+        return [next(found) if one else None for one in present]
+
+    wants = tuple(("input", i) for i in range(len(op.params))) + tuple(("attr", one) for one in op.attrs)
+
+    def single(position: int) -> Callable[..., Any]:
+        def rule(b: Any, ct: Any, *arguments: Any) -> Any:
+            count = len(op.params)
+            attrs = dict(zip(op.attrs, arguments[count:], strict=True))
+            return joint(b, ct, arguments[:count], None, (), attrs)[position]
+
+        return rule
+
+    return {name: Rule(single(i), wants, joint) for i, name in enumerate(op.params)}
+
+
+def _run(function: Function, arguments: Sequence[Tensor]) -> list[Tensor]:
+    """The results of `function` on Tensors, op by op, so that they are recorded or traced."""
+    values = dict(zip(function.params, arguments, strict=True))
+    for one in function.body:
+        operands = [values[operand] for operand in one.operands]
+        if one.regions:
+            made: Sequence[Tensor] = apply_with_regions(one.op, operands, one.attrs, one.regions)
+        else:
+            result = call_op(one.op, operands, one.attrs)
+            made = result if isinstance(result, tuple) else (result,)
+        values.update(zip(one.results, made, strict=True))
+    return [values[one] for one in function.results]
+
+
+def _pullback(
+    op: Op, ct: TensorType, types: Sequence[TensorType], attrs: Attrs
+) -> tuple[Function, list[bool]]:
+    """``(ct, *inputs) -> cotangents`` of those inputs that have one, and which those are."""
+    assert op.decompose is not None
+    b = Builder()
+    seed = b.parameter(ct, "ct")
+    inputs = [b.parameter(one) for one in types]
+    result = op.decompose(b, *inputs, **attrs)
+    found = pull_back(b, tuple(b.body), {result: seed}, inputs)
+    function = b.finish(f"{op.name}_backward", [one for one in found if one is not None])
+    return dce(cse(function)), [one is not None for one in found]

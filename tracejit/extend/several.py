@@ -1,0 +1,136 @@
+"""Ops with several results: what their record says in place of rules per operand, and their node on the
+tape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.dtypes import is_float
+from ..ir.errors import GradientError
+from ..ir.registry import OPS, Attrs, Op, Regions
+from ..ir.types import TensorType
+from ..location import user_location
+from ..state import STATE
+from ..tape.engine import Engine
+from ..tape.nodes import Node, Output, Wanted
+from ..tape.recording import memory_of
+from ..tape.saved import Packed, unpacked
+from ..tensor import Tensor
+from .pullback import joint_of, no_gradient
+from .tables import TABLES
+
+
+def several_results(name: str) -> Regions:
+    """How an op of kind HOST is evaluated and differentiated in a graph: all of its results at once."""
+
+    def types(
+        given: tuple[TensorType, ...], attrs: Attrs, regions: tuple[Any, ...]
+    ) -> tuple[TensorType, ...]:
+        return OPS[name].infer(given, attrs)
+
+    def run(call: Any, regions: tuple[Any, ...], operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
+        outcome = OPS[name].eval(*operands, **attrs)
+        return outcome if isinstance(outcome, tuple) else (outcome,)
+
+    def pull(b: Any, instruction: Any, cotangents: Sequence[Any]) -> list[Any]:
+        results = instruction.results
+        given = [
+            b.full(value=0.0, shape=one.shape, dtype=one.dtype) if ct is None and is_float(one.dtype) else ct
+            for ct, one in zip(cotangents, results, strict=True)
+        ]
+        operand_types = [one.type for one in instruction.operands]
+        found: list[Any] = _joint(OPS[name])(
+            b, tuple(given) if len(results) > 1 else given[0], instruction.operands,
+            tuple(results) if len(results) > 1 else results[0], operand_types, instruction.attrs,
+        )  # fmt: skip
+        return found
+
+    return Regions(types, run, pull)
+
+
+def _joint(op: Op) -> Any:
+    gradient = TABLES.gradients.get(op.name)
+    if gradient is None:
+        raise no_gradient(op.name)
+    return joint_of(op, gradient)
+
+
+class SeveralNode(Node):
+    """The node of a user's op with several results, in eager mode."""
+
+    __slots__ = ("attrs", "inputs", "memories", "op", "outputs", "result_types", "versions")
+
+    several = True
+
+    def __init__(self, op: Op, operands: Sequence[Tensor], attrs: Attrs, results: Sequence[Tensor]) -> None:
+        gradient = TABLES.gradients.get(op.name)
+        self.op, self.attrs = op, attrs
+        self.parents = tuple([(one._node or one) if one._requires_grad else None for one in operands])
+        self.types = tuple([(one.shape, one.dtype) for one in operands])
+        self.result_types = [(one.shape, one.dtype) for one in results]
+        bare = [one.lstrip("*") for one in op.params]
+        kept = [
+            gradient is not None
+            and (gradient.save_all_inputs or bare[min(i, len(bare) - 1)] in gradient.inputs_to_save)
+            for i in range(len(operands))
+        ]
+        outs = () if gradient is None else gradient.outputs_to_save
+        held = [one for one, keep in zip(operands, kept, strict=True) if keep] + [results[i] for i in outs]
+        self.memories: Sequence[list[Any]] = [memory_of(one) for one in held]
+        self.versions: Sequence[int] = [memory[0] for memory in self.memories]
+        self.inputs: list[Any] | None = [
+            _packed(one) if keep else None for one, keep in zip(operands, kept, strict=True)
+        ]
+        self.outputs = [_packed(one) if i in outs else None for i, one in enumerate(results)]
+        self.hooks = None
+        self.location = None if STATE.anomaly is None else user_location()
+
+    @property
+    def count(self) -> int:
+        return len(self.result_types)
+
+    def name(self) -> str:
+        return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
+
+    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+        if self.inputs is None:
+            raise self._freed()
+        for memory, version in zip(self.memories, self.versions, strict=True):
+            if memory[0] != version:
+                raise GradientError(
+                    f"a tensor that {self.op.name} saved for backward was modified in place by {memory[1]}: "
+                    f"it is at version {memory[0]}, expected version {version}"
+                )
+        given: list[Any] = []
+        for index, type_ in enumerate(self.result_types):
+            ct = cotangents[index] if index < len(cotangents) else None
+            given.append(engine.zeros(*type_) if ct is None and is_float(type_[1]) else ct)
+        inputs, outputs = [list(map(unpacked, one)) for one in (self.inputs, self.outputs)]
+        if engine.tensors:
+            inputs = [engine.operand(self, i, one) for i, one in enumerate(inputs)]
+            outputs = [None if one is None else engine.output(self, i, one) for i, one in enumerate(outputs)]
+        types = [TensorType(dtype, shape) for shape, dtype in self.types]
+        found: list[Any] = _joint(self.op)(
+            engine.namespace, tuple(given), inputs, tuple(outputs), types, self.attrs
+        )
+        return found
+
+    def free(self) -> None:
+        self.inputs, self.outputs = None, []
+        self.memories = self.versions = ()
+
+
+def _packed(tensor: Tensor) -> Any:
+    hooks = STATE.saved_hooks
+    return tensor._data if hooks is None else Packed(tensor._data, hooks)
+
+
+def record_several(op: Op, operands: Sequence[Tensor], attrs: Attrs, results: Sequence[Tensor]) -> None:
+    """Make `results` remember that they are `op` of `operands`, where that is to be remembered."""
+    if not STATE.recording or not any(one._requires_grad for one in operands):
+        return
+    node = SeveralNode(op, operands, attrs, results)
+    for index, one in enumerate(results):
+        if is_float(one.dtype):
+            one._node, one._requires_grad = Output(node, index), True

@@ -1,0 +1,51 @@
+"""The node of what has no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.dtypes import is_float
+from ..ir.errors import GradientError
+from ..state import STATE
+from ..tensor import Tensor
+from .engine import Engine
+from .nodes import Node, Output, Wanted
+
+
+class RefusingNode(Node):
+    """Stands for something that has no gradient: an error for those who ask for one."""
+
+    __slots__ = ("message", "results", "title")
+
+    several = True
+
+    def __init__(self, title: str, results: int, operands: Sequence[Any], message: str) -> None:
+        tracked = [one if isinstance(one, Tensor) and one._requires_grad else None for one in operands]
+        self.parents = tuple([None if one is None else one._node or one for one in tracked])
+        self.types = tuple([None if one is None else (one.shape, one.dtype) for one in tracked])
+        self.title, self.results, self.message = title, results, message
+        self.hooks = None
+        self.location = None if STATE.tracer is None else STATE.tracer.location
+
+    @property
+    def count(self) -> int:
+        return self.results
+
+    def name(self) -> str:
+        return self.title
+
+    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+        raise GradientError(self.message)
+
+    def free(self) -> None:
+        """Nothing was saved."""
+
+
+def refuse_gradients(title: str, results: Sequence[Tensor], operands: Sequence[Any], message: str) -> None:
+    """Where `operands` require gradients, let a gradient of `results` be the error `message`."""
+    if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in operands):
+        node = RefusingNode(title, len(results), operands, message)
+        for index, one in enumerate(results):
+            if is_float(one.dtype):
+                one._node, one._requires_grad = Output(node, index), True
