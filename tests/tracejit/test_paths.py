@@ -7,6 +7,8 @@ import pytest
 
 import tracejit as tj
 
+from ..support import check_document
+
 
 def doubled(x):
     y = x * 2
@@ -161,3 +163,7 @@ def test_random_numbers_are_those_of_the_path_taken():
     want = [f(one).item() for one in (tj.tensor(1.0), tj.tensor(-1.0), tj.tensor(2.0))]
     tj.random.seed(3)
     assert [jitted(one).item() for one in (1.0, -1.0, 2.0)] == want
+
+
+def test_the_document():
+    check_document("control.md", least=3)
