@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         function = grad(function)
     args = [parse_argument(text) for text in options.arg]
     try:
-        traced = JitFunction(function).trace(*args)
+        traced = JitFunction(function, max_paths=0).trace(*args)  # specs have types, and no values
     except Exception as error:
         what = str(error) if isinstance(error, TracejitError) else f"{type(error).__name__}: {error}"
         raise UsageError(f"{options.target} could not be traced{_line_of(error)}: {what}") from error
