@@ -84,30 +84,6 @@ _ELSEWHERE = {
     "sigmoid": "nn.sigmoid",
     "softmax": "nn.softmax",
 }
-#: Functions of ``tracejit.extend``, which loads when the first of them is used.
-_EXTEND = frozenset(
-    {
-        "backend",
-        "copy_registered_kernels",
-        "get_backend",
-        "get_gradient",
-        "get_kernel",
-        "kernels_for_backend",
-        "memory",
-        "ops",
-        "profile",
-        "register_backend",
-        "register_gradient",
-        "register_kernel",
-        "register_op",
-        "remove_backend",
-        "run_kernel",
-        "set_backend",
-        "unregister_gradient",
-        "unregister_kernel",
-        "unregister_op",
-    }
-)
 if _TYPE_CHECKING:
     from . import extend, nn, optim, testing
     from .extend import (
@@ -136,7 +112,7 @@ else:
     def __getattr__(name: str) -> object:
         if name in _LAZY:
             return _import_module(f".{name}", __name__)
-        if name in _EXTEND:
+        if name in __all__:  # the rest of it are functions of `extend`, which loads when one is first used
             found = globals()[name] = getattr(_import_module(".extend", __name__), name)
             return found
         hint = f"; use tj.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""

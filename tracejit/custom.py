@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ def name_of(fn: Any) -> str:
     return str(getattr(fn, "__name__", type(fn).__name__))
 
 
-class CustomFunction:
+class CustomFunction(abc.ABC):
     """What ``custom_vjp`` and ``custom_jvp`` have in common: the function, and its constant arguments."""
 
     kind = ""
@@ -65,9 +66,9 @@ class CustomFunction:
         """What runs where the function is differentiated: a trace may close over something through it."""
         return []
 
+    @abc.abstractmethod
     def rule(self, split: Arguments) -> Rule:
         """The rule for one call. Raises GradientError where none was set."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<{self.kind} of {getattr(self.fun, '__qualname__', self.fun)!s}>"

@@ -15,6 +15,8 @@ from tracejit.generator import DEFAULT
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.state import STATE
 
+from .functions import Cube
+
 grad, jit, checkpoint = tj.grad, tj.jit, tj.checkpoint
 hooks = tj.autograd.graph.saved_tensors_hooks
 
@@ -135,17 +137,6 @@ def test_pytrees_keywords_and_other_values(run):
 
 @pytest.mark.parametrize("run", [lambda f: f, jit], ids=["eager", "jit"])
 def test_functions_with_their_own_backward_inside(run):
-    class Cube(tj.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x * x
-
-        @staticmethod
-        def backward(ctx, ct):
-            (x,) = ctx.saved_tensors
-            return 3 * x * x * ct
-
     for f in (Cube.apply, lambda x: Cube.apply(x * 1.0)):
         x = leaf(2.0)
         y = run(lambda x, f=f: checkpoint(f, x))(x)

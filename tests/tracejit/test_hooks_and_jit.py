@@ -14,6 +14,8 @@ import tracejit as tj
 from tracejit.state import STATE
 from tracejit.tape.recording import _observers
 
+from .functions import Cube
+
 grad, jit = tj.grad, tj.jit
 graph = tj.autograd.graph
 
@@ -281,17 +283,6 @@ def test_unpack_decides_what_backward_works_with():
 
 @pytest.mark.parametrize("keep", [graph.save_on_cpu, graph.save_on_disk])
 def test_second_gradients_through_packed_leaves(keep):
-    class Cube(tj.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x * x
-
-        @staticmethod
-        def backward(ctx, ct):
-            (x,) = ctx.saved_tensors
-            return 3 * x * x * ct
-
     for f in (lambda x: x**3, lambda x: x * x * x, Cube.apply, cubes):
         x = leaf(2.0)
         with keep():

@@ -41,8 +41,10 @@ class detect_anomaly(Mode):
         observe_recording(-1)
 
 
-class set_detect_anomaly(Mode):
+class set_detect_anomaly:
     """Switch anomaly detection on or off: at once when called, and back again as a context manager.
+
+    It decorates nothing: `detect_anomaly` does.
 
     Semantics: ``torch.autograd.set_detect_anomaly``.
     """

@@ -5,6 +5,7 @@ Semantics: ``torch.no_grad`` and its relatives.
 
 from __future__ import annotations
 
+import abc
 import functools
 import inspect
 from collections.abc import Callable, Generator
@@ -16,7 +17,7 @@ from ..state import STATE
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Mode:
+class Mode(abc.ABC):
     """A thread-local setting that is made on entry and put back on exit; decorates functions, too."""
 
     def __enter__(self) -> Any:
@@ -26,12 +27,13 @@ class Mode:
     def __exit__(self, *exc: object) -> None:
         self._restore(self.__dict__["_outer"].pop())
 
+    @abc.abstractmethod
     def _switch(self) -> Any:
         """Make the setting; what it was before."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _restore(self, outer: Any) -> None:
-        raise NotImplementedError
+        """Put back what `_switch` said was there before."""
 
     def __call__(self, fn: F) -> F:
         if inspect.isclass(fn) or not callable(fn):

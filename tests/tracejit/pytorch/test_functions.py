@@ -4,22 +4,8 @@ from __future__ import annotations
 
 import tracejit as tj
 
+from ..functions import Cube
 from .common import leaf, refuses, values
-
-
-def cube(x):
-    class Cube(tj.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 3 * x * x
-
-    return Cube.apply(x)
 
 
 def function(forward, backward):
@@ -33,7 +19,7 @@ def function(forward, backward):
 
 def test_function():
     x = leaf(1.0, 2.0)
-    y = cube(x)
+    y = Cube.apply(x)
     assert values(y) == [1, 8]
     assert y.grad_fn.name() == "CubeBackward"
     y.sum().backward()
@@ -68,7 +54,7 @@ def test_function_backward_is_recorded_only_with_create_graph():
 
 def test_function_twice_differentiated_through_saved_tensors():
     x = leaf(2.0)
-    (g,) = tj.autograd.grad(cube(x).sum(), x, create_graph=True)
+    (g,) = tj.autograd.grad(Cube.apply(x).sum(), x, create_graph=True)
     (h,) = tj.autograd.grad(g.sum(), x, create_graph=True)
     assert values(h) == [12]
     assert values(tj.autograd.grad(h.sum(), x)[0]) == [6]
@@ -88,14 +74,14 @@ def test_function_that_saves_its_output():
 
 def test_function_inside_no_grad():
     with tj.no_grad():
-        y = cube(leaf(2.0))
+        y = Cube.apply(leaf(2.0))
     assert values(y) == [8]
     assert not y.requires_grad
     assert y.grad_fn is None
 
 
 def test_function_of_constants():
-    y = cube(tj.tensor([2.0]))
+    y = Cube.apply(tj.tensor([2.0]))
     assert not y.requires_grad
 
 
@@ -339,14 +325,14 @@ def test_function_with_setup_context():
 
 def test_function_saved_tensor_that_was_modified():
     x = leaf(1.0) * 1
-    y = cube(x)
+    y = Cube.apply(x)
     x.add_(1.0)
     with refuses(tj.GradientError, "version 1", "expected version 0"):
         y.sum().backward()
 
 
 def test_function_saved_tensors_are_freed():
-    y = cube(leaf(1.0)).sum()
+    y = Cube.apply(leaf(1.0)).sum()
     y.backward()
     with refuses(tj.GradientError, "second time", "retain_graph=True"):
         y.backward()
@@ -386,15 +372,15 @@ def test_function_forward_may_differentiate_inside():
 def test_function_with_saved_tensors_hooks():
     seen = []
     with tj.autograd.graph.saved_tensors_hooks(lambda t: seen.append("pack") or t, lambda t: t):
-        y = cube(leaf(1.0))
+        y = Cube.apply(leaf(1.0))
     assert seen == ["pack"]
     y.sum().backward()
 
 
 def test_function_is_checked_by_gradcheck():
     x = leaf(1.0, 2.0)
-    assert tj.autograd.gradcheck(cube, (x,))
-    assert tj.autograd.gradgradcheck(cube, (x,))
+    assert tj.autograd.gradcheck(Cube.apply, (x,))
+    assert tj.autograd.gradgradcheck(Cube.apply, (x,))
     wrong = function(lambda ctx, x: x * 2, lambda ctx, g: g * 3)
     with refuses(tj.autograd.GradcheckError, "Jacobian mismatch for output 0 with respect to input 0"):
         tj.autograd.gradcheck(wrong.apply, (x,))

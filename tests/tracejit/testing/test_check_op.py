@@ -201,6 +201,5 @@ def test_function_whose_gradient_is_wrong_when_jitted() -> None:
     assert "jit of grad against eager" in failed(f, order=1)["gradient"]
 
 
-@pytest.mark.skipif(not hasattr(tj, "vmap"), reason="this version has no vmap")
 def test_function_that_differs_under_vmap() -> None:
     assert failed(lambda x: x * (1.0 if x.is_traced else 2.0) * x.ndim, order=0)
