@@ -34,6 +34,8 @@ class Decision:
     value: Value
     seen: bool | int | float
     location: Location | None
+    #: How many instructions the trace had appended when it was asked for.
+    position: int
 
     def __str__(self) -> str:
         where = f" at {self.location}" if self.location else ""
@@ -63,7 +65,7 @@ class Branches:
             seen = self.prefix[len(self.made)]
         else:
             seen = self._evaluate(tracer, value).item()
-        self.made.append(Decision(value, seen, user_location()))
+        self.made.append(Decision(value, seen, user_location(), len(tracer.body)))
         return np.asarray(seen, value.dtype)
 
     def _evaluate(self, tracer: Tracer, value: Value) -> Array:

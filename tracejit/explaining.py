@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .paths import describe
+from .paths import Paths, describe
 from .signatures import Signature, static_text, type_text
 
 
-def explain(name: str, signatures: Sequence[tuple[Signature, Sequence[Signature]]]) -> str:
+def explain(name: str, signatures: Sequence[tuple[Signature, Paths | None]]) -> str:
     """What was compiled of the function `name`, why, and how: each signature, with the paths it has."""
     count = len(signatures)
     lines = [f"{name}: {count} signature{'s' * (count != 1)} compiled"]
@@ -17,10 +17,14 @@ def explain(name: str, signatures: Sequence[tuple[Signature, Sequence[Signature]
         lines.append(f"  [{number}] ({types}): {one.reason}")
         if one.static:
             lines.append(f"      static: {static_text(one.static)}")
-        if not paths:
+        if paths is None:
             lines += _compiled(one)
-        for path in paths:
+            continue
+        for path in list(paths.known):
             lines += [*describe(path), *_compiled(path)]
+        if paths.shared is not None:
+            lines.append(f"      {len(paths.shared.paths)} of these paths share one native function")
+            lines += _compiled(paths.shared.signature)
     return "\n".join(lines)
 
 

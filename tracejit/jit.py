@@ -303,10 +303,7 @@ class JitFunction:
             <lambda>: 1 signature compiled
         """
         with self._lock:
-            every = [
-                (one, list(self._paths[key].known) if key in self._paths else [])
-                for key, one in self._signatures.items()
-            ]
+            every = [(one, self._paths.get(key)) for key, one in self._signatures.items()]
         return explain(self._name, every)
 
     def clear_cache(self, reason: str = "first call") -> None:

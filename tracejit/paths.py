@@ -2,7 +2,8 @@
 
 Each path that a call has taken is compiled once, as a signature of its own: its program gives the results and
 what the path's decisions come out as for these inputs. Where they are not what the trace saw, the call is on
-another path: one whose decisions begin so, or a new one that is traced with them.
+another path: one whose decisions begin so, or a new one that is traced with them. Where no new paths turn up
+any more, those that there are get a native function in common (`shared_paths`).
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from .calls import CompiledFunction, call
 from .generator import DEFAULT
 from .ir.errors import ConcretizationError, TraceError
 from .ir.graph import Function
-from .signatures import Signature, as_input, read_captures
+from .shared_paths import SharedPaths, share_paths
+from .signatures import MISS, Signature, as_input, read_captures
 from .tensor import Tensor
 
 #: How many paths one signature may have unless ``jit`` is told otherwise.
 MAX_PATHS: Final = 32
+#: After how many calls without a new path the paths are compiled together.
+_SETTLED: Final = 8
 
 
 class Paths:
@@ -31,6 +35,8 @@ class Paths:
         self.name = name
         self.most = most
         self.known = [first]
+        self.shared: SharedPaths | None = None
+        self._calls = 0
         self._lock = threading.RLock()
 
     def call(
@@ -44,6 +50,10 @@ class Paths:
         ``compile_path(prefix, reason)`` traces the path whose first decisions are `prefix`. Where rounding
         makes two paths each say that the call belongs to the other, the call runs as Python, by `fall_back`.
         """
+        if self.shared is not None:
+            result = self.shared.call(leaves)
+            if result is not MISS:
+                return result
         inputs = [as_input(leaf) for leaf in leaves]
         tried: set[int] = set()
         path = self.known[0]
@@ -58,6 +68,9 @@ class Paths:
                     if path is not self.known[0] and path in self.known:
                         self.known.remove(path)
                         self.known.insert(0, path)
+                    self._calls += 1
+                    if self._calls == _SETTLED:
+                        self.shared = share_paths(self.name, self.known)
                 return path.result.unflatten(results)
             if captured:
                 DEFAULT.state = random  # the draws belong to the path that is taken
@@ -75,6 +88,7 @@ class Paths:
             reason = "what the function closes over changed"
             renewed = compile_path([one.seen for one in path.decisions], reason)
             self.known[:] = [renewed if one is path else one for one in self.known]
+            self._changed()
         captured = read_captures(renewed)
         if captured is None:
             raise TraceError(
@@ -99,7 +113,11 @@ class Paths:
             where = f" at {decision.location}" if decision.location else ""
             made = compile_path(outcome, f"a value{where} was {outcome[-1]!r}, not {decision.seen!r}")
             self.known.append(made)
+            self._changed()
             return made
+
+    def _changed(self) -> None:
+        self.shared, self._calls = None, 0
 
 
 def _run(path: Signature, inputs: list[Tensor]) -> tuple[list[Tensor], list[Any] | None]:
