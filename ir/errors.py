@@ -52,7 +52,24 @@ class VerificationError(TracejitError, ValueError):
 
 
 class ParseError(TracejitError, ValueError):
-    """IR text is malformed; the message carries line, column and a caret."""
+    """IR text is malformed; the message carries line, column and a caret.
+
+    Attributes:
+        problem: what is wrong, in a line.
+        line: where, from 1.
+        column: where in that line, from 1.
+        source: the line itself.
+    """
+
+    def __init__(self, problem: str, line: int, column: int, source: str) -> None:
+        self.problem, self.line, self.column, self.source = problem, line, column, source
+        super().__init__(f"line {line}, column {column}: {problem}\n{self.caret}")
+
+    @property
+    def caret(self) -> str:
+        """The line, and a caret under the place."""
+        under = "".join("\t" if one == "\t" else " " for one in self.source[: self.column - 1])
+        return f"  {self.source}\n  {under}^"
 
 
 class KernelError(TracejitError, RuntimeError):

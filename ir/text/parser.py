@@ -97,7 +97,7 @@ class _Parser:
         start = self.text.rfind("\n", 0, offset) + 1
         source = self.text[start:].split("\n", 1)[0]
         column = offset - start
-        raise ParseError(f"line {line}, column {column + 1}: {message}\n  {source}\n  {' ' * column}^")
+        raise ParseError(message, line, column + 1, source)
 
     def peek(self) -> _Token:
         return self.tokens[self.position]
