@@ -21,11 +21,12 @@ from ..ir.registry import Kind
 from ..ir.types import contiguous_strides
 from .buffers import Place, Plan, plan_buffers
 from .control import RegionCode, write_control
+from .instrument import PLAIN, Instrument
 from .loops import FunctionWriter
 from .nests.contraction import Blas, Strided, matmul_kernel
 from .nests.external import external_kernel
 from .nests.fused import NestWriter, task_count
-from .nests.kernel import Kernel
+from .nests.kernel import Kernel, task_function
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
 from .nests.scans import arg_reduction_kernel, cumulative_kernel
 from .nests.schedule import PARALLEL_CYCLES, TASK_CYCLES, schedule
@@ -67,9 +68,9 @@ class Module:
         return "\n".join(self.descriptions)
 
 
-def generate(function: Function, target: Target, blas: Blas | None) -> Module:
-    """LLVM text for a fused `function`."""
-    return _ModuleWriter(function, target, blas).run()
+def generate(function: Function, target: Target, blas: Blas | None, instrument: Instrument = PLAIN) -> Module:
+    """LLVM text for a fused `function`, with what `instrument` adds."""
+    return _ModuleWriter(function, target, blas, instrument).run()
 
 
 class _ModuleWriter:
@@ -78,8 +79,9 @@ class _ModuleWriter:
     #: How often a call runs this function's instructions, for estimates.
     trips = 1.0
 
-    def __init__(self, function: Function, target: Target, blas: Blas | None) -> None:
-        self.function, self.target, self.blas = function, target, blas
+    def __init__(self, function: Function, target: Target, blas: Blas | None, instrument: Instrument) -> None:
+        self.function, self.target, self.blas, self.instrument = function, target, blas, instrument
+        self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
         self.defs = {result: one for one in function.body for result in one.results}
         self.plan: Plan = plan_buffers(function)
         self.cycles = 0.0
@@ -102,7 +104,9 @@ class _ModuleWriter:
         self._close_arena("done")
         w.line("ret i32 0")
         self._error_exits()
-        main = w.function("i32 @main(ptr %inputs, ptr %outputs)", "nounwind")
+        self.instrument.finish(self)
+        arguments = ", ".join(["ptr %inputs", "ptr %outputs", *self.extra])
+        main = w.function(f"i32 @main({arguments})", "nounwind")
         text = "\n".join([*self.globals, *self.declarations.values(), *self.functions, main])
         imports: dict[str, int] = {}
         for kernel in self.kernels:
@@ -119,7 +123,10 @@ class _ModuleWriter:
             if instruction.op.kind is Kind.CREATION:
                 self._constant(instruction)
             elif instruction.op.kind is not Kind.VIEW:
-                self._kernel(instruction, f"{self.prefix}k{number}")
+                name = f"{self.prefix}k{number}"
+                mark = self.instrument.before(self, instruction, name)
+                self._kernel(instruction, name)
+                self.instrument.after(self, mark)
         for position, source in self.plan.copies:
             if source.type.nbytes:
                 self.w.copy(self._at(Place("output", position)), self._pointer(source), source.type.nbytes)
@@ -212,6 +219,7 @@ class _ModuleWriter:
         if kernel is None:
             self._host_call(instruction, operands + results)
             return
+        kernel = self.instrument.kernel(instruction, kernel)
         self.kernels.append(kernel)
         self.functions.append(kernel.text)
         self.descriptions.append(kernel.description)
@@ -241,7 +249,7 @@ class _ModuleWriter:
             w.line(f"call void @{kernel.name}({args})")
             return
         status = w.assign(f"call i32 @{kernel.name}({args})", "i32")
-        self._check(status.text, len(self.errors))
+        self.check_status(status.text, len(self.errors))
         self.errors += kernel.errors
 
     def region(self, function: Function, plan: Plan, name: str, trips: float) -> RegionCode:
@@ -250,14 +258,14 @@ class _ModuleWriter:
 
     def call_region(self, region: RegionCode, pointers: Sequence[str]) -> None:
         """Run a region on an arena, its inputs and its outputs; leave where it fails."""
-        arguments = ", ".join(f"ptr {one}" for one in pointers)
+        arguments = ", ".join([*self.extra, *(f"ptr {one}" for one in pointers)])
         if not region.fallible:
             self.w.line(f"call void @{region.name}({arguments})")
             return
         status = self.w.assign(f"call i32 @{region.name}({arguments})", "i32")
-        self._check(status.text, 0)
+        self.check_status(status.text, 0)
 
-    def _check(self, status: str, base: int) -> None:
+    def check_status(self, status: str, base: int) -> None:
         """Leave with `base` + status where `status` is not 0."""
         w = self.w
         failed, good = w.label("failed"), w.label("good")
@@ -278,7 +286,7 @@ class _ModuleWriter:
         w = self.w
         self.parallel = True
         self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
-        self.functions.append(_task_function(kernel.name, len(pointers)))
+        self.functions.append(task_function(kernel.name, len(pointers)))
         context = self._pointer_array(pointers)
         chunk = max(1, int(kernel.tasks * TASK_CYCLES / max(kernel.cycles, 1)))
         w.line(
@@ -305,7 +313,7 @@ class _ModuleWriter:
         self.declarations[symbol] = f"declare i32 @{symbol}(ptr)"
         array = self._pointer_array(pointers)
         status = w.assign(f"call i32 @{symbol}(ptr {array})", "i32")
-        self._check(status.text, len(self.errors))
+        self.check_status(status.text, len(self.errors))
         self.errors.append(f"{instruction.op.name}: its NumPy kernel raised")
 
     # -- lowerings by kind ------------------------------------------------------------------------
@@ -356,7 +364,7 @@ class _RegionWriter(_ModuleWriter):
         self._error_exits()
         arguments = [f"%input{i}" for i in range(len(self.function.params))]
         arguments += [f"%output{i}" for i in range(len(self.function.results))]
-        pointers = ", ".join(f"ptr {one}" for one in ["%arena", *arguments])
+        pointers = ", ".join([*self.extra, *(f"ptr {one}" for one in ["%arena", *arguments])])
         result = "i32" if fallible else "void"
         self.functions.append(self.w.function(f"internal {result} @{self.name}({pointers})", "nounwind"))
         self.parent.parallel |= self.parallel
@@ -382,15 +390,3 @@ _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel 
     **dict.fromkeys(CONTROL, lambda m, one, name: register_kernel(name, one, m.target, m.declarations)),
     Kind.ARG_REDUCTION: lambda m, one, name: arg_reduction_kernel(name, one, m.target, m.declarations),
 }
-
-
-def _task_function(name: str, buffers: int) -> str:
-    """``@name_task(ptr context, i64 begin, i64 end)``: unpacks the context and runs the tasks."""
-    lines = [f"define internal void @{name}_task(ptr %context, i64 %begin, i64 %end) nounwind {{"]
-    for i in range(buffers):
-        lines.append(f"  %s{i} = getelementptr ptr, ptr %context, i64 {i}")
-        lines.append(f"  %b{i} = load ptr, ptr %s{i}")
-    pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
-    lines.append(f"  call void @{name}({pointers}i64 %begin, i64 %end)")
-    lines.append("  ret void\n}")
-    return "\n".join(lines)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen.entry import EntrySpec, Layout, entry_text
+from ..codegen.instrument import PLAIN, Instrument
 from ..codegen.llvm import Library, compile_module
 from ..codegen.module import PARALLEL_FOR, HostCall, Module, generate
 from ..codegen.target import host
@@ -39,8 +40,14 @@ class Executable:
         milliseconds: compile time by phase.
     """
 
+    #: The variant with clocks around its kernels, once somebody wanted it; see `timing`.
+    timed_variant: Executable | None = None
+
     def __init__(
-        self, function: Function, entry: Callable[[Module], tuple[EntrySpec, Layout]] | None = None
+        self,
+        function: Function,
+        entry: Callable[[Module], tuple[EntrySpec, Layout]] | None = None,
+        instrument: Instrument = PLAIN,
     ) -> None:
         start = time.perf_counter()
         self.source = function
@@ -50,7 +57,7 @@ class Executable:
         self._lap("passes", start)
         start = time.perf_counter()
         target = host()
-        self.module = generate(self.fused, target, find_blas())
+        self.module = generate(self.fused, target, find_blas(), instrument)
         text = self.module.text
         if entry is not None:
             spec, self._layout = entry(self.module)
@@ -60,9 +67,9 @@ class Executable:
         self._callbacks = [_callback(call, self._raised) for call in self.module.host_calls]
         self.library = self._link(text, with_entry=entry is not None)
         self.milliseconds.update(self.library.milliseconds)
-        self._main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
-            self.library.addresses["main"]
-        )
+        self._main: Callable[[int, int], int] = ctypes.CFUNCTYPE(
+            ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p
+        )(self.library.addresses["main"])
 
     def _lap(self, phase: str, start: float) -> None:
         self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
