@@ -104,6 +104,8 @@ class Emitter:
 
     #: Fast-math flags on every floating instruction: contraction to FMA only.
     flags = "contract"
+    #: A comment at the end of every line: which traced ops it is for (`mark_of`).
+    mark = ""
 
     def __init__(self, declarations: dict[str, str] | None = None) -> None:
         self.lines: list[str] = []
@@ -118,13 +120,13 @@ class Emitter:
         return f"%{prefix}{self._counter}"
 
     def line(self, text: str) -> None:
-        self.lines.append("  " + text)
+        self.lines.append(f"  {text}{self.mark}")
 
     def assign(self, text: str, dtype: str, lanes: int = 1) -> Reg:
         """Write ``%new = text`` and return the new register."""
         self._counter += 1
         name = f"%v{self._counter}"
-        self.lines.append(f"  {name} = {text}")
+        self.lines.append(f"  {name} = {text}{self.mark}")
         return Reg(name, dtype, lanes)
 
     def like(self, value: Number, model: Reg) -> Reg:

@@ -26,10 +26,10 @@ from .loops import FunctionWriter
 from .nests.contraction import Blas, Strided, matmul_kernel
 from .nests.external import external_kernel
 from .nests.fused import NestWriter, task_count
-from .nests.kernel import Kernel, task_function
+from .nests.kernel import TASK_CYCLES, Kernel, task_function
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
 from .nests.scans import arg_reduction_kernel, cumulative_kernel
-from .nests.schedule import PARALLEL_CYCLES, TASK_CYCLES, schedule
+from .nests.schedule import schedule
 from .registers import register_kernel
 from .target import Target
 
@@ -220,6 +220,7 @@ class _ModuleWriter:
             self._host_call(instruction, operands + results)
             return
         kernel = self.instrument.kernel(instruction, kernel)
+        kernel.instruction, kernel.trips = instruction, self.trips
         self.kernels.append(kernel)
         self.functions.append(kernel.text)
         self.descriptions.append(kernel.description)
@@ -227,10 +228,10 @@ class _ModuleWriter:
         if kernel.tasks == 0:
             return
         pointers = operands + results
-        if kernel.tasks > 1 and kernel.cycles > PARALLEL_CYCLES and not kernel.fallible:
-            self._call_in_parallel(kernel, pointers)
-        else:
+        if kernel.why_serial():
             self._call(kernel, pointers)
+        else:
+            self._call_in_parallel(kernel, pointers)
 
     def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
         if instruction.op.kind is Kind.CONTRACTION:
@@ -323,7 +324,7 @@ class _ModuleWriter:
         nest = schedule(region, name, self.target)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
         text = NestWriter(nest, self.declarations).write(len(region.params) + len(region.results))
-        return Kernel(name, text, str(nest), tasks, nest.cycles)
+        return Kernel(name, text, str(nest), tasks, nest.cycles, nest=nest)
 
     def contraction(self, instruction: Instruction, name: str) -> Kernel:
         operands = []

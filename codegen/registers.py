@@ -21,6 +21,7 @@ from ..ir.registry import Kind
 from .control import UNKNOWN_TRIPS
 from .emitter import Reg, constant
 from .loops import FunctionWriter
+from .marks import mark_of
 from .nests.kernel import Kernel, signature
 from .nests.movement import index_messages
 from .packing import PackingWriter, in_groups
@@ -117,12 +118,14 @@ class _RegisterWriter(PackingWriter):
     def _function(self, function: Function, arguments: Sequence[Elements]) -> list[Elements]:
         values: dict[Value, Elements] = dict(zip(function.params, arguments, strict=True))
         for group in in_groups(function):
+            self.w.mark = mark_of(tuple(n for one in group for n in one.origins))
             if len(group) > 1 or group[0].op.kind is Kind.ELEMENTWISE:
                 self._elementwise(group, values)
                 continue
             (one,) = group
             operands = [values[operand] for operand in one.operands]
             values.update(zip(one.results, self._instruction(one, operands), strict=True))
+        self.w.mark = ""
         return [values[one] for one in function.results]
 
     def _instruction(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:

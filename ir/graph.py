@@ -8,7 +8,7 @@ identity; their names exist only in text. Ops of kind REGION own Functions, held
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .dtypes import DType
@@ -19,10 +19,18 @@ from .types import Shape, TensorType
 
 @record
 class Location:
-    """A line of the user's program."""
+    """A line of the user's program, and what of its work an instruction is."""
 
     file: str
     line: int
+    #: Whether this is part of the gradient of that line.
+    gradient: bool = False
+    #: The numbers of the traced ops that an instruction stems from, where someone numbered them (`view`).
+    origins: tuple[int, ...] = ()
+
+    def of_gradient(self) -> Location:
+        """The same line, of a gradient."""
+        return self if self.gradient else Location(self.file, self.line, True, self.origins)
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}"
@@ -66,6 +74,19 @@ class Instruction:
         """The result of an instruction that has one."""
         (only,) = self.results
         return only
+
+    @property
+    def origins(self) -> tuple[int, ...]:
+        """The numbers of the traced ops that this stems from; none unless they were numbered."""
+        return self.location.origins if self.location else ()
+
+    def also_for(self, others: Iterable[Instruction]) -> Instruction:
+        """This instruction where it does the work of `others` too; itself unless ops are numbered."""
+        origins = tuple(dict.fromkeys([*self.origins, *(n for one in others for n in one.origins)]))
+        if self.location is None or origins == self.origins:
+            return self
+        location = Location(self.location.file, self.location.line, self.location.gradient, origins)
+        return Instruction(self.op, self.operands, self.attrs, self.results, location, self.regions)
 
 
 @record(eq=False)

@@ -9,6 +9,7 @@ from typing import Protocol
 from ...ir.graph import Value
 from ..emitter import Reg
 from ..loops import FunctionWriter
+from ..marks import mark_of
 from .nest import Leaf, Member, Memory, Nest, Write
 
 #: Where each access is at the current place of the loops: a pointer, or for iotas a number.
@@ -98,20 +99,29 @@ class Pass:
             return leaves[source]
 
         for member in self.members:
+            w.mark = mark_of(member.instruction.origins)
             if self._reads_back(member):
                 values[member.value] = self._back(member.value, places, copy, mask)
             else:
                 values[member.value] = writer.emit(member, [read(one) for one in member.operands])
         for value in self.keeps:
+            w.mark = mark_of(writer.members[value].instruction.origins)
             writer.put(values[value], writer.nest.kept[value], places, copy, mask, row_level=False)
         for write in self.writes:
+            w.mark = (
+                mark_of(writer.members[write.source].instruction.origins)
+                if isinstance(write.source, Value)
+                else ""
+            )
             writer.put(read(write.source), write.memory, places, copy, mask, row_level=False)
         out = []
         for member, accumulator in zip(self.folds, state, strict=True):
+            w.mark = mark_of(member.instruction.origins)
             element = w.splat(read(member.operands[0]), accumulator.lanes)
             if fold_mask is not None:
                 element = w.select(fold_mask, element, writer.identity(member, element.lanes))
             out.append(writer.combine(member, accumulator, element))
+        w.mark = ""
         return out
 
     def _back(self, value: Value, places: Places, copy: int, mask: Reg | None) -> Reg:

@@ -13,6 +13,7 @@ from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
 from ..emitter import Reg, constant
 from ..loops import FunctionWriter
+from ..marks import mark_of
 from .element import Pass, Places, Row
 from .nest import Constant, Leaf, Member, Memory, Nest
 
@@ -186,7 +187,9 @@ class NestWriter:
     def emit(self, member: Member, operands: list[Reg]) -> Reg:
         emit = member.instruction.op.emit
         assert emit is not None
+        outer, self.w.mark = self.w.mark, mark_of(member.instruction.origins)
         result: Reg = emit(self.w, *operands, **member.instruction.attrs)
+        self.w.mark = outer
         return result
 
     # -- stages -----------------------------------------------------------------------------------
@@ -301,6 +304,7 @@ class NestWriter:
     def _across_lanes(self, member: Member, total: Reg) -> Reg:
         """Fold a vector's lanes by halves, in a fixed order."""
         w = self.w
+        w.mark = mark_of(member.instruction.origins)
         while total.lanes > 1:
             half = total.lanes // 2
             low = ", ".join(f"i32 {lane}" for lane in range(half))
@@ -314,6 +318,7 @@ class NestWriter:
                 for picks in (low, high)
             ]
             total = self.combine(member, parts[0], parts[1])
+        w.mark = ""
         return total
 
     # -- reading and writing ----------------------------------------------------------------------

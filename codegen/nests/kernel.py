@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from ...ir.graph import Instruction
 from ...ir.records import field, record
+from .nest import Nest
+
+#: Estimated cycles below which a kernel stays on one thread, and which each task should at least have.
+PARALLEL_CYCLES: Final = 150_000
+TASK_CYCLES: Final = 30_000
 
 
 @record(eq=False, frozen=False)
@@ -22,10 +30,25 @@ class Kernel:
     errors: tuple[str, ...] = ()
     #: External symbols it calls, by name and address.
     imports: dict[str, int] = field(default_factory=dict)
+    #: What it computes, and of a fusion the loops that do.
+    instruction: Instruction | None = None
+    nest: Nest | None = None
+    #: How often one call of the whole function runs it, as far as that is known.
+    trips: float = 1.0
 
     @property
     def fallible(self) -> bool:
         return bool(self.errors)
+
+    def why_serial(self) -> str:
+        """Why it runs on one thread, in the user's words; empty where its tasks are shared among threads."""
+        if self.tasks <= 1:
+            return "its work is one task: there is no outer loop to share among threads"
+        if self.fallible:
+            return "it checks indices and may fail, and what may fail runs on one thread"
+        if self.cycles <= PARALLEL_CYCLES:
+            return f"about {self.cycles:,.0f} cycles are little work: threads pay from {PARALLEL_CYCLES:,} on"
+        return ""
 
 
 def signature(name: str, buffers: int, *, result: str = "void") -> str:

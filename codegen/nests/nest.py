@@ -100,33 +100,35 @@ class Nest:
         return self.parallel - 1 if self.parallel else None
 
     def __str__(self) -> str:
+        return "\n".join(text for text, _ in self.rows())
+
+    def rows(self) -> list[tuple[str, Instruction | None]]:
+        """The lines of the nest's text, each with the op that it is for."""
         kind = "row" if self.row_lanes else ("column" if len(self.sizes) > self.parallel else "map")
         head = f"{kind} nest {self.name}: for {list(self.sizes[: self.parallel])}"
         if len(self.sizes) > self.parallel:
             head += f" reduce {list(self.sizes[self.parallel :])}"
-        lines = [
-            f"{head}, {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"
-        ]
+        head += f", {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"
+        lines: list[tuple[str, Instruction | None]] = [(head, None)]
         names: dict[Value, str] = {}
+        by_value = {member.value: member for member in self.members}
         for stage in range(self.stages):
             if self.stages > 1:
-                lines.append(f"  stage {stage}:")
+                lines.append((f"  stage {stage}:", None))
             for member in self.members:
                 names.setdefault(member.value, f"%{len(names)}")
                 if member.stage == stage:
-                    lines.append("    " + self._member_text(member, names))
+                    lines.append(("    " + self._member_text(member, names), member.instruction))
             for value, memory in self.kept.items():
-                if self._stage_of(value) == stage:
-                    lines.append(f"    scratch{-(memory.buffer or 0)} <- {names[value]}")
+                if by_value[value].stage == stage:
+                    text = f"    scratch{-(memory.buffer or 0)} <- {names[value]}"
+                    lines.append((text, by_value[value].instruction))
             for write in self.writes:
                 if write.stage == stage:
-                    lines.append(
-                        f"    {_leaf_text(write.memory)} <- {self._source_text(write.source, names)}"
-                    )
-        return "\n".join(lines)
-
-    def _stage_of(self, value: Value) -> int:
-        return next(member.stage for member in self.members if member.value is value)
+                    text = f"    {_leaf_text(write.memory)} <- {self._source_text(write.source, names)}"
+                    written = by_value[write.source].instruction if isinstance(write.source, Value) else None
+                    lines.append((text, written))
+        return lines
 
     def _member_text(self, member: Member, names: dict[Value, str]) -> str:
         operands = ", ".join(self._source_text(one, names) for one in member.operands)

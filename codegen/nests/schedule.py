@@ -24,9 +24,6 @@ from .nest import Constant, Leaf, Member, Memory, Nest, Write
 RECOMPUTE_COST: Final = 6.0
 #: Bytes of stack that a nest may use for values kept between stages.
 SCRATCH_BYTES: Final = 1 << 18
-#: Estimated cycles below which a nest stays on one thread, and which each task should at least have.
-PARALLEL_CYCLES: Final = 150_000
-TASK_CYCLES: Final = 30_000
 
 
 def schedule(region: Function, name: str, target: Target) -> Nest:

@@ -85,6 +85,7 @@ def cse(function: Function) -> Function:
     """
     table = Substitution()
     seen: dict[Any, Instruction] = {}
+    merged: dict[Instruction, list[Instruction]] = {}
     body: list[Instruction] = []
     for original in function.body:
         instruction = table.apply(original)
@@ -97,10 +98,12 @@ def cse(function: Function) -> Function:
             seen[key] = instruction
             body.append(instruction)
         else:
+            merged.setdefault(earlier, []).append(original)
             for old, new in zip(original.results, earlier.results, strict=True):
                 table[old] = new
     if len(body) == len(function.body):
         return function
+    body = [one.also_for(merged[one]) if one in merged else one for one in body]
     return Function(function.name, function.params, tuple(body), table.all(function.results))
 
 

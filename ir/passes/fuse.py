@@ -15,8 +15,8 @@ and index maps fit and no path leaves a group and comes back (`_Units` keeps tra
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 from ..access import resolve
 from ..effects import has_effect
@@ -33,6 +33,23 @@ MAX_MEMBERS: Final = 200
 
 #: For each dimension of a value, the domain dimension it runs along; None for size 1.
 Coordinates = tuple[int | None, ...]
+#: Told why an instruction did not join a group of producers: (instruction, a member of the group, why).
+Note: TypeAlias = Callable[[Instruction, Instruction, str], None]
+
+_FULL: Final = f"the group has {MAX_MEMBERS} ops already, and grows no further"
+_CYCLE: Final = (
+    "something outside the group lies between them, and it must run after one and before the other"
+)
+_OTHER_AXES: Final = "it reduces over other axes, or another shape, than the group's reduction"
+_OTHER_SHAPE: Final = "its shape is not that of the group's loops"
+_OTHER_ELEMENT: Final = (
+    "it reads other elements than its own (through a transposed, reversed or shifted view), which are not "
+    "computed yet when the loop needs them"
+)
+_LONG_ROW: Final = (
+    f"it needs a reduction's result again for every element, and rows over {ROW_BYTES >> 10} KiB are not "
+    "passed over twice"
+)
 
 
 @record(eq=False, frozen=False)
@@ -47,10 +64,22 @@ class _Unit:
     dependencies: int = 0
 
 
-def fuse(function: Function) -> Function:
+def fuse(function: Function, note: Note | None = None) -> Function:
     """*Requires*: no composites. *Ensures*: elementwise ops, reductions and views are in fusions, save
-    reshapes of contiguous values and ops without scalar code; the same results."""
-    return _Fusion(function).run()
+    reshapes of contiguous values and ops without scalar code; the same results. `note` is told what did not
+    fit."""
+    return _Fusion(function, note).run()
+
+
+def why_alone(instruction: Instruction) -> str:
+    """Why `instruction` is never a member of a group; empty where it may be."""
+    op = instruction.op
+    if _fusable(instruction):
+        return ""
+    if op.kind is Kind.ELEMENTWISE:
+        missing = ", ".join(sorted({str(one.dtype) for one in instruction.operands}))
+        return f"{op.name} has no machine code of its own for {missing}, and runs by its NumPy kernel"
+    return f"{op.name} is a kernel of its own"
 
 
 def _fusable(instruction: Instruction) -> bool:
@@ -61,8 +90,8 @@ def _fusable(instruction: Instruction) -> bool:
 
 
 class _Fusion:
-    def __init__(self, function: Function) -> None:
-        self.function = function
+    def __init__(self, function: Function, note: Note | None) -> None:
+        self.function, self.note = function, note
         self.defs: dict[Value, Instruction] = {result: one for one in function.body for result in one.results}
         self.units: list[_Unit] = []
         self.unit_of: dict[Value, _Unit] = {}
@@ -119,17 +148,18 @@ class _Fusion:
     def _join(self, instruction: Instruction) -> _Unit | None:
         producers = self._producers(instruction)
         for unit in producers:
-            if unit.domain is None or len(unit.members) >= MAX_MEMBERS:
-                continue
             others = [one for one in producers if one is not unit]
-            if any(one.dependencies >> unit.number & 1 for one in others):
-                continue  # a path would leave the group and come back
-            if self._fit(instruction, [unit]) is None:
+            misfit = self._misfit(instruction, unit, others)
+            if misfit:
+                if self.note and unit.members:
+                    self.note(instruction, unit.members[-1], misfit)
                 continue
             for other in others:
                 # what stays outside must not depend on what comes in: the group would read what it feeds
                 feeds = any(one.dependencies >> other.number & 1 for one in others if one.members)
                 if feeds or not self._mergeable(unit, other):
+                    if self.note and other.members:
+                        self.note(instruction, other.members[-1], self._why_apart(unit, other, feeds))
                     continue
                 if self._fit(instruction, [unit, other]) is not None:
                     self._merge(unit, other)
@@ -140,6 +170,37 @@ class _Fusion:
             unit.coordinates[instruction.result] = coordinates
             return unit
         return None
+
+    def _misfit(self, instruction: Instruction, unit: _Unit, others: list[_Unit]) -> str:
+        """Why `instruction` cannot join `unit`, where it also reads `others`; empty where it can."""
+        if unit.domain is None:
+            return why_alone(unit.members[-1])
+        if len(unit.members) >= MAX_MEMBERS:
+            return _FULL
+        if any(one.dependencies >> unit.number & 1 for one in others):
+            return _CYCLE  # a path would leave the group and come back
+        if self._fit(instruction, [unit]) is not None:
+            return ""
+        return self._why_unfit(instruction, unit) if self.note else _OTHER_SHAPE
+
+    def _why_unfit(self, instruction: Instruction, unit: _Unit) -> str:
+        """Why `_fit` refuses."""
+        domain, axes = _domain_of([unit])
+        own: Coordinates | None = tuple(range(len(domain)))
+        if instruction.op.kind is Kind.REDUCTION:
+            if instruction.operands[0].shape != domain or axes not in (None, instruction.attrs["axes"]):
+                return _OTHER_AXES
+        elif instruction.result.shape != domain:
+            own = self._row_coordinates(instruction, [unit])
+        if own is None:
+            return _OTHER_SHAPE
+        for operand in instruction.operands:
+            source, access = resolve(operand, self.defs)
+            if self.unit_of.get(source) is unit and not _reads_own_element(
+                access, own, unit.coordinates[source], source.shape, domain
+            ):
+                return _OTHER_ELEMENT
+        return _LONG_ROW
 
     def _fit(self, instruction: Instruction, units: list[_Unit]) -> Coordinates | None:
         """The coordinates `instruction`'s result has in the union of `units`, which have one domain; None if
@@ -219,6 +280,21 @@ class _Fusion:
                 if not self._reads_fit(member, own, [unit, other], axes):
                     return False
         return True
+
+    @staticmethod
+    def _why_apart(unit: _Unit, other: _Unit, feeds: bool) -> str:
+        """Why a group that was joined does not take in another producer's."""
+        if other.domain is None:
+            return why_alone(other.members[-1])
+        if feeds:
+            return _CYCLE
+        if other.domain != unit.domain:
+            return _OTHER_SHAPE
+        if None not in (unit.axes, other.axes) and unit.axes != other.axes:
+            return _OTHER_AXES
+        if len(unit.members) + len(other.members) > MAX_MEMBERS:
+            return _FULL
+        return _OTHER_ELEMENT
 
     def _merge(self, unit: _Unit, other: _Unit) -> None:
         """Move `other`'s members into `unit`. *Requires*: `_mergeable`."""

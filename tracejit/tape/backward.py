@@ -188,7 +188,9 @@ class _Pass:
             cotangent = slots if node.several else slots[0]
         tracer = STATE.tracer
         if tracer is not None:
-            tracer.location, tracer.pinned_location = node.location, True
+            where = node.location
+            tracer.location = where and where.of_gradient()
+            tracer.pinned_location = True
         try:
             parts = node.pull(engine, cotangent, None if useful is None else self._wanted(useful))
         finally:
@@ -198,7 +200,17 @@ class _Pass:
             check_parts(node, parts)
         if node.hooks is not None:
             parts = run_post_hooks(node.hooks, parts, cotangent if node.several else [cotangent], engine)
-        pending = self.pending
+        if tracer is not None:
+            tracer.pinned_location = True
+        try:
+            self._distribute(node, parts)
+        finally:
+            if tracer is not None:
+                tracer.pinned_location = False
+
+    def _distribute(self, node: Node, parts: Sequence[Any]) -> None:
+        """Add the cotangents of a node's operands to where they belong."""
+        engine, pending = self.engine, self.pending
         for parent, part, type_ in zip(node.parents, parts, node.types, strict=True):
             if part is None or parent is None:
                 continue
