@@ -13,19 +13,18 @@ from typing import Final
 
 import numpy as np
 
-from ..ir.access import element_strides, resolve
+from ..ir.access import resolve
 from ..ir.graph import Function, Instruction, Value
 from ..ir.passes.control import CONTROL
 from ..ir.records import field, record
 from ..ir.registry import Kind
-from ..ir.types import contiguous_strides
 from .buffers import Place, Plan, plan_buffers
 from .control import RegionCode, write_control
 from .loops import FunctionWriter
-from .nests.contraction import Blas, Strided, matmul_kernel
+from .nests.contraction import contraction_kernel, workspace_bytes
 from .nests.external import external_kernel
 from .nests.fused import NestWriter, task_count
-from .nests.kernel import Kernel
+from .nests.kernel import PARALLEL_FOR, Kernel
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
 from .nests.scans import arg_reduction_kernel, cumulative_kernel
 from .nests.schedule import PARALLEL_CYCLES, TASK_CYCLES, schedule
@@ -34,8 +33,6 @@ from .target import Target
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096
-#: Symbol of the runtime's ``void parallel_for(ptr task, ptr context, i64 tasks, i64 chunk)``.
-PARALLEL_FOR: Final = "tracejit_parallel_for"
 
 
 @record(eq=False, frozen=False)
@@ -55,9 +52,9 @@ class Module:
     host_calls: list[HostCall]
     #: Messages by status - 1.
     errors: list[str]
-    #: External addresses by symbol; PARALLEL_FOR is wanted where `parallel`.
-    imports: dict[str, int]
+    #: Whether PARALLEL_FOR is wanted, and the dtypes whose product functions are.
     parallel: bool
+    products: list[str]
     arena_bytes: int
     cycles: float = 0.0
     descriptions: list[str] = field(default_factory=list)
@@ -67,9 +64,9 @@ class Module:
         return "\n".join(self.descriptions)
 
 
-def generate(function: Function, target: Target, blas: Blas | None) -> Module:
+def generate(function: Function, target: Target) -> Module:
     """LLVM text for a fused `function`."""
-    return _ModuleWriter(function, target, blas).run()
+    return _ModuleWriter(function, target).run()
 
 
 class _ModuleWriter:
@@ -78,10 +75,10 @@ class _ModuleWriter:
     #: How often a call runs this function's instructions, for estimates.
     trips = 1.0
 
-    def __init__(self, function: Function, target: Target, blas: Blas | None) -> None:
-        self.function, self.target, self.blas = function, target, blas
+    def __init__(self, function: Function, target: Target) -> None:
+        self.function, self.target = function, target
         self.defs = {result: one for one in function.body for result in one.results}
-        self.plan: Plan = plan_buffers(function)
+        self.plan: Plan = plan_buffers(function, lambda one, defs: workspace_bytes(one, defs, target))
         self.cycles = 0.0
         self.declarations: dict[str, str] = {}
         self.functions: list[str] = []
@@ -104,13 +101,11 @@ class _ModuleWriter:
         self._error_exits()
         main = w.function("i32 @main(ptr %inputs, ptr %outputs)", "nounwind")
         text = "\n".join([*self.globals, *self.declarations.values(), *self.functions, main])
-        imports: dict[str, int] = {}
-        for kernel in self.kernels:
-            imports.update(kernel.imports)
+        products = sorted({kernel.product for kernel in self.kernels if kernel.product})
         cycles = self.cycles + 1e5 * len(self.host_calls)
         return Module(
-            text, self.kernels, self.host_calls, self.errors, imports, self.parallel, self.plan.arena_bytes,
-            cycles, self.descriptions,
+            text, self.kernels, self.host_calls, self.errors, self.parallel, products,
+            self.plan.arena_bytes, cycles, self.descriptions,
         )  # fmt: skip
 
     def _instructions(self) -> None:
@@ -219,6 +214,10 @@ class _ModuleWriter:
         if kernel.tasks == 0:
             return
         pointers = operands + results
+        if instruction in self.plan.workspaces:
+            pointers.append(self._at(Place("arena", self.plan.workspaces[instruction])))
+        if kernel.pooled:
+            self._use_pool()
         if kernel.tasks > 1 and kernel.cycles > PARALLEL_CYCLES and not kernel.fallible:
             self._call_in_parallel(kernel, pointers)
         else:
@@ -276,8 +275,7 @@ class _ModuleWriter:
 
     def _call_in_parallel(self, kernel: Kernel, pointers: list[str]) -> None:
         w = self.w
-        self.parallel = True
-        self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
+        self._use_pool()
         self.functions.append(_task_function(kernel.name, len(pointers)))
         context = self._pointer_array(pointers)
         chunk = max(1, int(kernel.tasks * TASK_CYCLES / max(kernel.cycles, 1)))
@@ -285,6 +283,10 @@ class _ModuleWriter:
             f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, "
             f"i64 {kernel.tasks}, i64 {chunk})"
         )
+
+    def _use_pool(self) -> None:
+        self.parallel = True
+        self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
 
     def _pointer_array(self, pointers: list[str]) -> str:
         """A stack array that holds `pointers`."""
@@ -316,21 +318,6 @@ class _ModuleWriter:
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
         text = NestWriter(nest, self.declarations).write(len(region.params) + len(region.results))
         return Kernel(name, text, str(nest), tasks, nest.cycles)
-
-    def contraction(self, instruction: Instruction, name: str) -> Kernel:
-        operands = []
-        for operand in instruction.operands:
-            source, access = resolve(operand, self.defs)
-            strides = contiguous_strides(source.shape)
-            operands.append(Strided(*element_strides(access, strides, len(operand.shape))))
-        x, y = instruction.operands
-        types = (x.type, y.type, instruction.result.type)
-        kernel = matmul_kernel(
-            name, types, (operands[0], operands[1]), self.target, self.declarations, self.blas
-        )
-        if instruction.result.type.size == 0:
-            kernel.tasks = 0
-        return kernel
 
 
 class _RegionWriter(_ModuleWriter):
@@ -372,7 +359,7 @@ class _RegionWriter(_ModuleWriter):
 
 _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel | None]]] = {
     Kind.REGION: _ModuleWriter.fusion,
-    Kind.CONTRACTION: _ModuleWriter.contraction,
+    Kind.CONTRACTION: lambda m, one, name: contraction_kernel(name, one, m.defs, m.target, m.declarations),
     Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.declarations),
     Kind.UPDATE: lambda m, one, name: update_kernel(name, one, m.declarations),
     Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.declarations),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from ...ir.records import field, record
+from typing import Final
+
+from ...ir.records import record
+
+#: Symbol of the runtime's ``void parallel_for(ptr task, ptr context, i64 tasks, i64 chunk)``.
+PARALLEL_FOR: Final = "tracejit_parallel_for"
 
 
 @record(eq=False, frozen=False)
 class Kernel:
-    """An LLVM function over buffers: operands first, then results.
+    """An LLVM function over buffers: operands first, then results, then its workspace if it has one.
 
     Its signature is ``void @name(ptr..., i64 begin, i64 end)``, or ``i32`` where `fallible`: 0 for success,
     else 1 plus the index of the message in `errors`.
@@ -20,8 +25,10 @@ class Kernel:
     tasks: int = 1
     cycles: float = 0.0
     errors: tuple[str, ...] = ()
-    #: External symbols it calls, by name and address.
-    imports: dict[str, int] = field(default_factory=dict)
+    #: The dtype whose product function it calls; see `codegen.products`.
+    product: str = ""
+    #: Whether it hands tasks to the pool itself.
+    pooled: bool = False
 
     @property
     def fallible(self) -> bool:
