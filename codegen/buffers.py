@@ -2,14 +2,15 @@
 
 Parameters live in the caller's arrays, results in the arrays the caller allocates, constants in the module,
 everything else in one arena whose space is reused once a value is dead. The arenas of a control flow op's
-regions are a part of it, as are the second buffers of a loop's carries: a step allocates nothing. A reshape
+regions are a part of it, as are the second buffers of a loop's carries and what kernels need to work in: a
+step allocates nothing. A reshape
 shares its operand's memory; an update or scatter takes over the memory of an operand that dies there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
 
 from ..ir.access import resolve
 from ..ir.graph import Function, Instruction, Value
@@ -19,6 +20,8 @@ from ..ir.registry import Kind
 
 _ALIGNMENT: Final = 64
 _TAKES_OVER: Final = (Kind.UPDATE, Kind.SCATTER)
+#: How many bytes an instruction's kernel needs to work in, given the definitions around it.
+Workspace: TypeAlias = Callable[[Instruction, Mapping[Value, Instruction]], int]
 
 
 @record
@@ -38,6 +41,8 @@ class Plan:
     copies: list[tuple[int, Value]] = field(default_factory=list)
     #: Of control flow instructions, the layout and where in the arena it begins.
     layouts: dict[Instruction, tuple[Layout, int]] = field(default_factory=dict)
+    #: Of instructions whose kernels need one, where in the arena the workspace begins.
+    workspaces: dict[Instruction, int] = field(default_factory=dict)
     #: Parameters whose memory the result at the same position may be.
     replaceable: frozenset[int] = frozenset()
 
@@ -53,10 +58,10 @@ class Layout:
     nbytes: int
 
 
-def layout_of(instruction: Instruction) -> Layout:
+def layout_of(instruction: Instruction, workspace: Workspace) -> Layout:
     """Plan the memory of a control flow instruction's regions."""
     carries = instruction.attrs.get("carries", 0)
-    plans = tuple([plan_buffers(region, carries) for region in instruction.regions])
+    plans = tuple([plan_buffers(region, workspace, carries) for region in instruction.regions])
     top = _rounded(max(plan.arena_bytes for plan in plans))
     spares: list[int] = []
     for position in range(carries):
@@ -79,15 +84,15 @@ def reads(instruction: Instruction, defs: Mapping[Value, Instruction]) -> list[V
     return list(instruction.operands)
 
 
-def plan_buffers(function: Function, carries: int = 0) -> Plan:
+def plan_buffers(function: Function, workspace: Workspace, carries: int = 0) -> Plan:
     """Place every value of `function`, whose instructions run in order: a loop's body with so many
     carries."""
-    return _Planner(function).run(carries)
+    return _Planner(function, workspace).run(carries)
 
 
 class _Planner:
-    def __init__(self, function: Function) -> None:
-        self.function = function
+    def __init__(self, function: Function, workspace: Workspace) -> None:
+        self.function, self.workspace = function, workspace
         self.defs = {result: one for one in function.body for result in one.results}
         self.plan = Plan()
         #: The value whose memory a value shares.
@@ -176,11 +181,11 @@ class _Planner:
                 continue
             live = [entry for entry in live if entry[2] >= position]
             if one.op.kind in CONTROL:
-                layout = layout_of(one)
-                offset = _first_fit(sorted(live), layout.nbytes)
-                live.append((offset, layout.nbytes, position))
-                self.plan.layouts[one] = layout, offset
-                self.plan.arena_bytes = max(self.plan.arena_bytes, offset + layout.nbytes)
+                layout = layout_of(one, self.workspace)
+                self.plan.layouts[one] = layout, self._while_running(position, live, layout.nbytes)
+            needed = self.workspace(one, self.defs)
+            if needed:
+                self.plan.workspaces[one] = self._while_running(position, live, _rounded(needed))
             for result in one.results:
                 if result in self.plan.places:
                     continue
@@ -195,6 +200,13 @@ class _Planner:
                 offsets[owner] = offset
                 self.plan.places[result] = Place("arena", offset)
                 self.plan.arena_bytes = max(self.plan.arena_bytes, offset + size)
+
+    def _while_running(self, position: int, live: list[tuple[int, int, int]], size: int) -> int:
+        """Room of `size` bytes for the instruction at `position` alone."""
+        offset = _first_fit(sorted(live), size)
+        live.append((offset, size, position))
+        self.plan.arena_bytes = max(self.plan.arena_bytes, offset + size)
+        return offset
 
 
 def _first_fit(live: list[tuple[int, int, int]], size: int) -> int:

@@ -13,20 +13,19 @@ from typing import Final
 
 import numpy as np
 
-from ..ir.access import element_strides, resolve
+from ..ir.access import resolve
 from ..ir.graph import Function, Instruction, Value
 from ..ir.passes.control import CONTROL
 from ..ir.records import field, record
 from ..ir.registry import Kind
-from ..ir.types import contiguous_strides
 from .buffers import Place, Plan, plan_buffers
 from .control import RegionCode, write_control
 from .instrument import PLAIN, Instrument
 from .loops import FunctionWriter
-from .nests.contraction import Blas, Strided, matmul_kernel
+from .nests.contraction import contraction_kernel, workspace_bytes
 from .nests.external import external_kernel
 from .nests.fused import NestWriter, task_count
-from .nests.kernel import TASK_CYCLES, Kernel, task_function
+from .nests.kernel import PARALLEL_FOR, TASK_CYCLES, Kernel, task_function
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
 from .nests.scans import arg_reduction_kernel, cumulative_kernel
 from .nests.schedule import schedule
@@ -35,8 +34,6 @@ from .target import Target
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096
-#: Symbol of the runtime's ``void parallel_for(ptr task, ptr context, i64 tasks, i64 chunk)``.
-PARALLEL_FOR: Final = "tracejit_parallel_for"
 
 
 @record(eq=False, frozen=False)
@@ -56,9 +53,9 @@ class Module:
     host_calls: list[HostCall]
     #: Messages by status - 1.
     errors: list[str]
-    #: External addresses by symbol; PARALLEL_FOR is wanted where `parallel`.
-    imports: dict[str, int]
+    #: Whether PARALLEL_FOR is wanted, and the dtypes whose product functions are.
     parallel: bool
+    products: list[str]
     arena_bytes: int
     cycles: float = 0.0
     descriptions: list[str] = field(default_factory=list)
@@ -68,9 +65,9 @@ class Module:
         return "\n".join(self.descriptions)
 
 
-def generate(function: Function, target: Target, blas: Blas | None, instrument: Instrument = PLAIN) -> Module:
+def generate(function: Function, target: Target, instrument: Instrument = PLAIN) -> Module:
     """LLVM text for a fused `function`, with what `instrument` adds."""
-    return _ModuleWriter(function, target, blas, instrument).run()
+    return _ModuleWriter(function, target, instrument).run()
 
 
 class _ModuleWriter:
@@ -79,11 +76,11 @@ class _ModuleWriter:
     #: How often a call runs this function's instructions, for estimates.
     trips = 1.0
 
-    def __init__(self, function: Function, target: Target, blas: Blas | None, instrument: Instrument) -> None:
-        self.function, self.target, self.blas, self.instrument = function, target, blas, instrument
+    def __init__(self, function: Function, target: Target, instrument: Instrument) -> None:
+        self.function, self.target, self.instrument = function, target, instrument
         self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
         self.defs = {result: one for one in function.body for result in one.results}
-        self.plan: Plan = plan_buffers(function)
+        self.plan: Plan = plan_buffers(function, lambda one, defs: workspace_bytes(one, defs, target))
         self.cycles = 0.0
         self.declarations: dict[str, str] = {}
         self.functions: list[str] = []
@@ -108,13 +105,11 @@ class _ModuleWriter:
         arguments = ", ".join(["ptr %inputs", "ptr %outputs", *self.extra])
         main = w.function(f"i32 @main({arguments})", "nounwind")
         text = "\n".join([*self.globals, *self.declarations.values(), *self.functions, main])
-        imports: dict[str, int] = {}
-        for kernel in self.kernels:
-            imports.update(kernel.imports)
+        products = sorted({kernel.product for kernel in self.kernels if kernel.product})
         cycles = self.cycles + 1e5 * len(self.host_calls)
         return Module(
-            text, self.kernels, self.host_calls, self.errors, imports, self.parallel, self.plan.arena_bytes,
-            cycles, self.descriptions,
+            text, self.kernels, self.host_calls, self.errors, self.parallel, products,
+            self.plan.arena_bytes, cycles, self.descriptions,
         )  # fmt: skip
 
     def _instructions(self) -> None:
@@ -228,7 +223,11 @@ class _ModuleWriter:
         if kernel.tasks == 0:
             return
         pointers = operands + results
-        if kernel.why_serial():
+        if instruction in self.plan.workspaces:
+            pointers.append(self._at(Place("arena", self.plan.workspaces[instruction])))
+        if kernel.pooled:
+            self._use_pool()
+        if kernel.pooled or kernel.why_serial():
             self._call(kernel, pointers)
         else:
             self._call_in_parallel(kernel, pointers)
@@ -285,8 +284,7 @@ class _ModuleWriter:
 
     def _call_in_parallel(self, kernel: Kernel, pointers: list[str]) -> None:
         w = self.w
-        self.parallel = True
-        self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
+        self._use_pool()
         self.functions.append(task_function(kernel.name, len(pointers)))
         context = self._pointer_array(pointers)
         chunk = max(1, int(kernel.tasks * TASK_CYCLES / max(kernel.cycles, 1)))
@@ -294,6 +292,10 @@ class _ModuleWriter:
             f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, "
             f"i64 {kernel.tasks}, i64 {chunk})"
         )
+
+    def _use_pool(self) -> None:
+        self.parallel = True
+        self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
 
     def _pointer_array(self, pointers: list[str]) -> str:
         """A stack array that holds `pointers`."""
@@ -325,21 +327,6 @@ class _ModuleWriter:
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
         text = NestWriter(nest, self.declarations).write(len(region.params) + len(region.results))
         return Kernel(name, text, str(nest), tasks, nest.cycles, nest=nest)
-
-    def contraction(self, instruction: Instruction, name: str) -> Kernel:
-        operands = []
-        for operand in instruction.operands:
-            source, access = resolve(operand, self.defs)
-            strides = contiguous_strides(source.shape)
-            operands.append(Strided(*element_strides(access, strides, len(operand.shape))))
-        x, y = instruction.operands
-        types = (x.type, y.type, instruction.result.type)
-        kernel = matmul_kernel(
-            name, types, (operands[0], operands[1]), self.target, self.declarations, self.blas
-        )
-        if instruction.result.type.size == 0:
-            kernel.tasks = 0
-        return kernel
 
 
 class _RegionWriter(_ModuleWriter):
@@ -381,7 +368,7 @@ class _RegionWriter(_ModuleWriter):
 
 _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel | None]]] = {
     Kind.REGION: _ModuleWriter.fusion,
-    Kind.CONTRACTION: _ModuleWriter.contraction,
+    Kind.CONTRACTION: lambda m, one, name: contraction_kernel(name, one, m.defs, m.target, m.declarations),
     Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.declarations),
     Kind.UPDATE: lambda m, one, name: update_kernel(name, one, m.declarations),
     Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.declarations),

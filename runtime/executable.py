@@ -13,13 +13,15 @@ import numpy as np
 from ..codegen.entry import EntrySpec, Layout, entry_text
 from ..codegen.instrument import PLAIN, Instrument
 from ..codegen.llvm import Library, compile_module
-from ..codegen.module import PARALLEL_FOR, HostCall, Module, generate
+from ..codegen.module import HostCall, Module, generate
+from ..codegen.nests.kernel import PARALLEL_FOR
+from ..codegen.products.library import symbol
 from ..codegen.target import host
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
-from .blas import find_blas
 from .observing import OBSERVER
+from .products import product_address
 from .results import allocator_address, empty
 from .threads import POOL
 
@@ -56,8 +58,7 @@ class Executable:
         self.fused = run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :])
         self._lap("passes", start)
         start = time.perf_counter()
-        target = host()
-        self.module = generate(self.fused, target, find_blas(), instrument)
+        self.module = generate(self.fused, host(), instrument)
         text = self.module.text
         if entry is not None:
             spec, self._layout = entry(self.module)
@@ -75,7 +76,7 @@ class Executable:
         self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
 
     def _link(self, text: str, *, with_entry: bool) -> Library:
-        imports = dict(self.module.imports)
+        imports = {symbol(dtype): product_address(dtype) for dtype in self.module.products}
         if self.module.parallel:
             imports[PARALLEL_FOR] = POOL.address()
         for call, callback in zip(self.module.host_calls, self._callbacks, strict=True):

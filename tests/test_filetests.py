@@ -53,7 +53,7 @@ def _twice(function: Function) -> Function:
 
 
 def _loops(function: Function) -> str:
-    return generate(run_passes(function), TARGET, None).loops_text()
+    return generate(run_passes(function), TARGET).loops_text()
 
 
 MODES: dict[str, Callable[[Function], Function | str]] = {

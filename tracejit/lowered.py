@@ -11,7 +11,6 @@ from .codegen.target import host
 from .ir.errors import TracejitError
 from .ir.graph import Function
 from .ir.passes import OPTIMIZE, PIPELINE, run_passes
-from .runtime.blas import find_blas
 
 STAGES: Final = ("trace", "optimized", "fused", "loops", "llvm", "llvm-opt", "asm")
 
@@ -41,7 +40,7 @@ class Lowered:
     @functools.cached_property
     def module(self) -> Module:
         """The generated LLVM text and its kernels."""
-        return generate(self.fused, host(), find_blas())
+        return generate(self.fused, host())
 
     def as_text(self, stage: str = "optimized") -> str:
         """The text of a stage: trace, optimized, fused, loops, llvm, llvm-opt or asm."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from ...ir.graph import Instruction
-from ...ir.records import field, record
+from ...ir.records import record
 from .nest import Nest
 
+#: Symbol of the runtime's ``void parallel_for(ptr task, ptr context, i64 tasks, i64 chunk)``.
+PARALLEL_FOR: Final = "tracejit_parallel_for"
 #: Estimated cycles below which a kernel stays on one thread, and which each task should at least have.
 PARALLEL_CYCLES: Final = 150_000
 TASK_CYCLES: Final = 30_000
@@ -15,7 +17,7 @@ TASK_CYCLES: Final = 30_000
 
 @record(eq=False, frozen=False)
 class Kernel:
-    """An LLVM function over buffers: operands first, then results.
+    """An LLVM function over buffers: operands first, then results, then its workspace if it has one.
 
     Its signature is ``void @name(ptr..., i64 begin, i64 end)``, or ``i32`` where `fallible`: 0 for success,
     else 1 plus the index of the message in `errors`.
@@ -28,8 +30,10 @@ class Kernel:
     tasks: int = 1
     cycles: float = 0.0
     errors: tuple[str, ...] = ()
-    #: External symbols it calls, by name and address.
-    imports: dict[str, int] = field(default_factory=dict)
+    #: The dtype whose product function it calls; see `codegen.products`.
+    product: str = ""
+    #: Whether it hands tasks to the pool itself.
+    pooled: bool = False
     #: What it computes, and of a fusion the loops that do.
     instruction: Instruction | None = None
     nest: Nest | None = None
@@ -42,6 +46,8 @@ class Kernel:
 
     def why_serial(self) -> str:
         """Why it runs on one thread, in the user's words; empty where its tasks are shared among threads."""
+        if self.pooled:
+            return ""
         if self.tasks <= 1:
             return "its work is one task: there is no outer loop to share among threads"
         if self.fallible:

@@ -15,10 +15,10 @@ import numpy as np
 from .. import __version__
 from ..array.creation import tensor
 from ..codegen.lazy import llvm_binding
+from ..codegen.products.tiles import tile_for
 from ..codegen.target import host
 from ..entries import entry_layout_of_tensors
 from ..jit import jit
-from ..runtime.blas import find_blas
 from ..runtime.threads import available_cores, num_threads
 
 
@@ -26,7 +26,7 @@ def add_parser(commands: Any) -> None:
     """Add ``doctor`` to the command line."""
     parser = commands.add_parser(
         "doctor",
-        help="print versions, CPU features, threads, BLAS and cache state, and check that compiling works",
+        help="print versions, CPU features, threads, products and cache state; check that compiling works",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.set_defaults(run=run)
@@ -47,7 +47,6 @@ def run(options: argparse.Namespace) -> int:
 def examine() -> dict[str, str]:
     """The report, in order."""
     target = host()
-    blas = find_blas()
     threads = os.environ.get("TRACEJIT_NUM_THREADS")
     llvm = ".".join(map(str, llvm_binding().llvm_version_info))
     return {
@@ -58,13 +57,18 @@ def examine() -> dict[str, str]:
         "cpu": f"{target.cpu}, {target.vector_bits}-bit vectors, masked access: {_yes(target.fast_masks)}",
         "cores": f"{available_cores()} available",
         "threads": f"{num_threads()}" + (f" (TRACEJIT_NUM_THREADS={threads})" if threads else ""),
-        "BLAS": blas.name if blas else "not found: large matrix products use tracejit's own nest",
+        "matrix products": f"{_tile('f32')} in float32, {_tile('f64')} in float64",
         "native call entry": "in use"
         if entry_layout_of_tensors()
         else "not available here: calls take the slow path",
         "compile cache": "in memory, per jitted function; nothing is kept on disk",
         "compiling": _try_compiling(),
     }
+
+
+def _tile(dtype: str) -> str:
+    tile = tile_for(host(), dtype)
+    return f"{tile.rows} x {tile.columns} tiles"
 
 
 def _yes(value: bool) -> str:

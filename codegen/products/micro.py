@@ -1,0 +1,111 @@
+"""The micro-kernel: a tile of the result, in registers, along packed panels of both operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..emitter import Reg, constant
+from ..loops import FunctionWriter
+from ..maths.support import muladd
+from .tiles import Tile
+
+NAME = "micro"
+
+
+def micro_kernel(tile: Tile, declarations: dict[str, str]) -> str:
+    """``@micro(ptr a, ptr b, ptr c, i64 k, i64 stride, i64 rows, i64 columns, i1 first)``.
+
+    ``c[i, j] (+)= sum over p of a[p, i] b[p, j]``, where ``c``'s rows are `stride` elements apart and
+    only the first `rows` and `columns` of the tile are there; `first` sets instead of adding.
+    """
+    return _Micro(tile, declarations).text()
+
+
+class _Micro:
+    def __init__(self, tile: Tile, declarations: dict[str, str]) -> None:
+        self.tile = tile
+        self.w = FunctionWriter(declarations)
+
+    def text(self) -> str:
+        w, tile = self.w, self.tile
+        sums = self._sums()
+        whole = w.and_(w.eq(Reg("%rows", "i64"), tile.rows), w.eq(Reg("%columns", "i64"), tile.columns))
+        full, part = w.label("full"), w.label("part")
+        w.branch_if(whole, full, part)
+        w.start(full)
+        self._whole(sums)
+        w.line("ret void")
+        w.start(part)
+        self._part(sums)
+        w.line("ret void")
+        return w.function(
+            f"void @{NAME}(ptr noalias %a, ptr noalias %b, ptr noalias %c, i64 %k, i64 %stride, "
+            "i64 %rows, i64 %columns, i1 %first)",
+            "nounwind",
+        )
+
+    def _sums(self) -> list[Reg]:
+        w, tile = self.w, self.tile
+        dtype, lanes = tile.dtype, tile.lanes
+
+        def step(index: Reg, sums: list[Reg]) -> Sequence[Reg]:
+            row = w.offset("%b", dtype, w.mul(index, tile.columns))
+            ys = [w.load(w.offset(row, dtype, v * lanes), dtype, lanes) for v in range(tile.vectors)]
+            column = w.offset("%a", dtype, w.mul(index, tile.rows))
+            out = []
+            for i in range(tile.rows):
+                x = w.splat(w.load(w.offset(column, dtype, i), dtype), lanes)
+                out += [
+                    muladd(w, x, y, total)
+                    for y, total in zip(ys, sums[i * tile.vectors : (i + 1) * tile.vectors], strict=True)
+                ]
+            return out
+
+        zero = constant(0, dtype, lanes)
+        return w.loop(0, Reg("%k", "i64"), 1, step, [zero] * (tile.rows * tile.vectors), nonempty=True)
+
+    def _place(self, row: Reg | int, vector: int) -> str:
+        w, tile = self.w, self.tile
+        start = w.offset("%c", tile.dtype, w.mul(Reg("%stride", "i64"), row)) if row != 0 else "%c"
+        return w.offset(start, tile.dtype, vector * tile.lanes)
+
+    def _whole(self, sums: list[Reg]) -> None:
+        w, tile = self.w, self.tile
+        first, more, end = w.label("first"), w.label("more"), w.label("end")
+        places = [self._place(i, v) for i in range(tile.rows) for v in range(tile.vectors)]
+        w.branch_if(Reg("%first", "bool"), first, more)
+        w.start(first)
+        for place, total in zip(places, sums, strict=True):
+            w.store(total, place)
+        w.branch(end)
+        w.start(more)
+        for place, total in zip(places, sums, strict=True):
+            w.store(w.add(w.load(place, tile.dtype, tile.lanes), total), place)
+        w.branch(end)
+        w.start(end)
+
+    def _part(self, sums: list[Reg]) -> None:
+        """Through a whole tile on the stack, of which the part that is there is copied."""
+        w, tile = self.w, self.tile
+        kept = w.slot(tile.dtype, tile.rows * tile.columns)
+        for i in range(tile.rows):
+            for v in range(tile.vectors):
+                total = sums[i * tile.vectors + v]
+                w.store(total, w.offset(kept, tile.dtype, i * tile.columns + v * tile.lanes))
+        masks = [
+            w.lt(w.add(w.ramp(tile.lanes), v * tile.lanes), w.splat(Reg("%columns", "i64"), tile.lanes))
+            for v in range(tile.vectors)
+        ]
+
+        def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            source = w.offset(kept, tile.dtype, w.mul(index, tile.columns))
+            for v in range(tile.vectors):
+                total = w.load(w.offset(source, tile.dtype, v * tile.lanes), tile.dtype, tile.lanes)
+                place = self._place(index, v)
+                # before the first block there may be anything, NaN too
+                before = w.load(place, tile.dtype, tile.lanes, masks[v])
+                total = w.select(Reg("%first", "bool"), total, w.add(before, total))
+                w.store(total, place, masks[v])
+            return ()
+
+        w.loop(0, Reg("%rows", "i64"), 1, row, nonempty=True)

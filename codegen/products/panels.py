@@ -1,0 +1,154 @@
+"""Packing: a strip of a matrix as a panel, which a micro-kernel reads from end to end.
+
+A panel of width W holds, for each inner index, the W elements across the strip side by side. The strip's own
+strides decide how it is read: rows of neighbours are copied, columns of neighbours transposed in registers,
+anything else goes element by element. What lies beyond a narrow strip in its panel is some number, of which
+nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..emitter import Reg, constant
+from ..loops import FunctionWriter
+from ..target import Target
+from .tiles import Tile
+
+NAME = "pack"
+
+
+def packing_function(tile: Tile, target: Target, declarations: dict[str, str]) -> str:
+    """``@pack(ptr source, i64 across, i64 along, ptr panel, i64 count, i64 k, i64 width)``.
+
+    Packs `count` elements across by `k` along, which are `across` and `along` elements apart, as a panel of
+    `width` elements at least as wide as `count`.
+    """
+    return _Packing(tile, target, declarations).text()
+
+
+class _Packing:
+    def __init__(self, tile: Tile, target: Target, declarations: dict[str, str]) -> None:
+        self.dtype, self.lanes = tile.dtype, tile.lanes
+        self.fast_masks = target.fast_masks
+        self.w = FunctionWriter(declarations)
+        self.across, self.along = Reg("%across", "i64"), Reg("%along", "i64")
+        self.count, self.k, self.width = Reg("%count", "i64"), Reg("%k", "i64"), Reg("%width", "i64")
+
+    def text(self) -> str:
+        w = self.w
+
+        def strip(at: Reg, _: list[Reg]) -> Sequence[Reg]:
+            """The elements across that one vector holds."""
+            valid = w.min(w.sub(self.count, at), constant(self.lanes, "i64"))
+            source = w.offset("%source", self.dtype, w.mul(at, self.across))
+            self._strip(source, w.offset("%panel", self.dtype, at), valid)
+            return ()
+
+        w.loop(0, self.count, self.lanes, strip, nonempty=True)
+        w.line("ret void")
+        return w.function(
+            f"void @{NAME}(ptr noalias %source, i64 %across, i64 %along, ptr noalias %panel, "
+            "i64 %count, i64 %k, i64 %width)",
+            "nounwind",
+        )
+
+    def _strip(self, source: str, panel: str, valid: Reg) -> None:
+        w = self.w
+        neighbours, others, turned, turn, single, done = (
+            w.label(name) for name in ("neighbours", "others", "turned", "turn", "single", "done")
+        )
+        w.branch_if(w.eq(self.across, 1), neighbours, others)
+        w.start(neighbours)
+        self._by_vectors(valid, lambda mask: self._copy(source, panel, mask))
+        w.branch(done)
+        w.start(others)
+        w.branch_if(w.eq(self.along, 1), turned, single)
+        w.start(turned)
+        w.branch_if(w.ge(self.k, self.lanes), turn, single)
+        w.start(turn)
+        self._by_vectors(valid, lambda mask: self._transpose(source, panel, valid, mask))
+        w.branch(done)
+        w.start(single)
+        self._element_by_element(source, panel, valid)
+        w.branch(done)
+        w.start(done)
+
+    def _by_vectors(self, valid: Reg, body: Callable[[Reg | None], None]) -> None:
+        """`body` with a mask of the valid lanes; without one for whole vectors where masks are slow."""
+        w = self.w
+        mask = w.lt(w.ramp(self.lanes), w.splat(valid, self.lanes))
+        if self.fast_masks:
+            body(mask)
+            return
+        whole, part, after = w.label("whole"), w.label("part"), w.label("after")
+        w.branch_if(w.eq(valid, self.lanes), whole, part)
+        w.start(whole)
+        body(None)
+        w.branch(after)
+        w.start(part)
+        body(mask)
+        w.branch(after)
+        w.start(after)
+
+    def _copy(self, source: str, panel: str, mask: Reg | None) -> None:
+        w = self.w
+
+        def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            here = w.offset(source, self.dtype, w.mul(index, self.along))
+            value = w.load(here, self.dtype, self.lanes, mask)
+            w.store(value, w.offset(panel, self.dtype, w.mul(index, self.width)), mask)
+            return ()
+
+        w.loop(0, self.k, 1, row, nonempty=True)
+
+    def _transpose(self, source: str, panel: str, valid: Reg, mask: Reg | None) -> None:
+        """Squares of `lanes` by `lanes`; the last along overlaps the one before."""
+        w, lanes = self.w, self.lanes
+        last = w.sub(self.k, lanes)
+        end = w.sub(valid, 1)
+        # rows beyond the strip repeat its last one
+        rows = [w.mul(w.min(constant(i, "i64"), end), self.across) for i in range(lanes)]
+
+        def square(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            start = w.min(index, last)
+            here = w.offset(source, self.dtype, start)
+            there = w.offset(panel, self.dtype, w.mul(start, self.width))
+            block = [w.load(w.offset(here, self.dtype, row), self.dtype, lanes) for row in rows]
+            for i, column in enumerate(self._turned(block)):
+                w.store(column, w.offset(there, self.dtype, w.mul(self.width, i)), mask)
+            return ()
+
+        w.loop(0, self.k, lanes, square, nonempty=True)
+
+    def _turned(self, block: list[Reg]) -> list[Reg]:
+        """The transpose of a square in registers, by log2(lanes) rounds of interleaving its upper and lower
+        half: each moves one bit of an element's row to its lane."""
+        w, lanes = self.w, self.lanes
+        half = lanes // 2
+        for _ in range(lanes.bit_length() - 1):
+            following: list[Reg] = []
+            for a, b in zip(block[:half], block[half:], strict=True):
+                for start in (0, half):
+                    picks = ", ".join(f"i32 {start + i // 2 + i % 2 * lanes}" for i in range(lanes))
+                    text = f"shufflevector {a}, {b}, <{lanes} x i32> <{picks}>"
+                    following.append(w.assign(text, self.dtype, lanes))
+            block = following
+        return block
+
+    def _element_by_element(self, source: str, panel: str, valid: Reg) -> None:
+        w = self.w
+
+        def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            here = w.offset(source, self.dtype, w.mul(index, self.along))
+            there = w.offset(panel, self.dtype, w.mul(index, self.width))
+
+            def element(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+                value = w.load(w.offset(here, self.dtype, w.mul(i, self.across)), self.dtype)
+                w.store(value, w.offset(there, self.dtype, i))
+                return ()
+
+            w.loop(0, valid, 1, element, nonempty=True)
+            return ()
+
+        w.loop(0, self.k, 1, row, nonempty=True)

@@ -1,0 +1,46 @@
+"""The product functions of this process: one per dtype, compiled when a function first needs it.
+
+They stay for the life of the process: code that calls them may be dropped and made again at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from ..codegen.llvm import Library, compile_module
+from ..codegen.products.library import KERNELS, driver_text, kernels_text, symbol
+from ..codegen.target import host
+
+
+class _Products:
+    """The product functions linked so far, by dtype."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        #: By dtype: the kernels, and the function that calls them.
+        self.libraries: dict[str, tuple[Library, Library]] = {}
+
+    def address(self, dtype: str) -> int:
+        with self.lock:
+            if dtype not in self.libraries:
+                kernels = compile_module(kernels_text(host(), dtype), KERNELS)
+                driver = compile_module(
+                    driver_text(host(), dtype), [symbol(dtype)], kernels.addresses, quick=True
+                )
+                self.libraries[dtype] = kernels, driver
+            return self.libraries[dtype][1].addresses[symbol(dtype)]
+
+    def after_fork(self) -> None:
+        """In a child: the thread that held the lock may not be there. What is linked stays so."""
+        self.lock = threading.Lock()
+
+
+_PRODUCTS = _Products()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_PRODUCTS.after_fork)
+
+
+def product_address(dtype: str) -> int:
+    """The address of the product function of `dtype`, f32 or f64."""
+    return _PRODUCTS.address(dtype)
