@@ -40,6 +40,7 @@ class Executable:
         fused: after fusion, what code was generated from.
         module: the generated LLVM text with its kernels.
         milliseconds: compile time by phase.
+        begun: when compiling began, by `time.monotonic_ns`.
     """
 
     #: The variant with clocks around its kernels, once somebody wanted it; see `timing`.
@@ -52,6 +53,7 @@ class Executable:
         instrument: Instrument = PLAIN,
     ) -> None:
         start = time.perf_counter()
+        self.begun = time.monotonic_ns()
         self.source = function
         self.milliseconds: dict[str, float] = {}
         self.optimized = run_passes(function, OPTIMIZE)
@@ -104,11 +106,12 @@ class Executable:
         The arrays are copied first where they are not contiguous, aligned and in native byte order.
         """
         if OBSERVER.call is not None:
-            results: list[Array] = OBSERVER.call(self.source.name, args, lambda: self._run(args))
+            results: list[Array] = OBSERVER.call(self, args)
             return results
-        return self._run(args)
+        return self.run(args)
 
-    def _run(self, args: Sequence[Array]) -> list[Array]:
+    def run(self, args: Sequence[Array]) -> list[Array]:
+        """The same, unobserved."""
         if len(args) != len(self.source.params):
             raise CompileError(f"expected {len(self.source.params)} arguments, got {len(args)}")
         plain = [self._plain(arg, i) for i, arg in enumerate(args)]

@@ -1,15 +1,17 @@
-"""A place for whoever wants to see what this thread runs of compiled code."""
+"""A place for whoever wants to see what runs of compiled code."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..ir.records import record
 
-class _Observer(threading.local):
-    #: ``call(name, inputs, run) -> results`` runs the compiled function through ``run()``; None for nobody.
-    call: Callable[[str, Any, Callable[[], Any]], Any] | None = None
+
+@record(eq=False, frozen=False)
+class _Observer:
+    #: ``call(executable, args) -> results`` runs compiled code in place of the executable; None for nobody.
+    call: Callable[[Any, Any], Any] | None = None
 
 
 OBSERVER = _Observer()

@@ -65,11 +65,11 @@ class TimedExecutable(Executable):
     def run_timed(self, args: Sequence[Array]) -> tuple[list[Array], CallTimes]:
         """The results for `args`, and what each kernel took."""
         sites = self.probes.sites
-        buffer = np.zeros(self.probes.words(MAX_EVENTS), np.int64)
-        buffer[1] = MAX_EVENTS
-        self._buffers.address = buffer.ctypes.data
-        results = self._run(args)
         first = HEAD_WORDS + SITE_WORDS * len(sites)
+        buffer = np.empty(self.probes.words(MAX_EVENTS), np.int64)
+        buffer[:first], buffer[1] = 0, MAX_EVENTS
+        self._buffers.address = buffer.ctypes.data
+        results = self.run(args)
         table = buffer[HEAD_WORDS:first].reshape(-1, SITE_WORDS).tolist()
         count = min(int(buffer[0]), MAX_EVENTS)
         events = buffer[first : first + EVENT_WORDS * count].reshape(-1, EVENT_WORDS).copy()

@@ -84,6 +84,8 @@ _ELSEWHERE = {
     "sigmoid": "nn.sigmoid",
     "softmax": "nn.softmax",
 }
+#: Functions of ``tracejit.profiling``, which loads when the first of them is used.
+_PROFILING = frozenset({"memory", "profile"})
 if _TYPE_CHECKING:
     from . import extend, nn, optim, testing
     from .extend import (
@@ -93,9 +95,7 @@ if _TYPE_CHECKING:
         get_gradient,
         get_kernel,
         kernels_for_backend,
-        memory,
         ops,
-        profile,
         register_backend,
         register_gradient,
         register_kernel,
@@ -107,13 +107,15 @@ if _TYPE_CHECKING:
         unregister_kernel,
         unregister_op,
     )
+    from .profiling import memory, profile
 else:
 
     def __getattr__(name: str) -> object:
         if name in _LAZY:
             return _import_module(f".{name}", __name__)
-        if name in __all__:  # the rest of it are functions of `extend`, which loads when one is first used
-            found = globals()[name] = getattr(_import_module(".extend", __name__), name)
+        if name in __all__:  # the rest of it are functions of these, which load when one is first used
+            module = ".profiling" if name in _PROFILING else ".extend"
+            found = globals()[name] = getattr(_import_module(module, __name__), name)
             return found
         hint = f"; use tj.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -26,8 +26,6 @@ class _State(threading.local):
     walk: Any = None
     #: The backend that eager operations of this thread go to, None for the process's choice.
     backend: Any = None
-    #: The profile that the kernels of this thread are counted in.
-    profile: Any = None
     #: Whether inference mode is on.
     inference: bool = False
 

@@ -19,17 +19,13 @@ from .kernels import (
     run_kernel,
     unregister_kernel,
 )
-from .profiling import KernelRecord, MemoryInfo, Profile, memory, profile
 from .tables import Gradient, Kernel, isolated
 
 __all__ = [
     "Backend",
     "Gradient",
     "Kernel",
-    "KernelRecord",
-    "MemoryInfo",
     "OpCall",
-    "Profile",
     "backend",
     "copy_registered_kernels",
     "get_backend",
@@ -37,9 +33,7 @@ __all__ = [
     "get_kernel",
     "isolated",
     "kernels_for_backend",
-    "memory",
     "ops",
-    "profile",
     "register_backend",
     "register_gradient",
     "register_kernel",

@@ -1,7 +1,8 @@
 """Which backend eager operations go to, and what watches them.
 
-Eager dispatch calls ``op.kernel``. That is the NumPy kernel itself as long as no backend of the user's is in
-use and no thread profiles, so that the choice costs nothing then; else it is a function that looks.
+Eager dispatch calls ``op.kernel``. That is the NumPy kernel itself as long as no backend of the user's is
+in use and nobody observes (`observing`), so that the choice costs nothing then; else it is a function that
+looks.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class _Active:
 
     name: str = BUILT_IN
     reasons: int = 0
+    #: ``observed(op, backend, operands, attrs, run) -> outcome``, while somebody observes.
+    observed: Callable[..., Any] | None = None
 
 
 ACTIVE: Final = _Active()
@@ -35,7 +38,7 @@ _LOCK: Final = threading.RLock()
 
 
 def watch_kernels(change: int) -> None:
-    """Count up or down the reasons for eager kernels to be looked at: a backend in use, a profile."""
+    """Count up or down the reasons for eager kernels to be looked at: a backend in use, an observer."""
     with _LOCK:
         before = ACTIVE.reasons
         ACTIVE.reasons += change
@@ -50,16 +53,16 @@ def active_name() -> str:
 
 
 def looking(op: Op) -> Callable[..., Any]:
-    """The kernel of `op` that asks the active backend, and the profile of this thread."""
+    """The kernel of `op` that asks the active backend, and shows observers what it does."""
 
     def kernel(*operands: Any, **attrs: Any) -> Any:
         name = STATE.backend or ACTIVE.name
-        profile = STATE.profile
         if op.kind is Kind.COMPOSITE and _decomposes(op, name):
             return _decomposed(op, operands, attrs)  # its parts are the kernels
-        if profile is None:
+        observed = ACTIVE.observed
+        if observed is None:
             return run_on(name, op, operands, attrs)
-        return profile.run(op.name, name, operands, lambda: run_on(name, op, operands, attrs))
+        return observed(op, name, operands, attrs, lambda: run_on(name, op, operands, attrs))
 
     return kernel
 
