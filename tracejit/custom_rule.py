@@ -118,9 +118,11 @@ def _outside_the_graph(leaf: Any) -> Any:
     """A leaf as the rule's forward sees it. Unlike ``detach``, it says nothing to gradients of a trace."""
     if not isinstance(leaf, Tensor):
         return leaf
+    if STATE.tracer is not None:
+        # the user's tensor is the capture, not ours: a map replays on captures in their place in the graph
+        return wrap(STATE.tracer.lift(leaf))
     result = wrap(leaf._data)
-    if STATE.tracer is None:
-        result._version = memory_of(leaf)
+    result._version = memory_of(leaf)
     return result
 
 

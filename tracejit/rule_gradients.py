@@ -33,7 +33,7 @@ def leaf_of(value: Any) -> Leaf:
     """The Leaf of a tensor, an array or a number. Gradients are wanted for floating tensors."""
     if not isinstance(value, Tensor):
         return Leaf(np.shape(value), None, weak=False)
-    weak = STATE.tracer is not None and STATE.tracer.is_weak(value._data)
+    weak = STATE.tracer is not None and value.is_traced and STATE.tracer.is_weak(value._data)
     return Leaf(value.shape, value.dtype if is_float(value.dtype) else None, weak=weak)
 
 

@@ -466,3 +466,22 @@ def test_globals_of_rules_are_read_afresh() -> None:
             assert third(2.0).item() == fourth(2.0).item() == fifth(2.0).item() == scale
     finally:
         SCALE = tj.tensor(3.0)
+
+
+@pytest.mark.parametrize("second", ["grad", "jacrev", "jacfwd"])
+@pytest.mark.parametrize("first", ["grad", "jacrev", "jacfwd"])
+def test_a_rule_that_keeps_its_own_result_differentiates_again_under_jacobians(first, second):
+    """y' = a y: the second derivative y + a^2 y goes through the result that was kept, inside vmap as well."""
+
+    @tj.custom_vjp
+    def follow(x, a):
+        return x
+
+    def forward(x, a):
+        y = follow(x, a)
+        return y, (y, a)
+
+    follow.defvjp(forward, lambda kept, ct: (None, ct * kept[0] * kept[1]))
+    a = tj.tensor(2.0)
+    slope = getattr(tj, second)(getattr(tj, first)(lambda a: follow(3.0 * tj.stop_gradient(a), a)))
+    assert slope(a).item() == tj.jit(slope)(a).item() == 6.0 + 4.0 * 6.0
