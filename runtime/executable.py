@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -73,6 +74,9 @@ class Executable:
         self._main: Callable[[int, int], int] = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p
         )(self.library.addresses["main"])
+        if "release" in self.library.addresses:
+            # not __del__: in a cycle the collector may finalise the library, which unmaps the code, first
+            weakref.finalize(self, _release, self.library).atexit = False
 
     def _lap(self, phase: str, start: float) -> None:
         self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
@@ -148,10 +152,10 @@ class Executable:
             raise MemoryError(message)
         raise OutOfBoundsError(message)
 
-    def __del__(self) -> None:
-        library = getattr(self, "library", None)
-        if library is not None and "release" in library.addresses:
-            ctypes.CFUNCTYPE(None)(library.addresses["release"])()
+
+def _release(library: Library) -> None:
+    """Give the arena back, which the code owns, while the code is still there."""
+    ctypes.CFUNCTYPE(None)(library.addresses["release"])()
 
 
 def _callback(call: HostCall, raised: threading.local) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -133,3 +134,33 @@ def test_results_do_not_share_memory_with_arguments() -> None:
     one, two = (np.asarray(y) for y in tj.jit(lambda x: (x, x))(x))
     assert not np.shares_memory(one, x)
     assert not np.shares_memory(one, two)
+
+
+def test_the_arena_of_code_in_a_cycle_is_given_back() -> None:
+    """The collector finalises a cycle's objects in any order: the code must not be unmapped before it has
+    given its arena back. In a process of its own, which would die of it."""
+    program = """
+import gc, sys, numpy as np
+from tracejit.ir.text.parser import parse_function as parse
+from tracejit.runtime.executable import Executable
+text = '''func @f(%x: f64[40000,2]) -> f64[2,40000] {
+  %0: f64[40000,2] = cumsum(%x) {axis=0, reverse=false}
+  %1: f64[40000,2] = cumsum(%0) {axis=0, reverse=false}
+  %2: f64[2,40000] = transpose(%1) {perm=[1, 0]}
+  return %2
+}'''
+for _ in range(5):
+    executable = Executable(parse(text))
+    assert 'release' in executable.library.addresses, 'the test needs an arena on the heap'
+    executable([np.ones((40000, 2))])
+    executable.library.milliseconds["itself"] = executable
+    # leave the executable behind its library in the collector's list: reachable from a younger object alone
+    library, holder = executable.library, [executable]
+    del executable
+    gc.collect()
+    del library, holder
+    gc.collect()
+print('alive')
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "alive\n", done.stderr
