@@ -6,6 +6,8 @@ catches ``ValueError``, ``TypeError`` or ``IndexError`` keeps working.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class TracejitError(Exception):
     """Base of every error that tracejit raises on purpose."""
@@ -48,7 +50,16 @@ class GradientError(TracejitError, RuntimeError):
 
 
 class VerificationError(TracejitError, ValueError):
-    """A Function breaks an invariant of the IR."""
+    """A Function breaks an invariant of the IR.
+
+    Attributes:
+        problem: what is wrong, in a line.
+        instruction: where, None where it is the Function itself.
+    """
+
+    def __init__(self, problem: str, text: str = "", instruction: Any = None) -> None:
+        self.problem, self.instruction = problem, instruction
+        super().__init__(f"{problem}\n{text}" if text else problem)
 
 
 class ParseError(TracejitError, ValueError):

@@ -96,4 +96,16 @@ def _failure(function: Function, instruction: Instruction | None, message: str) 
 
     where = f" in {instruction.op.name}" if instruction else ""
     text = print_function(function, mark=instruction, note=f"error: {message}")
-    return VerificationError(f"@{function.name}{where}: {message}\n{text}")
+    return VerificationError(f"@{function.name}{where}: {message}", _excerpt(text), instruction)
+
+
+def _excerpt(text: str, most: int = 60) -> str:
+    """`text`, of a long one its first line and what is around the mark."""
+    lines = text.split("\n")
+    if len(lines) <= most:
+        return text
+    mark = next((i for i, line in enumerate(lines) if line.lstrip().startswith("; error: ")), len(lines))
+    first, last = max(1, mark - most // 2), mark + most // 4
+    before = ["  ..."] if first > 1 else []
+    after = ["  ..."] if last < len(lines) else []
+    return "\n".join([lines[0], *before, *lines[first:last], *after])

@@ -6,37 +6,45 @@ types of results are taken from the text, and `verify` says whether they are rig
 
 from __future__ import annotations
 
-import re
-from typing import Any, NoReturn
+from difflib import get_close_matches
+from typing import Any, Final, NoReturn, TypeAlias
 
 from ..dtypes import BY_NAME
-from ..errors import ParseError
 from ..graph import Function, Instruction, Location, Value
-from ..records import record
+from ..records import field, record
 from ..registry import OPS
 from ..types import TensorType
+from . import VERSION
+from .lexer import Token, fail, line_of, tokenize, unquote
 
-_TOKEN = re.compile(
-    r"""(?P<location>\#[^\n]*)
-      | (?P<comment>;[^\n]*)
-      | (?P<newline>\n)
-      | (?P<space>[ \t\r]+)
-      | (?P<value>%[A-Za-z0-9_.]+)
-      | (?P<function>@[A-Za-z0-9_.<>]+)
-      | (?P<number>-?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|inf\b))
-      | (?P<string>"(?:[^"\\\n]|\\.)*")
-      | (?P<arrow>->)
-      | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
-      | (?P<punctuation>[(){}\[\],:=])""",
-    re.VERBOSE,
-)
+#: How deep regions and lists may be nested, so that no text exhausts Python's stack.
+MAX_DEPTH: Final = 100
+
+#: A place that is printed as a line: an instruction, or a Function's head, return or closing brace.
+Anchor: TypeAlias = Instruction | tuple[Function, str]
 
 
-@record
-class _Token:
-    kind: str
+@record(eq=False)
+class Document:
+    """Text that was parsed.
+
+    Attributes:
+        functions: its Functions, in order.
+        text: the text itself.
+        names: what the text calls the values.
+        places: the offset at which each line of the Functions begins.
+        comments: the comments, from ``;`` to the end of their lines.
+    """
+
+    functions: list[Function]
     text: str
-    offset: int
+    names: dict[Value, str] = field(default_factory=dict)
+    places: dict[Anchor, int] = field(default_factory=dict)
+    comments: list[Token] = field(default_factory=list)
+
+    def line(self, place: Anchor) -> int:
+        """The line of `place` in the text, from 1."""
+        return line_of(self.text, self.places[place])
 
 
 def parse_function(text: str) -> Function:
@@ -50,6 +58,7 @@ def parse_function(text: str) -> Function:
     Raises ParseError.
     """
     parser = _Parser(text)
+    parser.version()
     function = parser.function()
     parser.expect("end")
     return function
@@ -57,11 +66,26 @@ def parse_function(text: str) -> Function:
 
 def parse_functions(text: str) -> list[Function]:
     """All Functions in `text`, in order. Raises ParseError."""
+    return parse_document(text).functions
+
+
+def parse_document(text: str) -> Document:
+    """All of `text`: its Functions, their names and places, and comments. Raises ParseError.
+
+    Example:
+        >>> made = parse_document("func @id(%x: f64[2]) -> f64[2] {\\n  return %x ; itself\\n}")
+        >>> [one.text for one in made.comments], made.line((made.functions[0], "return"))
+        (['; itself'], 2)
+    """
     parser = _Parser(text)
-    functions = []
+    parser.version()
+    functions: list[Function] = []
     while parser.peek().kind != "end":
+        place = parser.peek()
         functions.append(parser.function())
-    return functions
+        if functions[-1].name in {one.name for one in functions[:-1]}:
+            parser.fail(place.offset, f"there are two functions @{functions[-1].name}")
+    return Document(functions, text, parser.names, parser.places, parser.comments)
 
 
 def parse_type(text: str) -> TensorType:
@@ -79,39 +103,28 @@ def parse_type(text: str) -> TensorType:
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens: list[_Token] = []
-        self.position = 0
-        offset = 0
-        while offset < len(text):
-            match = _TOKEN.match(text, offset)
-            if match is None:
-                self.fail(offset, f"unexpected character {text[offset]!r}")
-            kind = match.lastgroup or ""
-            if kind not in ("space", "comment", "newline"):
-                self.tokens.append(_Token(kind, match.group(), offset))
-            offset = match.end()
-        self.tokens.append(_Token("end", "end of text", len(text)))
+        self.tokens, self.comments = tokenize(text)
+        self.position = self.depth = 0
+        self.names: dict[Value, str] = {}
+        self.places: dict[Anchor, int] = {}
 
     def fail(self, offset: int, message: str) -> NoReturn:
-        line = self.text.count("\n", 0, offset) + 1
-        start = self.text.rfind("\n", 0, offset) + 1
-        source = self.text[start:].split("\n", 1)[0]
-        column = offset - start
-        raise ParseError(message, line, column + 1, source)
+        fail(self.text, offset, message)
 
-    def peek(self) -> _Token:
+    def peek(self) -> Token:
         return self.tokens[self.position]
 
-    def take(self) -> _Token:
+    def take(self) -> Token:
         token = self.tokens[self.position]
         if token.kind != "end":
             self.position += 1
         return token
 
-    def expect(self, kind: str, text: str | None = None) -> _Token:
+    def expect(self, kind: str, text: str | None = None) -> Token:
         token = self.peek()
         if token.kind != kind or (text is not None and token.text != text):
-            self.fail(token.offset, f"expected {text or kind}, found {token.text!r}")
+            found = token.text if kind == "end" or token.kind == "end" else repr(token.text)
+            self.fail(token.offset, f"expected {text or _KINDS[kind]}, found {found}")
         return self.take()
 
     def accept(self, text: str) -> bool:
@@ -123,13 +136,29 @@ class _Parser:
 
     # -- grammar ----------------------------------------------------------------------------------
 
-    def function(self) -> Function:
-        self._skip_locations()
-        self.expect("word", "func")
-        return self.signature_and_body()
+    def version(self) -> None:
+        """The first line, which may state the version of the text form."""
+        token = self.peek()
+        if (token.kind, token.text) != ("word", "tir"):
+            return
+        self.take()
+        number = self.expect("number")
+        if number.text != str(VERSION):
+            self.fail(
+                number.offset,
+                f"this is version {number.text} of the text form, and this tracejit reads version {VERSION}: "
+                "print the program again with this tracejit, or read it with the one that wrote it",
+            )
 
-    def signature_and_body(self) -> Function:
-        name = self.expect("function").text[1:]
+    def function(self) -> Function:
+        start = self.peek().offset
+        self.expect("word", "func")
+        return self.signature_and_body(start)
+
+    def signature_and_body(self, start: int | None = None) -> Function:
+        head = self.expect("function")
+        name = self._name(head)
+        self._deeper(head)
         names: dict[str, Value] = {}
         params: list[Value] = []
         self.expect("punctuation", "(")
@@ -138,29 +167,33 @@ class _Parser:
                 self.expect("punctuation", ",")
             token = self.expect("value")
             self.expect("punctuation", ":")
-            param = Value(self.type(), token.text[1:])
+            param = Value(self.type(), self._name(token))
             self._define(names, token, param)
             params.append(param)
         self.expect("arrow")
         result_types = self.result_types()
         self.expect("punctuation", "{")
         body: list[Instruction] = []
-        self._skip_locations()
         while self.peek().kind == "value":
             body.append(self.instruction(names))
         returned = self.expect("word", "return")
         results = []
-        while self.peek().kind == "value":
+        if self.peek().kind == "value":
             results.append(self._use(names, self.take()))
-            if not self.accept(","):
-                break
+            while self.accept(","):
+                results.append(self._use(names, self.expect("value")))
         if [one.type for one in results] != result_types:
             given = ", ".join(str(one.type) for one in results)
             wanted = ", ".join(map(str, result_types))
             self.fail(returned.offset, f"the signature returns ({wanted}), the body ({given})")
-        self._skip_locations()
-        self.expect("punctuation", "}")
-        return Function(name, tuple(params), tuple(body), tuple(results))
+        end = self.expect("punctuation", "}")
+        self.depth -= 1
+        function = Function(name, tuple(params), tuple(body), tuple(results))
+        if start is not None:
+            self.places[function, "func"] = start
+        self.places[function, "return"] = returned.offset
+        self.places[function, "end"] = end.offset
+        return function
 
     def result_types(self) -> list[TensorType]:
         if not self.accept("("):
@@ -183,13 +216,13 @@ class _Parser:
             if shape:
                 self.expect("punctuation", ",")
             size = self.expect("number")
-            if not size.text.isdigit():
+            if not size.text.isdigit() or len(size.text) > 18:
                 self.fail(size.offset, f"a dimension must be a non-negative integer, found {size.text}")
             shape.append(int(size.text))
         return TensorType(dtype, tuple(shape))
 
     def instruction(self, names: dict[str, Value]) -> Instruction:
-        defined: list[tuple[_Token, Value]] = []
+        defined: list[tuple[Token, Value]] = []
         while True:
             token = self.expect("value")
             self.expect("punctuation", ":")
@@ -200,7 +233,9 @@ class _Parser:
         word = self.expect("word")
         op = OPS.get(word.text)
         if op is None:
-            self.fail(word.offset, f"there is no op named {word.text!r}")
+            near = get_close_matches(word.text, [one.name for one in OPS], 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            self.fail(word.offset, f"there is no op named {word.text!r}{hint}")
         self.expect("punctuation", "(")
         operands: list[Value] = []
         while not self.accept(")"):
@@ -212,9 +247,11 @@ class _Parser:
             while not self.accept("}"):
                 if attrs:
                     self.expect("punctuation", ",")
-                key = self.expect("word").text
+                key = self.expect("word")
+                if key.text in attrs:
+                    self.fail(key.offset, f"attribute {key.text} is given twice")
                 self.expect("punctuation", "=")
-                attrs[key] = self.attribute()
+                attrs[key.text] = self.attribute()
         regions: list[Function] = []
         while self.peek().kind == "function":
             regions.append(self.signature_and_body())
@@ -222,16 +259,20 @@ class _Parser:
         for token, value in defined:
             self._define(names, token, value)
         results = tuple(value for _, value in defined)
-        return Instruction(op, tuple(operands), attrs, results, location, tuple(regions))
+        made = Instruction(op, tuple(operands), attrs, results, location, tuple(regions))
+        self.places[made] = defined[0][0].offset
+        return made
 
     def attribute(self) -> Any:
         token = self.take()
         if token.kind == "number":
+            if len(token.text) > 400:
+                self.fail(token.offset, f"a number of {len(token.text)} digits")
             if token.text.endswith("inf"):
                 return float(token.text)
             return int(token.text) if token.text.lstrip("-").isdigit() else float(token.text)
         if token.kind == "string":
-            return token.text[1:-1].replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
+            return self._unquoted(token, token.text)
         if token.kind == "word":
             if token.text in ("true", "false"):
                 return token.text == "true"
@@ -241,22 +282,26 @@ class _Parser:
                 return BY_NAME[token.text]
         if token.text == "[":
             items: list[Any] = []
+            self._deeper(token)
             while not self.accept("]"):
                 if items:
                     self.expect("punctuation", ",")
                 items.append(self.attribute())
+            self.depth -= 1
             return tuple(items)
         self.fail(token.offset, f"expected an attribute value, found {token.text!r}")
 
     # -- names and locations ----------------------------------------------------------------------
 
-    def _define(self, names: dict[str, Value], token: _Token, value: Value) -> None:
-        if token.text in names:
+    def _define(self, names: dict[str, Value], token: Token, value: Value) -> None:
+        name = self._name(token)
+        if name in names:
             self.fail(token.offset, f"{token.text} is defined twice")
-        names[token.text] = value
+        names[name] = value
+        self.names[value] = name
 
-    def _use(self, names: dict[str, Value], token: _Token) -> Value:
-        value = names.get(token.text)
+    def _use(self, names: dict[str, Value], token: Token) -> Value:
+        value = names.get(self._name(token))
         if value is None:
             self.fail(token.offset, f"{token.text} is not defined")
         return value
@@ -268,8 +313,33 @@ class _Parser:
             return None
         self.take()
         file, _, line = token.text[1:].strip().rpartition(":")
-        return Location(file, int(line)) if file and line.isdigit() else None
+        if not file:
+            self.fail(token.offset, "expected a location, # FILE:LINE")
+        return Location(file, int(line))
 
-    def _skip_locations(self) -> None:
-        while self.peek().kind == "location":
-            self.take()
+    def _name(self, token: Token) -> str:
+        """The name that a token stands for."""
+        return self._unquoted(token, token.text[1:]) if token.text[1:2] == '"' else token.text[1:]
+
+    def _unquoted(self, token: Token, text: str) -> str:
+        try:
+            return unquote(text)
+        except ValueError as error:
+            self.fail(token.offset, str(error))
+
+    def _deeper(self, token: Token) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.fail(token.offset, f"more than {MAX_DEPTH} regions or lists inside each other")
+
+
+#: What messages call the kinds of tokens.
+_KINDS: Final = {
+    "value": "a value such as %x",
+    "function": "a function's name such as @f",
+    "number": "a number",
+    "word": "a word",
+    "punctuation": "punctuation",
+    "arrow": "->",
+    "end": "the end of the text",
+}

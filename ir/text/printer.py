@@ -1,18 +1,21 @@
 """Prints Functions. The grammar is in docs/ir.md; `parser` reads it back to an equal Function.
 
-Values without a name are numbered in order of definition. A value that is used before it is defined (in
-a broken Function) prints as ``%?``.
+A value that is used before it is defined (in a broken Function) prints as ``%?``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import SHORT_NAME
 from ..graph import Function, Instruction, Value
+from . import VERSION
+from .lexer import quote, sigil_name
+from .names import Names
 
 
 def print_function(
@@ -22,29 +25,70 @@ def print_function(
     mark: Instruction | None = None,
     note: str = "",
     locations: bool = True,
+    names: Names | None = None,
 ) -> str:
-    """`function` as text. `mark` puts `note` with carets under that instruction."""
-    names = _name_values(function)
+    """`function` as text. `mark` puts `note` with carets under that instruction; `names` are what its values
+    are called, numbers unless told."""
+    rows: list[str] = []
+    for text, anchor in lines_of(function, indent, locations=locations, names=names):
+        rows.append(text)
+        if mark is not None and anchor is mark:
+            shown = text.split(" @" if mark.regions else " # ")[0].rstrip()
+            width = len(shown) - len(indent) - 2
+            rows.append(f"{indent}  {'^' * max(width, 1)}")
+            rows.append(f"{indent}  ; {note}")
+    return "\n".join(rows)
+
+
+def print_functions(functions: Iterable[Function], names: Names | None = None) -> str:
+    """Functions as the text of a file: a line with the version of the text form, and one after the other.
+
+    Example:
+        >>> from tracejit.ir.text.parser import parse_functions
+        >>> print(print_functions(parse_functions("func @f() -> () { return }")), end="")
+        tir 1
+        <BLANKLINE>
+        func @f() -> () {
+          return
+        }
+    """
+    return "\n\n".join([f"tir {VERSION}", *(print_function(one, names=names) for one in functions)]) + "\n"
+
+
+def lines_of(
+    function: Function, indent: str = "", *, locations: bool = True, names: Names | None = None
+) -> Iterator[tuple[str, Instruction | tuple[Function, str]]]:
+    """The lines of `function`, each with what it shows: an instruction, or the Function's head, return or
+    end. The last line of an instruction with regions shows the end of the last region."""
+    yield from _lines(function, indent, locations, names, f"{indent}func ")
+
+
+def _lines(
+    function: Function, indent: str, locations: bool, shared: Names | None, lead: str
+) -> Iterator[tuple[str, Instruction | tuple[Function, str]]]:
+    names = (shared or Names()).of(function)
     params = ", ".join(f"{names[param]}: {param.type}" for param in function.params)
     results = ", ".join(str(_type_of(result)) for result in function.results)
-    lines = [f"{indent}func @{function.name}({params}) -> {_grouped(results, len(function.results))} {{"]
+    head = f"{sigil_name('@', function.name)}({params}) -> {_grouped(results, len(function.results))} {{"
+    yield f"{lead}{head}", (function, "func")
     rows = [_row(instruction, names) for instruction in function.body]
     width = max((len(left) for left, _ in rows), default=0)
     for instruction, (left, right) in zip(function.body, rows, strict=True):
         text = f"{indent}  {left:<{width}} = {right}"
+        anchor: Any = instruction
         for region in instruction.regions:
-            inner = print_function(region, indent=indent + "  ", locations=locations)
-            text += " " + inner.lstrip().removeprefix("func ")
+            for line, what in _lines(region, indent + "  ", locations, shared, ""):
+                if what == (region, "func"):
+                    text += " " + line
+                    continue
+                yield text, anchor
+                text, anchor = line, what
         if locations and instruction.location:
             text = f"{text:<{len(indent) + 60}} # {instruction.location}"
-        lines.append(text)
-        if mark is instruction:
-            lines.append(f"{indent}  {'^' * max(len(f'{left} = {right}'), 1)}")
-            lines.append(f"{indent}  ; {note}")
+        yield text, anchor
     returned = ", ".join(names.get(result, "%?") for result in function.results)
-    lines.append(f"{indent}  return {returned}".rstrip())
-    lines.append(f"{indent}}}")
-    return "\n".join(lines)
+    yield f"{indent}  return {returned}".rstrip(), (function, "return")
+    yield f"{indent}}}", (function, "end")
 
 
 def _grouped(text: str, count: int) -> str:
@@ -53,25 +97,6 @@ def _grouped(text: str, count: int) -> str:
 
 def _type_of(value: Value) -> object:
     return value.type
-
-
-def _name_values(function: Function) -> dict[Value, str]:
-    names: dict[Value, str] = {}
-    taken: set[str] = set()
-    number = 0
-    for param in function.params:
-        wanted = param.hint or f"arg{len(names)}"
-        name, again = wanted, 1
-        while name in taken or name.isdigit():
-            again += 1
-            name = f"{wanted}_{again}"
-        taken.add(name)
-        names[param] = f"%{name}"
-    for instruction in function.body:
-        for result in instruction.results:
-            names.setdefault(result, f"%{number}")
-            number += 1
-    return names
 
 
 def _row(instruction: Instruction, names: dict[Value, str]) -> tuple[str, str]:
@@ -96,7 +121,7 @@ def print_attr(value: Any) -> str:
     if isinstance(value, np.dtype):
         return SHORT_NAME[value]
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        return quote(value)
     if isinstance(value, tuple):
         return f"[{', '.join(map(print_attr, value))}]"
     raise TypeError(f"attribute value {value!r} has no text form")

@@ -1,0 +1,81 @@
+"""Lays the text of a file out anew: as the printer writes it, with the names and comments of its author."""
+
+from __future__ import annotations
+
+from . import VERSION
+from .names import Names
+from .parser import Anchor, Document, parse_document
+from .printer import lines_of
+
+
+def format_text(text: str) -> str:
+    """`text` in its one layout. What it means, its names and its comments stay; formatting twice changes
+    nothing more.
+
+    Example:
+        >>> print(format_text("func @f(%x:f64[])->f64[]{ ; half\\n%y:f64[]=neg( %x)\\n return %y}"), end="")
+        tir 1
+        <BLANKLINE>
+        func @f(%x: f64[]) -> f64[] {  ; half
+          %y: f64[] = neg(%x)
+          return %y
+        }
+
+    Raises ParseError.
+    """
+    document = parse_document(text)
+    before, behind, last = _comments(document)
+    names = Names(document.names)
+    blocks: list[list[str]] = []
+    if last.get("first"):
+        blocks.append(last["first"])
+    blocks.append([f"tir {VERSION}"])
+    for function in document.functions:
+        block: list[str] = []
+        for line, anchor in lines_of(function, names=names):
+            indent = " " * (len(line) - len(line.lstrip()))
+            if anchor == (function, "end") and before.get(anchor):
+                indent += "  "
+            block += [indent + one for one in before.get(anchor, ())]
+            block.append("  ".join([line, *behind.get(anchor, ())]))
+        blocks.append(block)
+    if last.get("last"):
+        blocks.append(last["last"])
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _comments(
+    document: Document,
+) -> tuple[dict[Anchor, list[str]], dict[Anchor, list[str]], dict[str, list[str]]]:
+    """The comments that stand before a line, those at the end of one, and those before and after all."""
+    places = sorted(((offset, anchor) for anchor, offset in document.places.items()), key=lambda one: one[0])
+    start = _after_version(document.text)
+    before: dict[Anchor, list[str]] = {}
+    behind: dict[Anchor, list[str]] = {}
+    outside: dict[str, list[str]] = {"first": [], "last": []}
+    position = 0
+    for comment in document.comments:
+        text = comment.text.rstrip()
+        while position < len(places) and places[position][0] < comment.offset:
+            position += 1
+        line = document.text[document.text.rfind("\n", 0, comment.offset) + 1 : comment.offset]
+        if comment.offset < start or (start and not position and line.strip()):
+            outside["first"].append(text)
+        elif position and line.strip():
+            behind.setdefault(places[position - 1][1], []).append(text)
+        elif position < len(places):
+            before.setdefault(places[position][1], []).append(text)
+        else:
+            outside["last"].append(text)
+    return before, behind, outside
+
+
+def _after_version(text: str) -> int:
+    """Where the line that states the version ends, 0 where there is none."""
+    offset = 0
+    for line in text.split("\n"):
+        words = line.split(";")[0].split()
+        offset += len(line) + 1
+        if words:
+            return offset if words[0] == "tir" else 0
+    return 0

@@ -1,0 +1,69 @@
+"""Names of values in text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..graph import Function, Value
+from .lexer import sigil_name
+
+
+class Names:
+    """What text calls values. Kept over several prints, it gives the same value the same name in each.
+
+    Values without a name are numbered in order of definition. With `known`, or once something was printed,
+    the numbers go on from the highest, so that a number never stands for two values.
+
+    Example:
+        >>> from tracejit.ir.text.parser import parse_document
+        >>> from tracejit.ir.text.printer import print_function
+        >>> made = parse_document("func @f(%x: f64[]) -> f64[] { %y: f64[] = neg(%x) return %y }")
+        >>> print(print_function(made.functions[0], names=Names(made.names)))
+        func @f(%x: f64[]) -> f64[] {
+          %y: f64[] = neg(%x)
+          return %y
+        }
+    """
+
+    def __init__(self, known: Mapping[Value, str] | None = None) -> None:
+        self._known = dict(known or {})
+        numbers = [int(one) for one in self._known.values() if one.isdecimal() and one.isascii()]
+        self._number = max(numbers, default=-1) + 1
+
+    def of(self, function: Function) -> dict[Value, str]:
+        """The names of the values that `function` defines, with ``%`` before them."""
+        known, taken = self._known, set[str]()
+        values = list(function.params)
+        for instruction in function.body:
+            values += instruction.results
+        for position, param in enumerate(function.params):
+            if param not in known:
+                known[param] = param.hint or f"arg{position}"
+        wanted = {known[one] for one in values if one in known}
+        named: dict[Value, str] = {}
+        parameters = len(function.params)
+        for position, value in enumerate(values):
+            name = known.get(value)
+            if position < parameters:
+                name = _free(name or "", taken)
+            elif name is None or name in taken:
+                name = self._next(wanted)
+            known[value] = name
+            taken.add(name)
+            named[value] = sigil_name("%", name)
+        return named
+
+    def _next(self, wanted: set[str]) -> str:
+        while str(self._number) in wanted:
+            self._number += 1
+        self._number += 1
+        return str(self._number - 1)
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """`wanted`, or that with a number behind."""
+    name, again = wanted, 1
+    while name in taken:
+        again += 1
+        name = f"{wanted}_{again}"
+    return name
