@@ -6,6 +6,8 @@ catches ``ValueError``, ``TypeError`` or ``IndexError`` keeps working.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class TracejitError(Exception):
     """Base of every error that tracejit raises on purpose."""
@@ -45,6 +47,19 @@ class TraceError(TracejitError, RuntimeError):
 
 class GradientError(TracejitError, RuntimeError):
     """A gradient was asked for that does not exist."""
+
+
+class NonFiniteError(TracejitError, FloatingPointError):
+    """An operation made a NaN or an infinity, where somebody asked to be told.
+
+    Attributes:
+        op: the name of the op.
+        location: the user's line, None where it is not known.
+    """
+
+    def __init__(self, message: str, op: str = "", location: Any = None) -> None:
+        super().__init__(message)
+        self.op, self.location = op, location
 
 
 class VerificationError(TracejitError, ValueError):
