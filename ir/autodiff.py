@@ -93,7 +93,7 @@ def _differentiate(
     op, operands = instruction.op, instruction.operands
     cotangent = cotangents.get(instruction.results[0])
     types = [operand.type for operand in operands]
-    builder.location = instruction.location
+    builder.location = instruction.location and instruction.location.of_gradient()
     for position, operand in enumerate(operands):
         if operand not in active or not is_float(operand.dtype):
             continue
@@ -122,7 +122,7 @@ def _differentiate_regions(
         return
     if regions is None or regions.pull is None:
         raise GradientError(f"{instruction.op.name}: no gradient")
-    builder.location = instruction.location
+    builder.location = instruction.location and instruction.location.of_gradient()
     parts = regions.pull(builder, instruction, given)
     if regions.pulled is not None and instruction in builder.body:
         builder.body[builder.body.index(instruction)] = regions.pulled(instruction)

@@ -49,6 +49,19 @@ class GradientError(TracejitError, RuntimeError):
     """A gradient was asked for that does not exist."""
 
 
+class NonFiniteError(TracejitError, FloatingPointError):
+    """An operation made a NaN or an infinity, where somebody asked to be told.
+
+    Attributes:
+        op: the name of the op.
+        location: the user's line, None where it is not known.
+    """
+
+    def __init__(self, message: str, op: str = "", location: Any = None) -> None:
+        super().__init__(message)
+        self.op, self.location = op, location
+
+
 class VerificationError(TracejitError, ValueError):
     """A Function breaks an invariant of the IR.
 

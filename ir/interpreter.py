@@ -5,13 +5,14 @@ It is the oracle of every test, and the reference for what a compiled Function m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .errors import ShapeError
 from .graph import Function, Instruction, Value
+from .records import record
 
 
 def interpret(function: Function, args: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
@@ -35,12 +36,64 @@ def interpret(function: Function, args: Sequence[Any]) -> list[np.ndarray[Any, A
     return [values[result] for result in function.results]
 
 
-def run_instruction(instruction: Instruction, values: dict[Value, Any]) -> None:
-    """Add the results of `instruction` to `values`, which has its operands."""
+@record
+class Step:
+    """An instruction without regions that has run, for `interpret_watched`.
+
+    Attributes:
+        instruction: which.
+        operands: arrays.
+        results: arrays.
+        rounds: for each instruction with regions around it, outermost first, how often its region had been
+            entered before: the number of the step, in a loop.
+    """
+
+    instruction: Instruction
+    operands: Sequence[Any]
+    results: Sequence[Any]
+    rounds: tuple[tuple[Instruction, int], ...]
+
+
+def interpret_watched(
+    function: Function,
+    args: Sequence[Any],
+    watch: Callable[[Step], None],
+    rounds: tuple[tuple[Instruction, int], ...] = (),
+) -> list[np.ndarray[Any, Any]]:
+    """As `interpret`; `watch` sees each instruction as it has run, in loops and branches too."""
+    values: dict[Value, Any] = {
+        param: np.asarray(arg) for param, arg in zip(function.params, args, strict=True)
+    }
+    with np.errstate(all="ignore"):
+        for instruction in function.body:
+            if instruction.op.regions is None:
+                run_instruction(instruction, values)
+                operands = [values[one] for one in instruction.operands]
+                results = [values[one] for one in instruction.results]
+                watch(Step(instruction, operands, results, rounds))
+            else:
+                _run_watched(instruction, values, watch, rounds)
+    return [values[result] for result in function.results]
+
+
+def _run_watched(instruction: Instruction, values: dict[Value, Any], watch: Any, rounds: Any) -> None:
+    entered: dict[Function, int] = {}
+
+    def call(region: Function, arrays: Sequence[Any]) -> list[Any]:
+        count = entered[region] = entered.get(region, -1) + 1
+        return interpret_watched(region, arrays, watch, (*rounds, (instruction, count)))
+
+    run_instruction(instruction, values, call)
+
+
+def run_instruction(
+    instruction: Instruction, values: dict[Value, Any], call: Callable[..., Any] = interpret
+) -> None:
+    """Add the results of `instruction` to `values`, which has its operands; `call` runs regions."""
     operands = [values[operand] for operand in instruction.operands]
     regions = instruction.op.regions
     if regions is not None:
-        outputs = list(regions.run(interpret, instruction.regions, operands, instruction.attrs))
+        outputs = list(regions.run(call, instruction.regions, operands, instruction.attrs))
     else:
         outcome = instruction.op.eval(*operands, **instruction.attrs)
         outputs = list(outcome) if len(instruction.results) > 1 else [outcome]

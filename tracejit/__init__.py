@@ -7,6 +7,7 @@ Array functions have NumPy's names and semantics, eager autograd PyTorch's, tran
 
 from __future__ import annotations
 
+import os as _os
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
@@ -40,6 +41,7 @@ from .ir.errors import (
     DTypeError,
     GradientError,
     KernelError,
+    NonFiniteError,
     OutOfBoundsError,
     ParseError,
     ShapeError,
@@ -132,6 +134,7 @@ __all__ = [
     "Function",
     "GradientError",
     "KernelError",
+    "NonFiniteError",
     "OutOfBoundsError",
     "ParseError",
     "ShapeError",
@@ -225,3 +228,6 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
+
+if _os.environ.get("TRACEJIT_CHECK_NANS"):
+    _import_module(".nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])

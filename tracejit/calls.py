@@ -41,6 +41,19 @@ class CompiledFunction:
                     self._executable = Executable(self.function)
         return self._executable
 
+    @property
+    def made_executable(self) -> Executable | None:
+        """The executable, None where it has not been needed."""
+        return self._executable
+
+    def made(self) -> list[tuple[str, CompiledFunction]]:
+        """This function and its derivatives, as far as they were asked for, with what they are."""
+        with self._lock:
+            found: list[tuple[str, CompiledFunction]] = [("forward", self)]
+            for _, forward, backward in self._pullbacks.values():
+                found += [("forward, keeping what its gradient needs", forward), ("backward", backward)]
+            return found + [("backward, to be differentiated itself", one) for one in self._joint.values()]
+
     def use(self, executable: Executable) -> None:
         """Take an executable that was made for this function elsewhere."""
         self._executable = executable

@@ -1,16 +1,17 @@
-"""``tj.debug``: print, or call a function, from within a program that is jitted or not.
+"""``tj.debug``: print, or call a function, from within a program that is jitted or not; find NaN.
 
-Both have an *effect*: under ``jit`` they happen at each call rather than while tracing, in the order in which
-they were written, whether or not anything uses what they look at.
+Printing and calling have an *effect*: under ``jit`` they happen at each call rather than while tracing, in
+the order in which they were written, whether or not anything uses what they look at.
 """
 
 from __future__ import annotations
 
 import builtins
+import importlib
 import threading
 from collections.abc import Callable
 from string import Formatter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +22,16 @@ from .pytree import flatten
 from .state import STATE
 from .tensor import Tensor
 
-__all__ = ["callback", "print"]
+__all__ = ["callback", "check_nans", "print"]
+
+if TYPE_CHECKING:
+    from .nonfinite import check_nans
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name == "check_nans":  # loads what observes programs, which only who looks for NaN needs
+            return importlib.import_module(".nonfinite", __package__).check_nans
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class _Quiet(threading.local):

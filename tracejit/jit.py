@@ -11,7 +11,8 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from .calls import CompiledFunction, call
 from .captures import locate
 from .disabling import jit_is_disabled
 from .entries import make_entries
-from .explaining import explain
 from .ir.dtypes import as_dtype, default_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function, Value
@@ -29,6 +29,7 @@ from .ir.types import TensorType
 from .lowered import Lowered
 from .paths import MAX_PATHS, Paths
 from .pytree import TreeDef, flatten, leaf_paths
+from .reasons import reason_for
 from .signatures import (
     MISS,
     SCALARS,
@@ -44,14 +45,15 @@ from .signatures import (
     parameter_names,
     static_arguments,
     static_key,
-    static_text,
     symbol_type,
-    type_text,
 )
 from .state import STATE
 from .tensor import Tensor
 from .tracing import Traced, scalar_type, trace_flat
 from .watched import watch
+
+if TYPE_CHECKING:
+    from .explaining import Explanation
 
 #: How many native entries are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
@@ -110,8 +112,9 @@ class JitFunction:
             captured = None if signature is None else captured_now(signature)
             if signature is None or captured is None:
                 reason = self._reason(key) if signature is None else broken_guard(signature)
-                signature = self._compile(args, kwargs, key, leaves, reason)
-                self._signatures[key] = signature
+                before = [*signature.earlier, signature.reason] if signature is not None else []
+                signature = self._signatures[key] = self._compile(args, kwargs, key, leaves, reason)
+                signature.earlier = before
                 if signature.decisions:
                     self._paths[key] = Paths(self._name, signature, self._max_paths)
                 captured = captured_now(signature)
@@ -268,19 +271,7 @@ class JitFunction:
         """Why this signature is compiled although there are others."""
         if not self._signatures:
             return self._first
-        structure, leaf_types, static, dtype = key
-        for other, their_types, their_static, their_dtype in reversed(self._signatures):
-            if other != structure:
-                continue
-            if their_static != static:
-                return f"static arguments changed from {static_text(their_static)} to {static_text(static)}"
-            if their_dtype != dtype:
-                return f"the default dtype changed to {dtype.name}"
-            names = self._names(structure)
-            for name, old, new in zip(names, their_types, leaf_types, strict=True):
-                if old != new:
-                    return f"argument {name} changed from {type_text(old)} to {type_text(new)}"
-        return "arguments of another structure"
+        return reason_for(self._fn, self._static_argnums, list(self._signatures), key)
 
     # -- looking inside ---------------------------------------------------------------------------
 
@@ -292,19 +283,25 @@ class JitFunction:
         """The function at every stage of compilation, as text: ``f.lower(x).as_text("loops")``."""
         return Lowered(self.trace(*args, **kwargs))
 
-    def explain(self) -> str:
-        """What was compiled, why, how long it took, and what runs by NumPy kernels instead of native code.
+    def explain(self) -> Explanation:
+        """What was compiled and why, guards and paths, compile times, and what is not native code.
+
+        It is a str with the same as data: see `explaining.Explanation`.
 
         Example:
             >>> import tracejit as tj
             >>> f = tj.jit(lambda x: x + 1)
-            >>> _ = f(tj.ones(3))
+            >>> _ = f(tj.ones(3)), f(tj.ones(4))
             >>> print(f.explain().splitlines()[0])
-            <lambda>: 1 signature compiled
+            <lambda>: 2 signatures compiled
+            >>> print(f.explain().signatures[1].reason)
+            argument x changed from f64[3] to f64[4]
         """
         with self._lock:
             every = [(one, self._paths.get(key)) for key, one in self._signatures.items()]
-        return explain(self._name, every)
+        module: Any = import_module(".explaining", __package__)  # for those who look inside
+        made: Explanation = module.explain(self._fn, self._name, self._static_argnums, every)
+        return made
 
     def clear_cache(self, reason: str = "first call") -> None:
         """Forget every compiled signature. `reason` is what ``explain()`` gives for compiling the next."""

@@ -116,7 +116,9 @@ def stop_checking(checker: Checker, *, everywhere: bool) -> None:
     _look(-1)
     place: Any = _EVERYWHERE if everywhere else _HERE
     with _LOCK:
-        place.checkers = tuple([one for one in place.checkers if one is not checker])
+        kept = list(place.checkers)
+        kept.remove(checker)
+        place.checkers = tuple(kept)
 
 
 def _look(change: int) -> None:

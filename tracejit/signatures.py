@@ -47,6 +47,8 @@ class Signature:
     flat_entry: Any = None
     milliseconds: dict[str, float] = field(default_factory=dict)
     reason: str = ""
+    #: The reasons for which it was compiled before, where it was compiled again.
+    earlier: list[str] = field(default_factory=list)
     #: What Python code saw of traced values, in order; the Function's last results. See `paths`.
     decisions: list[Decision] = field(default_factory=list)
     #: The calls that took a path.
@@ -187,7 +189,16 @@ def broken_guard(signature: Signature) -> str:
     """Why a signature that was compiled must be compiled again."""
     for guard in signature.bindings.guards:
         if not guard.holds():
-            return f"{guard.source}, which the function closes over, was bound to another value"
+            before, after = repr(guard.expected), repr(guard.source.read())
+            change = f" ({before} before, {after} now)" if len(before) + len(after) < 80 else ""
+            return f"{guard.source}, which the function closes over, was bound to another value{change}"
+    params = signature.function.params[len(signature.leaf_types) :]
+    for source, param in zip(signature.bindings.sources, params, strict=True):
+        value = source.read()
+        data = value._data if isinstance(value, Tensor) else value
+        if isinstance(data, np.ndarray) and (data.shape, data.dtype) != (param.shape, param.dtype):
+            now = type_text((data.dtype, data.shape)) if data.dtype in SHORT_NAME else str(data.dtype)
+            return f"{source}, which the function closes over, changed from {param.type} to {now}"
     return "a tensor that the function closes over changed its type"
 
 

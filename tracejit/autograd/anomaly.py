@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from ..state import STATE
 from ..tape.recording import observe_recording
 from .modes import Mode
@@ -11,9 +14,9 @@ class detect_anomaly(Mode):
     """Remember the line of each operation, and raise where backward makes a NaN, naming that line.
 
     Both the forward and the backward computation must run inside. With ``check_nan=False`` only the lines
-    are remembered, for other errors to name. It slows eager code down several times. A jitted function is one
-    operation, named by the line of its call; gradients taken inside a jitted function are not looked at (run
-    it under `disable_jit` for that).
+    are remembered, for other errors to name. It slows eager code down several times. Where compiled code
+    gives a NaN, whether as the gradient of a jitted function or of gradients taken inside it, its gradient is
+    searched op by op. `tj.debug.check_nans` looks at forward code too, and for infinities.
 
     Example:
         >>> import tracejit as tj
@@ -32,13 +35,24 @@ class detect_anomaly(Mode):
         self._check = bool(check_nan)
 
     def _switch(self) -> bool | None:
-        outer, STATE.anomaly = STATE.anomaly, self._check
+        outer = STATE.anomaly
+        _look_into_compiled(outer, self._check)
+        STATE.anomaly = self._check
         observe_recording(+1)
         return outer
 
     def _restore(self, outer: bool | None) -> None:
+        _look_into_compiled(STATE.anomaly, outer)
         STATE.anomaly = outer
         observe_recording(-1)
+
+
+def _look_into_compiled(before: bool | None, after: bool | None) -> None:
+    """Begin or end looking for NaN in the gradients of compiled code."""
+    if bool(before) != bool(after):
+        # loads what observes programs, which only who looks for NaN needs
+        nonfinite: Any = import_module("..nonfinite", __package__)
+        nonfinite.look_for_anomalies(bool(after))
 
 
 class set_detect_anomaly:
@@ -61,6 +75,7 @@ class set_detect_anomaly:
 
 
 def _set(anomaly: bool | None) -> None:
+    _look_into_compiled(STATE.anomaly, anomaly)
     observe_recording((anomaly is not None) - (STATE.anomaly is not None))
     STATE.anomaly = anomaly
 

@@ -216,7 +216,7 @@ def _described(executable: Executable, variant: TimedExecutable) -> FunctionProf
     """A function with its nests, before anything ran."""
     nests = [
         NestProfile(
-            site.name, site.kind, ops_of(site.instruction), tuple(map(str, lines_of(site.instruction))),
+            site.name, site.kind, ops_of(site.instruction), lines_of(site.instruction),
             site.parent,
         )
         for site in variant.probes.sites

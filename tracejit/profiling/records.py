@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -121,12 +122,18 @@ def ops_of(instruction: Instruction) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*first, *inside])) or ("copy",)
 
 
-def lines_of(instruction: Instruction) -> tuple[Location, ...]:
-    """The user's lines that an instruction comes from, in order."""
-    found = [one for region in instruction.regions for each in region.body for one in lines_of(each)]
+def lines_of(instruction: Instruction) -> tuple[str, ...]:
+    """The user's lines that an instruction comes from, as ``model.py:12``, in order."""
+    places = {(one.file, one.line): str(one) for one in _locations(instruction)}
+    return tuple(places[place] for place in sorted(places))
+
+
+def _locations(instruction: Instruction) -> Iterator[Location]:
     if instruction.location is not None:
-        found.insert(0, instruction.location)
-    return tuple(sorted(set(found), key=lambda one: (one.file, one.line)))
+        yield instruction.location
+    for region in instruction.regions:
+        for one in region.body:
+            yield from _locations(one)
 
 
 def owner_of(array: Any) -> Any:

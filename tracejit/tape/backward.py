@@ -68,6 +68,8 @@ class _Pass:
         self.found: dict[Any, Tensor] = {}
         #: Per node or leaf, the cotangent so far; a list of them for nodes with several outputs.
         self.pending: dict[Any, Any] = {}
+        #: The node that is being passed.
+        self.node: Node | None = None
         #: Per node or leaf, how many edges to it have not been passed yet.
         self.waiting: dict[Any, int] = {}
 
@@ -169,7 +171,7 @@ class _Pass:
 
     def _visit(self, node: Node, cotangent: Any, useful: set[Node] | None) -> None:
         """Pass a node: its cotangent to its parents."""
-        engine = self.engine
+        engine, self.node = self.engine, node
         if node.hooks is not None or useful is not None:
             slots = cotangent if node.several else [cotangent]
             if node.hooks is not None:

@@ -1,0 +1,175 @@
+"""``f.explain()``: why a function compiled again, from what to what; what is in its programs; as data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+scale = 2.0
+weights: Any = None
+
+
+def last_reason(f: Callable[..., Any], *calls: tuple[Any, ...], **options: Any) -> str:
+    """Why the last of `calls` compiled."""
+    jitted = tj.jit(f, **options)
+    for args in calls:
+        jitted(*args)
+    return str(jitted.explain().signatures[-1].reason)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "reason"),
+    [
+        ((np.ones(3), 1.0), (np.ones(4), 1.0), "argument x changed from f64[3] to f64[4]"),
+        ((np.ones(3), 1.0), (np.ones(3, "f4"), 1.0), "argument x changed from f64[3] to f32[3]"),
+        ((np.ones(3), 1.0), (np.ones(3), 1), "argument p changed from Python float to Python int"),
+        ((np.ones(3), 1.0), (np.ones(3), np.ones(2)), "argument p changed from Python float to f64[2]"),
+        (
+            (np.ones(3), 1.0),
+            (np.ones(4), 1),
+            "argument x changed from f64[3] to f64[4]; argument p changed from Python float to Python int",
+        ),
+        ((1.0, {"a": 1.0}), (1.0, {"a": 1.0, "b": 2.0}), "argument p['b'] is new"),
+        ((1.0, {"a": 1.0, "b": 2.0}), (1.0, {"a": 1.0}), "argument p['b'] is gone"),
+        ((1.0, [1.0]), (1.0, (1.0,)), "the structure of argument p changed from [*] to (*,)"),
+        ((1.0, [1.0]), (1.0, [1.0, 2.0]), "argument p[1] is new"),
+        ((1.0, {"a": [1.0]}), (1.0, {"a": np.ones(2)}), "argument p['a'][0] is gone; argument p['a'] is new"),
+    ],
+)
+def test_what_changed(first: Any, then: Any, reason: str) -> None:
+    assert last_reason(lambda x, p: x, first, then) == reason
+
+
+def test_the_nearest_signature_is_compared_with() -> None:
+    calls = [(np.ones(3), 1.0), (np.ones(4, "f4"), [2]), (np.ones(3), 1)]
+    assert last_reason(lambda x, p: x, *calls) == "argument p changed from Python float to Python int"
+
+
+def test_static_arguments_and_the_default_dtype() -> None:
+    f = tj.jit(lambda x, n: x * n, static_argnames="n")
+    f(1.0, 2), f(1.0, 3)
+    (change,) = f.explain().signatures[1].changes
+    assert (change.what, change.before, change.after) == ("static", "1=2", "1=3")
+    g = tj.jit(lambda x: x * tj.zeros(3))
+    g(1.0)
+    tj.set_default_dtype(tj.float32)
+    try:
+        g(1.0)
+    finally:
+        tj.set_default_dtype(tj.float64)
+    assert g.explain().signatures[1].reason == "the default dtype changed from float64 to float32"
+
+
+def test_changes_as_data() -> None:
+    f = tj.jit(lambda x, y: x.sum() + y.sum())
+    f(tj.ones(3), tj.ones(2))
+    f(tj.ones((3, 1)), tj.ones(2, dtype=tj.float32))
+    one, other = f.explain().signatures[1].changes
+    assert (one.what, one.name, one.before, one.after) == ("shape", "x", "f64[3]", "f64[3,1]")
+    assert (other.what, other.name, other.before, other.after) == ("dtype", "y", "f64[2]", "f32[2]")
+
+
+def test_what_is_closed_over() -> None:
+    global scale, weights
+    scale, weights = 2.0, tj.ones(3)
+
+    @tj.jit
+    def f(x: Any) -> Any:
+        return x * weights * scale
+
+    f(1.0)
+    (one,) = f.explain().signatures
+    assert one.captures == ("weights",)
+    assert one.guards == (("scale", "2.0"),)
+    scale = 3.0
+    f(1.0)
+    weights = tj.ones((2, 2))
+    f(1.0)
+    (one,) = f.explain().signatures
+    assert one.reason == "weights, which the function closes over, changed from f64[3] to f64[2,2]"
+    assert one.earlier == (
+        "first call",
+        "scale, which the function closes over, was bound to another value (2.0 before, 3.0 now)",
+    )
+    assert "compiled before: first call" in f.explain()
+
+
+def test_paths_with_lines_and_hits() -> None:
+    @tj.jit
+    def f(x: Any) -> Any:
+        return x * 2 if x.sum() > 0 else x - 1
+
+    line = f._fn.__code__.co_firstlineno + 2
+    f(tj.ones(3)), f(tj.ones(3)), f(-tj.ones(3))
+    (one,) = f.explain().signatures
+    assert one.programs == ()
+    paths = {path.decisions: path for path in one.paths}
+    place = f"test_explaining.py:{line}"
+    assert set(paths) == {((True, place),), ((False, place),)}
+    assert paths[((True, place),)].hits == 2
+    assert paths[((False, place),)].reason == f"a value at {place} was False, not True"
+    assert f"True at {place}" in f.explain()
+
+
+def test_what_is_not_native_and_why() -> None:
+    def order(x: Any) -> Any:
+        return np.argsort(x)
+
+    @tj.jit
+    def f(x: Any, i: Any) -> Any:
+        y = tj.pure_callback(order, tj.TensorType(tj.int64, (3,)), x)
+        return tj.gcd(y, i)
+
+    f(tj.ones(3), tj.asarray([1, 2, 3]))
+    first = f._fn.__code__.co_firstlineno
+    (one,) = f.explain().signatures
+    calls = {call.op: (call.where, call.why) for call in one.programs[0].host_calls}
+    assert calls == {
+        "pure_callback": (f"test_explaining.py:{first + 2}", "it is a Python function"),
+        "gcd": (f"test_explaining.py:{first + 3}", "it has no machine code"),
+    }
+    assert not one.native_entry
+    assert "there is no native entry" in f.explain()
+
+
+def test_the_programs_of_a_gradient() -> None:
+    f = tj.jit(lambda x: tj.exp(x).sum())
+    f(tj.ones(3).requires_grad_()).backward()
+    (one,) = f.explain().signatures
+    assert [program.label for program in one.programs] == [
+        "forward, keeping what its gradient needs",
+        "backward",
+    ]
+    assert all(program.milliseconds["codegen"] > 0 for program in one.programs)
+    f(tj.ones(3))
+    (one,) = f.explain().signatures
+    assert one.programs[0].label == "forward"
+    assert one.programs[0].milliseconds["trace"] > 0
+    assert one.milliseconds == sum(sum(program.milliseconds.values()) for program in one.programs)
+
+
+def test_asking_compiles_nothing() -> None:
+    f = tj.jit(lambda x: x * 2)
+    f(tj.ones(3).requires_grad_())
+    labels = [program.label for program in f.explain().signatures[0].programs]
+    assert labels == [program.label for program in f.explain().signatures[0].programs]
+    assert "forward" not in labels, "nobody called without gradients"
+
+
+def test_it_is_text_and_data() -> None:
+    f = tj.jit(lambda x: x * 2)
+    f(tj.ones(3))
+    made = f.explain()
+    assert isinstance(made, str)
+    assert repr(made) == str(made)
+    assert made.where.startswith("test_explaining.py:")
+    data = json.loads(json.dumps(made.as_dict()))
+    assert data["signatures"][0]["arguments"] == [["x", "f64[3]"]]
+    assert data["signatures"][0]["programs"][0]["kernels"] == 1
+    assert data["signatures"][0]["total_milliseconds"] > 0
