@@ -5,21 +5,20 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..codegen.entry import EntrySpec, Layout, entry_text
 from ..codegen.llvm import Library, compile_module
-from ..codegen.module import PARALLEL_FOR, HostCall, Module, generate
+from ..codegen.module import PARALLEL_FOR, HostCall, generate
 from ..codegen.target import host
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .blas import find_blas
 from .observing import OBSERVER
-from .results import allocator_address, empty
+from .results import empty
 from .threads import POOL
 
 Array = np.ndarray[Any, Any]
@@ -39,9 +38,7 @@ class Executable:
         milliseconds: compile time by phase.
     """
 
-    def __init__(
-        self, function: Function, entry: Callable[[Module], tuple[EntrySpec, Layout]] | None = None
-    ) -> None:
+    def __init__(self, function: Function) -> None:
         start = time.perf_counter()
         self.source = function
         self.milliseconds: dict[str, float] = {}
@@ -49,41 +46,35 @@ class Executable:
         self.fused = run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :])
         self._lap("passes", start)
         start = time.perf_counter()
-        target = host()
-        self.module = generate(self.fused, target, find_blas())
-        text = self.module.text
-        if entry is not None:
-            spec, self._layout = entry(self.module)
-            text += "\n" + entry_text(spec, self._layout)
+        self.module = generate(self.fused, host(), find_blas())
         self._lap("generate", start)
         self._raised = threading.local()
         self._callbacks = [_callback(call, self._raised) for call in self.module.host_calls]
-        self.library = self._link(text, with_entry=entry is not None)
+        self.library = self._link(self.module.text)
         self.milliseconds.update(self.library.milliseconds)
-        self._main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
-            self.library.addresses["main"]
-        )
+        self._main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(self.address)
 
     def _lap(self, phase: str, start: float) -> None:
         self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
 
-    def _link(self, text: str, *, with_entry: bool) -> Library:
+    def _link(self, text: str) -> Library:
         imports = dict(self.module.imports)
         if self.module.parallel:
             imports[PARALLEL_FOR] = POOL.address()
         for call, callback in zip(self.module.host_calls, self._callbacks, strict=True):
             imports[call.symbol] = ctypes.cast(callback, ctypes.c_void_p).value or 0
-        if with_entry:
-            imports.update(self._layout.functions)
-            if "@tracejit_result_array" in text:
-                imports["tracejit_result_array"] = allocator_address()
-        exports = ["main"] + ["entry"] * with_entry + ["release"] * ("@release()" in text)
+        exports = ["main"] + ["release"] * ("@release()" in text)
         return compile_module(text, exports, imports)
 
     @property
-    def entry_address(self) -> int:
-        """The address of the native call entry."""
-        return self.library.addresses["entry"]
+    def address(self) -> int:
+        """The address of ``@main``."""
+        return self.library.addresses["main"]
+
+    @property
+    def slow_enough(self) -> bool:
+        """Whether a call pays for letting go of the GIL."""
+        return self.module.cycles > RELEASE_GIL_CYCLES
 
     @property
     def not_lowered(self) -> list[str]:
@@ -109,7 +100,7 @@ class Executable:
         outputs = (ctypes.c_void_p * max(1, len(results)))(*[one.ctypes.data for one in results])
         status = self._main(ctypes.addressof(inputs), ctypes.addressof(outputs))
         if status:
-            self._raise(status)
+            self.fail(status)
         return results
 
     def _plain(self, arg: Any, position: int) -> Array:
@@ -122,7 +113,8 @@ class Executable:
             raise CompileError(f"argument {position} must be {param.type}, got {array.dtype} {array.shape}")
         return array if array.dtype is param.dtype else array.astype(param.dtype)
 
-    def _raise(self, status: int) -> None:
+    def fail(self, status: int) -> None:
+        """Raise what ``@main`` says with a `status` that is not 0."""
         message = self.module.errors[status - 1]
         raised = getattr(self._raised, "error", None)
         if raised is not None:
