@@ -31,7 +31,8 @@ class ArraySpec:
 
     @property
     def nbytes(self) -> int:
-        return math.prod(self.shape) * self.itemsize
+        """At most 2**62: of what no memory can hold, allocating fails all the same."""
+        return min(math.prod(self.shape) * self.itemsize, 1 << 62)
 
 
 @record
