@@ -41,6 +41,15 @@ def compile_module(
     are found in the process. `quick` is for code whose speed does not matter: it is compiled as it stands.
     Raises CompileError with LLVM's message.
     """
+    image, milliseconds = emit_object(text, quick=quick)
+    start = time.perf_counter()
+    library = link_object(image, exports, imports)
+    library.milliseconds = milliseconds | {"link": (time.perf_counter() - start) * 1e3}
+    return library
+
+
+def emit_object(text: str, *, quick: bool = False) -> tuple[bytes, dict[str, float]]:
+    """`text` as an object file for the host, and milliseconds by phase."""
     with _LOCK:
         clock = _Clock()
         module = _parse(text, host())
@@ -48,12 +57,9 @@ def compile_module(
         if not quick:
             _optimize(module)
         clock.lap("optimize")
-        image = _machine(host(), 0 if quick else 2).emit_object(module)
+        image: bytes = _machine(host(), 0 if quick else 2).emit_object(module)
         clock.lap("codegen")
-        library = link_object(image, exports, imports)
-        clock.lap("link")
-        library.milliseconds = clock.laps
-        return library
+        return image, clock.laps
 
 
 def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int] | None = None) -> Library:

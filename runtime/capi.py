@@ -7,6 +7,7 @@ implementation, a free-threaded build, a changed layout), and calls then take th
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import functools
 import importlib
@@ -16,6 +17,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..codegen.entry_code import (
+    BYTES_DATA,
+    CELL_REF,
+    FUNCTIONS,
+    LIST_ITEMS,
+    OBJECTS,
+    SIZE,
+    TUPLE_ITEMS,
+    TYPE,
+)
 from ..ir.records import record
 
 #: Indices in NumPy's API table, fixed by its ABI.
@@ -24,32 +35,18 @@ _ARRAY_API: Final = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184, "PyArray_
 ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 56, 64
 #: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
 ARRAY_PLAIN: Final = 0x1 | 0x100
+#: The same with NPY_ARRAY_WRITEABLE.
+ARRAY_WRITABLE: Final = ARRAY_PLAIN | 0x400
 #: Offset of the value in a PyFloatObject.
 FLOAT_VALUE: Final = 16
 
 
 @record
 class NativeInterface:
-    """Addresses of functions and objects, and the offsets of Tensor's slots."""
+    """Addresses of functions and objects by symbol, and the offsets of Tensor's slots."""
 
-    functions: dict[str, int]
-    objects: dict[str, int]
+    symbols: dict[str, int]
     slots: dict[str, int]
-
-
-_FUNCTIONS: Final = (
-    "PyObject_Vectorcall",
-    "PyType_GenericAlloc",
-    "PyTuple_New",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread",
-    "PyErr_Occurred",
-    "PyErr_Clear",
-    "PyLong_AsLongLong",
-    "PyDict_GetItemWithError",
-    "Py_IncRef",
-    "Py_DecRef",
-)
 
 
 @functools.lru_cache(maxsize=1)
@@ -58,26 +55,19 @@ def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterfa
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
     try:
-        functions = {
+        symbols = {
             name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-            for name in _FUNCTIONS
+            for name in FUNCTIONS
         }
-        functions["PyArray_Empty"] = _array_empty()
+        symbols["PyArray_Empty"] = _array_empty()
     except (AttributeError, ImportError):
         return None
-    objects = {
-        "None": id(None),
-        "False": id(False),
-        "True": id(True),
-        "Tensor": id(tensor_type),
-        "ndarray": id(np.ndarray),
-        "float": id(float),
-        "int": id(int),
-    }
+    named = {"Tensor": tensor_type, "ndarray": np.ndarray}
+    symbols |= {f"object_{name}": id(named.get(name, getattr(builtins, name, None))) for name in OBJECTS}
     offsets = {name: _slot_offset(tensor_type, name) for name in slots}
-    if not _array_layout_holds() or not _slots_hold(tensor_type, offsets):
+    if not (_array_layout_holds() and _slots_hold(tensor_type, offsets) and _containers_hold()):
         return None
-    return NativeInterface(functions, objects, offsets)
+    return NativeInterface(symbols, offsets)
 
 
 def array_api(name: str) -> int:
@@ -114,6 +104,26 @@ def _array_layout_holds() -> bool:
         and ctypes.c_ssize_t.from_address(base + ARRAY_DESCR).value == id(array.dtype)
         and flags & ARRAY_PLAIN == ARRAY_PLAIN
         and ctypes.c_double.from_address(id(float("1.5")) + FLOAT_VALUE).value == 1.5
+    )
+
+
+def _containers_hold() -> bool:
+    """Whether containers, cells and bytes are laid out as the entry expects."""
+
+    def word(place: int) -> int | None:
+        return ctypes.c_void_p.from_address(place).value
+
+    mark = object()
+    cell = (lambda: mark).__closure__[0]  # type: ignore[index]
+    one, many, data = (mark, mark), [mark] * 3, b"8 bytes."
+    return (
+        word(id(one) + TYPE) == id(tuple)
+        and word(id(one) + SIZE) == 2
+        and word(id(one) + TUPLE_ITEMS + 8) == id(mark)
+        and word(id(many) + SIZE) == 3
+        and word((word(id(many) + LIST_ITEMS) or 0) + 16) == id(mark)
+        and word(id(cell) + CELL_REF) == id(mark)
+        and ctypes.string_at(id(data) + BYTES_DATA, 8) == data
     )
 
 

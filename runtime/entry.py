@@ -1,11 +1,15 @@
-"""Makes the Python callable behind a compiled signature: a C function over the native entry."""
+"""Makes the Python callable behind a compiled signature: the native entry over the signature's table."""
 
 from __future__ import annotations
 
 import ctypes
+import functools
+import threading
 from typing import Any
 
-from ..codegen.entry import Layout
+from ..codegen.entry import EntrySpec, Layout, entry_table
+from ..codegen.entry_code import ENTRY, entry_code
+from .bypass import BYPASS_ADDRESS
 from .capi import (
     ARRAY_DATA,
     ARRAY_DESCR,
@@ -13,11 +17,15 @@ from .capi import (
     ARRAY_FLAGS,
     ARRAY_NDIM,
     ARRAY_PLAIN,
+    ARRAY_WRITABLE,
     FLOAT_VALUE,
     native_interface,
 )
+from .objects import load_support
+from .results import allocator_address
 
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+_LOCK = threading.Lock()
 
 
 class _MethodDef(ctypes.Structure):
@@ -29,35 +37,54 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-class SlowPath:
-    """What a native entry calls when its checks fail; keeps alive what the entry's code refers to."""
+class _Table(bytes):
+    """A table, and what its addresses lead to."""
 
-    def __init__(self, call: Any, executable: Any, keep: Any) -> None:
-        self._call = call
-        self.executable = executable
-        self.keep = keep
-        self.definition: Any = None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call(*args, **kwargs)
+    keep: Any
 
 
+@functools.lru_cache(maxsize=1)
 def entry_layout(tensor_type: type, slots: tuple[str, ...]) -> Layout | None:
     """What entries need to know about this interpreter, None where native entries cannot be used."""
     interface = native_interface(tensor_type, slots)
     if interface is None:
         return None
     offsets = (ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS)
-    return Layout(interface.functions, interface.objects, interface.slots, offsets, ARRAY_PLAIN, FLOAT_VALUE)
+    return Layout(interface.symbols, interface.slots, offsets, ARRAY_PLAIN, ARRAY_WRITABLE, FLOAT_VALUE)
 
 
-def make_entry(name: str, executable: Any, otherwise: Any, keep: Any) -> Any:
-    """The builtin function that runs `executable`'s native entry, and `otherwise` where it does not fit.
+def make_entry(spec: EntrySpec, layout: Layout, executable: Any, otherwise: Any, keep: Any) -> Any:
+    """The builtin function that calls `executable` as `spec` says, and `otherwise` where that does not fit.
 
-    `keep` holds the captured objects whose addresses are in the code.
+    `keep` holds the objects whose addresses are in `spec`.
     """
-    slow = SlowPath(otherwise, executable, keep)
-    slow.definition = _MethodDef(name.encode(), executable.entry_address, _METH_FASTCALL_KEYWORDS, None)
+    with _LOCK:
+        definition = _definition(layout)
+    failed = executable.fail
+    table = _Table(entry_table(spec, layout, main=executable.address, slow=id(otherwise), failed=id(failed)))
+    table.keep = (executable, otherwise, failed, keep)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return new(ctypes.addressof(slow.definition), slow, None)
+    return new(ctypes.addressof(definition), table, None)
+
+
+_DEFINITIONS: dict[int, _MethodDef] = {}
+
+
+def _definition(layout: Layout) -> _MethodDef:
+    """The entry as Python describes C functions; it is compiled at the first call of this."""
+    made = _DEFINITIONS.get(id(layout))
+    if made is None:
+        symbols = layout.symbols | {
+            "tracejit_result_array": allocator_address(),
+            "tracejit_bypass": BYPASS_ADDRESS,
+        }
+        library = load_support(entry_code(layout), (ENTRY,), symbols)
+        made = _MethodDef(b"jitted", library.addresses[ENTRY], _METH_FASTCALL_KEYWORDS, None)
+        _KEPT.append((layout, library))
+        _DEFINITIONS[id(layout)] = made
+    return made
+
+
+#: The layouts and libraries of the definitions.
+_KEPT: list[Any] = []

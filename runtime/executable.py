@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.entry import EntrySpec, Layout, entry_text
 from ..codegen.instrument import PLAIN, Instrument
 from ..codegen.llvm import Library, compile_module
-from ..codegen.module import HostCall, Module, generate
+from ..codegen.module import HostCall, generate
 from ..codegen.nests.kernel import PARALLEL_FOR
 from ..codegen.products.library import symbol
 from ..codegen.target import host
@@ -23,7 +22,7 @@ from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .observing import OBSERVER
 from .products import product_address
-from .results import allocator_address, empty
+from .results import empty
 from .threads import POOL
 
 Array = np.ndarray[Any, Any]
@@ -47,12 +46,7 @@ class Executable:
     #: The variant with clocks around its kernels, once somebody wanted it; see `timing`.
     timed_variant: Executable | None = None
 
-    def __init__(
-        self,
-        function: Function,
-        entry: Callable[[Module], tuple[EntrySpec, Layout]] | None = None,
-        instrument: Instrument = PLAIN,
-    ) -> None:
+    def __init__(self, function: Function, instrument: Instrument = PLAIN) -> None:
         start = time.perf_counter()
         self.begun = time.monotonic_ns()
         self.source = function
@@ -62,18 +56,14 @@ class Executable:
         self._lap("passes", start)
         start = time.perf_counter()
         self.module = generate(self.fused, host(), instrument)
-        text = self.module.text
-        if entry is not None:
-            spec, self._layout = entry(self.module)
-            text += "\n" + entry_text(spec, self._layout)
         self._lap("generate", start)
         self._raised = threading.local()
         self._callbacks = [_callback(call, self._raised) for call in self.module.host_calls]
-        self.library = self._link(text, with_entry=entry is not None)
+        self.library = self._link(self.module.text)
         self.milliseconds.update(self.library.milliseconds)
         self._main: Callable[[int, int], int] = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p
-        )(self.library.addresses["main"])
+        )(self.address)
         if "release" in self.library.addresses:
             # not __del__: in a cycle the collector may finalise the library, which unmaps the code, first
             weakref.finalize(self, _release, self.library).atexit = False
@@ -81,23 +71,24 @@ class Executable:
     def _lap(self, phase: str, start: float) -> None:
         self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
 
-    def _link(self, text: str, *, with_entry: bool) -> Library:
+    def _link(self, text: str) -> Library:
         imports = {symbol(dtype): product_address(dtype) for dtype in self.module.products}
         if self.module.parallel:
             imports[PARALLEL_FOR] = POOL.address()
         for call, callback in zip(self.module.host_calls, self._callbacks, strict=True):
             imports[call.symbol] = ctypes.cast(callback, ctypes.c_void_p).value or 0
-        if with_entry:
-            imports.update(self._layout.functions)
-            if "@tracejit_result_array" in text:
-                imports["tracejit_result_array"] = allocator_address()
-        exports = ["main"] + ["entry"] * with_entry + ["release"] * ("@release()" in text)
+        exports = ["main"] + ["release"] * ("@release()" in text)
         return compile_module(text, exports, imports)
 
     @property
-    def entry_address(self) -> int:
-        """The address of the native call entry."""
-        return self.library.addresses["entry"]
+    def address(self) -> int:
+        """The address of ``@main``."""
+        return self.library.addresses["main"]
+
+    @property
+    def slow_enough(self) -> bool:
+        """Whether a call pays for letting go of the GIL."""
+        return self.module.cycles > RELEASE_GIL_CYCLES
 
     @property
     def not_lowered(self) -> list[str]:
@@ -124,7 +115,7 @@ class Executable:
         outputs = (ctypes.c_void_p * max(1, len(results)))(*[one.ctypes.data for one in results])
         status = self._main(ctypes.addressof(inputs), ctypes.addressof(outputs))
         if status:
-            self._raise(status)
+            self.fail(status)
         return results
 
     def _plain(self, arg: Any, position: int) -> Array:
@@ -137,7 +128,8 @@ class Executable:
             raise CompileError(f"argument {position} must be {param.type}, got {array.dtype} {array.shape}")
         return array if array.dtype is param.dtype else array.astype(param.dtype)
 
-    def _raise(self, status: int) -> None:
+    def fail(self, status: int) -> None:
+        """Raise what ``@main`` says with a `status` that is not 0."""
         message = self.module.errors[status - 1]
         raised = getattr(self._raised, "error", None)
         if raised is not None:

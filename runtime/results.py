@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.llvm import Library, compile_module
+from ..codegen.llvm import Library
 from ..codegen.results import CACHED_BYTES, EXPORTS, IMPORTS, results_text
 from .capi import array_api
+from .objects import load_support
 
 _LOCK = threading.Lock()
 
@@ -24,7 +25,7 @@ def _library() -> Library:
             functions[name] = array_api(name)
         else:
             functions[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-    return compile_module(results_text(), EXPORTS, functions, quick=True)
+    return load_support(results_text(), EXPORTS, functions)
 
 
 def allocator_address() -> int:

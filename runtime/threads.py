@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..codegen.llvm import Library, compile_module
+from ..codegen.llvm import Library
 from ..codegen.pool import EXPORTS, pool_text
 from ..codegen.target import host
 from ..ir.errors import TracejitError
+from .objects import load_support
 
 
 def available_cores() -> int:
@@ -52,7 +53,7 @@ class _Pool:
         """The address of ``parallel_for``, with the workers running."""
         with self.lock:
             if self.library is None:
-                self.library = compile_module(pool_text(host().triple), EXPORTS, quick=True)
+                self.library = load_support(pool_text(host().triple), EXPORTS, {})
                 self._call("tracejit_pool_init", 0)
             self._set_workers()
             return self.library.addresses["tracejit_parallel_for"]

@@ -49,6 +49,13 @@ class Source:
             return _MISSING
         return found
 
+    def containers(self) -> list[Any]:
+        """What each step of the path is taken in, now."""
+        found = [self._bound()]
+        for how, step in self.path[:-1]:
+            found.append(getattr(found[-1], step) if how == "attr" else found[-1][step])
+        return found[: len(self.path)]
+
     def _bound(self) -> Any:
         if self.kind == "object":
             return self.holder

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from .codegen.entry import ArraySpec, Capture, EntrySpec, Layout, Same, ScalarSpec
-from .codegen.module import Module
+from .codegen.entry import (
+    ArraySpec,
+    Capture,
+    ContainerSpec,
+    EntrySpec,
+    Layout,
+    ResultSpec,
+    Same,
+    ScalarSpec,
+    Spec,
+    Structure,
+)
 from .generator import Draws
 from .ir import dtypes
-from .pytree import TreeDef, flatten
-from .runtime.bypass import BYPASS_ADDRESS
 from .runtime.entry import entry_layout, make_entry
-from .runtime.executable import RELEASE_GIL_CYCLES, Executable
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -22,6 +31,12 @@ if TYPE_CHECKING:
 #: The name of the global that holds the default dtype, which every compiled signature depends on.
 _DEFAULT: Final = "_default_float"
 _SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_version", "_aliases", "_hooks")
+#: Static arguments that are the same for good when they are the same object.
+_IMMUTABLE: Final = (int, float, bool, str, bytes, type(None), type, types.FunctionType)
+
+
+class _Unsupported(Exception):
+    """Only Python can look this up or build it."""
 
 
 def entry_layout_of_tensors() -> Layout | None:
@@ -30,48 +45,53 @@ def entry_layout_of_tensors() -> Layout | None:
 
 
 def make_entries(
-    name: str, signature: Signature, miss: Callable[..., Any], otherwise: Callable[[], Any]
+    signature: Signature, miss: Callable[..., Any], otherwise: Callable[[], Any]
 ) -> tuple[Any, Any]:
-    """Compile `signature` with an entry. Returns it twice: as a function of the flat leaves that gives
-    `miss()` where it does not fit, and, where the arguments are flat as they are, as a function that then
-    calls ``otherwise()``. None where there cannot be one."""
+    """Two entries of `signature`: a function of the flat leaves, which gives a flat tuple (or one result) and
+    `miss()` where it does not fit, and a function of the arguments as they are given, which then calls
+    ``otherwise()``. None where there cannot be one."""
     layout = entry_layout_of_tensors()
     params = signature.function.params[len(signature.leaf_types) :]
     bindings = signature.bindings
     if any("callback" in one.attrs for one in signature.function.instructions()):
         return None, None  # a call that fails is repeated by the slow path, and callbacks ran already
-    captures = [
-        _capture(source, array_spec(param.dtype, param.shape))
-        for source, param in zip(bindings.sources, params, strict=True)
-    ]
-    guards = [_capture(guard.source, guard.expected) for guard in bindings.guards]
-    if layout is None or None in captures or None in guards:
+    if layout is None:
         return None, None
+    keep: list[Any] = [bindings, signature.static]
     settings = Capture("global", id(vars(dtypes)), id(_DEFAULT), Same(id(dtypes.default_dtype())))
-
-    def spec(module: Module) -> tuple[EntrySpec, Layout]:
-        made = EntrySpec(
-            tuple(_leaf_spec(one, signature.ranges.get(i)) for i, one in enumerate(signature.leaf_types)),
-            tuple(one for one in captures if one is not None),
-            (settings, *(one for one in guards if one is not None)),
-            tuple(array_spec(one.dtype, one.shape) for one in signature.function.results),
-            not signature.result.is_leaf,
-            module.cycles > RELEASE_GIL_CYCLES,
-            BYPASS_ADDRESS,
+    executable = signature.compiled.executable
+    leaves = tuple([_leaf_spec(one, signature.ranges.get(i)) for i, one in enumerate(signature.leaf_types)])
+    results = signature.function.results
+    try:
+        spec = EntrySpec(
+            leaves,
+            (),
+            tuple(
+                [
+                    _capture(source, _array_spec(param.dtype, param.shape), keep)
+                    for source, param in zip(bindings.sources, params, strict=True)
+                ]
+            ),
+            (settings, *[_capture(one.source, Same(id(one.expected)), keep) for one in bindings.guards]),
+            tuple([ResultSpec(_array_spec(one.dtype, one.shape)) for one in results]),
+            None if signature.result.is_leaf else ("tuple", (), (None,) * len(results)),
+            executable.slow_enough,
         )
-        return made, layout
+    except _Unsupported:
+        return None, None
+    by_leaves = make_entry(spec, layout, executable, miss, keep)
+    try:
+        arguments, keywords = _arguments(signature, leaves, keep)
+        structure = _structure(signature.result.shape, keep)
+    except _Unsupported:
+        return by_leaves, None
+    spec = EntrySpec(
+        arguments, keywords, spec.captures, spec.guards, spec.results, structure, spec.release_gil
+    )
+    return by_leaves, make_entry(spec, layout, executable, otherwise(), keep)
 
-    executable = Executable(signature.function, spec)
-    signature.compiled.use(executable)
-    flat = make_entry(name, executable, miss, bindings)
-    as_given = signature.structure == flatten((tuple([0] * len(signature.leaf_types)), {}))[1]
-    simple = signature.result.is_leaf or _is_flat_tuple(signature.result)
-    if not (as_given and simple) or signature.static:
-        return flat, None
-    return flat, make_entry(name, executable, otherwise(), bindings)
 
-
-def array_spec(dtype: Any, shape: tuple[int, ...]) -> ArraySpec:
+def _array_spec(dtype: Any, shape: tuple[int, ...]) -> ArraySpec:
     """What the entry checks of an array: its descriptor object and shape."""
     return ArraySpec(id(dtype), shape, dtype.itemsize)
 
@@ -79,23 +99,91 @@ def array_spec(dtype: Any, shape: tuple[int, ...]) -> ArraySpec:
 def _leaf_spec(leaf_type: Any, limits: tuple[int, int] | None) -> ArraySpec | ScalarSpec:
     if isinstance(leaf_type, str):
         return ScalarSpec(leaf_type, limits)
-    return array_spec(leaf_type[0], leaf_type[1])
+    return _array_spec(leaf_type[0], leaf_type[1])
 
 
-def _capture(source: Source, expected: Any) -> Capture | None:
-    """Where the entry finds a capture or guarded object, None where only Python can look it up."""
-    spec = expected if isinstance(expected, ArraySpec) else Same(id(expected))
-    if source.path or isinstance(source.holder, Draws):  # drawing advances the generator
+# -- the arguments as they are given -----------------------------------------------------------------
+
+
+def _arguments(
+    signature: Signature, leaves: Sequence[ArraySpec | ScalarSpec], keep: list[Any]
+) -> tuple[tuple[Spec, ...], tuple[tuple[int, Spec], ...]]:
+    """Positional and keyword arguments. Raises _Unsupported where the entry does not know a container in
+    them, or a static argument may change while it stays the same object."""
+    following = iter(leaves)
+    _, _, (args, kwargs) = signature.structure.shape
+    positional = [_tree(child, following, keep) for child in args[2]]
+    names = kwargs[1][1]
+    named = {name: _tree(child, following, keep) for name, child in zip(names, kwargs[2], strict=True)}
+    for which, _, value, _ in signature.static:
+        if not _stays(value):
+            raise _Unsupported
+        if isinstance(which, str):
+            named[which] = Same(id(value))
+        else:
+            positional.insert(which, Same(id(value)))  # they come in ascending order
+    names = [sys.intern(name) for name in named]  # as the names at call sites are
+    keep.append(names)
+    return tuple(positional), tuple([(id(name), named[name]) for name in names])
+
+
+def _stays(value: Any) -> bool:
+    """Whether a static argument is the same as long as it is the same object."""
+    if type(value) is tuple:
+        return all(map(_stays, value))
+    return type(value) in _IMMUTABLE or isinstance(value, type)
+
+
+def _tree(shape: Any, leaves: Iterator[Spec], keep: list[Any]) -> Spec:
+    """What the entry wants for a pytree."""
+    if shape is None:
+        return next(leaves)
+    kind, meta, children = shape
+    parts = tuple([_tree(child, leaves, keep) for child in children])
+    if kind == "none":
+        return Same(id(None))
+    if kind == "tuple":
+        return ContainerSpec("tuple", id(tuple), parts)
+    if kind == "list":
+        return ContainerSpec("list", id(list), parts)
+    if kind == "namedtuple":
+        keep.append(meta)
+        return ContainerSpec("tuple", id(meta), parts)
+    if kind == "dict" and meta[0] is dict and all(type(key) is str for key in meta[1]):
+        keep.append(meta[1])
+        return ContainerSpec("dict", id(dict), parts, tuple(map(id, meta[1])))
+    raise _Unsupported
+
+
+def _structure(shape: Any, keep: list[Any]) -> Structure:
+    """How the entry builds the result."""
+    if shape is None:
         return None
-    if source.kind == "object":
-        return Capture("object", id(source.holder), 0, spec)
-    if source.kind == "cell":
-        return Capture("cell", id(source.holder), 0, spec)
-    return Capture("global", id(source.holder), id(source.key), spec)
+    kind, meta, children = shape
+    parts = tuple([_structure(child, keep) for child in children])
+    if kind in ("tuple", "list", "none"):
+        return kind, (), parts
+    if kind == "dict" and meta[0] is dict and all(type(key) is str for key in meta[1]):
+        keep.append(meta[1])
+        return kind, tuple(map(id, meta[1])), parts
+    raise _Unsupported
 
 
-def _is_flat_tuple(structure: TreeDef) -> bool:
-    shape = structure.shape
-    return (
-        shape is not None and shape[0] == "tuple" and bool(shape[2]) and all(one is None for one in shape[2])
-    )
+# -- captures ----------------------------------------------------------------------------------------
+
+
+def _capture(source: Source, expected: ArraySpec | Same, keep: list[Any]) -> Capture:
+    """Where the entry finds a capture or guarded object. Raises _Unsupported where only Python can tell."""
+    if isinstance(source.holder, Draws):  # drawing advances the generator
+        raise _Unsupported
+    steps: list[tuple[str, int]] = []
+    for (how, step), container in zip(source.path, source.containers(), strict=True):
+        if how == "attr" or (type(container) is dict and type(step) is str):
+            keep.append(step)
+            steps.append(("attr" if how == "attr" else "key", id(step)))
+        elif type(container) in (list, tuple):
+            steps.append((type(container).__name__, step))
+        else:
+            raise _Unsupported
+    key = id(source.key) if source.kind == "global" else 0
+    return Capture(source.kind, id(source.holder), key, expected, tuple(steps))

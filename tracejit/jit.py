@@ -22,9 +22,9 @@ from .calls import CompiledFunction, call
 from .captures import locate
 from .disabling import jit_is_disabled
 from .entries import make_entries
-from .ir.dtypes import as_dtype, default_dtype
+from .ir.dtypes import default_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
-from .ir.graph import Function, Value
+from .ir.graph import Function
 from .ir.types import TensorType
 from .lowered import Lowered
 from .paths import MAX_PATHS, Paths
@@ -32,14 +32,12 @@ from .pytree import TreeDef, flatten, leaf_paths
 from .reasons import reason_for
 from .signatures import (
     MISS,
-    SCALARS,
-    LeafType,
     Signature,
-    argument_path,
     as_input,
     broken_guard,
     captured_now,
     check_ranges,
+    leaf_type,
     miss,
     native,
     parameter_names,
@@ -49,7 +47,7 @@ from .signatures import (
 )
 from .state import STATE
 from .tensor import Tensor
-from .tracing import Traced, scalar_type, trace_flat
+from .tracing import Traced, trace_flat
 from .watched import watch
 
 if TYPE_CHECKING:
@@ -61,6 +59,10 @@ _CHAIN = 6
 
 class JitFunction:
     """A function that compiles itself for the types it is called with. Made by ``tj.jit``."""
+
+    # An instance's own ``__call__``, found through the class: the native entry without a Python frame around.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
 
     def __init__(
         self,
@@ -78,14 +80,14 @@ class JitFunction:
         self._by_structure: dict[Any, Signature] = {}
         self._paths: dict[Any, Paths] = {}
         self._entry: Any = None
+        self._use(None)
         self._chained, self._first = 0, "first call"
         watch(self)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        entry = self._entry
-        if entry is not None and not kwargs:
-            return entry(*args)
-        return self._slow(*args, **kwargs)
+    def _use(self, entry: Any) -> None:
+        """Let calls begin at the native `entry`, or at the slow path where it is None."""
+        self._entry = entry
+        self.__call__ = self._slow if entry is None else entry
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -105,7 +107,7 @@ class JitFunction:
             results = native(likely, leaves)
             if results is not MISS:
                 return results
-        leaf_types = tuple([self._leaf_type(leaf, i, dynamic) for i, leaf in enumerate(leaves)])
+        leaf_types = tuple([leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
         key = (structure, leaf_types, static, default_dtype())
         with self._lock:
             signature = self._signatures.get(key)
@@ -161,34 +163,6 @@ class JitFunction:
     def _name(self) -> str:
         return getattr(self._fn, "__name__", "f")
 
-    def _leaf_type(self, leaf: Any, position: int, dynamic: Any) -> LeafType:
-        if type(leaf) is Tensor or isinstance(leaf, (Tensor, np.ndarray, np.generic)):
-            data = leaf._data if isinstance(leaf, Tensor) else np.asarray(leaf)
-            if isinstance(data, Value):
-                raise TraceError(
-                    f"{self._name}: argument {argument_path(position, dynamic)} is a traced tensor of type "
-                    f"{data.type} that outlived its trace; return it from the function instead of storing it"
-                )
-            return (self._checked_dtype(data.dtype, position, dynamic), data.shape)
-        scalar = SCALARS.get(type(leaf))
-        if scalar is not None:
-            if scalar == "int":
-                scalar_type(leaf)  # raises where it does not fit 64 bits
-            return scalar
-        if isinstance(leaf, TensorType):
-            return (leaf.dtype, leaf.shape)
-        raise DTypeError(
-            f"{self._name}: argument {argument_path(position, dynamic)} has type {type(leaf).__name__}; "
-            "expected a tensor, an array, a number, or containers of those. Mark other arguments with "
-            "static_argnums or static_argnames"
-        )
-
-    def _checked_dtype(self, dtype: Any, position: int, dynamic: Any) -> Any:
-        try:
-            return as_dtype(dtype)
-        except DTypeError as error:
-            raise DTypeError(f"{self._name}: argument {argument_path(position, dynamic)}: {error}") from error
-
     # -- compiling --------------------------------------------------------------------------------
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()) -> Traced:
@@ -198,7 +172,7 @@ class JitFunction:
         """
         _, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic)
-        types = [self._leaf_type(leaf, i, dynamic) for i, leaf in enumerate(leaves)]
+        types = [leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
         names = self._names(structure)
 
         def run(*symbols: Tensor) -> tuple[list[Any], TreeDef]:
@@ -257,8 +231,9 @@ class JitFunction:
         signature.milliseconds = {"trace": seconds * 1e3}
         tracked = any(isinstance(one, Tensor) and one._requires_grad for one in [*leaves, *traced.captured])
         if not tracked and not signature.decisions:
-            signature.flat_entry, direct = make_entries(self._name, signature, miss, self._next_entry)
-            self._entry = direct or self._entry
+            signature.flat_entry, direct = make_entries(signature, miss, self._next_entry)
+            if direct is not None:
+                self._use(direct)
         return signature
 
     def _next_entry(self) -> Any:
@@ -310,7 +285,7 @@ class JitFunction:
             self._signatures.clear()
             self._by_structure.clear()
             self._paths.clear()
-            self._entry = None
+            self._use(None)
 
 
 @overload

@@ -89,7 +89,7 @@ def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
     signature = Signature(
         lead.structure, lead.leaf_types, lead.static, function, compiled, bindings, result, _ranges(chosen)
     )
-    signature.flat_entry, _ = make_entries(name, signature, miss, lambda: miss)
+    signature.flat_entry, _ = make_entries(signature, miss, lambda: miss)
     return SharedPaths(chosen, signature)
 
 

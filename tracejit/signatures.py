@@ -14,7 +14,7 @@ from .calls import CompiledFunction
 from .captures import Bindings
 from .generator import Draws
 from .ir.dtypes import SHORT_NAME, as_dtype
-from .ir.errors import DTypeError, TracejitError
+from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function, Value
 from .ir.records import field, record
 from .ir.types import TensorType
@@ -113,6 +113,33 @@ def argument_path(position: int, dynamic: Any) -> str:
         if path.startswith(prefix):
             return name + path[len(prefix) :]
     return path
+
+
+def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
+    """What the argument at `position` of ``(args, kwargs)`` is specialised on."""
+    if type(leaf) is Tensor or isinstance(leaf, (Tensor, np.ndarray, np.generic)):
+        data = leaf._data if isinstance(leaf, Tensor) else np.asarray(leaf)
+        if isinstance(data, Value):
+            raise TraceError(
+                f"{name}: argument {argument_path(position, dynamic)} is a traced tensor of type "
+                f"{data.type} that outlived its trace; return it from the function instead of storing it"
+            )
+        try:
+            return (as_dtype(data.dtype), data.shape)
+        except DTypeError as error:
+            raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
+    scalar = SCALARS.get(type(leaf))
+    if scalar is not None:
+        if scalar == "int":
+            scalar_type(leaf)  # raises where it does not fit 64 bits
+        return scalar
+    if isinstance(leaf, TensorType):
+        return (leaf.dtype, leaf.shape)
+    raise DTypeError(
+        f"{name}: argument {argument_path(position, dynamic)} has type {type(leaf).__name__}; "
+        "expected a tensor, an array, a number, or containers of those. Mark other arguments with "
+        "static_argnums or static_argnames"
+    )
 
 
 def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:

@@ -1,0 +1,393 @@
+"""LLVM text of the native entry's checks: whether objects are what a table's nodes want."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MATCHING: Final = """
+; The node behind %node where %value is what it wants, else null.
+define internal ptr @match(ptr %node, ptr %value, ptr %s) nounwind {
+entry:
+  %kind = load i64, ptr %node
+  %length = load i64, ptr [%node+8]
+  %next = getelementptr i8, ptr %node, i64 %length
+  %type = load ptr, ptr [%value+TYPE]
+  switch i64 %kind, label %container [
+    i64 KIND_array, label %array
+    i64 KIND_same, label %same
+    i64 KIND_float, label %float
+    i64 KIND_int, label %int
+    i64 KIND_bool, label %bool
+    i64 KIND_none, label %none
+  ]
+array:
+  %fits = call i1 @match_array(ptr %node, ptr %value, ptr %type, ptr %s)
+  br i1 %fits, label %yes, label %no
+same:
+  %want = load ptr, ptr [%node+16]
+  %is = icmp eq ptr %want, %value
+  br i1 %is, label %yes, label %no
+none:
+  %isnone = icmp eq ptr %value, @object_None
+  br i1 %isnone, label %yes, label %no
+float:
+  %isfloat = icmp eq ptr %type, @object_float
+  br i1 %isfloat, label %takefloat, label %no
+takefloat:
+  %double = load double, ptr [%value+FLOAT_VALUE]
+  %fslot = call ptr @slot(ptr %s)
+  store double %double, ptr %fslot
+  call void @push(ptr %s, ptr %fslot, ptr null, ptr null)
+  br label %yes
+bool:
+  %istrue = icmp eq ptr %value, @object_True
+  %isfalse = icmp eq ptr %value, @object_False
+  %either = or i1 %istrue, %isfalse
+  br i1 %either, label %takebool, label %no
+takebool:
+  %byte = zext i1 %istrue to i8
+  %bslot = call ptr @slot(ptr %s)
+  store i8 %byte, ptr %bslot
+  call void @push(ptr %s, ptr %bslot, ptr null, ptr null)
+  br label %yes
+int:
+  %isint = icmp eq ptr %type, @object_int
+  br i1 %isint, label %takeint, label %no
+takeint:
+  %number = call i64 @PyLong_AsLongLong(ptr %value)
+  %minus = icmp eq i64 %number, -1
+  br i1 %minus, label %check, label %fine
+check:
+  %error = call ptr @PyErr_Occurred()
+  %bad = icmp ne ptr %error, null
+  br i1 %bad, label %clear, label %fine
+clear:
+  call void @PyErr_Clear()
+  ret ptr null
+fine:
+  %low = load i64, ptr [%node+16]
+  %high = load i64, ptr [%node+24]
+  %ge = icmp sge i64 %number, %low
+  %le = icmp sle i64 %number, %high
+  %within = and i1 %ge, %le
+  br i1 %within, label %keepint, label %no
+keepint:
+  %islot = call ptr @slot(ptr %s)
+  store i64 %number, ptr %islot
+  call void @push(ptr %s, ptr %islot, ptr null, ptr null)
+  br label %yes
+container:
+  %wanttype = load ptr, ptr [%node+16]
+  %typed = icmp eq ptr %type, %wanttype
+  br i1 %typed, label %count, label %no
+count:
+  %n = load i64, ptr [%node+24]
+  %isdict = icmp eq i64 %kind, KIND_dict
+  br i1 %isdict, label %dict, label %sequence
+dict:
+  %afterdict = call ptr @match_dict(ptr %node, ptr %value, i64 %n, ptr %next, ptr %s)
+  ret ptr %afterdict
+sequence:
+  %size = load i64, ptr [%value+SIZE]
+  %sized = icmp eq i64 %size, %n
+  br i1 %sized, label %items, label %no
+items:
+  %islist = icmp eq i64 %kind, KIND_list
+  %inside = getelementptr i8, ptr %value, i64 TUPLE_ITEMS
+  %listed = load ptr, ptr [%value+LIST_ITEMS]
+  %base = select i1 %islist, ptr %listed, ptr %inside
+  br label %look
+look:
+  %i = phi i64 [ 0, %items ], [ %i1, %matched ]
+  %child = phi ptr [ %next, %items ], [ %after, %matched ]
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %one, label %all
+one:
+  %place = getelementptr ptr, ptr %base, i64 %i
+  %item = load ptr, ptr %place
+  %after = call ptr @match(ptr %child, ptr %item, ptr %s)
+  %nope = icmp eq ptr %after, null
+  br i1 %nope, label %no, label %matched
+matched:
+  %i1 = add i64 %i, 1
+  br label %look
+all:
+  ret ptr %child
+yes:
+  ret ptr %next
+no:
+  ret ptr null
+}
+
+; The keys are expected in the node's order, by identity. In another order, or where a string is equal without
+; being the same, they are looked up; no user code runs, as all keys are strings.
+define internal ptr @match_dict(ptr %node, ptr %dict, i64 %n, ptr %children, ptr %s) nounwind {
+entry:
+  %position = alloca i64
+  %keyp = alloca ptr
+  %valuep = alloca ptr
+  %size = call i64 @PyDict_Size(ptr %dict)
+  %sized = icmp eq i64 %size, %n
+  br i1 %sized, label %begin, label %no
+begin:
+  store i64 0, ptr %position
+  br label %look
+look:
+  %i = phi i64 [ 0, %begin ], [ %i1, %matched ]
+  %child = phi ptr [ %children, %begin ], [ %after, %matched ]
+  %plain = phi i1 [ true, %begin ], [ %plain2, %matched ]
+  %checked = phi i1 [ false, %begin ], [ %checked2, %matched ]
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %one, label %all
+one:
+  %keys = getelementptr i8, ptr %node, i64 32
+  %wantp = getelementptr ptr, ptr %keys, i64 %i
+  %want = load ptr, ptr %wantp
+  br i1 %plain, label %step, label %search
+step:
+  %got = call i32 @PyDict_Next(ptr %dict, ptr %position, ptr %keyp, ptr %valuep)
+  %none = icmp eq i32 %got, 0
+  br i1 %none, label %no, label %compare
+compare:
+  %key = load ptr, ptr %keyp
+  %same = icmp eq ptr %key, %want
+  %next = load ptr, ptr %valuep
+  br i1 %same, label %have, label %search
+search:
+  br i1 %checked, label %find, label %strings
+strings:
+  %allowed = call i1 @all_strings(ptr %dict)
+  %wanttype = load ptr, ptr [%want+TYPE]
+  %isstr = icmp eq ptr %wanttype, @object_str
+  %both = and i1 %allowed, %isstr
+  br i1 %both, label %find, label %no
+find:
+  %found = call ptr @PyDict_GetItemWithError(ptr %dict, ptr %want)
+  %missing = icmp eq ptr %found, null
+  br i1 %missing, label %clear, label %have
+clear:
+  call void @PyErr_Clear()
+  ret ptr null
+have:
+  %value = phi ptr [ %next, %compare ], [ %found, %find ]
+  %plain2 = phi i1 [ true, %compare ], [ false, %find ]
+  %checked2 = phi i1 [ %checked, %compare ], [ true, %find ]
+  %after = call ptr @match(ptr %child, ptr %value, ptr %s)
+  %nope = icmp eq ptr %after, null
+  br i1 %nope, label %no, label %matched
+matched:
+  %i1 = add i64 %i, 1
+  br label %look
+all:
+  ret ptr %child
+no:
+  ret ptr null
+}
+
+define internal i1 @all_strings(ptr %dict) nounwind {
+entry:
+  %position = alloca i64
+  %keyp = alloca ptr
+  %valuep = alloca ptr
+  store i64 0, ptr %position
+  br label %look
+look:
+  %got = call i32 @PyDict_Next(ptr %dict, ptr %position, ptr %keyp, ptr %valuep)
+  %end = icmp eq i32 %got, 0
+  br i1 %end, label %yes, label %one
+one:
+  %key = load ptr, ptr %keyp
+  %type = load ptr, ptr [%key+TYPE]
+  %isstr = icmp eq ptr %type, @object_str
+  br i1 %isstr, label %look, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+define internal i1 @match_array(ptr %node, ptr %value, ptr %type, ptr %s) nounwind {
+entry:
+  %donated = load i64, ptr [%node+40]
+  %isdonated = icmp ne i64 %donated, 0
+  %istensor = icmp eq ptr %type, @object_Tensor
+  br i1 %istensor, label %tensor, label %plain
+tensor:
+  %requires = load ptr, ptr [%value+SLOT_requires_grad]
+  %free = icmp eq ptr %requires, @object_False
+  br i1 %free, label %alone, label %no
+alone:
+  br i1 %isdonated, label %unshared, label %held
+unshared:
+  %version = load ptr, ptr [%value+SLOT_version]
+  %aliases = load ptr, ptr [%value+SLOT_aliases]
+  %grad = load ptr, ptr [%value+SLOT_grad]
+  %hooks = load ptr, ptr [%value+SLOT_hooks]
+  %c1 = icmp eq ptr %version, @object_None
+  %c2 = icmp eq ptr %aliases, @object_None
+  %c3 = icmp eq ptr %grad, @object_None
+  %c4 = icmp eq ptr %hooks, @object_None
+  %c12 = and i1 %c1, %c2
+  %c34 = and i1 %c3, %c4
+  %c = and i1 %c12, %c34
+  br i1 %c, label %held, label %no
+held:
+  %data = load ptr, ptr [%value+SLOT_data]
+  %datatype = load ptr, ptr [%data+TYPE]
+  %isarray = icmp eq ptr %datatype, @object_ndarray
+  br i1 %isarray, label %look, label %no
+plain:
+  %isplain = icmp eq ptr %type, @object_ndarray
+  br i1 %isplain, label %look, label %no
+look:
+  %array = phi ptr [ %data, %held ], [ %value, %plain ]
+  %descr = load ptr, ptr [%array+ARRAY_DESCR]
+  %want = load ptr, ptr [%node+16]
+  %d = icmp eq ptr %descr, %want
+  br i1 %d, label %rank, label %no
+rank:
+  %nd = load i32, ptr [%array+ARRAY_NDIM]
+  %nd64 = sext i32 %nd to i64
+  %wantnd = load i64, ptr [%node+24]
+  %r = icmp eq i64 %nd64, %wantnd
+  br i1 %r, label %flags, label %no
+flags:
+  %f = load i32, ptr [%array+ARRAY_FLAGS]
+  %f64 = zext i32 %f to i64
+  %mask = load i64, ptr [%node+32]
+  %set = and i64 %f64, %mask
+  %has = icmp eq i64 %set, %mask
+  br i1 %has, label %sizes, label %no
+sizes:
+  %dims = load ptr, ptr [%array+ARRAY_DIMS]
+  %wanted = getelementptr i8, ptr %node, i64 48
+  br label %axis
+axis:
+  %i = phi i64 [ 0, %sizes ], [ %i1, %same ]
+  %more = icmp ult i64 %i, %wantnd
+  br i1 %more, label %one, label %yes
+one:
+  %dp = getelementptr i64, ptr %dims, i64 %i
+  %size = load i64, ptr %dp
+  %wp = getelementptr i64, ptr %wanted, i64 %i
+  %wantsize = load i64, ptr %wp
+  %eq = icmp eq i64 %size, %wantsize
+  br i1 %eq, label %same, label %no
+same:
+  %i1 = add i64 %i, 1
+  br label %axis
+yes:
+  call void @Py_IncRef(ptr %array)
+  br i1 %isdonated, label %hold, label %keep
+hold:
+  call void @Py_IncRef(ptr %value)
+  br label %keep
+keep:
+  %holder = phi ptr [ null, %yes ], [ %value, %hold ]
+  %memory = load ptr, ptr [%array+ARRAY_DATA]
+  call void @push(ptr %s, ptr %memory, ptr %array, ptr %holder)
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; The object that a source leads to, else null; %past gets the address of the node behind.
+define internal ptr @follow(ptr %source, ptr %past, ptr %s) nounwind {
+entry:
+  %start = load i64, ptr %source
+  %holder = load ptr, ptr [%source+8]
+  %count = load i64, ptr [%source+24]
+  %steps = getelementptr i8, ptr %source, i64 32
+  %bytes = mul i64 %count, 16
+  %node = getelementptr i8, ptr %steps, i64 %bytes
+  store ptr %node, ptr %past
+  switch i64 %start, label %begin [
+    i64 START_cell, label %cell
+    i64 START_global, label %global
+  ]
+cell:
+  %content = load ptr, ptr [%holder+CELL_REF]
+  br label %begin
+global:
+  %name = load ptr, ptr [%source+16]
+  %bound = call ptr @PyDict_GetItemWithError(ptr %holder, ptr %name)
+  br label %begin
+begin:
+  %first = phi ptr [ %holder, %entry ], [ %content, %cell ], [ %bound, %global ]
+  br label %look
+look:
+  %i = phi i64 [ 0, %begin ], [ %i1, %next ]
+  %value = phi ptr [ %first, %begin ], [ %found, %next ]
+  %unbound = icmp eq ptr %value, null
+  br i1 %unbound, label %clear, label %check
+clear:
+  call void @PyErr_Clear()
+  ret ptr null
+check:
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %one, label %done
+one:
+  %offset = mul i64 %i, 16
+  %step = getelementptr i8, ptr %steps, i64 %offset
+  %how = load i64, ptr %step
+  %what = load ptr, ptr [%step+8]
+  %position = load i64, ptr [%step+8]
+  %type = load ptr, ptr [%value+TYPE]
+  switch i64 %how, label %no [
+    i64 STEP_attr, label %attr
+    i64 STEP_key, label %key
+    i64 STEP_tuple, label %tuple
+    i64 STEP_list, label %list
+  ]
+attr:
+  %got = call ptr @PyObject_GetAttr(ptr %value, ptr %what)
+  %lacks = icmp eq ptr %got, null
+  br i1 %lacks, label %clear, label %own
+own:
+  %extras = load i64, ptr [%s+40]
+  %extra = load ptr, ptr [%s+48]
+  %ep = getelementptr ptr, ptr %extra, i64 %extras
+  store ptr %got, ptr %ep
+  %extras1 = add i64 %extras, 1
+  store i64 %extras1, ptr [%s+40]
+  br label %next
+key:
+  %isdict = icmp eq ptr %type, @object_dict
+  br i1 %isdict, label %get, label %no
+get:
+  %item = call ptr @PyDict_GetItemWithError(ptr %value, ptr %what)
+  br label %next
+tuple:
+  %istuple = icmp eq ptr %type, @object_tuple
+  br i1 %istuple, label %tsize, label %no
+tsize:
+  %tn = load i64, ptr [%value+SIZE]
+  %tin = icmp ult i64 %position, %tn
+  br i1 %tin, label %titem, label %no
+titem:
+  %tbase = getelementptr i8, ptr %value, i64 TUPLE_ITEMS
+  %tp = getelementptr ptr, ptr %tbase, i64 %position
+  %tvalue = load ptr, ptr %tp
+  br label %next
+list:
+  %islist = icmp eq ptr %type, @object_list
+  br i1 %islist, label %lsize, label %no
+lsize:
+  %ln = load i64, ptr [%value+SIZE]
+  %lin = icmp ult i64 %position, %ln
+  br i1 %lin, label %litem, label %no
+litem:
+  %lbase = load ptr, ptr [%value+LIST_ITEMS]
+  %lp = getelementptr ptr, ptr %lbase, i64 %position
+  %lvalue = load ptr, ptr %lp
+  br label %next
+next:
+  %found = phi ptr [ %got, %own ], [ %item, %get ], [ %tvalue, %titem ], [ %lvalue, %litem ]
+  %i1 = add i64 %i, 1
+  br label %look
+done:
+  ret ptr %value
+no:
+  ret ptr null
+}
+"""
