@@ -7,6 +7,7 @@ a broken Function) prints as ``%?``.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,27 +25,44 @@ def print_function(
     locations: bool = True,
 ) -> str:
     """`function` as text. `mark` puts `note` with carets under that instruction."""
-    names = _name_values(function)
+    rows = function_rows(function, indent=indent, mark=mark, note=note, locations=locations)
+    return "\n".join(text for text, _ in rows)
+
+
+def function_rows(
+    function: Function,
+    *,
+    indent: str = "",
+    mark: Instruction | None = None,
+    note: str = "",
+    locations: bool = True,
+    names: Mapping[Value, str] | None = None,
+) -> list[tuple[str, Instruction | None]]:
+    """The lines of the text, each with its instruction; `names` are the values' in place of numbers."""
+    given, names = names, _name_values(function) if names is None else names
     params = ", ".join(f"{names[param]}: {param.type}" for param in function.params)
     results = ", ".join(str(_type_of(result)) for result in function.results)
-    lines = [f"{indent}func @{function.name}({params}) -> {_grouped(results, len(function.results))} {{"]
+    head = f"{indent}func @{function.name}({params}) -> {_grouped(results, len(function.results))} {{"
+    lines: list[tuple[str, Instruction | None]] = [(head, None)]
     rows = [_row(instruction, names) for instruction in function.body]
     width = max((len(left) for left, _ in rows), default=0)
     for instruction, (left, right) in zip(function.body, rows, strict=True):
         text = f"{indent}  {left:<{width}} = {right}"
         for region in instruction.regions:
-            inner = print_function(region, indent=indent + "  ", locations=locations)
-            text += " " + inner.lstrip().removeprefix("func ")
+            inner = function_rows(region, indent=indent + "  ", locations=locations, names=given)
+            lines.append((f"{text} {inner[0][0].lstrip().removeprefix('func ')}", instruction))
+            lines += inner[1:-1]
+            text = inner[-1][0]
         if locations and instruction.location:
             text = f"{text:<{len(indent) + 60}} # {instruction.location}"
-        lines.append(text)
+        lines.append((text, instruction))
         if mark is instruction:
-            lines.append(f"{indent}  {'^' * max(len(f'{left} = {right}'), 1)}")
-            lines.append(f"{indent}  ; {note}")
+            lines.append((f"{indent}  {'^' * max(len(f'{left} = {right}'), 1)}", None))
+            lines.append((f"{indent}  ; {note}", None))
     returned = ", ".join(names.get(result, "%?") for result in function.results)
-    lines.append(f"{indent}  return {returned}".rstrip())
-    lines.append(f"{indent}}}")
-    return "\n".join(lines)
+    lines.append((f"{indent}  return {returned}".rstrip(), None))
+    lines.append((f"{indent}}}", None))
+    return lines
 
 
 def _grouped(text: str, count: int) -> str:
@@ -74,7 +92,7 @@ def _name_values(function: Function) -> dict[Value, str]:
     return names
 
 
-def _row(instruction: Instruction, names: dict[Value, str]) -> tuple[str, str]:
+def _row(instruction: Instruction, names: Mapping[Value, str]) -> tuple[str, str]:
     left = ", ".join(f"{names[result]}: {result.type}" for result in instruction.results)
     operands = ", ".join(names.get(operand, "%?") for operand in instruction.operands)
     attrs = ", ".join(f"{key}={print_attr(value)}" for key, value in instruction.attrs.items())
