@@ -7,6 +7,7 @@ reduction folded in stage s is known from stage s + 1 on.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ...ir.graph import Instruction, Value
@@ -102,47 +103,55 @@ class Nest:
     def __str__(self) -> str:
         return "\n".join(text for text, _ in self.rows())
 
-    def rows(self) -> list[tuple[str, Instruction | None]]:
-        """The lines of the nest's text, each with the op that it is for."""
+    def rows(
+        self, names: Mapping[Value, str] | None = None, buffers: Sequence[str] = ()
+    ) -> list[tuple[str, Instruction | None]]:
+        """The lines of the nest's text, each with the op that it is for; `names` are the values' in place of
+        numbers, `buffers` those of the first buffers."""
         kind = "row" if self.row_lanes else ("column" if len(self.sizes) > self.parallel else "map")
         head = f"{kind} nest {self.name}: for {list(self.sizes[: self.parallel])}"
         if len(self.sizes) > self.parallel:
             head += f" reduce {list(self.sizes[self.parallel :])}"
         head += f", {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"
         lines: list[tuple[str, Instruction | None]] = [(head, None)]
-        names: dict[Value, str] = {}
+        given, names = names, dict[Value, str]()
         by_value = {member.value: member for member in self.members}
         for stage in range(self.stages):
             if self.stages > 1:
                 lines.append((f"  stage {stage}:", None))
             for member in self.members:
-                names.setdefault(member.value, f"%{len(names)}")
+                names.setdefault(
+                    member.value, f"%{len(names)}" if given is None else given.get(member.value, "%?")
+                )
                 if member.stage == stage:
-                    lines.append(("    " + self._member_text(member, names), member.instruction))
+                    lines.append(("    " + self._member_text(member, names, buffers), member.instruction))
             for value, memory in self.kept.items():
                 if by_value[value].stage == stage:
                     text = f"    scratch{-(memory.buffer or 0)} <- {names[value]}"
                     lines.append((text, by_value[value].instruction))
             for write in self.writes:
                 if write.stage == stage:
-                    text = f"    {_leaf_text(write.memory)} <- {self._source_text(write.source, names)}"
+                    source = self._source_text(write.source, names, buffers)
+                    text = f"    {_leaf_text(write.memory, buffers)} <- {source}"
                     written = by_value[write.source].instruction if isinstance(write.source, Value) else None
                     lines.append((text, written))
         return lines
 
-    def _member_text(self, member: Member, names: dict[Value, str]) -> str:
-        operands = ", ".join(self._source_text(one, names) for one in member.operands)
+    def _member_text(self, member: Member, names: dict[Value, str], buffers: Sequence[str]) -> str:
+        operands = ", ".join(self._source_text(one, names, buffers) for one in member.operands)
         level = "fold" if member.is_reduction else ("row" if member.row_level else "each")
         return f"{level} {names[member.value]} = {member.instruction.op.name}({operands})"
 
     @staticmethod
-    def _source_text(source: Leaf | Value, names: dict[Value, str]) -> str:
-        return names.get(source, "%?") if isinstance(source, Value) else _leaf_text(source)
+    def _source_text(source: Leaf | Value, names: dict[Value, str], buffers: Sequence[str]) -> str:
+        return names.get(source, "%?") if isinstance(source, Value) else _leaf_text(source, buffers)
 
 
-def _leaf_text(leaf: Leaf) -> str:
+def _leaf_text(leaf: Leaf, buffers: Sequence[str] = ()) -> str:
     if isinstance(leaf, Constant):
         return f"{leaf.value}"
     where = "iota" if leaf.buffer is None else f"b{leaf.buffer}"
+    if leaf.buffer is not None and 0 <= leaf.buffer < len(buffers):
+        where = buffers[leaf.buffer]
     offset = f"+{leaf.offset}" if leaf.offset else ""
     return f"{where}{list(leaf.strides)}{offset}"

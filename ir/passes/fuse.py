@@ -33,7 +33,7 @@ MAX_MEMBERS: Final = 200
 
 #: For each dimension of a value, the domain dimension it runs along; None for size 1.
 Coordinates = tuple[int | None, ...]
-#: Told why an instruction did not join a group of producers: (instruction, a member of the group, why).
+#: Told why an instruction did not join a group of producers: (instruction, what it reads of the group, why).
 Note: TypeAlias = Callable[[Instruction, Instruction, str], None]
 
 _FULL: Final = f"the group has {MAX_MEMBERS} ops already, and grows no further"
@@ -151,15 +151,13 @@ class _Fusion:
             others = [one for one in producers if one is not unit]
             misfit = self._misfit(instruction, unit, others)
             if misfit:
-                if self.note and unit.members:
-                    self.note(instruction, unit.members[-1], misfit)
+                self._tell(instruction, unit, misfit)
                 continue
             for other in others:
                 # what stays outside must not depend on what comes in: the group would read what it feeds
                 feeds = any(one.dependencies >> other.number & 1 for one in others if one.members)
                 if feeds or not self._mergeable(unit, other):
-                    if self.note and other.members:
-                        self.note(instruction, other.members[-1], self._why_apart(unit, other, feeds))
+                    self._tell(instruction, other, self._why_apart(unit, other, feeds))
                     continue
                 if self._fit(instruction, [unit, other]) is not None:
                     self._merge(unit, other)
@@ -170,6 +168,13 @@ class _Fusion:
             unit.coordinates[instruction.result] = coordinates
             return unit
         return None
+
+    def _tell(self, instruction: Instruction, unit: _Unit, why: str) -> None:
+        """Note why `instruction` is not in `unit`, with the first member that it reads there."""
+        for operand in instruction.operands if self.note else ():
+            source, _ = resolve(operand, self.defs)
+            if self.note and self.unit_of.get(source) is unit:
+                return self.note(instruction, self.defs[source], why)
 
     def _misfit(self, instruction: Instruction, unit: _Unit, others: list[_Unit]) -> str:
         """Why `instruction` cannot join `unit`, where it also reads `others`; empty where it can."""

@@ -165,7 +165,7 @@ def _edge(edge: PictureEdge, route: Route, name: str, prefix: str) -> str:
     kind = "edge far" if route.far else "edge"
     return (
         f'<g id="{name}" class="{kind}" {ends}>'
-        f'<path d="{_curve(route)}" marker-end="url(#{prefix}-arrow)"/>{texts}</g>'
+        f'<path d="{curve(route)}" marker-end="url(#{prefix}-arrow)"/>{texts}</g>'
     )
 
 
@@ -173,7 +173,7 @@ def _short_label(text: str) -> str:
     return shortened(clean(text), _LONGEST * 3 // 4)
 
 
-def _curve(route: Route) -> str:
+def curve(route: Route) -> str:
     """Vertical lines and S-curves through the route, up to where its arrow head begins."""
     (x, y), *rest = route.points
     end_x, end_y = rest[-1]
@@ -220,7 +220,7 @@ def _groups(picture: Picture, places: Layout) -> Iterator[str]:
         for group_id in member[edge.source]:
             if group_id in member[edge.target]:
                 wide = 2 * _HALO + 6 * (deepest - depth[group_id])
-                shapes[group_id].append(f'<path d="{_curve(route)}" stroke-width="{_n(wide)}"/>')
+                shapes[group_id].append(f'<path d="{curve(route)}" stroke-width="{_n(wide)}"/>')
     for node, box in zip(picture.nodes, places.boxes, strict=True):
         for group_id in member[node.id]:
             more = _HALO + 3 * (deepest - depth[group_id])

@@ -1,0 +1,130 @@
+"""Ops that are numbered can be followed through the passes, and fusion says what it did not fuse."""
+
+from __future__ import annotations
+
+import tracejit as tj
+from tracejit.ir.graph import Function, Instruction, Location
+from tracejit.ir.passes import OPTIMIZE, run_passes
+from tracejit.ir.passes.cleanup import cse
+from tracejit.ir.passes.fuse import MAX_MEMBERS, fuse, why_alone
+from tracejit.ir.text.parser import parse_function
+from tracejit.ir.text.printer import function_rows, print_function
+
+
+def numbered(function):
+    body = [
+        Instruction(one.op, one.operands, one.attrs, one.results, Location("f.py", i + 1, False, (i,)))
+        for i, one in enumerate(function.body)
+    ]
+    return Function(function.name, function.params, tuple(body), function.results)
+
+
+def notes(text):
+    found = []
+    fuse(parse_function(text), lambda *note: found.append(note))
+    return [(reader.op.name, read.op.name, why) for reader, read, why in found]
+
+
+def test_what_cse_merges_has_the_origins_of_both():
+    function = numbered(
+        parse_function("""func @f(%x: f64[3]) -> (f64[3], f64[3]) {
+  %0: f64[3] = exp(%x)
+  %1: f64[3] = exp(%x)
+  %2: f64[3] = neg(%1)
+  return %0, %2
+}""")
+    )
+    exp, neg = cse(function).body
+    assert exp.origins == (0, 1)
+    assert exp.location.line == 1
+    assert neg.origins == (2,)
+
+
+def test_locations_without_numbers_stay_as_they_are():
+    function = tj.trace(lambda x: tj.exp(x) + tj.exp(x), tj.ones(3))
+    exp, _ = cse(function).body
+    assert exp.location is function.body[0].location
+
+
+def test_gradients_say_so_and_name_the_line_that_they_are_of():
+    def loss(x):
+        return (tj.exp(x) * x).sum()
+
+    body = tj.trace(tj.grad(loss), tj.ones(3)).body
+    line = loss.__code__.co_firstlineno + 1
+    assert [(one.op.name, one.location.gradient) for one in body[:2]] == [("exp", False), ("mul", False)]
+    assert body[-1].op.name == "add"
+    assert all(one.location.gradient and one.location.line == line for one in body[-3:])
+
+
+def test_accumulated_cotangents_are_of_the_gradient():
+    body = tj.trace(tj.grad(lambda x: (x * x * x).sum()), tj.ones(3)).body
+    gradient = [one for one in body if one.location.gradient]
+    assert sum(one.op.name == "add" for one in gradient) == 2
+
+
+def test_fusion_tells_of_other_elements():
+    found = notes("""func @f(%x: f64[4,4]) -> f64[4,4] {
+  %0: f64[4,4] = exp(%x)
+  %1: f64[4,4] = transpose(%0) {perm=[1, 0]}
+  %2: f64[4,4] = add(%0, %1)
+  return %2
+}""")
+    assert [(reader, read) for reader, read, _ in found] == [("add", "exp")]
+    assert "transposed" in found[0][2]
+
+
+def test_fusion_tells_of_other_axes_and_of_kernels_of_their_own():
+    found = notes("""func @f(%x: f64[4,4]) -> (f64[4], f64[4]) {
+  %0: f64[4,4] = matmul(%x, %x)
+  %1: f64[4,4] = exp(%0)
+  %2: f64[4] = sum(%1) {axes=[0]}
+  %3: f64[4] = sum(%1) {axes=[1]}
+  return %2, %3
+}""")
+    assert ("exp", "matmul", "matmul is a kernel of its own") in found
+    assert any(reader == "sum" and "other axes" in why for reader, _, why in found)
+
+
+def test_fusion_tells_of_long_rows_and_of_full_groups():
+    found = notes("""func @f(%x: f64[2,100000]) -> f64[2,100000] {
+  %0: f64[2,100000] = exp(%x)
+  %1: f64[2] = sum(%0) {axes=[1]}
+  %2: f64[2,1] = reshape(%1) {shape=[2, 1]}
+  %3: f64[2,100000] = broadcast(%2) {shape=[2, 100000]}
+  %4: f64[2,100000] = div(%0, %3)
+  return %4
+}""")
+    assert any(reader == "div" and "KiB" in why for reader, _, why in found)
+    chain = "\n".join(f"  %{i}: f64[3] = sin(%{i - 1 if i else 'x'})" for i in range(MAX_MEMBERS + 1))
+    found = notes(f"func @f(%x: f64[3]) -> f64[3] {{\n{chain}\n  return %{MAX_MEMBERS}\n}}")
+    assert [why for _, _, why in found] == [f"the group has {MAX_MEMBERS} ops already, and grows no further"]
+
+
+def test_noting_changes_nothing():
+    function = run_passes(
+        tj.trace(tj.grad(lambda x: (tj.exp(x) / tj.exp(x).sum()).sum()), tj.ones(9)), OPTIMIZE
+    )
+    assert print_function(fuse(function, lambda *note: None)) == print_function(fuse(function))
+
+
+def test_why_alone():
+    matmul, exp = parse_function("""func @f(%x: f64[4,4]) -> f64[4,4] {
+  %0: f64[4,4] = matmul(%x, %x)
+  %1: f64[4,4] = exp(%0)
+  return %1
+}""").body
+    assert why_alone(matmul) == "matmul is a kernel of its own"
+    assert why_alone(exp) == ""
+
+
+def test_rows_are_the_text_with_the_instruction_of_each_line():
+    function = parse_function("""func @f(%x: f64[4]) -> f64[] {
+  %0: f64[] = sum(%x) {axes=[0]}
+  return %0
+}""")
+    rows = function_rows(function)
+    assert "\n".join(text for text, _ in rows) == print_function(function)
+    assert [one for _, one in rows] == [None, function.body[0], None, None]
+    named = function_rows(function, names={function.params[0]: "%a", function.results[0]: "%total"})
+    assert named[1][0].split() == ["%total:", "f64[]", "=", "sum(%a)", "{axes=[0]}"]
