@@ -25,7 +25,7 @@ from .loops import FunctionWriter
 from .nests.contraction import Blas, Strided, matmul_kernel
 from .nests.external import external_kernel
 from .nests.fused import NestWriter, task_count
-from .nests.kernel import Kernel
+from .nests.kernel import Kernel, task_function
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
 from .nests.scans import arg_reduction_kernel, cumulative_kernel
 from .nests.schedule import PARALLEL_CYCLES, TASK_CYCLES, schedule
@@ -156,6 +156,7 @@ class _ModuleWriter:
 
     def _close_arena(self, label: str) -> None:
         w = self.w
+        w.free_held()
         if self.plan.arena_bytes <= STACK_ARENA:
             return
         w.line(f"%old.{label} = atomicrmw xchg ptr @arena_slot, ptr %arena acq_rel")
@@ -266,6 +267,14 @@ class _ModuleWriter:
         self.failures.append((failed, status, base))
         w.start(good)
 
+    def fail(self, message: str) -> None:
+        """End the block: leave with `message`."""
+        w = self.w
+        failed = w.label("failed")
+        self.failures.append((failed, str(len(self.errors)), 1))
+        self.errors.append(message)
+        w.branch(failed)
+
     def _error_exits(self) -> None:
         w = self.w
         for label, status, base in self.failures:
@@ -278,7 +287,7 @@ class _ModuleWriter:
         w = self.w
         self.parallel = True
         self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
-        self.functions.append(_task_function(kernel.name, len(pointers)))
+        self.functions.append(task_function(kernel.name, len(pointers)))
         context = self._pointer_array(pointers)
         chunk = max(1, int(kernel.tasks * TASK_CYCLES / max(kernel.cycles, 1)))
         w.line(
@@ -352,6 +361,7 @@ class _RegionWriter(_ModuleWriter):
         """Append the function to the module."""
         self._instructions()
         fallible = bool(self.failures)
+        self._close_arena("done")
         self.w.line("ret i32 0" if fallible else "ret void")
         self._error_exits()
         arguments = [f"%input{i}" for i in range(len(self.function.params))]
@@ -367,7 +377,8 @@ class _RegionWriter(_ModuleWriter):
         return f"%{place.kind}{place.index}"
 
     def _close_arena(self, label: str) -> None:
-        """The arena is the caller's."""
+        """The arena is the caller's; what a step allocates is not."""
+        self.w.free_held()
 
 
 _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel | None]]] = {
@@ -382,15 +393,3 @@ _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel 
     **dict.fromkeys(CONTROL, lambda m, one, name: register_kernel(name, one, m.target, m.declarations)),
     Kind.ARG_REDUCTION: lambda m, one, name: arg_reduction_kernel(name, one, m.target, m.declarations),
 }
-
-
-def _task_function(name: str, buffers: int) -> str:
-    """``@name_task(ptr context, i64 begin, i64 end)``: unpacks the context and runs the tasks."""
-    lines = [f"define internal void @{name}_task(ptr %context, i64 %begin, i64 %end) nounwind {{"]
-    for i in range(buffers):
-        lines.append(f"  %s{i} = getelementptr ptr, ptr %context, i64 {i}")
-        lines.append(f"  %b{i} = load ptr, ptr %s{i}")
-    pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
-    lines.append(f"  call void @{name}({pointers}i64 %begin, i64 %end)")
-    lines.append("  ret void\n}")
-    return "\n".join(lines)

@@ -32,3 +32,15 @@ def signature(name: str, buffers: int, *, result: str = "void") -> str:
     """The LLVM signature of a kernel."""
     pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
     return f"internal {result} @{name}({pointers}i64 %begin, i64 %end)"
+
+
+def task_function(name: str, buffers: int) -> str:
+    """``@name_task(ptr context, i64 begin, i64 end)``: unpacks the context and runs the tasks."""
+    lines = [f"define internal void @{name}_task(ptr %context, i64 %begin, i64 %end) nounwind {{"]
+    for i in range(buffers):
+        lines.append(f"  %s{i} = getelementptr ptr, ptr %context, i64 {i}")
+        lines.append(f"  %b{i} = load ptr, ptr %s{i}")
+    pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
+    lines.append(f"  call void @{name}({pointers}i64 %begin, i64 %end)")
+    lines.append("  ret void\n}")
+    return "\n".join(lines)
