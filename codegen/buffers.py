@@ -43,23 +43,30 @@ class Plan:
     layouts: dict[Instruction, tuple[Layout, int]] = field(default_factory=dict)
     #: Of instructions whose kernels need one, where in the arena the workspace begins.
     workspaces: dict[Instruction, int] = field(default_factory=dict)
-    #: Parameters whose memory the result at the same position may be.
+    #: Carries whose memory the result at the same position may be.
     replaceable: frozenset[int] = frozenset()
 
 
 @record(eq=False, frozen=False)
 class Layout:
     """The workspace of a control flow instruction: an arena that its regions share, behind it the second
-    buffers of a loop's carries (-1 for those that steps update in place), and a place for a condition."""
+    buffers of a loop's carries (-1 for those that steps update in place), and a place for a condition.
+
+    For a ``rewind`` `spares` are those of its states, and `carries` has two buffers for each carry: the same
+    one twice where steps update it in place, none where it is on the stack.
+    """
 
     plans: tuple[Plan, ...]
     spares: tuple[int, ...]
     condition: int
     nbytes: int
+    carries: tuple[tuple[int, int] | None, ...] = ()
 
 
 def layout_of(instruction: Instruction, workspace: Workspace) -> Layout:
     """Plan the memory of a control flow instruction's regions."""
+    if instruction.op.kind is Kind.REWIND:
+        return _layout_of_rewind(instruction, workspace)
     carries = instruction.attrs.get("carries", 0)
     plans = tuple([plan_buffers(region, workspace, carries) for region in instruction.regions])
     top = _rounded(max(plan.arena_bytes for plan in plans))
@@ -73,6 +80,42 @@ def layout_of(instruction: Instruction, workspace: Workspace) -> Layout:
     return Layout(plans, tuple(spares), top, top + _ALIGNMENT)
 
 
+def on_stack(rewind: Instruction) -> list[bool]:
+    """Which carries of a ``rewind`` its backward step reads, so that each step's are kept."""
+    backward = rewind.regions[2]
+    read = {operand for one in backward.body for operand in one.operands} | set(backward.results)
+    return [param in read for param in backward.params[: rewind.attrs["carries"]]]
+
+
+def _layout_of_rewind(instruction: Instruction, workspace: Workspace) -> Layout:
+    condition, body, backward = instruction.regions
+    count, states = instruction.attrs["carries"], instruction.attrs["states"]
+    own = len(instruction.operands) - states
+    plans = (
+        plan_buffers(condition, workspace),
+        plan_buffers(body, workspace, count),
+        plan_buffers(backward, workspace, states, own),
+    )
+    top = _rounded(max(plan.arena_bytes for plan in plans))
+    spares: list[int] = []
+    for position in range(states):
+        if position in plans[2].replaceable:
+            spares.append(-1)
+            continue
+        spares.append(top)
+        top += _rounded(instruction.results[position].type.nbytes)
+    carries: list[tuple[int, int] | None] = []
+    for position, kept in enumerate(on_stack(instruction)):
+        if kept:
+            carries.append(None)
+            continue
+        size = _rounded(instruction.operands[position].type.nbytes)
+        one = position in plans[1].replaceable
+        carries.append((top, top if one else top + size))
+        top += size if one else 2 * size
+    return Layout(plans, tuple(spares), top, top + _ALIGNMENT, tuple(carries))
+
+
 def _rounded(nbytes: int) -> int:
     return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
 
@@ -84,10 +127,10 @@ def reads(instruction: Instruction, defs: Mapping[Value, Instruction]) -> list[V
     return list(instruction.operands)
 
 
-def plan_buffers(function: Function, workspace: Workspace, carries: int = 0) -> Plan:
-    """Place every value of `function`, whose instructions run in order: a loop's body with so many
-    carries."""
-    return _Planner(function, workspace).run(carries)
+def plan_buffers(function: Function, workspace: Workspace, carries: int = 0, first: int = 0) -> Plan:
+    """Place every value of `function`, whose instructions run in order: a loop's body with so many carries,
+    which come in as the parameters from `first` on."""
+    return _Planner(function, workspace).run(carries, first)
 
 
 class _Planner:
@@ -107,7 +150,7 @@ class _Planner:
             definition = self.defs.get(value)
         return value
 
-    def run(self, carries: int) -> Plan:
+    def run(self, carries: int, first: int) -> Plan:
         function, plan = self.function, self.plan
         for position, param in enumerate(function.params):
             plan.places[param] = Place("input", position)
@@ -128,12 +171,12 @@ class _Planner:
         for one in function.body:
             if one.op.kind is Kind.VIEW:
                 plan.places[one.result] = plan.places[self.root(one.result)]
-        plan.replaceable = frozenset([i for i in range(carries) if self._replaceable(i)])
+        plan.replaceable = frozenset([i for i in range(carries) if self._replaceable(i, first)])
         return plan
 
-    def _replaceable(self, position: int) -> bool:
-        """Whether result `position` is an update of the parameter at `position`, which dies there."""
-        param, place = self.function.params[position], Place("output", position)
+    def _replaceable(self, position: int, first: int) -> bool:
+        """Whether result `position` is an update of its parameter, which dies there."""
+        param, place = self.function.params[first + position], Place("output", position)
         for number, one in enumerate(self.function.body):
             if not any(self.plan.places.get(result) == place for result in one.results):
                 continue

@@ -3,7 +3,7 @@
 A region's function takes an arena, pointers to its inputs and pointers to where its results go. A loop's
 carries go back and forth between two buffers, chosen so that the last step writes the result; where a step
 updates its carry in place there is only the result's. Slices and stacked results are read and written where
-they lie.
+they lie. The steps of a ``rewind`` write their carries into the next record of its stack.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from ..ir.dtypes import BOOL
 from ..ir.graph import Function, Instruction, Value
 from ..ir.records import record
 from ..ir.registry import Kind
-from .buffers import Layout, Plan
-from .emitter import Reg
+from .buffers import Layout, Plan, on_stack
+from .emitter import Reg, constant
+from .growing import Stack, no_memory
 from .loops import FunctionWriter
 
 #: How many steps a loop of unknown length is taken to have, in estimates.
@@ -39,6 +40,7 @@ class Writer(Protocol):
 
     def region(self, function: Function, plan: Plan, name: str, trips: float) -> RegionCode: ...
     def call_region(self, region: RegionCode, pointers: Sequence[str]) -> None: ...
+    def fail(self, message: str) -> None: ...
 
 
 def write_control(
@@ -76,6 +78,8 @@ class _ControlWriter:
             self._switch()
         elif kind is Kind.WHILE:
             self._while()
+        elif kind is Kind.REWIND:
+            self._rewind()
         else:
             self._scan()
 
@@ -110,24 +114,26 @@ class _ControlWriter:
 
     # -- carries ----------------------------------------------------------------------------------
 
-    def _spares(self) -> list[str]:
+    def _spares(self, inits: Sequence[str]) -> list[str]:
         """The second buffer of each carry; the result's own where steps update it in place, which then starts
         as a copy of what comes in."""
         found = []
         for position, offset in enumerate(self.layout.spares):
             if offset < 0:
                 found.append(self.results[position])
-                self._copy(position, self.operands[position])
+                self._copy(position, inits[position])
             else:
                 found.append(self.w.offset(self.arena, "u8", offset))
         return found
 
     def _copy(self, position: int, source: str) -> None:
-        nbytes = self.instruction.operands[position].type.nbytes
+        nbytes = self.instruction.results[position].type.nbytes
         if nbytes and source != self.results[position]:
             self.w.copy(self.results[position], source, nbytes)
 
-    def _buffers(self, spares: list[str], to_result: Reg, first: Reg) -> tuple[list[str], list[str]]:
+    def _buffers(
+        self, inits: Sequence[str], spares: list[str], to_result: Reg, first: Reg
+    ) -> tuple[list[str], list[str]]:
         """Where a step reads the carries, and where it writes them: results where `to_result`."""
         read, written = [], []
         for position, spare in enumerate(spares):
@@ -137,7 +143,7 @@ class _ControlWriter:
                 written.append(result)
                 continue
             written.append(self._choose(to_result, result, spare))
-            read.append(self._choose(first, self.operands[position], self._choose(to_result, spare, result)))
+            read.append(self._choose(first, inits[position], self._choose(to_result, spare, result)))
         return read, written
 
     def _choose(self, condition: Reg, one: str, other: str) -> str:
@@ -152,7 +158,7 @@ class _ControlWriter:
         self._describe(f"{count} carries")
         condition = self._region(0, UNKNOWN_TRIPS)
         body = self._region(1, UNKNOWN_TRIPS)
-        spares = self._spares()
+        spares = self._spares(self.operands)
         flag = w.offset(self.arena, "u8", self.layout.condition)
         invariants = self.operands[count:]
         head, inside, done = w.label("while"), w.label("do"), w.label("done")
@@ -163,7 +169,7 @@ class _ControlWriter:
         position = len(w.lines)
         first = w.eq(steps, 0)
         even = w.eq(w.and_(steps, 1), 0)
-        read, written = self._buffers(spares, even, first)
+        read, written = self._buffers(self.operands, spares, even, first)
         self.writer.call_region(condition, [self.arena, *read, *invariants, flag])
         w.branch_if(w.load(flag, "bool"), inside, done)
         w.start(inside)
@@ -188,7 +194,7 @@ class _ControlWriter:
         length, reverse = attrs["length"], attrs["reverse"]
         self._describe(f"{length} steps{' in reverse' if reverse else ''}, {self.count} carries")
         body = self._region(0, float(length))
-        spares = self._spares()
+        spares = self._spares(self.operands)
         if length == 0:
             for position, source in enumerate(self.operands[: self.count]):
                 self._copy(position, source)
@@ -199,7 +205,8 @@ class _ControlWriter:
         def step(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             left = w.sub(length - 1, index)
             at = left if reverse else index
-            read, written = self._buffers(spares, w.eq(w.and_(left, 1), 0), w.eq(index, 0))
+            even = w.eq(w.and_(left, 1), 0)
+            read, written = self._buffers(self.operands, spares, even, w.eq(index, 0))
             slices = self._slices(self.operands[first_slice:], region.params[first_slice:], at)
             stacked = self._slices(self.results[self.count :], region.results[self.count :], at)
             invariants = self.operands[self.count : first_slice]
@@ -213,3 +220,87 @@ class _ControlWriter:
             self.w.offset(pointer, "u8", self.w.mul(at, value.type.nbytes))
             for pointer, value in zip(pointers, values, strict=True)
         ]
+
+    # -- rewind -----------------------------------------------------------------------------------
+
+    def _rewind(self) -> None:
+        """Forward, step t reads record t - 1 and writes record t; backward, it reads record t - 1 again. Step
+        0 reads what came in."""
+        w, count = self.w, self.count
+        own = len(self.operands) - self.instruction.attrs["states"]
+        kept = on_stack(self.instruction)
+        values = [one for one, on in zip(self.instruction.operands, kept, strict=False) if on]
+        self._describe(f"{count} carries, {len(values)} of them on a stack, {len(self.results)} states")
+        codes = [self._region(number, UNKNOWN_TRIPS) for number in range(3)]
+        nbytes = sum(one.type.nbytes for one in values)
+        stack = Stack(w, values, lambda: self.writer.fail(no_memory(nbytes))) if values else None
+        invariants, inits = self.operands[count:own], self.operands[own:]
+        steps, address = self._run_forward(codes, stack, invariants)
+        spares = self._spares(inits)
+
+        def step(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            left = w.sub(w.sub(steps, 1), index)
+            carries = self._carries(stack, address, left)
+            read, written = self._buffers(inits, spares, w.eq(w.and_(left, 1), 0), w.eq(index, 0))
+            self.writer.call_region(codes[2], [self.arena, *carries, *invariants, *read, *written])
+            return ()
+
+        w.loop(0, steps, 1, step)
+
+        def copy() -> None:
+            for position, source in enumerate(inits):
+                if spares[position] != self.results[position]:
+                    self._copy(position, source)
+
+        w.when(w.eq(steps, 0), copy)
+
+    def _run_forward(
+        self, codes: Sequence[RegionCode], stack: Stack | None, invariants: Sequence[str]
+    ) -> tuple[Reg, Reg]:
+        """The loop itself; how many steps it ran, and the stack's address."""
+        w = self.w
+        for position, places in enumerate(self.layout.carries):
+            if places is not None and places[0] == places[1]:  # updated in place
+                buffer = w.offset(self.arena, "u8", places[0])
+                w.copy(buffer, self.operands[position], self.instruction.operands[position].type.nbytes)
+        start = stack.open() if stack else (constant(0, "i64"), constant(0, "i64"))
+        flag = w.offset(self.arena, "u8", self.layout.condition)
+        head, inside, done = w.label("while"), w.label("do"), w.label("done")
+        before = w.block
+        w.branch(head)
+        w.start(head)
+        steps, address, capacity = [Reg(w.fresh("c"), "i64") for _ in range(3)]
+        position = len(w.lines)
+        read = self._carries(stack, address, steps)
+        self.writer.call_region(codes[0], [self.arena, *read, *invariants, flag])
+        w.branch_if(w.load(flag, "bool"), inside, done)
+        w.start(inside)
+        room = stack.room(address, capacity, steps) if stack else start
+        following = w.add(steps, 1)
+        read = self._carries(stack, room[0], steps)
+        written = self._carries(stack, room[0], following)
+        self.writer.call_region(codes[1], [self.arena, *read, *invariants, *written])
+        phis = zip((steps, address, capacity), (constant(0, "i64"), *start), (following, *room), strict=True)
+        w.lines[position:position] = [
+            f"  {phi.text} = phi i64 [ {init.text}, %{before} ], [ {new.text}, %{w.block} ]"
+            for phi, init, new in phis
+        ]
+        w.branch(head)
+        w.start(done)
+        return steps, address
+
+    def _carries(self, stack: Stack | None, address: Reg, step: Reg) -> list[str]:
+        """Where the carries that a step is given lie."""
+        w = self.w
+        first, even = w.eq(step, 0), w.eq(w.and_(step, 1), 0)
+        records = iter(stack.record(address, w.sub(step, 1)) if stack else ())
+        found = []
+        for init, places in zip(self.operands[: self.count], self.layout.carries, strict=True):
+            if places is None:
+                found.append(self._choose(first, init, next(records)))
+            elif places[0] == places[1]:
+                found.append(w.offset(self.arena, "u8", places[0]))
+            else:
+                one, other = [w.offset(self.arena, "u8", place) for place in places]
+                found.append(self._choose(first, init, self._choose(even, one, other)))
+        return found

@@ -23,6 +23,8 @@ class FunctionWriter(MathsEmitter):
         self._labels = 0
         #: Stack slots, written at the top of the entry block.
         self.allocas: list[str] = []
+        #: Slots with pointers to memory that the function allocates, or null.
+        self.held: list[str] = []
 
     # -- blocks -----------------------------------------------------------------------------------
 
@@ -113,6 +115,23 @@ class FunctionWriter(MathsEmitter):
         return merged
 
     # -- memory -----------------------------------------------------------------------------------
+
+    def holder(self) -> str:
+        """A slot for a pointer to memory that this function frees, and for an i64 beside it; both 0."""
+        name = self.fresh("held")
+        self.allocas.append(f"  {name} = alloca [2 x i64], align 8")
+        self.allocas.append(f"  store [2 x i64] zeroinitializer, ptr {name}, align 8")
+        self.held.append(name)
+        return name
+
+    def free_held(self) -> None:
+        """Free what `holder`s hold: before each return, once the function is written."""
+        if self.held:
+            self.declare("free", "void @free(ptr)")
+        for slot in self.held:
+            pointer = self.fresh("p")
+            self.line(f"{pointer} = load ptr, ptr {slot}, align 8")
+            self.line(f"call void @free(ptr {pointer})")
 
     def slot(self, dtype: str, count: int) -> str:
         """A stack array of `count` elements, aligned for vectors; returns its pointer."""

@@ -158,6 +158,7 @@ class _ModuleWriter:
 
     def _close_arena(self, label: str) -> None:
         w = self.w
+        w.free_held()
         if self.plan.arena_bytes <= STACK_ARENA:
             return
         w.line(f"%old.{label} = atomicrmw xchg ptr @arena_slot, ptr %arena acq_rel")
@@ -274,6 +275,14 @@ class _ModuleWriter:
         self.failures.append((failed, status, base))
         w.start(good)
 
+    def fail(self, message: str) -> None:
+        """End the block: leave with `message`."""
+        w = self.w
+        failed = w.label("failed")
+        self.failures.append((failed, str(len(self.errors)), 1))
+        self.errors.append(message)
+        w.branch(failed)
+
     def _error_exits(self) -> None:
         w = self.w
         for label, status, base in self.failures:
@@ -348,6 +357,7 @@ class _RegionWriter(_ModuleWriter):
         """Append the function to the module."""
         self._instructions()
         fallible = bool(self.failures)
+        self._close_arena("done")
         self.w.line("ret i32 0" if fallible else "ret void")
         self._error_exits()
         arguments = [f"%input{i}" for i in range(len(self.function.params))]
@@ -363,7 +373,8 @@ class _RegionWriter(_ModuleWriter):
         return f"%{place.kind}{place.index}"
 
     def _close_arena(self, label: str) -> None:
-        """The arena is the caller's."""
+        """The arena is the caller's; what a step allocates is not."""
+        self.w.free_held()
 
 
 _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel | None]]] = {

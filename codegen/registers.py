@@ -7,37 +7,20 @@ by element. Anything else has no such code: `register_kernel` returns None, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
-
-import numpy as np
+from collections.abc import Sequence
 
 from ..ir.dtypes import BOOL, SHORT_NAME
-from ..ir.graph import Function, Instruction, Value
-from ..ir.passes.control import CONTROL
+from ..ir.graph import Instruction, Value
 from ..ir.passes.small import MAX_ELEMENTS, operations
-from ..ir.records import record
 from ..ir.registry import Kind
+from .buffers import on_stack
 from .control import UNKNOWN_TRIPS
+from .elements import Elements, ElementWriter, Stored, listed, parted
 from .emitter import Reg, constant
+from .growing import Stack, no_memory
 from .loops import FunctionWriter
-from .marks import mark_of
 from .nests.kernel import Kernel, signature
-from .nests.movement import index_messages
-from .packing import PackingWriter, in_groups
 from .target import Target
-
-
-@record(eq=False)
-class Stored:
-    """A value in memory, read by element where it is used."""
-
-    pointer: str
-    dtype: str
-
-
-#: A value's elements in row-major order.
-Elements: TypeAlias = "list[Reg] | Stored"
 
 
 def register_kernel(
@@ -64,25 +47,23 @@ def _trips(instruction: Instruction) -> float:
 # -- writing --------------------------------------------------------------------------------------
 
 
-class _RegisterWriter(PackingWriter):
+class _RegisterWriter(ElementWriter):
     def __init__(
         self, name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
     ) -> None:
         super().__init__(name, FunctionWriter(declarations), target)
         self.instruction = instruction
-        self.errors: list[str] = []
-        self.failed: list[str] = []
 
     def write(self) -> str:
         """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
         w, one = self.w, self.instruction
-        carries = one.attrs.get("carries", len(one.results))
+        carries = _results_in_registers(one)
         operands: list[Elements] = []
         for i, operand in enumerate(one.operands):
             stored = Stored(f"%b{i}", SHORT_NAME[operand.dtype])
             small = operand.type.size <= MAX_ELEMENTS
             slices = one.op.kind is Kind.SCAN and i >= len(one.operands) - one.attrs["slices"]
-            operands.append(self._load(stored, operand) if small and not slices else stored)
+            operands.append(self.load(stored, operand) if small and not slices else stored)
         pointers = [f"%b{len(one.operands) + i}" for i in range(len(one.results))]
         stacks = [
             Stored(pointer, SHORT_NAME[result.dtype])
@@ -90,157 +71,34 @@ class _RegisterWriter(PackingWriter):
         ]
         finals = self._control(one, operands, stacks)
         for pointer, elements, result in zip(pointers, finals, one.results, strict=False):
-            self._store(elements, Stored(pointer, SHORT_NAME[result.dtype]), 0)
+            self.store(elements, Stored(pointer, SHORT_NAME[result.dtype]), 0)
+        w.free_held()
         w.line("ret i32 0" if self.errors else "ret void")
         for code, label in enumerate(self.failed, 1):
             w.start(label)
+            w.free_held()
             w.line(f"ret i32 {code}")
         buffers = len(one.operands) + len(one.results)
         return w.function(signature(self.name, buffers, result="i32" if self.errors else "void"), "nounwind")
 
-    # -- elements ---------------------------------------------------------------------------------
-
-    def _load(self, stored: Stored, like: Value) -> list[Reg]:
-        return [self._element(stored, i) for i in range(like.type.size)]
-
-    def _element(self, elements: Elements, index: int) -> Reg:
-        if isinstance(elements, list):
-            return elements[index]
-        return self.w.load(self.w.offset(elements.pointer, elements.dtype, index), elements.dtype)
-
-    def _store(self, elements: Elements, target: Stored, first: int) -> None:
-        assert isinstance(elements, list)
-        for i, one in enumerate(elements):
-            self.w.store(one, self.w.offset(target.pointer, target.dtype, first + i))
-
-    # -- functions --------------------------------------------------------------------------------
-
-    def _function(self, function: Function, arguments: Sequence[Elements]) -> list[Elements]:
-        values: dict[Value, Elements] = dict(zip(function.params, arguments, strict=True))
-        for group in in_groups(function):
-            self.w.mark = mark_of(tuple(n for one in group for n in one.origins))
-            if len(group) > 1 or group[0].op.kind is Kind.ELEMENTWISE:
-                self._elementwise(group, values)
-                continue
-            (one,) = group
-            operands = [values[operand] for operand in one.operands]
-            values.update(zip(one.results, self._instruction(one, operands), strict=True))
-        self.w.mark = ""
-        return [values[one] for one in function.results]
-
-    def _instruction(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:
-        kind = one.op.kind
-        if kind in CONTROL:
-            return self._inner(one, operands)
-        return [_WRITERS[kind](self, one, operands)]
-
-    def _elementwise(self, group: Sequence[Instruction], values: dict[Value, Elements]) -> None:
-        """Instructions with one op, of all of whose elements none depends on another."""
-        rows = [
-            [self._element(values[x], i) for x in one.operands]
-            for one in group
-            for i in range(one.result.type.size)
-        ]
-        made = self.packed(group[0], rows)
-        start = 0
-        for one in group:
-            values[one.result] = made[start : start + one.result.type.size]
-            start += one.result.type.size
-
-    def move(self, one: Instruction, operands: list[Elements]) -> Elements:
-        """Elements in other places: the op's meaning, on numbers that stand for the elements."""
-        numbers, start = [], 0
-        for operand in one.operands:
-            numbers.append(np.arange(start, start + operand.type.size).reshape(operand.shape))
-            start += operand.type.size
-        starts = np.cumsum([0, *[operand.type.size for operand in one.operands]])
-        found: list[Reg] = []
-        for number in np.asarray(one.op.eval(*numbers, **one.attrs)).reshape(-1).tolist():
-            which = int(np.searchsorted(starts, number, side="right")) - 1
-            found.append(self._element(operands[which], number - int(starts[which])))
-        return found
-
-    def create(self, one: Instruction, operands: list[Elements]) -> Elements:
-        values = np.asarray(one.op.eval(**one.attrs), one.result.dtype).reshape(-1).tolist()
-        return [constant(value, SHORT_NAME[one.result.dtype]) for value in values]
-
-    def reduce(self, one: Instruction, operands: list[Elements]) -> Elements:
-        reduction = one.op.reduction
-        assert reduction is not None
-        shape, axes = one.operands[0].shape, one.attrs["axes"]
-        kept = [axis for axis in range(len(shape)) if axis not in axes]
-        numbers = np.arange(one.operands[0].type.size).reshape(shape).transpose([*kept, *axes])
-        dtype = SHORT_NAME[one.result.dtype]
-        found: list[Reg] = []
-        length = int(np.prod([shape[axis] for axis in axes], dtype=np.int64))
-        for row in numbers.reshape(one.result.type.size, length).tolist():
-            total = constant(reduction.identity(dtype), dtype)
-            for number in row:
-                total = reduction.combine(self.w, total, self._element(operands[0], number))
-            found.append(total)
-        return found
-
-    def contract(self, one: Instruction, operands: list[Elements]) -> Elements:
-        x, y = [np.arange(operand.type.size).reshape(operand.shape) for operand in one.operands]
-        w, found = self.w, []
-        for *batch, row, column in np.ndindex(*one.result.shape):
-            left, right = x[(*batch, row)], y[(*batch, slice(None), column)]
-            total = constant(0, SHORT_NAME[one.result.dtype])
-            for a, b in zip(left.tolist(), right.tolist(), strict=True):
-                total = w.add(w.mul(self._element(operands[0], a), self._element(operands[1], b)), total)
-            found.append(total)
-        return found
-
-    def gather(self, one: Instruction, operands: list[Elements]) -> Elements:
-        """Elements at traced indices: from memory, where registers are put first."""
-        w, (x, *indices) = self.w, operands
-        source = one.operands[0]
-        if isinstance(x, list):
-            spilled = Stored(w.slot(SHORT_NAME[source.dtype], len(x)), SHORT_NAME[source.dtype])
-            self._store(x, spilled, 0)
-            x = spilled
-        base = len(self.errors)
-        self.errors += index_messages(one, source.shape, len(indices))
-        labels = [w.label("bad") for _ in indices]
-        self.failed += labels
-        assert len(self.failed) == base + len(indices)
-        wrapped: list[list[Reg]] = []
-        for number in range(one.operands[1].type.size):
-            wrapped.append([])
-            for axis, index in enumerate(indices):
-                at, size = self._element(index, number), source.shape[axis]
-                good = w.label("good")
-                w.branch_if(w.and_(w.ge(at, -size), w.lt(at, size)), good, labels[axis])
-                w.start(good)
-                wrapped[-1].append(w.select(w.lt(at, 0), w.add(at, size), at))
-        stretch = int(np.prod(source.shape[len(indices) :], dtype=np.int64))
-        found: list[Reg] = []
-        for place in wrapped:
-            flat = constant(0, "i64")
-            for axis, at in enumerate(place):
-                flat = w.add(w.mul(flat, source.shape[axis]), at)
-            here = Stored(w.offset(x.pointer, x.dtype, w.mul(flat, stretch)), x.dtype)
-            found += [self._element(here, i) for i in range(stretch)]
-        return found
-
     # -- control flow -----------------------------------------------------------------------------
 
-    def _inner(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:
+    def control(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:
         """A control flow instruction inside another one: what it stacks goes through the stack's memory."""
-        carries = one.attrs.get("carries", len(one.results))
+        carries = _results_in_registers(one)
         slices = one.attrs["slices"] if one.op.kind is Kind.SCAN else 0
         for i in range(len(operands) - slices, len(operands)):
             elements = operands[i]
             if isinstance(elements, list):
                 dtype = SHORT_NAME[one.operands[i].dtype]
                 operands[i] = Stored(self.w.slot(dtype, len(elements)), dtype)
-                self._store(elements, operands[i], 0)  # type: ignore[arg-type]
+                self.store(elements, operands[i], 0)  # type: ignore[arg-type]
         stacks = [
             Stored(self.w.slot(SHORT_NAME[result.dtype], result.type.size), SHORT_NAME[result.dtype])
             for result in one.results[carries:]
         ]
         finals = self._control(one, operands, stacks)
-        stacked = [self._load(stack, one) for stack, one in zip(stacks, one.results[carries:], strict=True)]
+        stacked = [self.load(stack, one) for stack, one in zip(stacks, one.results[carries:], strict=True)]
         return [*finals, *stacked]
 
     def _control(self, one: Instruction, operands: list[Elements], stacks: list[Stored]) -> list[list[Reg]]:
@@ -249,9 +107,11 @@ class _RegisterWriter(PackingWriter):
             return self._switch(one, operands)
         count = one.attrs["carries"]
         sizes = [operand.type.size for operand in one.operands[:count]]
-        start = [reg for elements in operands[:count] for reg in _listed(elements)]
+        start = [reg for elements in operands[:count] for reg in listed(elements)]
         if one.op.kind is Kind.WHILE:
-            return _parted(self._while(one, start, sizes, operands[count:]), sizes)
+            return parted(self._while(one, start, sizes, operands[count:]), sizes)
+        if one.op.kind is Kind.REWIND:
+            return self._rewind(one, start, sizes, operands[count:])
         first_slice = len(operands) - one.attrs["slices"]
         (body,), length = one.regions, one.attrs["length"]
 
@@ -261,13 +121,13 @@ class _RegisterWriter(PackingWriter):
             for stored, param in zip(operands[first_slice:], body.params[first_slice:], strict=True):
                 assert isinstance(stored, Stored)
                 place = self._slice(stored, param, at)
-                slices.append(self._load(place, param) if param.type.size <= MAX_ELEMENTS else place)
-            made = self._function(body, [*_parted(state, sizes), *operands[count:first_slice], *slices])
+                slices.append(self.load(place, param) if param.type.size <= MAX_ELEMENTS else place)
+            made = self.function(body, [*parted(state, sizes), *operands[count:first_slice], *slices])
             for elements, stack, result in zip(made[count:], stacks, body.results[count:], strict=True):
-                self._store(elements, self._slice(stack, result, at), 0)
-            return [reg for elements in made[:count] for reg in _listed(elements)]
+                self.store(elements, self._slice(stack, result, at), 0)
+            return [reg for elements in made[:count] for reg in listed(elements)]
 
-        return _parted(self.w.loop(0, length, 1, step, start), sizes)
+        return parted(self.w.loop(0, length, 1, step, start), sizes)
 
     def _slice(self, stored: Stored, like: Value, at: Reg) -> Stored:
         return Stored(
@@ -284,11 +144,11 @@ class _RegisterWriter(PackingWriter):
         w.start(head)
         phis = [Reg(w.fresh("c"), reg.dtype) for reg in start]
         position = len(w.lines)
-        (test,) = self._function(condition, [*_parted(phis, sizes), *invariants])
-        w.branch_if(self._element(test, 0), inside, done)
+        (test,) = self.function(condition, [*parted(phis, sizes), *invariants])
+        w.branch_if(self.element(test, 0), inside, done)
         w.start(inside)
-        made = self._function(body, [*_parted(phis, sizes), *invariants])
-        following = [reg for elements in made for reg in _listed(elements)]
+        made = self.function(body, [*parted(phis, sizes), *invariants])
+        following = [reg for elements in made for reg in listed(elements)]
         w.lines[position:position] = [
             f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{w.block} ]"
             for phi, init, new in zip(phis, start, following, strict=True)
@@ -297,9 +157,76 @@ class _RegisterWriter(PackingWriter):
         w.start(done)
         return phis
 
+    def _rewind(
+        self, one: Instruction, start: list[Reg], sizes: list[int], others: list[Elements]
+    ) -> list[list[Reg]]:
+        """A while loop that keeps on a stack what its steps were given, and the steps of the third region
+        from the last to the first."""
+        w, (condition, body, backward) = self.w, one.regions
+        own = len(others) - one.attrs["states"]
+        invariants, states = others[:own], others[own:]
+        kept = on_stack(one)
+        values = [value for value, on in zip(one.operands, kept, strict=False) if on]
+        stack = Stack(w, values, lambda: self._no_memory(values)) if values else None
+        limits = stack.open() if stack else (constant(0, "i64"), constant(0, "i64"))
+        head, inside, done = w.label("while"), w.label("do"), w.label("done")
+        before = w.block
+        w.branch(head)
+        w.start(head)
+        steps, address, capacity = [Reg(w.fresh("c"), "i64") for _ in range(3)]
+        phis = [Reg(w.fresh("c"), reg.dtype) for reg in start]
+        position = len(w.lines)
+        carries = parted(phis, sizes)
+        (test,) = self.function(condition, [*carries, *invariants])
+        w.branch_if(self.element(test, 0), inside, done)
+        w.start(inside)
+        room = stack.room(address, capacity, steps) if stack else limits
+        for stored, elements in zip(
+            self._record(stack, room[0], steps, values),
+            [elements for elements, on in zip(carries, kept, strict=True) if on],
+            strict=True,
+        ):
+            self.store(elements, stored, 0)
+        made = self.function(body, [*carries, *invariants])
+        following = [w.add(steps, 1), *room, *[reg for elements in made for reg in listed(elements)]]
+        w.lines[position:position] = [
+            f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{w.block} ]"
+            for phi, init, new in zip(
+                (steps, address, capacity, *phis),
+                (constant(0, "i64"), *limits, *start),
+                following,
+                strict=True,
+            )
+        ]
+        w.branch(head)
+        w.start(done)
+        lengths = [result.type.size for result in one.results]
+
+        def step(index: Reg, regs: list[Reg]) -> Sequence[Reg]:
+            records = iter(self._record(stack, address, w.sub(w.sub(steps, 1), index), values))
+            # what is not on the stack, the region does not read
+            taken = [
+                self.load(next(records), value) if on else []
+                for value, on in zip(one.operands, kept, strict=False)
+            ]
+            made = self.function(backward, [*taken, *invariants, *parted(regs, lengths)])
+            return [reg for elements in made for reg in listed(elements)]
+
+        ends = w.loop(0, steps, 1, step, [reg for elements in states for reg in listed(elements)])
+        return parted(ends, lengths)
+
+    def _record(self, stack: Stack | None, address: Reg, index: Reg, values: list[Value]) -> list[Stored]:
+        pointers = stack.record(address, index) if stack else []
+        return [Stored(one, SHORT_NAME[value.dtype]) for one, value in zip(pointers, values, strict=True)]
+
+    def _no_memory(self, values: list[Value]) -> None:
+        self.errors.append(no_memory(sum(one.type.nbytes for one in values)))
+        self.failed.append(self.w.label("bad"))
+        self.w.branch(self.failed[-1])
+
     def _switch(self, one: Instruction, operands: list[Elements]) -> list[list[Reg]]:
         w, count = self.w, len(one.regions)
-        given = self._element(operands[0], 0)
+        given = self.element(operands[0], 0)
         if one.operands[0].dtype is BOOL:
             index = w.cast(given, "i64")
         else:
@@ -311,36 +238,17 @@ class _RegisterWriter(PackingWriter):
         ends: list[tuple[str, list[Reg]]] = []
         for region, label in zip(one.regions, labels, strict=True):
             w.start(label)
-            made = self._function(region, operands[1:])
-            ends.append((str(w.block), [reg for elements in made for reg in _listed(elements)]))
+            made = self.function(region, operands[1:])
+            ends.append((str(w.block), [reg for elements in made for reg in listed(elements)]))
             w.branch(after)
         w.start(after)
         merged = []
         for regs in zip(*[found for _, found in ends], strict=True):
             sources = [f"[ {reg.text}, %{block} ]" for reg, (block, _) in zip(regs, ends, strict=True)]
             merged.append(w.assign(f"phi {regs[0].type} {', '.join(sources)}", regs[0].dtype))
-        return _parted(merged, [result.type.size for result in one.results])
+        return parted(merged, [result.type.size for result in one.results])
 
 
-def _listed(elements: Elements) -> list[Reg]:
-    assert isinstance(elements, list), "what is too large for registers is never a result"
-    return elements
-
-
-def _parted(regs: Sequence[Reg], sizes: Sequence[int]) -> list[Any]:
-    found, start = [], 0
-    for size in sizes:
-        found.append(list(regs[start : start + size]))
-        start += size
-    return found
-
-
-_WRITERS: Final[dict[Kind, Callable[[_RegisterWriter, Instruction, list[Elements]], Elements]]] = {
-    Kind.VIEW: _RegisterWriter.move,
-    Kind.CONCAT: _RegisterWriter.move,
-    Kind.UPDATE: _RegisterWriter.move,
-    Kind.CREATION: _RegisterWriter.create,
-    Kind.REDUCTION: _RegisterWriter.reduce,
-    Kind.CONTRACTION: _RegisterWriter.contract,
-    Kind.GATHER: _RegisterWriter.gather,
-}
+def _results_in_registers(one: Instruction) -> int:
+    """How many results are not stacked."""
+    return len(one.results) if one.op.kind in (Kind.SWITCH, Kind.REWIND) else int(one.attrs["carries"])

@@ -50,6 +50,7 @@ class Kind(enum.Enum):
     SWITCH = "switch"
     WHILE = "while"
     SCAN = "scan"
+    REWIND = "rewind"
     HOST = "host"
 
 

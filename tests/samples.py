@@ -294,7 +294,10 @@ ELSEWHERE = {
     "custom_rule": "its meaning is its regions: tests/tracejit/test_custom_grad.py",
     "pure_callback": "its meaning is a Python function: tests/tracejit/test_callbacks.py",
     "debug_callback": "what it does is the point: tests/tracejit/test_debug.py",
-    **dict.fromkeys(("switch", "while", "scan"), "their meaning is their regions: tests/ir/test_control.py"),
+    **dict.fromkeys(
+        ("switch", "while", "scan", "while_vjp", "rewind"),
+        "their meaning is their regions: tests/ir/test_control.py",
+    ),
     "custom_vjp": "its meaning is its regions: tests/ir/test_custom_vjp.py",
 }
 

@@ -11,6 +11,7 @@ from . import (
     logic,
     random,
     reductions,
+    rewinding,
     shape,
     transcendental,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "logic",
     "random",
     "reductions",
+    "rewinding",
     "shape",
     "transcendental",
 ]

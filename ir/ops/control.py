@@ -2,7 +2,7 @@
 
 Operands of a loop come in this order: *carries*, which each step gets from the step before; *invariants*, the
 same for all steps; and, for ``scan``, *slices*, of which step i gets the i-th along the leading axis. A
-region has a parameter for each of them. How they are differentiated is in `control_gradients`.
+region has a parameter for each of them. Their gradients are in `control_gradients` and `rewinding`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from ..errors import AttributeValueError, DTypeError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind, Regions
 from ..types import TensorType
 from .control_batching import batch_scan, batch_switch, batch_while
-from .control_gradients import pull_scan, pull_switch, pull_while
+from .control_gradients import pull_scan, pull_switch
 from .define import check_parameters, define_with_regions, region_count
+from .rewinding import pull_while
 
 Types = tuple[TensorType, ...]
 

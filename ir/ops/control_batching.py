@@ -13,7 +13,7 @@ from typing import Any
 
 from ..batching import all_mapped, batch_region, inline_batched, mapped_results, spread
 from ..builder import Builder
-from ..dtypes import BOOL
+from ..dtypes import BOOL, is_float
 from ..graph import Function, Instruction, Value
 from ..registry import Kind
 from ..types import TensorType
@@ -116,21 +116,47 @@ def batch_while(
     b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> Sequence[Value]:
     """One loop, as long as any example goes on; those that are done keep their carries."""
-    condition, body = instruction.regions
     count = instruction.attrs["carries"]
-    flags = _stable(body, mapped, count)
-    differs = mapped_results(condition, flags)[0]
-    if differs:
-        flags[:count] = [True] * count
-        regions = (_any_goes_on(condition, flags, size), _kept_when_done(condition, body, flags, size))
-    else:
-        regions = (
-            batch_region(condition, flags, size, [False]),
-            batch_region(body, flags, size, flags[:count]),
-        )
+    regions, flags = _batched_loop(instruction, mapped, size, lends=_can_fail(instruction.regions[1]))
     given = _with(b, operands, mapped, flags, size)
     results = b.append(instruction.op, tuple(given), instruction.attrs, regions=regions)
     return all_mapped(b, results, flags[:count], size)
+
+
+def batch_while_vjp(
+    b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
+) -> Sequence[Value]:
+    """The gradient of the loop of all examples, each of which has cotangents of its own of what they share.
+
+    Examples that are done are lent values even if the body cannot fail: where its derivative is infinite at
+    theirs, their cotangents of zero would be NaN.
+    """
+    count, own = instruction.attrs["carries"], len(instruction.regions[1].params)
+    many = [one or is_float(x.dtype) for one, x in zip(mapped, instruction.operands, strict=True)]
+    regions, flags = _batched_loop(instruction, many[:own], size, lends=True)
+    given = _with(b, operands, mapped, [*flags, *many[own:]], size)
+    return b.append(instruction.op, tuple(given), {"carries": count}, regions=regions)
+
+
+def _batched_loop(
+    instruction: Instruction, mapped: Sequence[bool], size: int, *, lends: bool
+) -> tuple[tuple[Function, Function], list[bool]]:
+    """The condition and the body of many examples, and which operands of the loop have a batch axis.
+
+    With `lends`, examples that are done compute with the values of one that is not.
+    """
+    condition, body = instruction.regions
+    count = instruction.attrs["carries"]
+    flags = _stable(body, mapped, count)
+    if mapped_results(condition, flags)[0]:
+        flags[:count] = [True] * count
+        kept = _kept_when_done(condition, body, flags, size, lends=lends)
+        return (_any_goes_on(condition, flags, size), kept), flags
+    regions = (
+        batch_region(condition, flags, size, [False]),
+        batch_region(body, flags, size, flags[:count]),
+    )
+    return regions, flags
 
 
 def _with(
@@ -156,11 +182,13 @@ def _any_goes_on(condition: Function, flags: Sequence[bool], size: int) -> Funct
     return b.finish(f"{condition.name}_of_any", [_any(b, going)])
 
 
-def _kept_when_done(condition: Function, body: Function, flags: Sequence[bool], size: int) -> Function:
+def _kept_when_done(
+    condition: Function, body: Function, flags: Sequence[bool], size: int, *, lends: bool
+) -> Function:
     b = Builder()
     params = _params(b, body, flags, size)
     (going,), _ = inline_batched(b, condition, params, flags, size)
-    given = _lent(b, going, params, flags, size) if _can_fail(body) else params
+    given = _lent(b, going, params, flags, size) if lends else params
     made, many = inline_batched(b, body, given, flags, size)
     b.location = None
     made = all_mapped(b, made, many, size)

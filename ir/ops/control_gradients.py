@@ -1,7 +1,8 @@
 """Gradient rules of the control flow ops: ordinary IR again, so that gradients of gradients follow.
 
 A ``scan`` is differentiated by a scan in the other direction. What that reads of a forward step comes stacked
-from the forward scan, which is extended by it; invariants and slices are read where they are.
+from the forward scan, which is extended by it; invariants and slices are read where they are. ``while`` is in
+`rewinding`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from ..autodiff import Pullback, split_pullback
 from ..builder import Builder, inline
 from ..dataflow import invariant, needed
 from ..dtypes import is_float
-from ..errors import GradientError
 from ..graph import Function, Instruction, Value
 from ..registry import OPS
 
@@ -29,12 +29,12 @@ def _floating(values: Sequence[Value]) -> list[int]:
     return [i for i, one in enumerate(values) if is_float(one.dtype)]
 
 
-def _accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value:
+def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value:
     """``total + part``; where `part` is zero but for some elements, only those are added, in place."""
     one = defs.get(part)
     if one is not None and one.op.name == "add" and any(_sparse(x, defs) for x in one.operands):
         x, y = one.operands
-        return _accumulated(b, _accumulated(b, total, x, defs), y, defs)
+        return accumulated(b, accumulated(b, total, x, defs), y, defs)
     if one is None or not _sparse(part, defs):
         return b.add(total, part)  # type: ignore[no-any-return]
     if one.op.name == "scatter":
@@ -75,15 +75,6 @@ def _sparse(value: Value, defs: dict[Value, Instruction]) -> bool:
         base = defs.get(one.operands[0])
         return base is not None and base.op.name == "full" and base.attrs["value"] == 0
     return False
-
-
-def pull_while(b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> list[Value | None]:
-    """A loop of unknown length has no memory for what its gradient would need."""
-    where = f" ({instruction.location})" if instruction.location else ""
-    raise GradientError(
-        f"while_loop: reverse-mode differentiation needs the number of steps beforehand{where}; use scan, or "
-        "fori_loop with bounds that are Python integers"
-    )
 
 
 def pull_switch(b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> list[Value | None]:
@@ -220,7 +211,7 @@ class _ScanPullback:
         for position, total, one in zip(self.invariants, sums, gradients[slice(*middle)], strict=True):
             product = _product(one, defs)
             if product is None:
-                added.append(_accumulated(b, total, one, defs))
+                added.append(accumulated(b, total, one, defs))
                 continue
             self.products.append(position)
             added.append(total)  # stays zero, and nobody reads it

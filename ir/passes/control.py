@@ -11,7 +11,7 @@ from ..graph import Function, Instruction, Substitution, Value
 from ..registry import Kind
 
 #: The kinds of ops whose regions are programs of their own, to which every pass applies.
-CONTROL = frozenset((Kind.SWITCH, Kind.WHILE, Kind.SCAN))
+CONTROL = frozenset((Kind.SWITCH, Kind.WHILE, Kind.SCAN, Kind.REWIND))
 
 
 def map_regions(
@@ -45,6 +45,8 @@ def trim(instruction: Instruction, live: set[Value]) -> Instruction:
     """
     if instruction.op.kind is Kind.SWITCH:
         return _trim_switch(instruction, live)
+    if instruction.op.kind is Kind.REWIND:
+        return _trim_rewind(instruction, live)
     return _trim_loop(instruction, live)
 
 
@@ -94,6 +96,49 @@ def _trim_loop(one: Instruction, live: set[Value]) -> Instruction:
         one.op, _at(one.operands, taken), attrs, _at(one.results, kept), one.location,
         (*regions, _part(body, taken, kept)),
     )  # fmt: skip
+
+
+def _trim_rewind(one: Instruction, live: set[Value]) -> Instruction:
+    condition, body, backward = one.regions
+    count, own = one.attrs["carries"], len(one.operands) - one.attrs["states"]
+    states = _closed(
+        backward, {i for i, result in enumerate(one.results) if result in live}, backward.params[own:]
+    )
+    read = needed(backward, [backward.results[i] for i in sorted(states)])
+    tested = needed(condition, condition.results)
+    carries = _closed(
+        body,
+        {i for i in range(count) if backward.params[i] in read or condition.params[i] in tested},
+        body.params[:count],
+    )
+    run = needed(body, [body.results[i] for i in sorted(carries)])
+    invariants = [
+        i
+        for i in range(count, own)
+        if condition.params[i] in tested or body.params[i] in run or backward.params[i] in read
+    ]
+    if len(carries) == count and len(states) == len(one.results) and len(invariants) == own - count:
+        return one
+    taken, kept = [*sorted(carries), *invariants], sorted(states)
+    given = [*taken, *[own + i for i in kept]]
+    regions = (
+        _part(condition, taken, [0]),
+        _part(body, taken, sorted(carries)),
+        _part(backward, given, kept),
+    )
+    attrs = {"carries": len(carries), "states": len(states)}
+    results = _at(one.results, kept)
+    return Instruction(one.op, _at(one.operands, given), attrs, results, one.location, regions)
+
+
+def _closed(step: Function, wanted: set[int], params: tuple[Value, ...]) -> set[int]:
+    """`wanted` results of a step, with those that `params`, a step later, need of it."""
+    while True:
+        values = needed(step, [step.results[i] for i in sorted(wanted)])
+        more = {i for i, param in enumerate(params) if param in values} - wanted
+        if not more:
+            return wanted
+        wanted = wanted | more
 
 
 def _at(values: tuple[Value, ...], positions: Iterable[int]) -> tuple[Value, ...]:

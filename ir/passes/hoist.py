@@ -7,8 +7,8 @@ from ..graph import Function, Instruction, Substitution, Value
 from ..registry import Kind
 from .control import map_regions
 
-#: Loops; a loop's last region is its body.
-_LOOPS = frozenset((Kind.WHILE, Kind.SCAN))
+#: Loops, and the numbers of the regions that run in every step, from which something can be moved out.
+_LOOPS = {Kind.WHILE: (1,), Kind.SCAN: (0,), Kind.REWIND: (1, 2)}
 
 
 def hoist(function: Function) -> Function:
@@ -17,16 +17,19 @@ def hoist(function: Function) -> Function:
     function = map_regions(function, hoist)
     body: list[Instruction] = []
     for one in function.body:
-        body += _hoisted(one) if one.op.kind in _LOOPS else [one]
+        for number in _LOOPS.get(one.op.kind, ()):
+            *moved, one = _hoisted(one, number)
+            body += moved
+        body.append(one)
     if len(body) == len(function.body):
         return function
     return Function(function.name, function.params, tuple(body), function.results)
 
 
-def _hoisted(loop: Instruction) -> list[Instruction]:
-    """What is moved out of `loop`, and the loop without it."""
-    body, first = loop.regions[-1], loop.attrs["carries"]
-    last = len(loop.operands) - loop.attrs.get("slices", 0)
+def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
+    """What is moved out of region `number` of `loop`, and the loop without it."""
+    body, first = loop.regions[number], loop.attrs["carries"]
+    last = len(loop.operands) - loop.attrs.get("slices", 0) - loop.attrs.get("states", 0)
     params = body.params[first:last]
     same = invariant(body, params)
     moved = [one for one in body.body if all(result in same for result in one.results)]
@@ -58,11 +61,12 @@ def _hoisted(loop: Instruction) -> list[Instruction]:
 
     regions = tuple(
         [
-            Function(one.name, widened(one, [Value(v.type) for v in wanted]), one.body, one.results)
-            for one in loop.regions[:-1]
+            Function(body.name, widened(body, wanted), rest, body.results)
+            if one is body
+            else Function(one.name, widened(one, [Value(v.type) for v in wanted]), one.body, one.results)
+            for one in loop.regions
         ]
     )
-    regions = (*regions, Function(body.name, widened(body, wanted), rest, body.results))
     operands = (*loop.operands[:last], *table.all(tuple(wanted)), *loop.operands[last:])
     return [*made, Instruction(loop.op, operands, loop.attrs, loop.results, loop.location, regions)]
 

@@ -23,8 +23,10 @@ def is_small(instruction: Instruction) -> bool:
 
 def operations(instruction: Instruction) -> float | None:
     """The scalar operations in the regions of a control flow instruction, None where it cannot be written."""
-    carries = instruction.attrs.get("carries", len(instruction.results))
-    if any(one.type.size > MAX_ELEMENTS for one in instruction.results[:carries]):
+    held = [*instruction.results[: instruction.attrs.get("carries", len(instruction.results))]]
+    if instruction.op.kind is Kind.REWIND:
+        held = [*instruction.results, *instruction.operands[: instruction.attrs["carries"]]]
+    if any(one.type.size > MAX_ELEMENTS for one in held):
         return None
     total = 0.0
     for region in instruction.regions:
@@ -48,12 +50,13 @@ def _region_operations(region: Function) -> float | None:
     return total
 
 
+_CONTROL: Final = frozenset((Kind.SCAN, Kind.WHILE, Kind.SWITCH, Kind.REWIND))
 _MOVES: Final = frozenset((Kind.CONCAT, Kind.UPDATE, Kind.VIEW, Kind.CREATION))
 
 
 def _instruction_operations(one: Instruction, stored: set[Value]) -> float | None:
     kind, size = one.op.kind, max([result.type.size for result in one.results], default=0)
-    if kind is Kind.SCAN or kind is Kind.WHILE or kind is Kind.SWITCH:
+    if kind in _CONTROL:
         if any(result.type.size > MAX_ELEMENTS for result in one.results):
             return None
         return operations(one)

@@ -7,8 +7,9 @@ from tracejit.ir.graph import Function, Instruction, Location
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.cleanup import cse
 from tracejit.ir.passes.fuse import MAX_MEMBERS, fuse, why_alone
+from tracejit.ir.text.names import Names
 from tracejit.ir.text.parser import parse_function
-from tracejit.ir.text.printer import function_rows, print_function
+from tracejit.ir.text.printer import lines_of, print_function
 
 
 def numbered(function):
@@ -123,8 +124,10 @@ def test_rows_are_the_text_with_the_instruction_of_each_line():
   %0: f64[] = sum(%x) {axes=[0]}
   return %0
 }""")
-    rows = function_rows(function)
-    assert "\n".join(text for text, _ in rows) == print_function(function)
-    assert [one for _, one in rows] == [None, function.body[0], None, None]
-    named = function_rows(function, names={function.params[0]: "%a", function.results[0]: "%total"})
-    assert named[1][0].split() == ["%total:", "f64[]", "=", "sum(%a)", "{axes=[0]}"]
+    lines = list(lines_of(function))
+    assert "\n".join(text for text, _ in lines) == print_function(function)
+    shown = [(function, "func"), function.body[0], (function, "return"), (function, "end")]
+    assert [what for _, what in lines] == shown
+    names = Names({function.params[0]: "a", function.results[0]: "total"})
+    named = [text for text, _ in lines_of(function, names=names)]
+    assert named[1].split() == ["%total:", "f64[]", "=", "sum(%a)", "{axes=[0]}"]

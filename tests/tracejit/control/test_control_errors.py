@@ -107,18 +107,6 @@ def test_branches_that_differ(f: Any, kind: Any, message: str) -> None:
         tj.jit(f)(X)
 
 
-def test_reverse_mode_through_a_traced_while() -> None:
-    def f(x: Any) -> Any:
-        return tj.while_loop(lambda v: v < 100, lambda v: v * 2, x)
-
-    with pytest.raises(
-        tj.GradientError, match=r"use scan, or fori_loop with bounds that are Python integers"
-    ):
-        tj.jit(tj.grad(f))(3.0)
-    assert tj.grad(f)(3.0).item() == 64.0  # eagerly the steps are on the tape
-    assert tj.jit(tj.grad(lambda x: tj.stop_gradient(f(x)) + x))(3.0).item() == 1.0
-
-
 @pytest.mark.parametrize("size", [3, 50])
 def test_an_index_out_of_range_inside_a_body(size: int) -> None:
     x = tj.arange(float(size))
