@@ -27,7 +27,7 @@ def module(numbers):
         for i, one in enumerate(traced.body)
     ]
     function = Function(traced.name, traced.params, tuple(body), traced.results)
-    return [one.op.name for one in body], generate(run_passes(function), host(), None)
+    return [one.op.name for one in body], generate(run_passes(function), host())
 
 
 def of_line(lines, word):
