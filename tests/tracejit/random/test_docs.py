@@ -1,4 +1,4 @@
-"""``docs/random.md``: its examples are true, and its tables name every function, which load when first used."""
+"""``docs/random.md``: its examples are true, its tables complete; what has loops loads when first used."""
 
 from __future__ import annotations
 
