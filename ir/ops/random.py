@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..batching import batch_pointwise
-from ..dtypes import BY_NAME, INT64, DType, Operand, describe
+from ..dtypes import BY_NAME, INT64, DType, Operand, describe, is_float
 from ..errors import DTypeError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind
 from ..types import TensorType
@@ -128,8 +128,8 @@ THREEFRY = define(
 
 
 def _random_order_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-    if types[0].ndim < 1 or types[0].dtype is not _UINT64:
-        raise ShapeError(f"random_order: expected bits of type u64[..., n], got {types[0]}")
+    if types[0].ndim < 1 or not (types[0].dtype is _UINT64 or is_float(types[0].dtype)):
+        raise ShapeError(f"random_order: expected bits u64[..., n] or floating scores, got {types[0]}")
     return (TensorType(INT64, types[0].shape),)
 
 

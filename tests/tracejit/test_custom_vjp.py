@@ -471,7 +471,7 @@ def test_globals_of_rules_are_read_afresh() -> None:
 @pytest.mark.parametrize("second", ["grad", "jacrev", "jacfwd"])
 @pytest.mark.parametrize("first", ["grad", "jacrev", "jacfwd"])
 def test_a_rule_that_keeps_its_own_result_differentiates_again_under_jacobians(first, second):
-    """y' = a y: the second derivative y + a^2 y goes through the kept result, inside vmap too."""
+    """y' = a y: the second derivative y + a^2 y goes through the kept result, inside vmap as well."""
 
     @tj.custom_vjp
     def follow(x, a):

@@ -1,34 +1,102 @@
 """Random numbers from counters: reproducible on any number of threads, and the same eager and jitted.
 
-Explicit keys as in ``jax.random``, and a default generator for convenience. See docs/random.md.
+Explicit keys as in ``jax.random``, and a default generator for convenience. See docs/random.md. What needs
+loops, or rules of its own for gradients, loads at its first use.
 """
 
 from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .default import get_state, next_key, rand, randn, seed, set_state
 from .discrete import bernoulli, categorical, permutation, randint
 from .distributions import exponential, gumbel, laplace, normal, truncated_normal, uniform
 from .keys import bits, fold_in, key, split
 
+#: Modules that load at first use: import time is paid by all.
+_MODULES = {
+    "continuous": (
+        "ball cauchy double_sided_maxwell generalized_normal logistic lognormal maxwell pareto rayleigh "
+        "triangular wald weibull_min"
+    ),
+    "counts": "binomial geometric multinomial poisson rademacher",
+    "gammas": "beta chisquare dirichlet f gamma loggamma t",
+    "multivariate": "choice multivariate_normal",
+}
+_LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
+if _TYPE_CHECKING:
+    from .continuous import (
+        ball,
+        cauchy,
+        double_sided_maxwell,
+        generalized_normal,
+        logistic,
+        lognormal,
+        maxwell,
+        pareto,
+        rayleigh,
+        triangular,
+        wald,
+        weibull_min,
+    )
+    from .counts import binomial, geometric, multinomial, poisson, rademacher
+    from .gammas import beta, chisquare, dirichlet, f, gamma, loggamma, t
+    from .multivariate import choice, multivariate_normal
+else:
+
+    def __getattr__(name: str) -> object:
+        if name not in _LAZY:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(_import_module(f".{_LAZY[name]}", __name__), name)
+        return found
+
+
 __all__ = [
+    "ball",
     "bernoulli",
+    "beta",
+    "binomial",
     "bits",
     "categorical",
+    "cauchy",
+    "chisquare",
+    "choice",
+    "dirichlet",
+    "double_sided_maxwell",
     "exponential",
+    "f",
     "fold_in",
+    "gamma",
+    "generalized_normal",
+    "geometric",
     "get_state",
     "gumbel",
     "key",
     "laplace",
+    "loggamma",
+    "logistic",
+    "lognormal",
+    "maxwell",
+    "multinomial",
+    "multivariate_normal",
     "next_key",
     "normal",
+    "pareto",
     "permutation",
+    "poisson",
+    "rademacher",
     "rand",
     "randint",
     "randn",
+    "rayleigh",
     "seed",
     "set_state",
     "split",
+    "t",
+    "triangular",
     "truncated_normal",
     "uniform",
+    "wald",
+    "weibull_min",
 ]

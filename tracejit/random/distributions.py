@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+import numpy as np
+
 from ..array.operands import SCALARS, as_tensor, broadcast, cast, run
 from ..ir.dtypes import BY_NAME, FLOAT32, FLOAT64, DType, as_dtype, default_dtype, is_float
 from ..ir.errors import DTypeError, ShapeError
@@ -32,7 +34,7 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     Raises DTypeError unless `dtype` is floating, ShapeError where a bound does not broadcast to `shape`.
     Semantics: ``jax.random.uniform``, with one more random bit.
     """
-    sizes, floating = _request("random.uniform", shape, dtype)
+    sizes, floating = request("random.uniform", shape, dtype)
     digits = _DIGITS[floating]
     unit = run("mul", _integer(bits(key, sizes), 64 - digits, floating), 2.0**-digits)
     if type(minval) in SCALARS and type(maxval) in SCALARS and (minval, maxval) == (0, 1):
@@ -55,7 +57,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.normal``, with other values.
     """
-    sizes, floating = _request("random.normal", shape, dtype)
+    sizes, floating = request("random.normal", shape, dtype)
     first = bits(key, sizes)
     if floating is FLOAT32:
         # u = (high half + 1/2) 2^-32 is never 0; the low half, signed, is the angle as part of a turn
@@ -78,7 +80,7 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.exponential``.
     """
-    sizes, floating = _request("random.exponential", shape, dtype)
+    sizes, floating = request("random.exponential", shape, dtype)
     return run("neg", run("log1p", run("neg", uniform(key, sizes, floating))))
 
 
@@ -92,8 +94,8 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.gumbel``.
     """
-    sizes, floating = _request("random.gumbel", shape, dtype)
-    u = _inside_unit(key, sizes, floating)
+    sizes, floating = request("random.gumbel", shape, dtype)
+    u = inside_unit(key, sizes, floating)
     return run("neg", run("log", run("neg", run("log", u))))
 
 
@@ -107,8 +109,8 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.laplace``.
     """
-    sizes, floating = _request("random.laplace", shape, dtype)
-    v = run("sub", run("mul", _inside_unit(key, sizes, floating), 2.0), 1.0)
+    sizes, floating = request("random.laplace", shape, dtype)
+    v = run("sub", run("mul", inside_unit(key, sizes, floating), 2.0), 1.0)
     return run("mul", run("sign", v), run("log1p", run("neg", run("abs", v))))
 
 
@@ -127,11 +129,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     Semantics: ``jax.random.truncated_normal``.
     """
     name = "random.truncated_normal"
-    if shape is None:
-        shape = run("add", as_tensor(lower), as_tensor(upper)).shape
-    sizes, floating = _request(name, shape, dtype)
-    low = parameter(name, "lower", lower, sizes, floating)
-    high = parameter(name, "upper", upper, sizes, floating)
+    sizes, floating, (low, high) = parameters(name, shape, dtype, lower=lower, upper=upper)
     root = math.sqrt(0.5)
     below, above = (run("erf", run("mul", bound, root)) for bound in (low, high))
     place = uniform(key, sizes, floating, below, above)
@@ -175,7 +173,7 @@ def _polynomial(coefficients: tuple[float, ...], x: Tensor) -> Tensor:
     return as_tensor(result)
 
 
-def _inside_unit(key: Any, shape: Shape, floating: DType) -> Tensor:
+def inside_unit(key: Any, shape: Shape, floating: DType) -> Tensor:
     """Uniform numbers in (0, 1), symmetrical about 1/2: odd multiples of 2**-53 or 2**-24."""
     digits = _DIGITS[floating] - 1
     whole = _integer(bits(key, shape), 64 - digits, floating)
@@ -189,12 +187,25 @@ def _integer(word: Tensor, unused: int, floating: DType) -> Tensor:
     return cast(cast(whole, _INT64 if floating is FLOAT64 else _INT32), floating)
 
 
-def _request(name: str, shape: Any, dtype: Any) -> tuple[Shape, DType]:
+def request(name: str, shape: Any, dtype: Any) -> tuple[Shape, DType]:
     """The shape, and the floating dtype that was asked for."""
     wanted = default_dtype() if dtype is None else as_dtype(dtype)
     if not is_float(wanted):
         raise DTypeError(f"{name}: expected a floating dtype, got {wanted.name}")
     return as_shape(name, shape), wanted
+
+
+def parameters(name: str, shape: Any, dtype: Any, **values: Any) -> tuple[Shape, DType, list[Tensor]]:
+    """The shape, by default what the parameters broadcast to; the floating dtype; the parameters in both."""
+    tensors = {what: as_tensor(value) for what, value in values.items()}
+    if shape is None:
+        try:
+            shape = np.broadcast_shapes(*[one.shape for one in tensors.values()])
+        except ValueError:
+            given = ", ".join(f"{what} of shape {one.shape}" for what, one in tensors.items())
+            raise ShapeError(f"{name}: cannot broadcast {given} to one shape") from None
+    sizes, floating = request(name, shape, dtype)
+    return sizes, floating, [parameter(name, what, one, sizes, floating) for what, one in tensors.items()]
 
 
 def parameter(name: str, what: str, value: Any, shape: Shape, dtype: DType) -> Tensor:

@@ -1,0 +1,273 @@
+"""The gamma distribution, with gradients to its shape parameter, and what is computed from it."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from ..array.operands import cast, constant_of, run
+from ..array.reductions import any as any_of
+from ..array.statistics import logsumexp
+from ..control.loops import while_loop
+from ..custom import custom_vjp
+from ..ir.dtypes import BY_NAME, FLOAT64, DType
+from ..ir.errors import ShapeError
+from ..ir.types import Shape, as_shape
+from ..tensor import Array, Tensor
+from .distributions import inside_unit, normal, parameter, parameters
+from .keys import fold_in, split
+from .special import digamma
+
+_INT64: Final = BY_NAME["i64"]
+
+
+def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+    """Numbers of the gamma distribution with shape parameter `a` and scale 1.
+
+    `shape` is that of `a` unless given. The method is that of Marsaglia and Tsang (2000): rejection, in a
+    loop that ends when all elements are accepted. Gradients flow to `a`, at any order, by implicit
+    reparametrisation (Figurnov, Mohamed and Mnih, 2018). Where `a` is not positive, the result is NaN. Small
+    `a` make numbers that are rounded to 0: take `loggamma` there.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.gamma(tj.random.key(0), tj.tensor([0.5, 2.0, 50.0])).shape
+        (3,)
+
+    Raises DTypeError unless `dtype` is floating, ShapeError where `a` does not broadcast to `shape`.
+    Semantics: ``jax.random.gamma``, with other values.
+    """
+    sizes, floating, (concentration,) = parameters("random.gamma", shape, dtype, a=a)
+    value, boost = _marsaglia_tsang(key, concentration, sizes, floating)
+    made: Tensor = _follow(value * run("exp", boost), concentration)
+    return made
+
+
+def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+    """The logarithms of numbers of the gamma distribution, exact where the numbers would be rounded to 0.
+
+    Example:
+        >>> import tracejit as tj
+        >>> bool(tj.random.loggamma(tj.random.key(0), 1e-4) < -100)
+        True
+
+    Raises and semantics: as `gamma`, with whose numbers it agrees; ``jax.random.loggamma``.
+    """
+    sizes, floating, (concentration,) = parameters("random.loggamma", shape, dtype, a=a)
+    value, boost = _marsaglia_tsang(key, concentration, sizes, floating)
+    made: Tensor = _follow_log(run("log", value) + boost, concentration)
+    return made
+
+
+def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+    """Numbers of the chi-squared distribution with `df` degrees of freedom: 2 gamma(df / 2).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.chisquare(tj.random.key(0), 3.0, (2, 2)).shape
+        (2, 2)
+
+    Raises as `gamma`. Semantics: ``jax.random.chisquare``, with other values.
+    """
+    sizes, floating, (freedom,) = parameters("random.chisquare", shape, dtype, df=df)
+    return 2.0 * gamma(key, 0.5 * freedom, sizes, floating)
+
+
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+    """Numbers of Student's t distribution with `df` degrees of freedom: normal / sqrt(chisquare / df).
+
+    `shape` is that of `df` unless given. Gradients flow to `df`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.t(tj.random.key(0), 4.0, (3,)).shape
+        (3,)
+
+    Raises as `gamma`. Semantics: ``jax.random.t``, with other values.
+    """
+    sizes, floating, (freedom,) = parameters("random.t", shape, dtype, df=df)
+    first, second = split(key)
+    half = 0.5 * freedom
+    return normal(first, sizes, floating) * run("sqrt", half / gamma(second, half, sizes, floating))
+
+
+def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+    """Numbers of the F distribution: the ratio of two chi-squared numbers, each by its degrees of freedom.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.f(tj.random.key(0), 3.0, [5.0, 8.0]).shape
+        (2,)
+
+    Raises as `gamma`. Semantics: ``jax.random.f``, with other values.
+    """
+    sizes, floating, (above, below) = parameters("random.f", shape, dtype, dfnum=dfnum, dfden=dfden)
+    first, second = split(key)
+    ratio = gamma(first, 0.5 * above, sizes, floating) / gamma(second, 0.5 * below, sizes, floating)
+    return ratio * (below / above)
+
+
+def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+    """Numbers of the beta distribution: x / (x + y) with x, y gamma numbers of shapes `a` and `b`.
+
+    `shape` is what `a` and `b` broadcast to unless given. Gradients flow to both.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.beta(tj.random.key(0), 2.0, [1.0, 5.0]).shape
+        (2,)
+
+    Raises as `gamma`. Semantics: ``jax.random.beta``, with other values.
+    """
+    sizes, floating, (one, other) = parameters("random.beta", shape, dtype, a=a, b=b)
+    first, second = split(key)
+    x, y = loggamma(first, one, sizes, floating), loggamma(second, other, sizes, floating)
+    return run("exp", x - run("logaddexp", x, y))  # no 0 / 0 where both are tiny
+
+
+def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+    """Vectors of the Dirichlet distribution: gamma numbers of shapes `alpha`, divided by their sum.
+
+    The vectors lie along the last axis. `shape` is the shape of the batch, ``alpha.shape[:-1]`` unless given.
+    Gradients flow to `alpha`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.dirichlet(tj.random.key(0), [1.0, 2.0, 3.0], (4,)).sum(axis=1).round(6)
+        tensor([1., 1., 1., 1.])
+
+    Raises ShapeError for an `alpha` without dimensions, otherwise as `gamma`. Semantics:
+    ``jax.random.dirichlet``, with other values.
+    """
+    own, floating, (concentration,) = parameters("random.dirichlet", None, dtype, alpha=alpha)
+    if not own:
+        raise ShapeError("random.dirichlet: expected alpha of at least one dimension, got shape ()")
+    sizes = own if shape is None else (*as_shape("random.dirichlet", shape), own[-1])
+    logs = loggamma(
+        key, parameter("random.dirichlet", "alpha", concentration, sizes, floating), sizes, floating
+    )
+    return run("exp", logs - logsumexp(logs, axis=-1, keepdims=True))
+
+
+# -- the method -----------------------------------------------------------------------------------
+
+
+def _marsaglia_tsang(key: Any, a: Tensor, sizes: Shape, floating: DType) -> tuple[Tensor, Tensor]:
+    """x and log b, where x b is distributed as gamma(a). Constants to every gradient.
+
+    G. Marsaglia and W. W. Tsang, "A Simple Method for Generating Gamma Variables", ACM TOMS 26 (2000): for
+    a >= 1, d v with d = a - 1/3 and v = (1 + x / sqrt(9 d))^3, which is accepted where
+    log u < x^2 / 2 + d - d v + d log v; for a < 1, gamma(a + 1) u^(1/a).
+    """
+    a = run("stop_gradient", a)
+    usual = run("logical_and", run("gt", a, 0.0), run("lt", a, math.inf))
+    small = run("lt", a, 1.0)
+    d = run("where", usual, run("where", small, a + 1.0, a), 1.0) - 1 / 3
+    c = 1.0 / run("sqrt", 9.0 * d)
+    for_boost, for_attempts = split(key)
+
+    def attempt(state: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        number, waiting, value = state
+        for_x, for_u = split(fold_in(for_attempts, number))
+        x = normal(for_x, sizes, floating)
+        base = 1.0 + c * x
+        positive = run("gt", base, 0.0)
+        v = run("where", positive, base * base * base, 1.0)
+        bound = 0.5 * x * x + d * (1.0 - v + run("log", v))
+        fits = run("logical_and", positive, run("lt", run("log", inside_unit(for_u, sizes, floating)), bound))
+        return (
+            number + 1,
+            run("logical_and", waiting, run("logical_not", fits)),
+            run("where", waiting, v, value),
+        )
+
+    start = constant_of(np.array(0, _INT64)), usual, run("full", value=1.0, shape=sizes, dtype=floating)
+    _, _, v = while_loop(lambda state: any_of(state[1]), attempt, start)
+    unusual = run("where", run("eq", a, math.inf), math.inf, math.nan)
+    u = inside_unit(for_boost, sizes, floating)
+    boost = run("where", small, run("log", u) / run("where", usual, a, 1.0), 0.0)
+    return run("where", usual, d * v, cast(unusual, floating)), boost
+
+
+# -- its derivative -------------------------------------------------------------------------------
+
+
+@custom_vjp
+def _follow(x: Tensor, a: Tensor) -> Tensor:
+    """x, as a function of the shape parameter that it was drawn with."""
+    return x
+
+
+@custom_vjp
+def _follow_log(log_x: Tensor, a: Tensor) -> Tensor:
+    """log x, as a function of the shape parameter that x was drawn with."""
+    return log_x
+
+
+def _slope(x: Tensor, a: Tensor) -> Tensor:
+    some = run("gt", x, 0.0)  # what was rounded to 0 stays there
+    return run("where", some, x * _log_slope(run("log", run("where", some, x, 1.0)), a), 0.0)
+
+
+# What is kept is the result, itself followed: the second derivative goes through it.
+def _rule(follow: Any, slope: Any) -> None:
+    def forward(x: Tensor, a: Tensor) -> Any:
+        y = follow(x, a)
+        return y, (y, a)
+
+    def backward(residuals: Any, cotangent: Tensor) -> Any:
+        y, a = residuals
+        return None, cotangent * cast(slope(cast(y, FLOAT64), cast(a, FLOAT64)), cotangent.dtype)
+
+    follow.defvjp(forward, backward)
+
+
+_rule(_follow, _slope)
+_rule(_follow_log, lambda x, a: _log_slope(x, a))
+
+
+def _log_slope(log_x: Tensor, a: Tensor) -> Tensor:
+    """d log x / d a at a fixed place P(a, x) of the distribution, in float64, to nine digits.
+
+    Of P(a, x) = const follows dx/da = -(dP/da) / p, with the density p; and with t = x e^s under the integral
+
+        d log x / d a = -integral over s < 0 of (log x + s - digamma(a)) exp(a s + x (1 - e^s)) ds.
+
+    The integral over s > 0 is the negative of it, so that the one may be taken whose exponent only falls:
+    with v = |s|, by -g v - x (e^s - 1 - s), where g = |a - x|. Above x the fall is at least that of a
+    Gaussian, and Gauss and Legendre's rule does, up to where it has fallen by 40. Below it is exponential, or
+    a Gaussian that goes over into one: the double-exponential rule (Takahasi and Mori, 1974), in units of the
+    length in which the exponent falls by about 1.
+    """
+    x = run("exp", log_x)
+    gap, above = run("abs", a - x), run("gt", x, a)
+    root = run("sqrt", gap * gap + run("where", above, 80.0, 2.0) * x)
+    length = run("where", above, 80.0, 2.0) / (gap + root)
+    # e^s grows, too: x e^s = 40 is far enough, from where on it is a matter of 1
+    log_end = run("logaddexp", math.log(40.0) - log_x, 0.0) + 1.0
+    length = run("where", above, run("minimum", length, log_end), length)
+    centre = log_x - digamma(a)
+
+    def spread(value: Tensor) -> Tensor:
+        return value[..., None]
+
+    rules = [constant_of(one) for one in _rules()]
+    above, sign = spread(above), spread(run("where", above, 1.0, -1.0))
+    v = spread(length) * run("where", above, rules[0], rules[2])
+    s = sign * v
+    fall = spread(gap) * v + spread(x) * (run("expm1", s) - s)
+    terms = (v + sign * spread(centre)) * run("exp", -fall) * run("where", above, rules[1], rules[3])
+    return length * terms.sum(axis=-1)
+
+
+@functools.cache
+def _rules() -> tuple[Array, Array, Array, Array]:
+    """Nodes and weights of the two rules, as many of each."""
+    count = 48
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    u = -3.7 + 0.24 * np.arange(count)
+    far = np.exp(0.75 * u - np.exp(-u))
+    return (nodes + 1) / 2, weights / 2, far, 0.24 * far * (0.75 + np.exp(-u))

@@ -1,0 +1,149 @@
+"""Drawing from given items, and the multivariate normal distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from ..array.contraction import matmul
+from ..array.manipulation import matrix_transpose
+from ..array.operands import as_tensor, cast, constant_of, floating, reshaped, run
+from ..array.ranges import arange
+from ..array.reductions import cumsum
+from ..array.searching import take
+from ..control.loops import fori_loop
+from ..ir.dtypes import BY_NAME
+from ..ir.errors import AttributeValueError, DomainError, ShapeError
+from ..ir.types import as_shape, normalize_axis
+from ..tensor import Tensor
+from .discrete import permutation, randint
+from .distributions import gumbel, normal, parameter, request, uniform
+
+_INT64: Final = BY_NAME["i64"]
+
+
+def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Tensor:
+    """Slices of `a` along `axis`, or integers below `a`, in a block of the given shape.
+
+    With `p`, each is drawn with its probability (`p` is divided by its sum): with replacement by bisection
+    of the cumulated probabilities, without by the largest of log p plus Gumbel noise (Vieira, 2014), for
+    which compiled code calls NumPy to sort.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.random.choice(tj.random.key(0), 5, (3,), p=[0.0, 0.0, 0.0, 0.5, 0.5]).shape
+        (3,)
+
+    Raises DomainError where there is nothing to choose from, or without replacement too little; ShapeError
+    where `p` does not have an entry per item; AxisError for an axis that is not there. Semantics:
+    ``jax.random.choice``, with other values.
+    """
+    name = "random.choice"
+    sizes = as_shape(name, shape)
+    wanted = math.prod(sizes)
+    integers = type(a) is int or isinstance(a, np.integer)
+    items = None if integers else as_tensor(a)
+    place = 0 if items is None else normalize_axis(name, axis, items.ndim)
+    count = int(a) if items is None else items.shape[place]
+    if wanted and count < 1:
+        raise DomainError(f"{name}: there is nothing to choose from, got {count} items")
+    if not replace and wanted > count:
+        raise DomainError(f"{name}: cannot take {wanted} of {count} items without replacement")
+    weights = None if p is None else floating(p)
+    if weights is not None and weights.shape != (count,):
+        raise ShapeError(f"{name}: expected p of shape {(count,)}, one per item, got shape {weights.shape}")
+    if replace:
+        chosen = (
+            randint(key, wanted, 0, max(count, 1)) if weights is None else _weighted(key, weights, wanted)
+        )
+    elif weights is None:
+        chosen = permutation(key, count)[:wanted]
+    else:
+        some = run("gt", weights, 0.0)
+        logs = run("where", some, run("log", run("where", some, weights, 1.0)), -math.inf)
+        chosen = run("random_order", -(logs + gumbel(key, weights.shape, weights.dtype)))[:wanted]
+    if items is None:
+        return reshaped(chosen, sizes)
+    found = take(items, chosen, axis=place)
+    return reshaped(found, (*found.shape[:place], *sizes, *found.shape[place + 1 :]))
+
+
+def multivariate_normal(
+    key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky"
+) -> Tensor:
+    """Vectors of the normal distribution with mean `mean` and covariance matrix `cov`: mean + L x.
+
+    `mean` is (..., n) and `cov` (..., n, n), symmetric and positive definite, L its Cholesky factor; what is
+    not positive definite gives NaN. `shape` is that of the batch, what theirs broadcast to unless given.
+    Gradients flow to both.
+
+    Example:
+        >>> import tracejit as tj
+        >>> cov = tj.tensor([[2.0, 1.0], [1.0, 2.0]])
+        >>> tj.random.multivariate_normal(tj.random.key(0), tj.zeros(2), cov, (4,)).shape
+        (4, 2)
+
+    Raises ShapeError where the shapes do not fit, AttributeValueError for a `method` other than "cholesky".
+    Semantics: ``jax.random.multivariate_normal``.
+    """
+    name = "random.multivariate_normal"
+    if method != "cholesky":
+        raise AttributeValueError(f"{name}: method must be 'cholesky', got {method!r}")
+    centre, matrix = floating(mean), floating(cov)
+    if centre.ndim < 1 or matrix.ndim < 2 or matrix.shape[-2:] != (centre.shape[-1],) * 2:
+        raise ShapeError(
+            f"{name}: expected mean of shape (..., n) and cov of shape (..., n, n), got {centre.shape} and "
+            f"{matrix.shape}"
+        )
+    if shape is None:
+        try:
+            shape = np.broadcast_shapes(centre.shape[:-1], matrix.shape[:-2])
+        except ValueError:
+            raise ShapeError(
+                f"{name}: cannot broadcast mean of shape {centre.shape} and cov of shape {matrix.shape}"
+            ) from None
+    batch, wanted = request(name, shape, dtype)
+    n = centre.shape[-1]
+    centre = parameter(name, "mean", centre, (*batch, n), wanted)
+    matrix = cast(matrix, wanted)
+    factor = _cholesky(0.5 * (matrix + matrix_transpose(matrix)))
+    x = normal(key, (*batch, n), wanted)
+    if factor.ndim == 2:
+        return centre + matmul(x, factor.T)
+    return centre + matmul(factor, x[..., None])[..., 0]
+
+
+def _weighted(key: Any, weights: Tensor, count: int) -> Tensor:
+    """Positions by their weights: where a uniform number falls among the cumulated ones, by bisection."""
+    total = cumsum(weights)
+    place = uniform(key, count, weights.dtype) * total[-1]
+    size = weights.shape[0]
+    zeros = constant_of(np.zeros(count, _INT64))
+
+    def halve(_: Any, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        low, high = state  # total[low - 1] <= place < total[high]
+        middle = run("shift_right", low + high, 1)
+        right = run("le", take(total, middle), place)
+        return run("where", right, middle + 1, low), run("where", right, high, middle)
+
+    last = zeros + (size - 1)
+    # the product with the sum may round up to it
+    return run("minimum", fori_loop(0, size.bit_length(), halve, (zeros, last))[0], last)
+
+
+def _cholesky(matrix: Tensor) -> Tensor:
+    """The lower triangular L with L L' = matrix, column by column (Golub and Van Loan, 4.2.4)."""
+    n = matrix.shape[-1]
+    places = arange(n)
+
+    def column(j: Any, factor: Tensor) -> Tensor:
+        row = take(factor, j, axis=-2)[..., None, :]
+        rest = take(matrix, j, axis=-1) - (factor * row).sum(axis=-1)
+        pivot = take(rest, j, axis=-1)[..., None]
+        made = run("where", run("ge", places, j), rest / run("sqrt", pivot), 0.0)
+        return run("where", run("eq", places, j), made[..., None], factor)
+
+    factor: Tensor = fori_loop(0, n, column, matrix * 0.0)
+    return factor
