@@ -1,8 +1,8 @@
 """Running folds along one axis.
 
-Along the last axis a vector is folded in itself, by steps of 1, 2, 4, ... lanes, and then with what came before
-it: sums are grouped in that fixed way. Along other axes each row of the result is the row before it folded with
-the operand's, so that memory is walked in order.
+Along the last axis a vector is folded in itself, by steps of 1, 2, 4, ... lanes, and then with what came
+before it: sums are grouped in that fixed way. Along other axes each row of the result is the row before it
+folded with the operand's, so that memory is walked in order.
 """
 
 from __future__ import annotations
