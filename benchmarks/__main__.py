@@ -1,4 +1,5 @@
-"""The command line of the benchmarks. The exit code is 1 where values disagree; targets do not change it."""
+"""The command line of the benchmarks. The exit code is 1 where values disagree or a library fails; goals that
+are missed do not change it."""
 
 from __future__ import annotations
 
@@ -6,54 +7,93 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
-from . import report
-from .libraries import OURS
-from .run import run
+from . import chart, limits, report
+from .contest import Contest, Outcome
+from .libraries import COMPILED_TORCH, LIBRARIES, OURS
 from .timing import FULL, QUICK
 from .workloads import WORKLOADS
 
 
-def main() -> int:
-    """Run the chosen workloads and print their table."""
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="tracejit beside its peers")
     parser.add_argument(
         "--only", action="append", metavar="NAME", help="workloads whose name begins so; may be repeated"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="few repetitions: does it work, not how fast is it"
+        "--quick", action="store_true", help="few repetitions, and torch.compile only where --peers names it"
     )
+    parser.add_argument(
+        "--peers", metavar="A,B", help=f"of {','.join(LIBRARIES[1:])}; all by default, which takes long"
+    )
+    parser.add_argument("--threads", metavar="1,2", default="1,2", help="the numbers of threads to try")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the results there too")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write a table of all peers there")
+    parser.add_argument("--svg", metavar="FILE", type=Path, help="write a chart there")
     parser.add_argument("--list", action="store_true", help="name the workloads and stop")
     options = parser.parse_args()
-    chosen = [one for one in WORKLOADS if options.only is None or one.name.startswith(tuple(options.only))]
-    if not chosen:
+    options.chosen = [
+        one for one in WORKLOADS if not options.only or one.name.startswith(tuple(options.only))
+    ]
+    if not options.chosen:
         parser.error(f"no workload is called so; there are {', '.join(one.name for one in WORKLOADS)}")
-    if options.list:
-        print("\n".join(f"{one.name:24}{one.what}" for one in chosen))
-        return 0
+    peers = LIBRARIES[1:] if options.peers is None else tuple(filter(None, options.peers.split(",")))
+    if unknown := set(peers) - set(LIBRARIES):
+        parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(LIBRARIES[1:])}")
+    if options.quick and options.peers is None:
+        peers = tuple(one for one in peers if one != COMPILED_TORCH)
+    options.libraries = (OURS, *peers)
+    options.threads = tuple(int(one) for one in options.threads.split(","))
+    return options
 
-    names = list(dict.fromkeys([OURS, *(peer for one in chosen for peer in one.peers)]))
-    machine, versions = report.machine(), report.versions(names)
-    print(", ".join(f"{key} {value}" for key, value in machine.items()))
-    for name, version in versions.items():
-        print(f"{name} {version}" if version else f"{name}: not installed, skipped")
-    print()
-    print(report.row(*report.HEADER), report.rule(), sep="\n", flush=True)
-    outcomes = []
-    for workload in chosen:
-        outcomes.append(run(workload, QUICK if options.quick else FULL))
-        print("\n".join(report.rows(outcomes[-1])), flush=True)
-    remarks = [line for one in outcomes for line in report.notes(one)]
-    print(*(["", *remarks] if remarks else []), sep="\n")
+
+def _peers(options: argparse.Namespace, versions: dict[str, str | None]) -> list[str]:
+    return [name for name in options.libraries if name != OURS and versions[name]]
+
+
+def _save(options: argparse.Namespace, found: dict[str, Any], outcomes: list[Outcome]) -> None:
+    """Write the files that were asked for; after each workload, as a run may be stopped."""
     if options.json is not None:
-        results = {
-            "machine": machine,
-            "versions": versions,
-            "results": [report.as_json(one) for one in outcomes],
-        }
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
-    return 1 if any(one.disagreements for one in outcomes) else 0
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+    if options.markdown is not None:
+        options.markdown.write_text(report.table(outcomes, _peers(options, found["versions"])) + "\n")
+    if options.svg is not None:
+        options.svg.write_text(chart.svg(outcomes, "tracejit beside its peers"))
+
+
+def main() -> int:
+    """Run the chosen workloads and print their table."""
+    options = _options()
+    if options.list:
+        print("\n".join(f"{one.name:24}{one.what}" for one in options.chosen))
+        return 0
+    machine = report.machine()
+    print(", ".join(f"{key} {value}" for key, value in machine.items()))
+    outcomes: list[Outcome] = []
+    bounds: list[float | None] = []
+    with Contest(options.libraries, options.threads, QUICK if options.quick else FULL) as contest:
+        versions = contest.versions()
+        for name, version in versions.items():
+            print(f"{name} {version}" if version else f"{name}: not installed, skipped")
+        print(f"\nbeside each time, the number of threads\n\n{report.header()}", flush=True)
+        for workload in options.chosen:
+            outcomes.append(contest.run(workload))
+            bounds.append(limits.seconds(workload))
+            print(
+                "\n".join([report.row(outcomes[-1], bounds[-1]), *report.remarks(outcomes[-1])]), flush=True
+            )
+    peers = [name for name in options.libraries if name != OURS and versions[name]]
+    print("", *report.summary(outcomes, peers), sep="\n")
+    if options.json is not None:
+        results = [report.as_json(one, limit) for one, limit in zip(outcomes, bounds, strict=True)]
+        found = {"machine": machine, "versions": versions, "results": results}
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+    if options.markdown is not None:
+        options.markdown.write_text(report.table(outcomes, peers) + "\n")
+    if options.svg is not None:
+        options.svg.write_text(chart.svg(outcomes, "tracejit beside its peers"))
+    return 1 if any(one.disagreements or one.failures for one in outcomes) else 0
 
 
 if __name__ == "__main__":

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 
+from .control import python_control
+
 Array = np.ndarray[Any, Any]
+
+OURS: Final = "tracejit"
+COMPILED_TORCH: Final = "torch.compile"
+#: Every library, ours first, in the order of the tables.
+LIBRARIES: Final = (OURS, "jax", "torch", COMPILED_TORCH, "numba", "numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +28,7 @@ class Library:
 
     name: str
     version: str
-    #: The namespace of array functions, with NumPy's names.
+    #: NumPy's names, and ``erf``, ``logsumexp``, ``index_add``, ``conv2d``; for numba the module itself.
     np: Any
     #: Compile a function; the identity where the library does not.
     jit: Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -28,14 +37,20 @@ class Library:
     variable: Callable[[Array], Any] | None = None
     #: Eager gradients: ``backward(root, cotangent)`` into the leaves' ``grad``, keeping the graph.
     backward: Callable[[Any, Any], None] | None = None
-    value_and_grad: Callable[..., Any] | None = None
-    logsumexp: Callable[..., Any] | None = None
-    #: The namespace of ``scan`` and ``while_loop``.
+    #: ``value_and_grad(f, argnums)``: a function that returns the value and a tuple of gradients.
+    value_and_grad: Callable[[Callable[..., Any], tuple[int, ...]], Callable[..., Any]] | None = None
+    #: The namespace of ``scan``, ``while_loop`` and ``fori_loop``.
     control: Any = None
     #: Blocks until a result is there, None where it always is.
     wait: Callable[[Any], Any] | None = None
-    #: Of a jitted function: how the first call's milliseconds divide, as text.
-    phases: Callable[[Any], str] | None = None
+
+
+def _names(base: Any, **more: Any) -> ModuleType:
+    """The public names of `base` with `more` in their places."""
+    names = ModuleType(base.__name__)
+    public = {name: getattr(base, name) for name in dir(base) if not name.startswith("_")}
+    vars(names).update(public, **more)
+    return names
 
 
 def _tracejit() -> Library:
@@ -44,43 +59,93 @@ def _tracejit() -> Library:
     def variable(array: Array) -> Any:
         return tj.tensor(array).requires_grad_()
 
-    def phases(f: Any) -> str:
-        lines: list[str] = [line.strip() for line in f.explain().splitlines()]
-        return next((line for line in lines if line.startswith("milliseconds:")), "")
-
+    names = _names(tj, conv2d=lambda x, w: tj.nn.conv2d(x, w, padding=1))
     return Library(
-        "tracejit",
+        OURS,
         tj.__version__,
-        tj,
+        names,
         tj.jit,
         tj.tensor,
         variable,
         lambda root, cotangent: root.backward(cotangent, retain_graph=True),
         tj.value_and_grad,
-        tj.logsumexp,
         control=tj,
-        phases=phases,
     )
 
 
 def _numpy() -> Library:
-    return Library("numpy", np.__version__, np, lambda f: f, np.asarray)
+    try:
+        erf = importlib.import_module("scipy.special").erf
+    except ModuleNotFoundError:
+        erf = np.vectorize(math.erf)
+
+    def logsumexp(x: Array, axis: int, *, keepdims: bool = False) -> Any:
+        top = np.max(x, axis=axis, keepdims=True)
+        total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+        return total if keepdims else np.squeeze(total, axis)
+
+    def index_add(x: Array, index: Array, values: Array) -> Array:
+        result = x.copy()
+        np.add.at(result, index, values)
+        return result
+
+    def conv2d(x: Array, w: Array) -> Array:
+        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], axis=(2, 3))
+        return np.einsum("nchwij,ocij->nohw", windows, w, optimize=True)
+
+    names = _names(np, erf=erf, logsumexp=logsumexp, index_add=index_add, conv2d=conv2d)
+    return Library("numpy", np.__version__, names, lambda f: f, np.asarray, control=python_control(np.stack))
 
 
 def _jax() -> Library:
     jax = importlib.import_module("jax")
     jax.config.update("jax_enable_x64", True)  # NumPy's dtypes, as ours
     jnp = importlib.import_module("jax.numpy")
+
+    def index_add(x: Any, index: Any, values: Any) -> Any:
+        return x.at[index].add(values)
+
+    def conv2d(x: Any, w: Any) -> Any:
+        return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME")
+
+    names = _names(
+        jnp, erf=jax.scipy.special.erf, logsumexp=jax.nn.logsumexp, index_add=index_add, conv2d=conv2d
+    )
     return Library(
         "jax",
         jax.__version__,
-        jnp,
+        names,
         jax.jit,
         jnp.asarray,
         value_and_grad=jax.value_and_grad,
-        logsumexp=jax.nn.logsumexp,
         control=jax.lax,
         wait=jax.block_until_ready,
+    )
+
+
+def _torch_names(torch: Any) -> ModuleType:
+    def either(of_two: Any, least_or_most: str) -> Callable[[Any, Any], Any]:
+        def apply(x: Any, y: Any) -> Any:
+            return of_two(x, y) if isinstance(y, torch.Tensor) else torch.clamp(x, **{least_or_most: y})
+
+        return apply
+
+    return _names(
+        torch,
+        max=lambda x, axis=None, keepdims=False: (
+            torch.amax(x) if axis is None else torch.amax(x, axis, keepdim=keepdims)
+        ),
+        var=lambda x, axis: torch.var(x, axis, correction=0),
+        sort=lambda x: torch.sort(x).values,
+        maximum=either(torch.maximum, "min"),
+        minimum=either(torch.minimum, "max"),
+        power=torch.pow,
+        take=lambda x, index: x[index],
+        index_add=lambda x, index, values: torch.index_add(x, 0, index, values),
+        pad=lambda x, width: torch.nn.functional.pad(x, (width,) * (2 * x.ndim)),
+        conv2d=lambda x, w: torch.nn.functional.conv2d(x, w, padding=1),
+        logsumexp=lambda x, axis, keepdims=False: torch.logsumexp(x, axis, keepdim=keepdims),
     )
 
 
@@ -90,19 +155,68 @@ def _torch() -> Library:
     def variable(array: Array) -> Any:
         return torch.tensor(array, requires_grad=True)
 
+    def value_and_grad(f: Callable[..., Any], argnums: tuple[int, ...]) -> Callable[..., Any]:
+        tree = importlib.import_module("torch.utils._pytree")
+
+        def both(*args: Any) -> Any:
+            flat, form = tree.tree_flatten([args[i] for i in argnums])
+            flat = [one.detach().requires_grad_() for one in flat]
+            fresh = dict(zip(argnums, tree.tree_unflatten(flat, form), strict=True))
+            value = f(*(fresh.get(i, one) for i, one in enumerate(args)))
+            gradients = torch.autograd.grad(value, flat)
+            return value.detach(), tuple(tree.tree_unflatten(list(gradients), form))
+
+        return both
+
     return Library(
         "torch",
         torch.__version__,
-        torch,
+        _torch_names(torch),
         lambda f: f,
         torch.tensor,
         variable,
         lambda root, cotangent: root.backward(cotangent, retain_graph=True),
+        value_and_grad,
+        control=python_control(torch.stack),
     )
 
 
-OURS: Final = "tracejit"
-_LOADERS: Final = {OURS: _tracejit, "jax": _jax, "numpy": _numpy, "torch": _torch}
+def _torch_compile() -> Library:
+    torch = importlib.import_module("torch")
+
+    def value_and_grad(f: Callable[..., Any], argnums: tuple[int, ...]) -> Callable[..., Any]:
+        both = torch.func.grad_and_value(f, argnums=argnums)
+
+        def ordered(*args: Any) -> Any:
+            gradients, value = both(*args)
+            return value, gradients
+
+        return ordered
+
+    return Library(
+        COMPILED_TORCH,
+        torch.__version__,
+        _torch_names(torch),
+        functools.partial(torch.compile, fullgraph=True, dynamic=False),
+        torch.tensor,
+        value_and_grad=value_and_grad,
+        control=python_control(torch.stack),
+    )
+
+
+def _numba() -> Library:
+    numba = importlib.import_module("numba")
+    return Library("numba", numba.__version__, numba, lambda f: f, np.asarray, control=SimpleNamespace())
+
+
+_LOADERS: Final = {
+    OURS: _tracejit,
+    "jax": _jax,
+    "numpy": _numpy,
+    "torch": _torch,
+    COMPILED_TORCH: _torch_compile,
+    "numba": _numba,
+}
 
 
 @functools.cache
@@ -111,7 +225,7 @@ def load(name: str) -> Library | None:
     try:
         return _LOADERS[name]()
     except ModuleNotFoundError as error:
-        if error.name != name:
+        if error.name not in ("jax", "torch", "numba"):
             raise
         return None
 

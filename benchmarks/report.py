@@ -1,66 +1,102 @@
-"""Results as a table that is Markdown too, and as JSON."""
+"""Outcomes as Markdown and as JSON."""
 
 from __future__ import annotations
 
+import math
 import os
 import platform
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from .libraries import OURS, load
-from .run import Outcome
+from .contest import Outcome
+from .libraries import OURS
 from .timing import Spread
 
-_WIDTHS: Final = (21, 10, 15, 19, 17)
-HEADER: Final = ("workload", "tracejit", "peer", "peer/ours (min-max)", "target")
+_WIDTHS: Final = (19, 14, 26, 19, 8, 8)
+HEADER: Final = ("workload", OURS, "best peer", "peer/ours (min-max)", "of limit", "goal")
 
 
-def row(*cells: str) -> str:
-    """One line of the table."""
-    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=True)) + " |"
+def _line(cells: Iterable[str], widths: Iterable[int]) -> str:
+    return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
 
 
-def rule() -> str:
-    """The line under the table's head."""
-    return row(*["-" * width for width in _WIDTHS])
+def header() -> str:
+    """The head of the table that a run prints."""
+    return _line(HEADER, _WIDTHS) + "\n" + _line(["-" * width for width in _WIDTHS], _WIDTHS)
 
 
-def rows(outcome: Outcome) -> list[str]:
-    """A workload's lines: one for each peer, or one without."""
-    name, ours, target = outcome.workload.name, duration(outcome.seconds[OURS].median), _target(outcome)
+def row(outcome: Outcome, limit: float | None) -> str:
+    """A workload's line: ours, the best peer, their ratio, and the limit's share of our time."""
+    name, best, ratio = outcome.workload.name, outcome.best_peer, outcome.ratio
+    if OURS not in outcome.seconds:
+        return _line((name, "failed", "", "", "", "MISSED"), _WIDTHS)
+    mine = outcome.seconds[OURS].median
+    ours = f"{duration(mine)}/{outcome.threads[OURS]}"
+    share = "" if limit is None else f"{limit / mine:.0%}"
+    if best is None or ratio is None:
+        return _line((name, ours, "", "", share, ""), _WIDTHS)
+    theirs = f"{best} {duration(outcome.seconds[best].median)}/{outcome.threads[best]}"
+    return _line((name, ours, theirs, _ratio(ratio), share, _goal(outcome)), _WIDTHS)
+
+
+def table(outcomes: list[Outcome], peers: list[str]) -> str:
+    """A Markdown table of every peer's ratio, and of first calls."""
+    lines = [
+        "| workload | " + OURS + " | " + " | ".join(peers) + " | first call | jax's / ours |",
+        "|" + "---|" * (len(peers) + 4),
+    ]
+    for one in outcomes:
+        cells = [f"`{one.workload.name}`"]
+        cells.append(duration(one.seconds[OURS].median) if OURS in one.seconds else "failed")
+        for peer in peers:
+            ratio = one.ratios.get(peer)
+            text = "" if ratio is None else f"{ratio.median:.2f}"
+            cells.append(f"**{text}**" if ratio is not None and ratio.median < 1 else text)
+        mine, jax = one.first.get(OURS), one.first.get("jax")
+        if not one.workload.compiled or mine is None:
+            cells += ["", ""]
+        else:
+            cells += [duration(mine), "" if jax is None else f"{jax / mine:.1f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def summary(outcomes: list[Outcome], peers: list[str]) -> list[str]:
+    """Geometric means, and how many workloads are slower than the best peer."""
     lines = []
-    for peer, ratio in outcome.ratios.items():
-        theirs = f"{peer} {duration(outcome.seconds[peer].median)}"
-        lines.append(row(name, ours, theirs, _ratio(ratio), target))
-        name = ours = target = ""
-    return lines or [row(name, ours, "", "", target)]
+    for peer in peers:
+        ratios = [one.ratios[peer].median for one in outcomes if peer in one.ratios]
+        if ratios:
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            lines.append(f"{peer}: geometric mean {mean:.2f} of {len(ratios)} workloads")
+    slower = [one for one in outcomes if one.ratio is not None and one.ratio.median < one.workload.goal]
+    slower.sort(key=lambda one: one.ratio.median if one.ratio is not None else 0.0)
+    lines.append(f"behind the goal: {len(slower)} of {len(outcomes)} workloads")
+    lines += [
+        f"  {one.workload.name}: {one.ratio.median:.2f} of {one.best_peer}'s time, goal {one.workload.goal:g}"
+        for one in slower
+        if one.ratio is not None
+    ]
+    return lines
 
 
-def notes(outcome: Outcome) -> list[str]:
-    """What else there is to say: throughput, phases, disagreements."""
-    found = []
-    if outcome.workload.traffic:
-        rates = [
-            f"{name} {outcome.workload.traffic / one.median / 1e9:.1f}"
-            for name, one in outcome.seconds.items()
-        ]
-        found.append(f"{outcome.workload.name}: GB/s: {', '.join(rates)}")
-    if outcome.notes:
-        found.append(f"{outcome.workload.name}: {outcome.notes}")
-    return found + [f"{outcome.workload.name}: DISAGREES with {one}" for one in outcome.disagreements]
+def remarks(outcome: Outcome) -> list[str]:
+    """Failures and values that differ."""
+    name = outcome.workload.name
+    failures = [f"{name}: {one}" for one in outcome.failures]
+    return failures + [f"{name}: DISAGREES with {one}" for one in outcome.disagreements]
 
 
 def _ratio(ratio: Spread) -> str:
     return f"{ratio.median:.2f} ({ratio.least:.2f}-{ratio.most:.2f})"
 
 
-def _target(outcome: Outcome) -> str:
-    target = outcome.workload.target
-    if target is None:
-        return ""
-    text = f"<= {target.peer}" if target.seconds is None else f"< {duration(target.seconds)}"
-    return f"{text}: {'not known' if outcome.met is None else 'ok' if outcome.met else 'MISSED'}"
+def _goal(outcome: Outcome) -> str:
+    assert outcome.ratio is not None
+    goal = outcome.workload.goal
+    return f"{goal:g}: {'ok' if outcome.ratio.median >= goal else 'MISSED'}"
 
 
 def duration(seconds: float) -> str:
@@ -87,23 +123,22 @@ def machine() -> dict[str, Any]:
     }
 
 
-def versions(names: list[str]) -> dict[str, str | None]:
-    """Versions of the libraries, None for what is not installed."""
-    return {name: None if (lib := load(name)) is None else lib.version for name in names}
+def as_json(outcome: Outcome, limit: float | None) -> dict[str, Any]:
+    """An outcome for ``--json``; spreads are [median, least, most]."""
 
+    def spread(one: Spread) -> list[float]:
+        return [one.median, one.least, one.most]
 
-def as_json(outcome: Outcome) -> dict[str, Any]:
-    """An outcome for ``--json``; seconds are [median, least, most]."""
-    workload = outcome.workload
     return {
-        "name": workload.name,
-        "what": workload.what,
-        "seconds": {name: [one.median, one.least, one.most] for name, one in outcome.seconds.items()},
-        "ratios": {name: [one.median, one.least, one.most] for name, one in outcome.ratios.items()},
-        "target": None
-        if workload.target is None
-        else {"seconds": workload.target.seconds, "peer": workload.target.peer},
-        "met": outcome.met,
+        "name": outcome.workload.name,
+        "what": outcome.workload.what,
+        "seconds": {name: spread(one) for name, one in outcome.seconds.items()},
+        "threads": outcome.threads,
+        "ratios": {name: spread(one) for name, one in outcome.ratios.items()},
+        "first": outcome.first,
+        "limit": limit,
+        "goal": outcome.workload.goal,
+        "against": outcome.workload.against,
         "disagreements": outcome.disagreements,
-        "notes": outcome.notes,
+        "failures": outcome.failures,
     }

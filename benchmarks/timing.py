@@ -1,4 +1,4 @@
-"""Measuring in one process, so that noise hits both sides: A B, then B A, and a ratio for each such round."""
+"""Timing calls: batches long enough for the clock, the least of several, and spreads over rounds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import statistics
 import timeit
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 #: Seconds of one contender's turn in a round.
 Turn = Callable[[], float]
+Wait = Callable[[Any], Any] | None
+
+#: A batch of calls takes at least about as long: the clock and the loop around it are then nothing.
+BATCH_SECONDS: Final = 0.001
+#: Contenders that take longer a call are asked in two rounds alone.
+SLOW_SECONDS: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +23,14 @@ class Effort:
     """How long to measure."""
 
     rounds: int
-    #: Each turn repeats the call until it takes about as long.
+    #: Each turn repeats the call for about as long.
     turn_seconds: float
     #: Fresh processes per contender.
     processes: int
 
 
-FULL = Effort(rounds=21, turn_seconds=0.02, processes=7)
-QUICK = Effort(rounds=3, turn_seconds=0.002, processes=1)
+FULL: Final = Effort(rounds=9, turn_seconds=0.03, processes=7)
+QUICK: Final = Effort(rounds=3, turn_seconds=0.005, processes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +47,52 @@ class Spread:
 
 
 def interleave(turns: Mapping[str, Turn], rounds: int) -> dict[str, list[float]]:
-    """Samples of each contender, round by round, every other round in reverse order."""
+    """Samples of each contender, round by round, every other round in reverse order.
+
+    Slow ones take two turns; their last sample stands for the rounds that they miss.
+    """
     samples: dict[str, list[float]] = {name: [] for name in turns}
     order = list(turns)
-    for _ in range(rounds):
+    for number in range(rounds):
         for name in order:
-            samples[name].append(turns[name]())
+            slow = number >= 2 and samples[name][0] > SLOW_SECONDS
+            samples[name].append(samples[name][-1] if slow else turns[name]())
         order.reverse()
     return samples
 
 
-def call_turn(
-    f: Callable[..., Any], args: tuple[Any, ...], wait: Callable[[Any], Any] | None, seconds: float
-) -> Turn:
-    """Seconds per call of ``f(*args)``, after a warm-up; the collector of garbage is off, as in `timeit`."""
+def _timer(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait) -> timeit.Timer:
     names = [f"a{position}" for position in range(len(args))]
     call = f"f({', '.join(names)})"
-    timer = timeit.Timer(
+    return timeit.Timer(
         call if wait is None else f"wait({call})",
         globals={"f": f, "wait": wait, **dict(zip(names, args, strict=True))},
     )
-    timer.timeit(2)
-    calls = 1
-    while (taken := timer.timeit(calls)) < seconds:
-        calls = max(2 * calls, int(calls * seconds / max(taken, 1e-9)))
-        if calls > 1_000_000:
-            break
-    return lambda: timer.timeit(calls) / calls
+
+
+def calls_for(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, seconds: float) -> int:
+    """How many calls of ``f(*args)`` make a batch, after a warm-up."""
+    timer, calls, target = _timer(f, args, wait), 1, min(BATCH_SECONDS, seconds)
+    taken = timer.timeit(1)
+    if taken < SLOW_SECONDS:
+        timer.timeit(2)
+    while (taken := timer.timeit(calls)) < target:
+        calls = max(2 * calls, int(calls * target / max(taken, 1e-9)))
+    return calls
+
+
+def least(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, calls: int, seconds: float) -> float:
+    """The least seconds per call among batches of `calls`, run for about `seconds` in all; the collector of
+    garbage is off, as in `timeit`."""
+    timer, spent, best = _timer(f, args, wait), 0.0, float("inf")
+    while spent < seconds:
+        taken = timer.timeit(calls)
+        spent += taken
+        best = min(best, taken / calls)
+    return best
+
+
+def call_turn(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, seconds: float) -> Turn:
+    """A turn of ``f(*args)`` in this process."""
+    calls = calls_for(f, args, wait, seconds)
+    return lambda: least(f, args, wait, calls, seconds)

@@ -22,12 +22,13 @@ from .buffers import Place, Plan, plan_buffers
 from .control import RegionCode, write_control
 from .instrument import PLAIN, Instrument
 from .loops import FunctionWriter
+from .nests.arg_reduction import arg_reduction_kernel
 from .nests.contraction import contraction_kernel, workspace_bytes
+from .nests.cumulative import cumulative_kernel
 from .nests.external import external_kernel
 from .nests.fused import NestWriter, task_count
 from .nests.kernel import PARALLEL_FOR, TASK_CYCLES, Kernel, task_function
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
-from .nests.scans import arg_reduction_kernel, cumulative_kernel
 from .nests.schedule import schedule
 from .registers import register_kernel
 from .target import Target

@@ -1,0 +1,105 @@
+"""A process that measures one library with one number of threads: ``python -m benchmarks.worker LIBRARY``.
+
+It reads commands from its input and answers on its output, both pickled: so contenders do not share a
+process, and their turns can still alternate.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import importlib
+import os
+import pickle
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from .libraries import Library, leaves, load
+from .timing import calls_for, least
+from .workloads import WORKLOADS
+
+
+class _Contender:
+    """The workload that was prepared last."""
+
+    def __init__(self, lib: Library, name: str) -> None:
+        workload = next(one for one in WORKLOADS if one.name == name)
+        self.wait = lib.wait if workload.waits else None
+        self.f = workload.function(lib)
+        self.args = workload.arguments(lib)
+        start = time.perf_counter()
+        result = self.f(*self.args)
+        if lib.wait is not None:
+            lib.wait(result)
+        #: Seconds of the first call, with whatever is compiled for it.
+        self.first = time.perf_counter() - start
+        self.values = leaves(result)
+
+    def call(self) -> None:
+        result = self.f(*self.args)
+        if self.wait is not None:
+            self.wait(result)
+
+
+def _warm_up(lib: Library) -> None:
+    """Compile something unrelated, so that what is loaded once does not count as compile time."""
+    if lib.name == "numba":
+        lib.np.njit(lambda x: x + 1.0)(1.0)
+        return
+    f: Callable[[Any], Any] = lambda x: x * 2 - 2  # noqa: E731
+    result = lib.jit(f)(lib.array(np.ones(3)))
+    if lib.wait is not None:
+        lib.wait(result)
+
+
+def serve(lib: Library, commands: BinaryIO, answers: BinaryIO) -> None:
+    """Answer ``("prepare", workload)`` and ``("time", seconds)`` until the input ends."""
+    contender: _Contender | None = None
+    calls = 0
+    while True:
+        try:
+            command, argument = pickle.load(commands)
+        except EOFError:
+            return
+        answer: dict[str, Any]
+        try:
+            if command == "prepare":
+                contender, calls = None, 0
+                gc.collect()
+                contender = _Contender(lib, argument)
+                answer = {"first": contender.first, "values": contender.values}
+                contender.values = []
+            else:
+                assert contender is not None, "prepare comes first"
+                calls = calls or calls_for(contender.f, contender.args, contender.wait, argument)
+                answer = {"seconds": least(contender.f, contender.args, contender.wait, calls, argument)}
+        except Exception:  # whatever a library raises is the answer
+            answer = {"error": traceback.format_exc()}
+        pickle.dump(answer, answers)
+        answers.flush()
+
+
+def main() -> None:
+    """Load the library and serve; says at first whether it is there."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+    faulthandler.enable()
+    name = sys.argv[1]
+    lib = load(name)
+    if lib is not None:
+        if lib.name.startswith("torch"):
+            importlib.import_module("torch").set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+        _warm_up(lib)
+    pickle.dump(None if lib is None else lib.version, answers)
+    answers.flush()
+    if lib is not None:
+        serve(lib, sys.stdin.buffer, answers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Matrix products and convolutions."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..libraries import Library
+from ..workload import Function, Workload
+from .inputs import BYTES, normal
+
+SIZES: Final = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+
+
+def _matmul(lib: Library, size: int, dtype: str) -> Function:
+    return lambda x, y: x @ y
+
+
+def _transposed(lib: Library, size: int, dtype: str) -> Function:
+    return lambda x, y: x @ y.T
+
+
+def _batched(lib: Library, count: int, size: int) -> Function:
+    return lambda x, y: x @ y
+
+
+def _dense(lib: Library, size: int) -> Function:
+    return lambda x, w, b: lib.np.maximum(x @ w + b, 0.0)
+
+
+def _convolution(lib: Library, *sizes: int) -> Function:
+    convolution: Function = lib.np.conv2d
+    return convolution
+
+
+def _tolerance(dtype: str) -> float:
+    return 1e-4 if dtype == "f32" else 1e-11
+
+
+def _square(name: str, text: str, program: Any, size: int, dtype: Any) -> Workload:
+    return Workload(
+        f"{name}-{size}-{dtype}",
+        f"{text}, {size}x{size} {dtype}",
+        program,
+        lambda size, dtype: normal((size, size), (size, size), dtype=dtype),
+        sizes=(size, dtype),
+        tiny=(7, dtype),
+        tolerance=_tolerance(dtype),
+        work=lambda size, dtype: 2 * size**3,
+        traffic=lambda size, dtype: 3 * size * size * BYTES[dtype],
+        unit=dtype,
+    )
+
+
+WORKLOADS: Final = (
+    *(_square("matmul", "matrix product", _matmul, size, dtype) for dtype in BYTES for size in SIZES),
+    *(_square("matmul-bt", "product with a transposed matrix", _transposed, 512, dtype) for dtype in BYTES),
+    *(
+        Workload(
+            f"matmul-batch-{size}",
+            f"10,000 products of {size}x{size} f32",
+            _batched,
+            lambda count, size: normal((count, size, size), (count, size, size), dtype="f32"),
+            sizes=(10_000, size),
+            tiny=(5, size),
+            tolerance=1e-5,
+            work=lambda count, size: 2 * count * size**3,
+            traffic=lambda count, size: 3 * 4 * count * size * size,
+        )
+        for size in (4, 8, 16, 32)
+    ),
+    *(
+        Workload(
+            f"dense-relu-{size}",
+            f"relu(x @ w + b), {size}x{size} f32",
+            _dense,
+            lambda size: normal((size, size), (size, size), (size,), dtype="f32"),
+            sizes=(size,),
+            tiny=(7,),
+            tolerance=1e-4,
+            work=lambda size: 2 * size**3,
+            traffic=lambda size: 3 * 4 * size * size,
+        )
+        for size in (64, 512)
+    ),
+    Workload(
+        "conv-3x3",
+        "convolution 3x3 of 32x64x28x28 into 64 channels, f32",
+        _convolution,
+        lambda n, c, h, w: normal((n, c, h, w), (c, c, 3, 3), dtype="f32"),
+        sizes=(32, 64, 28, 28),
+        tiny=(2, 3, 5, 4),
+        tolerance=1e-4,
+        work=lambda n, c, h, w: 2 * 9 * n * c * c * h * w,
+    ),
+)

@@ -1,0 +1,174 @@
+"""The index along one axis of the element that beats all others, the first of equals.
+
+Each lane keeps its best element and where that was. Along the last axis several vectors are walked side by
+side and what they found is compared at the end; of equals the smaller index stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Instruction
+from ..emitter import Reg, constant
+from ..loops import FunctionWriter
+from ..target import Target
+from .axis import Lines, shuffle
+from .kernel import Kernel, signature
+
+#: Vectors walked side by side: one alone waits for its comparison at each step.
+UNROLL: Final = 4
+
+
+def arg_reduction_kernel(
+    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
+) -> Kernel:
+    """The index of an extremum along an axis."""
+    (x,) = instruction.operands
+    writer = _Writer(instruction, target, declarations)
+    text = writer.write(name)
+    description = (
+        f"arg-reduction {name}: {instruction.op.name} of {x.type} along axis {instruction.attrs['axis']}"
+    )
+    cycles = 4.0 * x.type.size / writer.lanes + x.type.nbytes / 8
+    return Kernel(name, text, description, tasks=writer.lines.tasks, cycles=cycles)
+
+
+class _Writer:
+    def __init__(self, instruction: Instruction, target: Target, declarations: dict[str, str]) -> None:
+        (x,) = instruction.operands
+        self.w = FunctionWriter(declarations)
+        self.dtype = SHORT_NAME[x.dtype]
+        self.lines = Lines(x.shape, instruction.attrs["axis"])
+        better = instruction.op.emit
+        assert better is not None
+        self.better = better
+        #: Indices in lanes of the elements' width where they fit.
+        self.index = (
+            "i32" if self.lines.extent < 1 << 31 and self.dtype not in ("f64", "i64", "u64") else "i64"
+        )
+        self.lanes = min(target.lanes(self.dtype), target.lanes(self.index))
+        along = self.lines.extent if self.lines.contiguous else self.lines.inner
+        while self.lanes > max(along, 1):
+            self.lanes //= 2
+
+    def write(self, name: str) -> str:
+        if self.lines.contiguous:
+            self.lines.rows(self.w, self._row)
+        else:
+            self.lines.columns(self.w, self._columns)
+        self.w.line("ret void")
+        return self.w.function(signature(name, 2), "nounwind")
+
+    def _load(self, at: Reg, lanes: int) -> Reg:
+        return self.w.load(self.w.offset("%b0", self.dtype, at), self.dtype, lanes)
+
+    # -- contiguous lines -------------------------------------------------------------------------
+
+    def _row(self, line: Reg) -> None:
+        w, lanes, extent = self.w, self.lanes, self.lines.extent
+        start = w.mul(line, extent)
+        copies = UNROLL
+        while copies * lanes > extent:
+            copies //= 2
+        group = copies * lanes
+        state: list[Reg] = []
+        for copy in range(copies):
+            state.append(self._load(w.add(start, copy * lanes), lanes))
+            state.append(w.add(w.ramp(lanes, self.index), copy * lanes))
+
+        def step(position: Reg, state: list[Reg]) -> Sequence[Reg]:
+            out: list[Reg] = []
+            for copy in range(copies):
+                begin = w.add(position, copy * lanes)
+                where = w.add(w.splat(w.cast(begin, self.index), lanes), w.ramp(lanes, self.index))
+                value = self._load(w.add(start, begin), lanes)
+                best, place = state[2 * copy : 2 * copy + 2]
+                wins = self.better(w, value, best)
+                out += [w.select(wins, value, best), w.select(wins, where, place)]
+            return out
+
+        whole = extent // group * group
+        state = w.loop(group, whole, group, step, state)
+        found = [(state[2 * copy], state[2 * copy + 1]) for copy in range(copies)]
+        while len(found) > 1:
+            found = [self._better_of(a, b) for a, b in zip(found[::2], found[1::2], strict=True)]
+        best, place = self._across_lanes(*found[0])
+
+        def single(position: Reg, state: list[Reg]) -> Sequence[Reg]:
+            best, place = state
+            value = self._load(w.add(start, position), 1)
+            wins = self.better(w, value, best)
+            return [w.select(wins, value, best), w.select(wins, w.cast(position, self.index), place)]
+
+        _, place = w.loop(whole, extent, 1, single, [best, place])
+        w.store(w.cast(place, "i64"), w.offset("%b1", "i64", line))
+
+    def _better_of(self, a: tuple[Reg, Reg], b: tuple[Reg, Reg]) -> tuple[Reg, Reg]:
+        """The better of two finds; where neither beats the other, that with the smaller index."""
+        w = self.w
+        loses, wins = self.better(w, a[0], b[0]), self.better(w, b[0], a[0])
+        takes = w.or_(wins, w.and_(w.not_(loses), w.lt(b[1], a[1])))
+        return w.select(takes, b[0], a[0]), w.select(takes, b[1], a[1])
+
+    def _across_lanes(self, best: Reg, place: Reg) -> tuple[Reg, Reg]:
+        """The best of the lanes of one find, by halves."""
+        w = self.w
+        while best.lanes > 2:
+            half = best.lanes // 2
+            low, high = range(half), range(half, best.lanes)
+            parts = [(shuffle(w, best, best, one), shuffle(w, place, place, one)) for one in (low, high)]
+            best, place = self._better_of(*parts)
+        if best.lanes == 2:
+            pairs = [(w.extract(best, lane), w.extract(place, lane)) for lane in range(2)]
+            best, place = self._better_of(*pairs)
+        return best, place
+
+    # -- columns ----------------------------------------------------------------------------------
+
+    def _columns(self, outer: Reg, first: Reg, stop: Reg) -> None:
+        w, lines, lanes = self.w, self.lines, self.lanes
+        base = w.mul(outer, lines.extent * lines.inner)
+        results = w.mul(outer, lines.inner)
+
+        def group(copies: int, lanes: int) -> object:
+            def columns(column: Reg, _: list[Reg]) -> Sequence[Reg]:
+                self._group(w.add(base, column), w.add(results, column), copies, lanes)
+                return ()
+
+            return columns
+
+        count = w.sub(stop, first)
+        for copies, wide in ((UNROLL, lanes), (1, lanes), (1, 1)):
+            size = copies * wide
+            done = w.add(first, w.sub(count, w.and_(count, size - 1)))
+            body = group(copies, wide)
+            assert callable(body)
+            w.loop(first, done, size, body)
+            if size == 1:
+                break
+            first, count = done, w.sub(stop, done)
+
+    def _group(self, start: Reg, result: Reg, copies: int, lanes: int) -> None:
+        """Neighbouring columns that begin at element `start`."""
+        w, lines = self.w, self.lines
+        state: list[Reg] = []
+        for copy in range(copies):
+            state += [self._load(w.add(start, copy * lanes), lanes), constant(0, self.index, lanes)]
+
+        def step(row: Reg, state: list[Reg]) -> Sequence[Reg]:
+            at = w.add(start, w.mul(row, lines.inner))
+            where = w.splat(w.cast(row, self.index), lanes)
+            out: list[Reg] = []
+            for copy in range(copies):
+                best, place = state[2 * copy : 2 * copy + 2]
+                value = self._load(w.add(at, copy * lanes), lanes)
+                wins = self.better(w, value, best)
+                out += [w.select(wins, value, best), w.select(wins, where, place)]
+            return out
+
+        state = w.loop(1, lines.extent, 1, step, state)
+        for copy in range(copies):
+            place = w.cast(state[2 * copy + 1], "i64")
+            w.store(place, w.offset("%b1", "i64", w.add(result, copy * lanes)))

@@ -1,0 +1,159 @@
+"""The benchmark suite runs without its peers, says so where values differ or a name is unknown, and writes
+what it found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.dom.minidom
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import chart, limits, report
+from benchmarks.contest import Outcome, difference
+from benchmarks.timing import Spread, interleave
+from benchmarks.workloads import WORKLOADS
+
+ROOT = Path(__file__).resolve().parents[2]
+BY_NAME = {one.name: one for one in WORKLOADS}
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_quick_run_beside_numpy(tmp_path: Path) -> None:
+    files = {kind: tmp_path / f"results.{kind}" for kind in ("json", "markdown", "svg")}
+    options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
+    done = run(
+        "benchmarks",
+        "--quick",
+        "--peers",
+        "numpy",
+        "--only",
+        "dispatch-array",
+        "--only",
+        "chain-10k-f32",
+        *options,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(files["json"].read_text())
+    assert found["versions"]["numpy"] == np.__version__
+    results = {one["name"]: one for one in found["results"]}
+    assert list(results) == ["dispatch-array", "chain-10k-f32"]
+    for one in results.values():
+        assert one["disagreements"] == one["failures"] == []
+        median, least, most = one["seconds"]["tracejit"]
+        assert 0 < least <= median <= most
+        assert one["first"]["tracejit"] > median
+        assert one["threads"]["tracejit"] in (1, 2)
+        assert f"| {one['name']} " in done.stdout
+        assert f"`{one['name']}`" in files["markdown"].read_text()
+    assert results["chain-10k-f32"]["limit"] > 0
+    xml.dom.minidom.parse(str(files["svg"]))
+
+
+def test_unknown_names_say_which_there_are() -> None:
+    done = run("benchmarks", "--only", "nothing")
+    assert done.returncode == 2
+    assert "dispatch-array, dispatch-ndarray, eager-add-grad" in done.stderr
+    done = run("benchmarks", "--peers", "nothing")
+    assert done.returncode == 2
+    assert "jax, torch, torch.compile, numba, numpy" in done.stderr
+
+
+def test_ops_of_the_users_are_measured_beside_a_built_in() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from benchmarks import user_ops; user_ops.main(quick=True)"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line.split("  ")[0] for line in done.stdout.splitlines()] == [
+        "built-in", "emitted by the user", "C function"
+    ]  # fmt: skip
+
+
+def test_values_that_differ_are_named() -> None:
+    workload, right = BY_NAME["dispatch-array"], np.array([1.0, 2.0])
+    values = {"tracejit": [right], "jax": [right + 1e-3]}
+    assert difference(workload, "jax", {**values, "jax": [right]}) == ""
+    assert difference(workload, "jax", values) == "jax: result 0 differs by 5.0e-04, allowed 1.0e-12"
+    assert "is float32" in difference(workload, "jax", {**values, "jax": [right.astype(np.float32)]})
+    assert "shapes" in difference(workload, "jax", {**values, "jax": [right[:1]]})
+    assert "nan" in difference(workload, "jax", {**values, "jax": [right * np.nan]})
+
+
+def outcome(name: str, **ratios: float) -> Outcome:
+    seconds = {"tracejit": Spread(1e-3, 1e-3, 1e-3)}
+    seconds |= {peer: Spread(ratio * 1e-3, 0, 1) for peer, ratio in ratios.items()}
+    spreads = {peer: Spread(ratio, ratio, ratio) for peer, ratio in ratios.items()}
+    return Outcome(
+        BY_NAME[name], seconds, dict.fromkeys(seconds, 1), spreads, {"tracejit": 0.02, "jax": 0.06}
+    )
+
+
+def test_the_goal_is_against_the_best_peer_or_the_named_one() -> None:
+    assert outcome("softmax", jax=3.0, numpy=0.5).best_peer == "numpy"
+    assert outcome("lorenz-grad", jax=3.5, numba=0.5).best_peer == "jax"
+    assert outcome("lorenz-grad", numba=0.5).ratio is None
+    text = report.summary([outcome("softmax", jax=4.0, numpy=0.5), outcome("max-rows", jax=1.0)], ["jax"])
+    assert text == [
+        "jax: geometric mean 2.00 of 2 workloads",
+        "behind the goal: 1 of 2 workloads",
+        "  softmax: 0.50 of numpy's time, goal 1",
+    ]
+
+
+def test_tables_show_every_peer_and_mark_what_is_slower() -> None:
+    text = report.table([outcome("softmax", jax=4.0, numpy=0.5)], ["jax", "numpy"])
+    assert text.splitlines()[-1] == "| `softmax` | 1 ms | 4.00 | **0.50** | 20 ms | 3.0 |"
+    line = report.row(outcome("softmax", jax=4.0, numpy=0.5), 0.5e-3)
+    assert [cell.strip() for cell in line.split("|")[1:-1]] == [
+        "softmax", "1 ms/1", "numpy 500 us/1", "0.50 (0.50-0.50)", "50%", "1: MISSED"
+    ]  # fmt: skip
+
+
+def test_charts_stay_in_their_frame() -> None:
+    drawn = xml.dom.minidom.parseString(chart.svg([outcome("softmax", jax=1e9, numpy=1e-9)], "a <title>"))
+    places = [float(one.getAttribute("cx")) for one in drawn.getElementsByTagName("circle")]
+    assert len(places) == 4  # two in the legend
+    assert all(0 < place < chart.WIDTH for place in places)
+
+
+def test_slow_contenders_take_two_turns() -> None:
+    asked: list[str] = []
+
+    def turn(name: str, seconds: float) -> Any:
+        return lambda: asked.append(name) or seconds
+
+    samples = interleave({"fast": turn("fast", 0.1), "slow": turn("slow", 1.0)}, 5)
+    assert samples == {"fast": [0.1] * 5, "slow": [1.0] * 5}
+    assert asked.count("fast") == 5
+    assert asked.count("slow") == 2
+    assert asked[:4] == ["fast", "slow", "slow", "fast"]
+
+
+def test_limits_are_the_larger_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "copy_bandwidth", lambda nbytes: 1e9)
+    monkeypatch.setattr(limits, "peak", lambda unit: 1e12)
+    assert limits.seconds(BY_NAME["softmax"]) == pytest.approx(2 * 4 * 4096 * 1024 / 1e9)
+    assert limits.seconds(BY_NAME["matmul-2048-f32"]) == pytest.approx(3 * 4 * 2048**2 / 1e9)
+    monkeypatch.setattr(limits, "copy_bandwidth", lambda nbytes: 1e15)
+    assert limits.seconds(BY_NAME["matmul-2048-f32"]) == pytest.approx(2 * 2048**3 / 1e12)
+    assert limits.seconds(BY_NAME["lorenz"]) is None
+
+
+def test_what_is_measured_of_the_machine_is_plausible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_TRIPS", 20_000)
+    assert 1e8 < limits.copy_bandwidth(1 << 20) < 1e13
+    assert 1e8 < limits.peak("f64") < 1.2 * limits.peak("f32") < 1e14

@@ -1,0 +1,118 @@
+"""Cumulative sums and index reductions where they break: tails, blocks of columns, ties and NaNs."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ..runtime.programs import python
+from ..support import Array, function_of, interpret, native
+
+LENGTHS = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 129, 300]
+DTYPES = ["f4", "f8", "i1", "i4", "i8", "u1", "?"]
+
+
+def values(shape: tuple[int, ...], dtype: str) -> Array:
+    """Few different numbers, so that many tie; some NaN."""
+    x = np.random.default_rng(sum(shape)).integers(0, 4, shape).astype(dtype)
+    if dtype[0] == "f" and x.size > 20:
+        x.reshape(-1)[13::29] = np.nan
+    return x
+
+
+def check(shapes: list[tuple[int, ...]], dtype: str, axis: int) -> None:
+    arrays = [values(shape, dtype) for shape in shapes]
+
+    def build(b: Any, *xs: Any) -> list[Any]:
+        found = []
+        for x in xs:
+            found += [b.argmax(x, axis=axis), b.argmin(x, axis=axis)]
+            found += [b.cumsum(x, axis=axis, reverse=reverse) for reverse in (False, True)]
+        return found
+
+    function = function_of("axis", arrays, build)
+    for got, want in zip(native(function, arrays), interpret(function, arrays), strict=True):
+        np.testing.assert_array_equal(got, want)  # small integers: every order of adding is exact
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_along_contiguous_lines(dtype: str) -> None:
+    check([(3, n) for n in LENGTHS], dtype, 1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_along_columns(dtype: str) -> None:
+    check([(5, n) for n in LENGTHS] + [(1, 9), (40, 3), (2, 1030)], dtype, 0)
+
+
+def test_between_other_axes() -> None:
+    check([(2, 5, n) for n in (1, 3, 8, 17, 513)], "f4", 1)
+
+
+def test_empty_operands() -> None:
+    for shape in ((0, 3), (3, 0)):
+        x = np.zeros(shape)
+        function = function_of("empty", [x], lambda b, x: b.cumsum(x, axis=1, reverse=False))
+        assert native(function, [x])[0].shape == shape
+    x = np.zeros((0, 3))
+    function = function_of("empty", [x], lambda b, x: b.argmax(x, axis=1))
+    assert native(function, [x])[0].shape == (0,)
+
+
+def test_long_sums_are_close_to_exact() -> None:
+    x = np.random.default_rng(0).standard_normal(100_003)
+    function = function_of("long", [x], lambda b, x: b.cumsum(x, axis=0, reverse=False))
+    exact = np.cumsum(x.astype(np.longdouble))
+    assert np.max(np.abs(native(function, [x])[0] - exact)) < 1e-12 * np.max(np.abs(exact)) * 10
+
+
+SPLIT = """
+import numpy as np, tracejit as tj
+x = np.random.default_rng(0).standard_normal((70, 3000)).astype('f4')
+f = tj.jit(lambda x: (tj.cumsum(x, 1), tj.cumsum(x, 0), tj.argmax(x, 1), tj.argmin(x, 0)))
+found = []
+for threads in (1, 2, 3):
+    tj.set_num_threads(threads)
+    found.append([one.numpy() for one in f(x)])
+for other in found[1:]:
+    assert all((a == b).all() for a, b in zip(found[0], other))
+assert (found[0][2] == x.argmax(1)).all() and (found[0][3] == x.argmin(0)).all()
+assert np.allclose(found[0][1], np.cumsum(x, 0), atol=1e-4)
+print('fine')
+"""
+
+
+def test_the_same_for_every_number_of_threads() -> None:
+    assert python(SPLIT, 60).strip() == "fine"
+
+
+NARROW = """
+import sys
+sys.path.insert(0, '.')
+from tests.codegen.test_axis import *
+from tracejit.codegen.target import host
+assert host().vector_bits == {bits}, host()
+for dtype in DTYPES:
+    test_along_contiguous_lines(dtype)
+    test_along_columns(dtype)
+print('fine')
+"""
+
+
+@pytest.mark.parametrize(("features", "bits"), [("-avx512f", 256), ("-avx512f,-avx2,-avx,-fma", 128)])
+def test_narrower_vectors(features: str, bits: int) -> None:
+    try:
+        assert python(NARROW.format(bits=bits), 120, TRACEJIT_CPU_FEATURES=features).strip() == "fine"
+    except AssertionError as error:
+        if "Target(" in str(error):
+            pytest.skip("this machine has other vectors")
+        raise
+
+
+def test_random_shapes() -> None:
+    rng = np.random.default_rng(7)
+    for _, axis in itertools.product(range(6), range(3)):
+        check([tuple(int(n) for n in rng.integers(1, 40, 3)) for _ in range(3)], "f4", axis)
