@@ -6,6 +6,7 @@ with unless somebody looks at it, does nothing and costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ..ir.graph import Instruction
@@ -34,9 +35,8 @@ class Instrument:
     #: name in all of them, empty for none.
     parameter: str = ""
 
-    def kernel(self, instruction: Instruction, kernel: Kernel) -> Kernel:
-        """The kernel to use in place of `kernel`."""
-        return kernel
+    def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:
+        """Change the kernel of an instruction; `extents` are the bytes behind its operands and results."""
 
     def before(self, writing: Writing, instruction: Instruction, name: str) -> Any:
         """Write what comes before an instruction; `after` gets what this returns."""

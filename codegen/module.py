@@ -204,7 +204,8 @@ class _ModuleWriter:
     # -- kernels ----------------------------------------------------------------------------------
 
     def _kernel(self, instruction: Instruction, name: str) -> None:
-        operands = [self._pointer(self._memory_of(instruction, one)) for one in instruction.operands]
+        read = [self._memory_of(instruction, one) for one in instruction.operands]
+        operands = [self._pointer(one) for one in read]
         results = [self._pointer(result) for result in instruction.results]
         kernel = self._lower(instruction, name)
         if kernel is None and instruction.op.kind in CONTROL:
@@ -216,7 +217,8 @@ class _ModuleWriter:
         if kernel is None:
             self._host_call(instruction, operands + results)
             return
-        kernel = self.instrument.kernel(instruction, kernel)
+        extents = [one.type.nbytes for one in (*read, *instruction.results)]
+        self.instrument.kernel(instruction, kernel, extents)
         kernel.instruction, kernel.trips = instruction, self.trips
         self.kernels.append(kernel)
         self.functions.append(kernel.text)

@@ -8,6 +8,7 @@ own, so calls at the same time do not meet. The clock is ``CLOCK_MONOTONIC``, Py
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from ..ir.graph import Instruction
@@ -59,10 +60,9 @@ class Probes(Instrument):
         """The length of a buffer with room for so many events."""
         return HEAD_WORDS + SITE_WORDS * len(self.sites) + EVENT_WORDS * events
 
-    def kernel(self, instruction: Instruction, kernel: Kernel) -> Kernel:
-        """The kernel as it is."""
+    def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:
+        """Note which kernel it is."""
         self.sites[self._open[-1]].kernel = kernel
-        return kernel
 
     def before(self, writing: Writing, instruction: Instruction, name: str) -> tuple[int, str]:
         """Read the clock."""

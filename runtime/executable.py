@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 import time
 import weakref
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..codegen.checks import FAILED, REPORT, AccessChecks
 from ..codegen.instrument import PLAIN, Instrument
 from ..codegen.llvm import Library, compile_module
 from ..codegen.module import HostCall, generate
@@ -46,7 +48,9 @@ class Executable:
     #: The variant with clocks around its kernels, once somebody wanted it; see `timing`.
     timed_variant: Executable | None = None
 
-    def __init__(self, function: Function, instrument: Instrument = PLAIN) -> None:
+    def __init__(self, function: Function, instrument: Instrument | None = None) -> None:
+        if instrument is None:
+            instrument = AccessChecks() if os.environ.get("TRACEJIT_CHECK") == "1" else PLAIN
         start = time.perf_counter()
         self.begun = time.monotonic_ns()
         self.source = function
@@ -77,7 +81,7 @@ class Executable:
             imports[PARALLEL_FOR] = POOL.address()
         for call, callback in zip(self.module.host_calls, self._callbacks, strict=True):
             imports[call.symbol] = ctypes.cast(callback, ctypes.c_void_p).value or 0
-        exports = ["main"] + ["release"] * ("@release()" in text)
+        exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
         return compile_module(text, exports, imports)
 
     @property
@@ -142,6 +146,9 @@ class Executable:
                 del raised  # or the exception would hold itself alive through this frame
         if message.startswith("out of memory"):
             raise MemoryError(message)
+        if message.startswith(FAILED):
+            first = ctypes.c_int64.from_address(self.library.addresses[REPORT] + 8).value
+            raise CompileError(f"{message}: it begins at byte {first}. A bug in tracejit: please report it")
         raise OutOfBoundsError(message)
 
 
