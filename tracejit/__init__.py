@@ -26,7 +26,7 @@ from .autograd import (
     set_grad_enabled,
 )
 from .callbacks import pure_callback
-from .control import cond, fori_loop, map, scan, switch, while_loop
+from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from .custom import custom_grad, custom_vjp
 from .custom_jvp import custom_jvp
 from .disabling import disable_jit
@@ -144,6 +144,7 @@ __all__ = [
     "TracejitError",
     "VerificationError",
     "as_dtype",
+    "associative_scan",
     "autograd",
     "backend",
     "bool_",

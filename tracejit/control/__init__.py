@@ -6,8 +6,9 @@ and appends one op (`ir/ops/control.py`), whatever the number of steps. Semantic
 
 from __future__ import annotations
 
+from .associative import associative_scan
 from .branches import cond, switch
 from .loops import fori_loop, while_loop
 from .scans import map, scan
 
-__all__ = ["cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]

@@ -44,10 +44,7 @@ def cond(
     Raises ShapeError or DTypeError where the results differ in structure or type, naming the leaf. Semantics:
     ``jax.lax.cond``.
     """
-    if operand is not _MISSING:
-        if operands:
-            raise TracejitError("cond: give operands by position or `operand` by name, not both")
-        operands = (operand,)
+    operands = _with_operand("cond", operands, operand)
     for one in (true_fun, false_fun):
         if not callable(one):
             raise TracejitError(f"cond: expected functions for both branches, got {type(one).__name__}")
@@ -61,10 +58,13 @@ def cond(
     return _traced("cond", ("false_fun", "true_fun"), given, (false_fun, true_fun), operands)
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING
+) -> Any:
     """``branches[index](*operands)``; an `index` out of range counts as the nearest one in range.
 
-    All branches must return the same structure of tensors, with the same shapes and dtypes.
+    All branches must return the same structure of tensors, with the same shapes and dtypes. `operand` is an
+    older way to give a single operand.
 
     Example:
         >>> import tracejit as tj
@@ -75,6 +75,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     Raises DTypeError for an index that is not an integer scalar, ShapeError or DTypeError where the results
     differ. Semantics: ``jax.lax.switch``.
     """
+    operands = _with_operand("switch", operands, operand)
     functions = list(branches)
     if not functions or not all(map(callable, functions)):
         raise TracejitError("switch: expected a non-empty sequence of functions")
@@ -90,6 +91,15 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         given = apply(OPS["cast"], (given,), {"dtype": INT64})
     names = [f"branch {i}" for i in range(len(functions))]
     return _traced("switch", names, given, functions, operands)
+
+
+def _with_operand(name: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    """The operands, of which one may have been given by name."""
+    if operand is _MISSING:
+        return operands
+    if operands:
+        raise TracejitError(f"{name}: give operands by position or `operand` by name, not both")
+    return (operand,)
 
 
 def _shown(value: Any) -> str:

@@ -26,7 +26,8 @@ from .carry import (
     trace_loop,
     traced,
 )
-from .scans import append_scan
+from .chunks import positive
+from .scans import append_scan, scan
 
 
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
@@ -34,8 +35,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
     `val` is a pytree of tensors that keep their shapes and dtypes. Python numbers in `init_val` take the
     dtype of what the body makes of them (eagerly, the functions get them as Python numbers). `cond_fun`
-    returns a bool scalar. Eagerly the loop is differentiable; under ``jit``, reverse mode raises
-    GradientError, since the number of steps is not known beforehand.
+    returns a bool scalar. Differentiable to any order: forward mode carries tangents along; reverse mode
+    under ``jit`` runs the loop again and keeps the carries of each step: memory grows with their number.
 
     Example:
         >>> import tracejit as tj
@@ -115,12 +116,13 @@ def fori_loop(
     init_val: Any,
     *,
     unroll: int | bool | None = None,
+    checkpoint_every: int | None = None,
 ) -> Any:
     """``val = body_fun(i, val)`` for i from `lower` to `upper` - 1, from `init_val` on; the last `val`.
 
-    `val` is as for `while_loop`. With bounds that are Python integers the loop is a `scan`, and can be
-    differentiated in reverse; i is then a Python integer to dtype promotion (and eagerly is one). `unroll` is
-    accepted as JAX has it and changes nothing.
+    `val` is as for `while_loop`. With bounds that are Python integers the loop is a `scan`, whose gradient
+    does not run it again, and for which `checkpoint_every` is as for `scan`; i is then a Python integer to
+    dtype promotion (and eagerly is one). `unroll` is accepted as JAX has it and changes nothing.
 
     Example:
         >>> import tracejit as tj
@@ -134,6 +136,8 @@ def fori_loop(
         raise TracejitError("fori_loop: body_fun must be a function")
     lower, upper = _bound("lower", lower), _bound("upper", upper)
     init = take_apart("fori_loop", "init_val", init_val)
+    if checkpoint_every is not None:
+        return _fori_in_chunks(lower, upper, body_fun, init_val, checkpoint_every)
     tracer = STATE.tracer
     if tracer is None:
         leaves = init.leaves
@@ -158,6 +162,23 @@ def fori_loop(
         "fori_loop", tracer, lambda i, *rest: [i < last], body, [first, *init.leaves], paths
     )
     return init.structure.unflatten(results[1:])
+
+
+def _fori_in_chunks(
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, every: Any
+) -> Any:
+    size = positive("fori_loop", "checkpoint_every", every)
+    if not (isinstance(lower, int) and isinstance(upper, int)):
+        raise TracejitError(
+            "fori_loop: checkpoint_every needs bounds that are Python integers; with traced ones the "
+            "gradient keeps the carries of every step"
+        )
+
+    def step(carry: Any, _: Any) -> Any:
+        return (carry[0] + 1, body_fun(*carry)), None
+
+    (_, last), _ = scan(step, (lower, init_val), None, max(0, upper - lower), checkpoint_every=size)
+    return last
 
 
 def _bound(which: str, value: Any) -> Any:

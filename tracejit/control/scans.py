@@ -27,6 +27,7 @@ from .carry import (
     traced,
     type_of,
 )
+from .chunks import map_in_batches, positive, scan_in_chunks
 
 
 def scan(
@@ -36,6 +37,8 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    *,
+    checkpoint_every: int | None = None,
 ) -> tuple[Any, Any]:
     """Loop along the leading axis of `xs`: ``carry, y = f(carry, x)``; ``(last carry, stacked ys)``.
 
@@ -45,42 +48,58 @@ def scan(
     `xs`. Python numbers in `init` take the dtype of what `f` makes of them. `unroll` is accepted as JAX has
     it and changes nothing. Differentiable to any order.
 
+    The gradient of T steps keeps what each step leaves for it. With ``checkpoint_every=k`` it keeps T / k
+    carries, and computes k steps again where it comes to them: memory for T / k carries and k steps, least
+    where k is about the root of T, and one more run of the steps.
+
     Example:
         >>> import tracejit as tj
         >>> running = tj.jit(lambda xs: tj.scan(lambda total, x: (total + x, total), 0.0, xs))
         >>> running(tj.tensor([1.0, 2.0, 3.0]))
         (tensor(6.), tensor([0., 1., 3.]))
+        >>> def grown(x):
+        ...     step = lambda x, _: (tj.sin(x) + x, None)
+        ...     return tj.scan(step, x, length=1000, checkpoint_every=30)[0]
+        >>> tj.jit(tj.value_and_grad(grown))(1.0)
+        (tensor(3.1416), tensor(0.))
 
     Raises ShapeError for leading sizes that differ, ShapeError or DTypeError where the carry changes, naming
     the leaf and both types. Semantics: ``jax.lax.scan``.
     """
     if not callable(f):
         raise TracejitError(f"scan: expected a function, got {type(f).__name__}")
-    if not isinstance(unroll, (int, bool)) or (unroll is not False and unroll < 1):
-        raise TracejitError(f"scan: unroll must be a positive integer or a bool, got {unroll!r}")
+    if not isinstance(unroll, (int, bool)) or unroll < 0:
+        raise TracejitError(f"scan: unroll must be a non-negative integer or a bool, got {unroll!r}")
     start, stacked = take_apart("scan", "init", init), take_apart("scan", "xs", xs)
-    steps = _steps(stacked, length)
+    steps = _steps("scan", stacked, length)
+    if checkpoint_every is not None:
+        size = positive("scan", "checkpoint_every", checkpoint_every)
+
+        def run(f: Any, init: Any, xs: Any, length: int) -> tuple[Any, Any]:
+            return scan(f, init, xs, length, reverse)
+
+        return scan_in_chunks(run, f, init, xs, steps, size, reverse=bool(reverse))
     return _scan("scan", f, start, stacked, steps, reverse=bool(reverse))
 
 
-def _steps(stacked: Tree, length: Any) -> int:
+def _steps(name: str, stacked: Tree, length: Any) -> int:
     """The number of steps. Raises ShapeError where the leading sizes and `length` disagree."""
     if length is not None and (
         isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0
     ):
-        raise TracejitError(f"scan: length must be a non-negative integer, got {length!r}")
+        raise TracejitError(f"{name}: length must be a non-negative integer, got {length!r}")
     if not stacked.leaves:
         if length is None:
-            raise ShapeError("scan: without xs the number of steps must be given as length")
+            raise ShapeError(f"{name}: without xs the number of steps must be given as length")
         return int(length)
     for leaf, path in zip(stacked.leaves, stacked.paths, strict=True):
         if not type_of(leaf).shape:
-            raise ShapeError(f"scan: xs{path} is a scalar; it must have a leading axis to go along")
+            raise ShapeError(f"{name}: xs{path} is a scalar; it must have a leading axis to go along")
     sizes = [type_of(one).shape[0] for one in stacked.leaves]
     if len(set(sizes)) > 1 or (length is not None and sizes[0] != length):
         given = ", ".join(f"xs{path} has {size}" for path, size in zip(stacked.paths, sizes, strict=True))
         raise ShapeError(
-            f"scan: leading sizes must agree{'' if length is None else f' with length={length}'}: {given}"
+            f"{name}: leading sizes must agree{'' if length is None else f' with length={length}'}: {given}"
         )
     return sizes[0]
 
@@ -164,8 +183,10 @@ def append_scan(
     return finished(parent, made[: len(inits)], loop.weak), made[len(inits) :]
 
 
-def map(f: Callable[[Any], Any], xs: Any) -> Any:
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """`f` of each slice of `xs` along the leading axis, one after the other; the results stacked.
+
+    With `batch_size`, so many slices at once, by ``vmap(f)``: faster where memory allows it.
 
     Example:
         >>> import tracejit as tj
@@ -179,5 +200,8 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     stacked = take_apart("map", "xs", xs)
     if not stacked.leaves:
         raise ShapeError("map: xs must have a leaf to go along")
+    steps = _steps("map", stacked, None)
+    if batch_size is not None:
+        return map_in_batches(map, f, xs, steps, positive("map", "batch_size", batch_size))
     nothing = take_apart("map", "the carry", None)
-    return _scan("map", lambda _, x: (None, f(x)), nothing, stacked, _steps(stacked, None), reverse=False)[1]
+    return _scan("map", lambda _, x: (None, f(x)), nothing, stacked, steps, reverse=False)[1]

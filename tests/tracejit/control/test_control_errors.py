@@ -56,7 +56,7 @@ X = tj.tensor([1.0, 2.0, 3.0])
         (lambda x: tj.scan(lambda c, v: (c, v), x), ValueError, "must be given as length"),
         (lambda x: tj.scan(lambda c, v: (c, v), x, 3.0), ValueError, "xs is a scalar"),
         (lambda x: tj.scan(lambda c, v: (c, v), x, x, length=-1), Exception, "length must be a non-negative"),
-        (lambda x: tj.scan(lambda c, v: (c, v), x, x, unroll=0), Exception, "unroll must be a positive"),
+        (lambda x: tj.scan(lambda c, v: (c, v), x, x, unroll=-1), Exception, "unroll must be a non-negative"),
         (
             lambda x: tj.while_loop(lambda v: v, lambda v: v, x),
             TypeError,
