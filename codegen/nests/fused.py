@@ -299,22 +299,7 @@ class NestWriter:
         return result
 
     def _across_lanes(self, member: Member, total: Reg) -> Reg:
-        """Fold a vector's lanes by halves, in a fixed order."""
-        w = self.w
-        while total.lanes > 1:
-            half = total.lanes // 2
-            low = ", ".join(f"i32 {lane}" for lane in range(half))
-            high = ", ".join(f"i32 {lane}" for lane in range(half, total.lanes))
-            parts = [
-                w.assign(
-                    f"shufflevector {total}, {total.type} poison, <{half} x i32> <{picks}>", total.dtype, half
-                )
-                if half > 1
-                else w.extract(total, 0 if picks is low else 1)
-                for picks in (low, high)
-            ]
-            total = self.combine(member, parts[0], parts[1])
-        return total
+        return self.w.fold_lanes(total, lambda a, b: self.combine(member, a, b))
 
     # -- reading and writing ----------------------------------------------------------------------
 
