@@ -233,6 +233,21 @@ class FunctionWriter(MathsEmitter):
         bits = ", ".join(f"i1 {'true' if lane < remaining else 'false'}" for lane in range(lanes))
         return Reg(f"<{bits}>", "bool", lanes)
 
+    def fold_lanes(self, total: Reg, combine: Callable[[Reg, Reg], Reg]) -> Reg:
+        """A vector's lanes folded to a scalar by halves, in a fixed order."""
+        while total.lanes > 1:
+            half = total.lanes // 2
+            if half == 1:
+                parts = [self.extract(total, lane) for lane in range(2)]
+            else:
+                parts = [self._lanes(total, start, half) for start in (0, half)]
+            total = combine(parts[0], parts[1])
+        return total
+
+    def _lanes(self, x: Reg, start: int, count: int) -> Reg:
+        picks = ", ".join(f"i32 {lane}" for lane in range(start, start + count))
+        return self.assign(f"shufflevector {x}, {x.type} poison, <{count} x i32> <{picks}>", x.dtype, count)
+
     # -- the text ---------------------------------------------------------------------------------
 
     def function(self, signature: str, attributes: str = "") -> str:

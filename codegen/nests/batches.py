@@ -1,4 +1,4 @@
-"""What kernels of matrix products share: operands as strided memory, and loops over batch dimensions."""
+"""What kernels of matrix products share: operands as strided memory, and the loop over a batch."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...ir.records import record
-from ...ir.types import TensorType
+from ...ir.types import TensorType, contiguous_strides
 from ..emitter import Reg
 from ..loops import FunctionWriter
 
 
 @record
 class Strided:
-    """An operand: element strides per dimension and an offset into its buffer."""
+    """An operand: element strides per dimension and an offset into a buffer, by its number."""
 
     strides: tuple[int, ...]
     offset: int
+    buffer: int
+
+    def start(self, w: FunctionWriter, dtype: str) -> str:
+        """The pointer to its first element."""
+        return w.offset(f"%b{self.buffer}", dtype, self.offset)
 
 
 def over_batch(
@@ -27,30 +32,50 @@ def over_batch(
     dtype: str,
     body: Callable[[list[str]], None],
     *,
-    first: tuple[Reg, Reg] | None = None,
+    tasks: tuple[Reg, Reg] | None = None,
 ) -> None:
-    """Call `body` with the operands' pointers at each place of the batch dimensions."""
+    """Call `body` with the pointers to x, y and the result of each matrix of the batch, from the first of
+    `tasks` to the last or all."""
     shape = types[2].shape[:-2]
-    m, n = types[2].shape[-2:]
-    result_strides = [math.prod(shape[axis + 1 :]) * m * n for axis in range(len(shape))]
-    strides = [list(operands[0].strides[:-2]), list(operands[1].strides[:-2]), result_strides]
+    strides = [one.strides[:-2] for one in operands] + [contiguous_strides(types[2].shape)[:-2]]
+    sizes, by = _merged(shape, strides)
 
-    def at(axis: int, here: list[str]) -> None:
-        if axis == len(shape):
-            body(here)
-            return
-
-        def inside(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            moved = [
-                w.offset(place, dtype, w.mul(index, by[axis])) if by[axis] else place
-                for place, by in zip(here, strides, strict=True)
+    def matrix(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+        here, rest = pointers, number
+        for axis in range(len(sizes) - 1, -1, -1):
+            index = rest
+            if axis:
+                index = w.assign(f"urem i64 {rest.text}, {sizes[axis]}", "i64")
+                rest = w.assign(f"udiv i64 {rest.text}, {sizes[axis]}", "i64")
+            here = [
+                w.offset(place, dtype, w.mul(index, steps[axis])) if steps[axis] else place
+                for place, steps in zip(here, by, strict=True)
             ]
-            at(axis + 1, moved)
-            return ()
+        body(here)
+        return ()
 
-        if axis == 0 and first is not None:
-            w.loop(first[0], first[1], 1, inside, nonempty=True)
-        else:
-            w.loop(0, shape[axis], 1, inside)
+    if not sizes:
+        body(pointers)
+    elif tasks is not None:
+        w.loop(tasks[0], tasks[1], 1, matrix, nonempty=True)
+    else:
+        w.loop(0, math.prod(sizes), 1, matrix)
 
-    at(0, pointers)
+
+def _merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[list[int], list[list[int]]]:
+    """Batch dimensions without those of size 1, where neighbours that all operands walk alike are one."""
+    sizes: list[int] = []
+    by: list[list[int]] = [[] for _ in strides]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        here = [one[axis] for one in strides]
+        if sizes and all(mine[-1] == step * size for mine, step in zip(by, here, strict=True)):
+            sizes[-1] *= size
+            for mine, step in zip(by, here, strict=True):
+                mine[-1] = step
+            continue
+        sizes.append(size)
+        for mine, step in zip(by, here, strict=True):
+            mine.append(step)
+    return sizes, by

@@ -13,57 +13,88 @@ from ...ir.access import element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Instruction, Value
 from ...ir.registry import Kind
-from ...ir.types import contiguous_strides
+from ...ir.types import TensorType, contiguous_strides
 from ..emitter import Reg
 from ..loops import FunctionWriter
 from ..products.library import declaration, descriptor, symbol
 from ..products.tiles import PARALLEL_WORK, Blocking, blocking, tile_for
 from ..target import Target
 from .batches import Strided, over_batch
-from .direct import direct_kernel
+from .direct import choose_tiles, direct_kernel
+from .dots import dots_kernel
 from .kernel import PARALLEL_FOR, Kernel, signature
 
-#: Products of at most this many multiplications are done without packing.
-SMALL: Final = 48**3
+#: Products of at most this many multiplications are done without packing, however y lies.
+SMALL: Final = 16**3
+#: Bytes of y that are read again for each row of tiles at little cost, and how many rows of tiles may read a
+#: larger one.
+NEAR: Final = 56 << 10
+FEW_TILES: Final = 3
+#: Rows of x this far apart, or a multiple, fall on the same places of the nearest cache.
+ALIASED: Final = 2048
 #: Panels of up to so many bytes are on the stack, where each task of a batch has its own.
 STACK_PANELS: Final = 1 << 17
 
 Definitions = Mapping[Value, Instruction]
+Types = tuple[TensorType, TensorType, TensorType]
 
 
 def contraction_kernel(
     name: str, instruction: Instruction, defs: Definitions, target: Target, declarations: dict[str, str]
 ) -> Kernel:
     """The kernel of ``result = x @ y``."""
-    cut = _blocking(instruction, target)
+    cut = _blocking(instruction, defs, target)
     if cut is not None:
         return _PackedKernel(name, instruction, defs, cut, declarations).kernel()
     x, y = instruction.operands
     types = (x.type, y.type, instruction.result.type)
     dtype = SHORT_NAME[instruction.result.dtype]
-    operands = _strided(x, defs), _strided(y, defs)
+    operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
+    m, n = types[2].shape[-2:]
+    in_rows = operands[0].strides[-1] == 1 or operands[0].strides[-2] != 1
+    if (n == 1 and m > 1 and not in_rows) or (m == 1 and n > 1 and operands[1].strides[-1] != 1):
+        types, operands = _turned(types, operands)
+    if types[2].shape[-1] == 1 and dtype[0] == "f" and 0 not in types[0].shape:
+        return dots_kernel(name, types, operands, dtype, target, declarations)
     return direct_kernel(name, types, operands, dtype, target, declarations)
+
+
+def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
+    """The transposed product y^T x^T, whose result is the same memory as one side of it is 1."""
+    x, y, result = (TensorType(one.dtype, (*one.shape[:-2], *one.shape[:-3:-1])) for one in types)
+    left, right = (
+        Strided((*one.strides[:-2], *one.strides[:-3:-1]), one.offset, one.buffer) for one in operands
+    )
+    return (y, x, result), (right, left)
 
 
 def workspace_bytes(instruction: Instruction, defs: Definitions, target: Target) -> int:
     """What the kernel of an instruction needs of the arena beside its operands and results."""
     if instruction.op.kind is not Kind.CONTRACTION:
         return 0
-    cut = _blocking(instruction, target)
+    cut = _blocking(instruction, defs, target)
     return cut.workspace if cut is not None and not _batched(instruction, cut) else 0
 
 
-def _strided(operand: Value, defs: Definitions) -> Strided:
+def _strided(instruction: Instruction, position: int, defs: Definitions) -> Strided:
+    operand = instruction.operands[position]
     source, access = resolve(operand, defs)
-    return Strided(*element_strides(access, contiguous_strides(source.shape), len(operand.shape)))
+    strides, offset = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
+    return Strided(strides, offset, position)
 
 
-def _blocking(instruction: Instruction, target: Target) -> Blocking | None:
+def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Blocking | None:
     """How a product is cut for packing; None for those that are done directly."""
     x, result = instruction.operands[0], instruction.result
     m, k, n = x.shape[-2], x.shape[-1], result.shape[-1]
     dtype = SHORT_NAME[result.dtype]
-    if dtype not in ("f32", "f64") or m * n * k <= SMALL or result.type.size == 0:
+    if dtype not in ("f32", "f64") or min(m, n) <= 1 or m * n * k <= SMALL or result.type.size == 0:
+        return None
+    down = choose_tiles(m, n, k, dtype, target).down
+    itemsize = result.dtype.itemsize
+    in_reach = down <= FEW_TILES or k * n * itemsize <= NEAR
+    aliased = m > 8 and _strided(instruction, 0, defs).strides[-2] * itemsize % ALIASED == 0
+    if _strided(instruction, 1, defs).strides[-1] == 1 and in_reach and not aliased:
         return None
     return blocking(tile_for(target, dtype), m, n, k)
 
@@ -84,7 +115,7 @@ class _PackedKernel:
         self.name, self.cut = name, cut
         self.dtype = cut.tile.dtype
         self.types = (x.type, y.type, one.result.type)
-        self.operands = _strided(x, defs), _strided(y, defs)
+        self.operands = _strided(one, 0, defs), _strided(one, 1, defs)
         self.batch = math.prod(one.result.shape[:-2])
         self.batched = _batched(one, cut)
         self.pooled = not self.batched and cut.m * cut.n * cut.k >= PARALLEL_WORK
@@ -98,7 +129,7 @@ class _PackedKernel:
             f"packed in blocks of {cut.rows}, {cut.columns} by {cut.inner}"
         )
         cycles = cut.m * cut.n * cut.k * self.batch / lanes
-        tasks = self.types[2].shape[0] if self.batched else 1
+        tasks = self.batch if self.batched else 1
         return Kernel(self.name, self._text(), head, tasks, cycles, product=self.dtype, pooled=self.pooled)
 
     def _text(self) -> str:
@@ -117,9 +148,9 @@ class _PackedKernel:
                 f"ptr {work}, ptr {pool})"
             )
 
-        starts = [w.offset("%b0", dtype, x.offset), w.offset("%b1", dtype, y.offset), "%b2"]
-        first = (Reg("%begin", "i64"), Reg("%end", "i64")) if self.batched else None
-        over_batch(w, self.types, self.operands, starts, dtype, multiply, first=first)
+        starts = [x.start(w, dtype), y.start(w, dtype), "%b2"]
+        tasks = (Reg("%begin", "i64"), Reg("%end", "i64")) if self.batched else None
+        over_batch(w, self.types, self.operands, starts, dtype, multiply, tasks=tasks)
         w.line("ret void")
         buffers = 3 if self.batched else 4
         return f"{table}\n{w.function(signature(self.name, buffers), 'nounwind')}"

@@ -1,23 +1,54 @@
 """Small matrix products: a register-blocked nest that reads its operands where they lie.
 
-Operands may be strided views (a transposed matrix costs nothing). The nest keeps a block of the result,
-four rows by two vectors, in registers along the whole inner dimension.
+A tile of the result is kept in registers along the inner dimension. The tile's size follows from the shape,
+so that little of it goes over the edges: rows of the last tile overlap the one before, which computes some
+twice to the same bits; the last columns have tiles of their own, narrower and masked.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
+from ...ir.records import record
 from ...ir.types import TensorType
 from ..emitter import Reg, constant
 from ..loops import FunctionWriter
+from ..maths.support import muladd
+from ..products.tiles import tile_for
 from ..target import Target
 from .batches import Strided, over_batch
 from .kernel import Kernel, signature
 
-_ROWS = 4
-_VECTORS = 2
+#: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
+INNER: Final = 1024
+#: Multiply-adds of vectors up to which the loop over the inner dimension is written out.
+UNROLLED: Final = 64
+#: Multiply-adds that a core has in flight: a smaller tile waits for its own sums.
+IN_FLIGHT: Final = 8
+
+
+@record
+class Shape:
+    """Sizes of a product and of its tiles: `rows` by `vectors` of `lanes`."""
+
+    m: int
+    n: int
+    k: int
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def down(self) -> int:
+        """Tiles from top to bottom."""
+        return math.ceil(self.m / self.rows)
+
+    @property
+    def across(self) -> int:
+        """Tiles from left to right."""
+        return math.ceil(self.n / (self.vectors * self.lanes))
 
 
 def direct_kernel(
@@ -30,129 +61,201 @@ def direct_kernel(
 ) -> Kernel:
     """The kernel of ``result = x @ y`` for `types` of x, y and the result."""
     x, _, result = types
-    m, k, n = x.shape[-2], x.shape[-1], result.shape[-1]
     batch = math.prod(result.shape[:-2])
-    writer = _Block(name, types, operands, dtype, target, declarations)
-    cycles = m * n * k * batch / target.lanes(dtype) / 2 + 10 * batch
-    tasks = batch if batch > 1 else math.ceil(m / _ROWS)
-    head = f"contraction {name}: {batch} x ({m}x{k} @ {k}x{n}) {dtype}, {writer.lanes} lanes"
-    return Kernel(name, writer.text(), head, tasks if result.size else 0, cycles)
+    shape = choose_tiles(x.shape[-2], result.shape[-1], x.shape[-1], dtype, target)
+    writer = _Nest(name, types, operands, dtype, shape, declarations)
+    steps = shape.down * shape.rows * shape.across * shape.vectors * shape.k
+    head = (
+        f"contraction {name}: {batch} x ({shape.m}x{shape.k} @ {shape.k}x{shape.n}) {dtype}, "
+        f"{shape.rows} x {shape.vectors} vectors of {shape.lanes} lanes"
+    )
+    tasks = writer.tasks if result.size else 0
+    return Kernel(name, writer.text() if tasks else writer.empty(), head, tasks, batch * (steps + 10.0))
 
 
-class _Block:
-    """Our own nest: a block of rows by vectors in registers."""
+def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target) -> Shape:
+    """The tile that takes the fewest cycles: one per multiply-add of a vector, half a one per load."""
+    lanes = target.lanes(dtype)
+    while lanes > 1 and lanes // 2 >= n:
+        lanes //= 2
+    if dtype[0] != "f":
+        return Shape(m, n, k, max(1, min(m, 4)), 2, lanes)
+    machine = tile_for(target, dtype)
+    budget, wide = machine.rows * machine.vectors, max(1, math.ceil(n / lanes))
 
+    def cost(rows: int, vectors: int) -> float:
+        parts = [vectors] * (wide // vectors) + [wide % vectors] * (wide % vectors > 0)
+        return math.ceil(m / rows) * sum(max(rows * v, (rows + v) / 2, IN_FLIGHT) + 2 for v in parts)
+
+    choices = [
+        (cost(rows, vectors), -rows * vectors, rows, vectors)
+        for vectors in range(1, min(wide, 8) + 1)
+        for rows in range(1, max(1, min(m, budget // vectors)) + 1)
+    ]
+    _, _, rows, vectors = min(choices)
+    return Shape(m, n, k, rows, vectors, lanes)
+
+
+class _Nest:
     def __init__(
         self,
         name: str,
         types: tuple[TensorType, TensorType, TensorType],
         operands: tuple[Strided, Strided],
         dtype: str,
-        target: Target,
+        shape: Shape,
         declarations: dict[str, str],
     ) -> None:
         self.name, self.types, self.operands, self.dtype = name, types, operands, dtype
-        self.w = FunctionWriter(declarations)
-        self.m, self.n = types[2].shape[-2:]
-        self.k = types[0].shape[-1]
-        self.lanes = target.lanes(dtype) if self.n > 1 else 1
+        self.shape, self.w = shape, FunctionWriter(declarations)
+        self.batch = math.prod(types[2].shape[:-2])
+        #: Whether tasks are columns of tiles; else they are rows of tiles, or the matrices of a batch.
+        self.by_column = self.batch == 1 and shape.down < min(4, shape.across)
+
+    @property
+    def tasks(self) -> int:
+        if self.batch > 1:
+            return self.batch
+        return self.shape.across if self.by_column else self.shape.down
+
+    def empty(self) -> str:
+        """The function of a product that has no elements."""
+        self.w.line("ret void")
+        return self.w.function(signature(self.name, 3), "nounwind")
 
     def text(self) -> str:
-        w = self.w
-        x, y = self.operands
-        starts = [w.offset("%b0", self.dtype, x.offset), w.offset("%b1", self.dtype, y.offset), "%b2"]
-        batched = math.prod(self.types[2].shape[:-2]) > 1
+        w, shape = self.w, self.shape
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
-        if batched and self.types[2].shape[0] == math.prod(self.types[2].shape[:-2]):
-            over_batch(w, self.types, self.operands, starts, self.dtype, self._matrix, first=(begin, end))
-        elif batched:
-            over_batch(w, self.types, self.operands, starts, self.dtype, self._matrix)
-        else:
+        starts = [*[one.start(w, self.dtype) for one in self.operands], "%b2"]
+        if self.batch > 1:
             over_batch(
-                w, self.types, self.operands, starts, self.dtype, lambda at: self._rows(at, begin, end)
-            )
+                w, self.types, self.operands, starts, self.dtype,
+                lambda at: self._tiles(at, (0, shape.down), (0, shape.across)), tasks=(begin, end),
+            )  # fmt: skip
+        elif self.by_column:
+            self._tiles(starts, (0, shape.down), (begin, end))
+        else:
+            self._tiles(starts, (begin, end), (0, shape.across))
         w.line("ret void")
         return w.function(signature(self.name, 3), "nounwind")
 
-    def _matrix(self, at: list[str]) -> None:
-        self._rows(at, constant(0, "i64"), constant(math.ceil(self.m / _ROWS), "i64"))
+    # -- tiles ------------------------------------------------------------------------------------
 
-    def _rows(self, at: list[str], begin: Reg, end: Reg) -> None:
-        """Blocks of rows `begin` to `end`; the last may be short."""
-        w = self.w
-        whole = self.m // _ROWS
+    def _tiles(
+        self, at: list[str], down: tuple[Reg | int, Reg | int], across: tuple[Reg | int, Reg | int]
+    ) -> None:
+        w, shape = self.w, self.shape
+        by = self.operands[0].strides[-2]
 
-        def block(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self._columns(self._move(at, w.mul(index, _ROWS)), _ROWS)
+        def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            top = w.mul(index, shape.rows)
+            if shape.m % shape.rows:
+                top = w.min(top, constant(shape.m - shape.rows, "i64"))
+            x = w.offset(at[0], self.dtype, w.mul(top, by))
+            self._columns([x, at[1], w.offset(at[2], self.dtype, w.mul(top, shape.n))], across)
             return ()
 
-        if whole:
-            w.loop(begin, w.min(end, constant(whole, "i64")), 1, block)
-        if self.m % _ROWS:
-            last = self._move
-            w.when(
-                w.gt(end, whole),
-                lambda: self._columns(last(at, constant(whole * _ROWS, "i64")), self.m % _ROWS),
-            )
+        w.loop(down[0], down[1], 1, row, nonempty=True)
 
-    def _move(self, at: list[str], row: Reg) -> list[str]:
-        w = self.w
-        by = self.operands[0].strides[-2]
+    def _columns(self, at: list[str], across: tuple[Reg | int, Reg | int]) -> None:
+        """Tiles `across` of a row of tiles: whole ones in a loop, then the one at the edge."""
+        w, shape = self.w, self.shape
+        width = shape.vectors * shape.lanes
+        whole = shape.n // width
+
+        def tile(index: Reg, vectors: int, mask: Reg | None) -> None:
+            left = w.mul(index, width)
+            y = w.offset(at[1], self.dtype, w.mul(left, self.operands[1].strides[-1]))
+            self._tile([at[0], y, w.offset(at[2], self.dtype, left)], vectors, mask)
+
+        def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            tile(index, shape.vectors, None)
+            return ()
+
+        rest = shape.n - whole * width
+        mask = w.tail_mask(rest % shape.lanes, shape.lanes) if rest % shape.lanes else None
+
+        def edge() -> None:
+            tile(constant(whole, "i64"), math.ceil(rest / shape.lanes), mask)
+
+        first, last = across
+        if isinstance(first, int) or isinstance(last, int):
+            w.loop(0, whole, 1, body)
+            if rest:
+                edge()
+            return
+        if whole:
+            w.loop(first, w.min(last, constant(whole, "i64")), 1, body)
+        if rest:
+            w.when(w.gt(last, whole), edge)
+
+    def _tile(self, at: list[str], vectors: int, mask: Reg | None) -> None:
+        """One tile of the result; its sums are added up in parts where they are long."""
+        w, shape = self.w, self.shape
+        x_by, y_by = self.operands[0].strides[-1], self.operands[1].strides[-2]
+        if shape.k <= INNER:
+            for total, (place, only) in zip(
+                self._sums(at, 0, shape.k, vectors, mask), self._places(at, vectors, mask), strict=True
+            ):
+                w.store(total, place, only)
+            return
+        zero = constant(0, self.dtype, shape.lanes)
+        for place, only in self._places(at, vectors, mask):
+            w.store(zero, place, only)
+
+        def part(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            x = w.offset(at[0], self.dtype, w.mul(index, x_by))
+            y = w.offset(at[1], self.dtype, w.mul(index, y_by))
+            stop = w.min(w.sub(shape.k, index), constant(INNER, "i64"))
+            sums = self._sums([x, y, at[2]], 0, stop, vectors, mask)
+            for total, (place, only) in zip(sums, self._places(at, vectors, mask), strict=True):
+                w.store(w.add(w.load(place, self.dtype, shape.lanes, only), total), place, only)
+            return ()
+
+        w.loop(0, shape.k, INNER, part)
+
+    def _places(self, at: list[str], vectors: int, mask: Reg | None) -> list[tuple[str, Reg | None]]:
+        """Where each vector of a tile of the result is, and which of its lanes."""
+        w, shape = self.w, self.shape
         return [
-            w.offset(at[0], self.dtype, w.mul(row, by)),
-            at[1],
-            w.offset(at[2], self.dtype, w.mul(row, self.n)),
+            (w.offset(at[2], self.dtype, row * shape.n + v * shape.lanes), mask if v == vectors - 1 else None)
+            for row in range(shape.rows)
+            for v in range(vectors)
         ]
 
-    def _columns(self, at: list[str], rows: int) -> None:
-        w, width = self.w, self.lanes * _VECTORS
-        whole = self.n // width * width
-        single = self.n // self.lanes * self.lanes
-
-        def part(vectors: int, mask: Reg | None) -> object:
-            def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-                y = w.offset(at[1], self.dtype, w.mul(index, self.operands[1].strides[-1]))
-                self._tile([at[0], y, w.offset(at[2], self.dtype, index)], rows, vectors, mask)
-                return ()
-
-            return body
-
-        w.loop(0, whole, width, part(_VECTORS, None))  # type: ignore[arg-type]
-        w.loop(whole, single, self.lanes, part(1, None))  # type: ignore[arg-type]
-        if single < self.n:
-            mask = w.tail_mask(self.n - single, self.lanes)
-            part(1, mask)(constant(single, "i64"), [])  # type: ignore[operator]
-
-    def _tile(self, at: list[str], rows: int, vectors: int, mask: Reg | None) -> None:
-        """``result[rows, vectors]`` accumulated over the inner dimension."""
-        w, dtype, lanes = self.w, self.dtype, self.lanes
+    def _sums(self, at: list[str], start: int, stop: Reg | int, vectors: int, mask: Reg | None) -> list[Reg]:
+        w, dtype, shape = self.w, self.dtype, self.shape
+        lanes = shape.lanes
         x_strides, y_strides = self.operands[0].strides[-2:], self.operands[1].strides[-2:]
 
         def step(index: Reg, sums: list[Reg]) -> Sequence[Reg]:
             y_row = w.offset(at[1], dtype, w.mul(index, y_strides[0]))
             ys = [
-                w.gather(w.offset(y_row, dtype, v * lanes * y_strides[1]), dtype, y_strides[1], lanes, mask)
+                w.gather(
+                    w.offset(y_row, dtype, v * lanes * y_strides[1]),
+                    dtype, y_strides[1], lanes, mask if v == vectors - 1 else None,
+                )
                 for v in range(vectors)
-            ]
+            ]  # fmt: skip
             x_column = w.offset(at[0], dtype, w.mul(index, x_strides[1]))
             out = []
-            for row in range(rows):
+            for row in range(shape.rows):
                 x = w.splat(w.load(w.offset(x_column, dtype, row * x_strides[0]), dtype), lanes)
                 for v in range(vectors):
                     out.append(self._accumulate(sums[row * vectors + v], x, ys[v]))
             return out
 
-        zero = constant(0, dtype, lanes)
-        totals = w.loop(0, self.k, 1, step, [zero] * (rows * vectors))
-        for row in range(rows):
-            for v in range(vectors):
-                place = w.offset(at[2], dtype, row * self.n + v * lanes)
-                w.store(totals[row * vectors + v], place, mask)
+        sums = [constant(0, dtype, lanes)] * (shape.rows * vectors)
+        if isinstance(stop, int) and stop * len(sums) <= UNROLLED:
+            for index in range(start, stop):
+                sums = list(step(constant(index, "i64"), sums))
+            return sums
+        return w.loop(start, stop, 1, step, sums, nonempty=True)
 
     def _accumulate(self, total: Reg, x: Reg, y: Reg) -> Reg:
         w = self.w
         if self.dtype == "bool":
             return w.or_(total, w.and_(x, y))
         if self.dtype[0] == "f":
-            return w.fma(x, y, total)
+            return muladd(w, x, y, total)
         return w.add(total, w.mul(x, y))

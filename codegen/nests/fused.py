@@ -302,23 +302,9 @@ class NestWriter:
         return result
 
     def _across_lanes(self, member: Member, total: Reg) -> Reg:
-        """Fold a vector's lanes by halves, in a fixed order."""
-        w = self.w
-        w.mark = mark_of(member.instruction.origins)
-        while total.lanes > 1:
-            half = total.lanes // 2
-            low = ", ".join(f"i32 {lane}" for lane in range(half))
-            high = ", ".join(f"i32 {lane}" for lane in range(half, total.lanes))
-            parts = [
-                w.assign(
-                    f"shufflevector {total}, {total.type} poison, <{half} x i32> <{picks}>", total.dtype, half
-                )
-                if half > 1
-                else w.extract(total, 0 if picks is low else 1)
-                for picks in (low, high)
-            ]
-            total = self.combine(member, parts[0], parts[1])
-        w.mark = ""
+        self.w.mark = mark_of(member.instruction.origins)
+        total = self.w.fold_lanes(total, lambda a, b: self.combine(member, a, b))
+        self.w.mark = ""
         return total
 
     # -- reading and writing ----------------------------------------------------------------------

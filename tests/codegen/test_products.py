@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from tracejit.codegen.lazy import llvm_binding
-from tracejit.codegen.nests.contraction import SMALL
 from tracejit.codegen.products.library import KERNELS, driver_text, kernels_text, symbol
 from tracejit.codegen.products.tiles import blocking, tile_for
 from tracejit.codegen.target import Target, host, target_machine
@@ -62,6 +61,8 @@ def check(x: Array, y: Array, got: Array) -> None:
 SHAPES = [
     (64, 64, 64), (63, 65, 48), (48, 48, 49), (14, 384, 32), (15, 385, 33), (13, 800, 31), (300, 5, 100),
     (1000, 130, 3), (2, 1000, 70), (1, 200_000, 1), (130, 1, 1000), (256, 96, 17), (100, 1200, 77),
+    (1, 1, 1), (1, 300, 200), (200, 300, 1), (200, 60, 1), (3, 17, 1), (1, 2500, 65), (9, 2500, 5),
+    (19, 21, 23), (32, 1024, 40),
 ]  # fmt: skip
 
 
@@ -76,14 +77,26 @@ def test_products(dtype: str, turned: tuple[bool, bool]) -> None:
 
 def test_large_products_are_packed() -> None:
     """Or the tests here would test small ones."""
-    x = np.ones((64, 64), "f4")
-    assert SMALL < 64**3
+    x = np.ones((200, 200), "f4")
     assert product(x, x)[0].module.products == ["f32"]
-    assert product(x[:2], x)[0].module.products == []
+    assert product(x[:30, :30], x[:30, :30])[0].module.products == []
+    assert product(x[:30, :30], x[:30, :30], (False, True))[0].module.products == ["f32"]
 
 
 @pytest.mark.parametrize(
-    "shapes", [((5, 70, 60), (60, 66)), ((3, 2, 60, 70), (2, 70, 66)), ((70, 60), (4, 60, 66))]
+    "shapes",
+    [
+        ((5, 70, 60), (60, 66)),
+        ((3, 2, 60, 70), (2, 70, 66)),
+        ((70, 60), (4, 60, 66)),
+        ((5, 90, 150), (5, 150, 90)),
+        ((3, 1, 7, 9), (2, 9, 8)),
+        ((2, 3, 40, 50), (3, 50, 1)),
+        ((3, 1, 50), (4, 3, 50, 40)),
+        ((0, 3, 4), (0, 4, 3)),
+        ((300, 4, 4), (300, 4, 4)),
+        ((70, 5, 3), (70, 3, 17)),
+    ],
 )
 def test_batches(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     """Whole products as tasks, each over panels on its own stack."""
@@ -168,19 +181,22 @@ def test_threads_do_not_change_a_bit(dtype: str) -> None:
 def test_one_row_at_a_time_is_the_same() -> None:
     """A row of the result does not depend on the others: tiles and tasks do not change the order of sums."""
     rng = np.random.default_rng(11)
-    x, y = operand(rng, (200, 500), "f4"), operand(rng, (500, 300), "f4")
-    whole = product(x, y)[1]
-    for at in (0, 77, 150):
-        part = product(x[at : at + 50], y)[1]
-        assert part.tobytes() == whole[at : at + 50].tobytes()
+    x, y = operand(rng, (400, 500), "f4"), operand(rng, (500, 300), "f4")
+    executable, whole = product(x, y)
+    assert executable.module.products
+    for at in (0, 77, 250):
+        executable, part = product(x[at : at + 150], y)
+        assert executable.module.products
+        assert part.tobytes() == whole[at : at + 150].tobytes()
 
 
 def test_inside_a_loop() -> None:
     """The workspace is part of the arena, in regions too."""
+    assert product(np.ones((200, 200)), np.ones((200, 200)))[0].module.products
     import tracejit as tj
 
     rng = np.random.default_rng(12)
-    x, w = operand(rng, (70, 80), "f8"), operand(rng, (80, 80), "f8") / 10
+    x, w = operand(rng, (70, 200), "f8"), operand(rng, (200, 200), "f8") / 10
 
     def step(h: Any, _: Any) -> Any:
         h = tj.tanh(h @ w)

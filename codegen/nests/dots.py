@@ -1,0 +1,132 @@
+"""Matrix-vector products of matrices whose rows are contiguous: the lanes run along the inner dimension.
+
+Some rows at a time share each vector of the right operand; the lanes of their sums are added up at the end,
+by halves. The last rows overlap the ones before, which computes some twice to the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from ...ir.types import TensorType
+from ..emitter import Reg, constant
+from ..loops import FunctionWriter
+from ..maths.support import muladd
+from ..target import Target
+from .batches import Strided, over_batch
+from .kernel import Kernel, signature
+
+#: Sums kept in registers at a time: enough to have as many multiply-adds in flight as a core can.
+SUMS: Final = 8
+#: Rows of at most so many bytes are read one by one: going back and forth between lines that lie close
+#: together keeps the machine from fetching ahead.
+SHORT_ROW: Final = 1024
+
+
+def dots_kernel(
+    name: str,
+    types: tuple[TensorType, TensorType, TensorType],
+    operands: tuple[Strided, Strided],
+    dtype: str,
+    target: Target,
+    declarations: dict[str, str],
+) -> Kernel:
+    """The kernel of ``result = x @ y`` for floats, where y has one column."""
+    nest = _Dots(name, types, operands, dtype, target, declarations)
+    batch = math.prod(types[2].shape[:-2])
+    head = (
+        f"contraction {name}: {batch} x ({nest.m}x{nest.k} @ {nest.k}x1) {dtype}, "
+        f"{nest.rows} rows of {nest.lanes} lanes"
+    )
+    cycles = batch * nest.m * (nest.k / nest.lanes * 2 + 4.0)
+    return Kernel(name, nest.text(), head, batch if batch > 1 else nest.down, cycles)
+
+
+class _Dots:
+    def __init__(
+        self,
+        name: str,
+        types: tuple[TensorType, TensorType, TensorType],
+        operands: tuple[Strided, Strided],
+        dtype: str,
+        target: Target,
+        declarations: dict[str, str],
+    ) -> None:
+        self.name, self.types, self.operands, self.dtype = name, types, operands, dtype
+        self.w = FunctionWriter(declarations)
+        self.m, self.k = types[0].shape[-2:]
+        self.lanes = target.lanes(dtype)
+        self.rows = 1 if self.k * types[0].dtype.itemsize <= SHORT_ROW else min(self.m, SUMS)
+        #: Vectors side by side, each with sums of its own: fewer rows have more.
+        self.unroll = 1
+        while self.rows * self.unroll * 2 <= SUMS and self.k >= self.lanes * self.unroll * 2:
+            self.unroll *= 2
+
+    @property
+    def down(self) -> int:
+        """Groups of rows."""
+        return math.ceil(self.m / self.rows)
+
+    def text(self) -> str:
+        w = self.w
+        begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
+        starts = [*[one.start(w, self.dtype) for one in self.operands], "%b2"]
+        if math.prod(self.types[2].shape[:-2]) > 1:
+            over_batch(
+                w, self.types, self.operands, starts, self.dtype,
+                lambda at: self._groups(at, 0, self.down), tasks=(begin, end),
+            )  # fmt: skip
+        else:
+            self._groups(starts, begin, end)
+        w.line("ret void")
+        return w.function(signature(self.name, 3), "nounwind")
+
+    def _groups(self, at: list[str], first: Reg | int, last: Reg | int) -> None:
+        w = self.w
+
+        def group(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            top = w.mul(index, self.rows)
+            if self.m % self.rows:
+                top = w.min(top, constant(self.m - self.rows, "i64"))
+            x = w.offset(at[0], self.dtype, w.mul(top, self.operands[0].strides[-2]))
+            place = w.offset(at[2], self.dtype, top)
+            for row, total in enumerate(self._sums(x, at[1])):
+                w.store(total, w.offset(place, self.dtype, row))
+            return ()
+
+        w.loop(first, last, 1, group, nonempty=True)
+
+    def _sums(self, x: str, y: str) -> list[Reg]:
+        """The sums of one group of rows, as scalars."""
+        w, lanes, rows = self.w, self.lanes, self.rows
+
+        def step(index: Reg, sums: list[Reg], copies: int, mask: Reg | None) -> list[Reg]:
+            out: list[Reg] = []
+            for copy in range(copies):
+                right = self._vector(y, index, copy, self.operands[1].strides[-2], mask)
+                for row in range(rows):
+                    start = w.offset(x, self.dtype, row * self.operands[0].strides[-2])
+                    left = self._vector(start, index, copy, self.operands[0].strides[-1], mask)
+                    out.append(muladd(w, left, right, sums[copy * rows + row]))
+            return out + sums[copies * rows :]
+
+        wide, single = lanes * self.unroll, self.k // lanes * lanes
+        whole = self.k // wide * wide
+        sums = [constant(0, self.dtype, lanes)] * (rows * self.unroll)
+        sums = w.loop(0, whole, wide, lambda i, now: step(i, now, self.unroll, None), sums)
+        sums = w.loop(whole, single, lanes, lambda i, now: step(i, now, 1, None), sums)
+        if single < self.k:
+            sums = step(constant(single, "i64"), sums, 1, w.tail_mask(self.k - single, lanes))
+        parts = [sums[at : at + rows] for at in range(0, len(sums), rows)]
+        while len(parts) > 1:
+            half = len(parts) // 2
+            pairs = zip(parts[:half], parts[half:], strict=True)
+            parts = [[w.add(a, b) for a, b in zip(one, other, strict=True)] for one, other in pairs]
+        return [w.fold_lanes(one, w.add) for one in parts[0]]
+
+    def _vector(self, start: str, index: Reg, copy: int, stride: int, mask: Reg | None) -> Reg:
+        w = self.w
+        place = w.offset(start, self.dtype, w.mul(w.add(index, copy * self.lanes), stride))
+        return w.gather(place, self.dtype, stride, self.lanes, mask)
