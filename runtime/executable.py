@@ -47,6 +47,8 @@ class Executable:
     timed_variant: Executable | None = None
 
     def __init__(self, function: Function, instrument: Instrument = PLAIN) -> None:
+        if OBSERVER.compiling is not None and instrument is PLAIN:
+            OBSERVER.compiling(function)
         start = time.perf_counter()
         self.begun = time.monotonic_ns()
         self.source = function

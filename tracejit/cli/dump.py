@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from ..dumping import file_name, language_of
 from ..ir.errors import TracejitError
 from ..ir.text import VERSION
 from .colors import colored, wants_color
 from .documents import write_text
 from .errors import TargetError, UsageError
 from .options import add_common_options
-from .stages import STAGES, Stages, file_name, language_of, machine
+from .stages import STAGES, Stages, machine
 from .targets import (
     TARGET_HELP,
     add_target_options,
@@ -133,7 +134,7 @@ def _write_all(stages: Stages, options: argparse.Namespace) -> None:
                 raise
             skipped[stage] = " ".join(str(error).splitlines())
             continue
-        path = folder / file_name(number, stage)
+        path = folder / file_name(f"{number:02d}", stage=stage)
         path.write_text(text, encoding="utf-8")
         written.append({"stage": stage, "file": str(path)})
     if options.json:

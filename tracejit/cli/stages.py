@@ -7,32 +7,20 @@ from typing import Final
 
 from ..codegen.cross import named_target
 from ..codegen.target import Target
+from ..dumping import PICTURES, all_stages, stage_text
+from ..dumping import STAGES as COMPILED
 from ..ir.errors import TracejitError
 from ..ir.graph import Function
 from ..ir.text.names import Names
 from ..ir.text.printer import print_function, print_functions
-from ..lowered import STAGES as LOWERED
 from ..lowered import Lowered
-from ..picture import picture_of_function, to_dot, to_svg
 from .errors import UsageError
 from .targets import BATCH, Subject
 
 #: Traces of what transforms make of the target.
 TRANSFORMED: Final = ("grad", "jvp", "vmap")
-#: Pictures of the fused function, with its fusions as groups.
-PICTURES: Final = {"dot": to_dot, "svg": to_svg}
 #: Every stage, in the order of compilation; ``after:PASS`` stands for as many as there are passes.
-STAGES: Final = ("trace", *TRANSFORMED, "after:PASS", *LOWERED[1:], *PICTURES)
-
-_LANGUAGES: Final = {
-    "loops": "loops",
-    "llvm": "llvm",
-    "llvm-opt": "llvm",
-    "asm": "asm",
-    "dot": "dot",
-    "svg": "svg",
-}
-_SUFFIXES: Final = {"tir": ".tir", "loops": ".txt", "llvm": ".ll", "asm": ".s", "dot": ".dot", "svg": ".svg"}
+STAGES: Final = (COMPILED[0], *TRANSFORMED, *COMPILED[1:])
 
 
 class Stages:
@@ -59,9 +47,8 @@ class Stages:
 
     def names(self) -> list[str]:
         """Every stage, the passes by name."""
-        steps = [one.stage for one in self.lowered.steps]
-        before = STAGES.index("after:PASS")
-        return [*STAGES[:before], *steps, *STAGES[before + 1 :]]
+        first, *others = all_stages(self.lowered)
+        return [first, *TRANSFORMED, *others]
 
     def function(self, stage: str) -> Function | None:
         """The Function at `stage`, None for one that is not IR. Raises UsageError where there is none."""
@@ -84,11 +71,7 @@ class Stages:
     def text(self, stage: str) -> str:
         """The text of `stage`, with a line break at its end."""
         function = self.function(stage)
-        if function is not None:
-            return print_functions([function])
-        if stage in PICTURES:
-            return PICTURES[stage](picture_of_function(self.lowered.fused))
-        return self.lowered.as_text(stage).rstrip("\n") + "\n"
+        return stage_text(self.lowered, stage) if function is None else print_functions([function])
 
     def difference(self, one: str, two: str) -> str:
         """What changes from stage `one` to stage `two`, as a unified diff. Values keep their names."""
@@ -102,16 +85,6 @@ class Stages:
                 texts.append(self.text(stage))
         before, after = (text.splitlines(keepends=True) for text in texts)
         return "".join(difflib.unified_diff(before, after, one, two))
-
-
-def language_of(stage: str) -> str:
-    """What the text of `stage` is written in: tir, loops, llvm, asm, dot or svg."""
-    return _LANGUAGES.get(stage, "tir")
-
-
-def file_name(number: int, stage: str) -> str:
-    """The file that a stage is written to: ``05-after-cse.tir``."""
-    return f"{number:02d}-{stage.replace(':', '-')}{_SUFFIXES[language_of(stage)]}"
 
 
 def machine(name: str | None) -> Target | None:
