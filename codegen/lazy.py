@@ -15,3 +15,12 @@ def llvm_binding() -> Any:
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
     return binding
+
+
+@functools.lru_cache(maxsize=1)
+def all_targets() -> Any:
+    """``llvmlite.binding`` with every target initialised that LLVM was built with, to look at their code."""
+    binding = llvm_binding()
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    return binding

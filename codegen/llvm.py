@@ -78,11 +78,11 @@ def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int]
         return Library({name: tracker[name] for name in exports}, tracker)
 
 
-def optimized_text(text: str) -> str:
+def optimized_text(text: str, target: Target | None = None) -> str:
     """`text` after LLVM's passes, for ``--stage llvm-opt``."""
     with _LOCK:
-        module = _parse(text, host())
-        _optimize(module)
+        module = _parse(text, target or host())
+        _optimize(module, target)
         return str(module)
 
 
@@ -90,7 +90,7 @@ def assembly(text: str, target: Target | None = None) -> str:
     """The machine code of `text` as assembly."""
     with _LOCK:
         module = _parse(text, target or host())
-        _optimize(module)
+        _optimize(module, target)
         return str(_machine(target or host()).emit_assembly(module))
 
 
@@ -103,18 +103,18 @@ def _parse(text: str, target: Target) -> Any:
     return module
 
 
-def _optimize(module: Any) -> None:
-    passes, builder = _pipeline()
+def _optimize(module: Any, target: Target | None = None) -> None:
+    passes, builder = _pipeline(target or host())
     for function in module.functions:
         if not function.is_declaration:
             passes.run(function, builder)
 
 
-@functools.lru_cache(maxsize=1)
-def _pipeline() -> tuple[Any, Any]:
+@functools.lru_cache(maxsize=8)
+def _pipeline(target: Target) -> tuple[Any, Any]:
     """Cleaning passes only: vectors and loops are written as they should be."""
     binding = llvm_binding()
-    builder = binding.create_pass_builder(_machine(host()), binding.create_pipeline_tuning_options(1))
+    builder = binding.create_pass_builder(_machine(target), binding.create_pipeline_tuning_options(1))
     passes = binding.create_new_function_pass_manager()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()

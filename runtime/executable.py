@@ -49,6 +49,8 @@ class Executable:
     timed_variant: Executable | None = None
 
     def __init__(self, function: Function, instrument: Instrument | None = None) -> None:
+        if OBSERVER.compiling is not None and instrument is None:
+            OBSERVER.compiling(function)
         if instrument is None:
             instrument = AccessChecks() if os.environ.get("TRACEJIT_CHECK") == "1" else PLAIN
         start = time.perf_counter()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..ir.graph import Function
 from ..ir.records import record
 
 
@@ -12,6 +13,8 @@ from ..ir.records import record
 class _Observer:
     #: ``call(executable, args) -> results`` runs compiled code in place of the executable; None for nobody.
     call: Callable[[Any, Any], Any] | None = None
+    #: ``compiling(function)`` is told of each Function before it is compiled; None for nobody.
+    compiling: Callable[[Function], None] | None = None
 
 
 OBSERVER = _Observer()

@@ -232,3 +232,5 @@ __all__ = [
 
 if _os.environ.get("TRACEJIT_CHECK_NANS"):
     _import_module(".nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])
+if _os.environ.get("TRACEJIT_DUMP"):
+    _import_module(".dumping", __name__).dump_by_environment()

@@ -7,12 +7,22 @@ from typing import Final
 
 from .codegen.llvm import assembly, optimized_text
 from .codegen.module import Module, generate
-from .codegen.target import host
+from .codegen.target import Target, host
 from .ir.errors import TracejitError
 from .ir.graph import Function
 from .ir.passes import OPTIMIZE, PIPELINE, run_passes
+from .ir.records import record
 
 STAGES: Final = ("trace", "optimized", "fused", "loops", "llvm", "llvm-opt", "asm")
+
+
+@record(eq=False)
+class Step:
+    """A pass that ran: its stage (``after:cse``, the second time ``after:dce:2``), result and seconds."""
+
+    stage: str
+    function: Function
+    seconds: float
 
 
 class Lowered:
@@ -24,38 +34,67 @@ class Lowered:
         func @lambda(%x: f64[3]) -> f64[3] {
     """
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, target: Target | None = None) -> None:
         self.function = function
+        #: The machine whose code is shown, None for this one.
+        self.target = target
 
     @functools.cached_property
+    def steps(self) -> list[Step]:
+        """The passes in order, the last of them fusion."""
+        made: list[Step] = []
+        seen: dict[str, int] = {}
+
+        def observe(name: str, function: Function, seconds: float) -> None:
+            seen[name] = seen.get(name, 0) + 1
+            again = f":{seen[name]}" if seen[name] > 1 else ""
+            made.append(Step(f"after:{name}{again}", function, seconds))
+
+        run_passes(self.function, PIPELINE, observe)
+        return made
+
+    @property
     def optimized(self) -> Function:
         """After the passes before fusion."""
-        return run_passes(self.function, OPTIMIZE)
+        return self.steps[len(OPTIMIZE) - 1].function
 
-    @functools.cached_property
+    @property
     def fused(self) -> Function:
         """After fusion."""
-        return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :])
+        return self.steps[-1].function
 
     @functools.cached_property
     def module(self) -> Module:
         """The generated LLVM text and its kernels."""
-        return generate(self.fused, host())
+        return generate(self.fused, self.target or host())
+
+    def function_at(self, stage: str) -> Function | None:
+        """The Function at `stage`, None for one that is not IR. Raises TracejitError where there is none."""
+        if stage == "trace":
+            return self.function
+        if stage == "optimized":
+            return self.optimized
+        if stage == "fused":
+            return self.fused
+        if stage in STAGES:
+            return None
+        for step in self.steps:
+            if stage in (step.stage, f"{step.stage}:1"):
+                return step.function
+        if stage.startswith("after:"):
+            known = ", ".join(step.stage for step in self.steps)
+            raise TracejitError(f"there is no stage {stage!r}; the passes are {known}")
+        raise TracejitError(f"there is no stage {stage!r}; expected one of {', '.join(STAGES)} or after:PASS")
 
     def as_text(self, stage: str = "optimized") -> str:
-        """The text of a stage: trace, optimized, fused, loops, llvm, llvm-opt or asm."""
-        if stage == "trace":
-            return str(self.function)
-        if stage == "optimized":
-            return str(self.optimized)
-        if stage == "fused":
-            return str(self.fused)
+        """The text of a stage: trace, optimized, fused, loops, llvm, llvm-opt, asm or after:PASS."""
+        function = self.function_at(stage)
+        if function is not None:
+            return str(function)
         if stage == "loops":
             return self.module.loops_text()
         if stage == "llvm":
             return self.module.text
         if stage == "llvm-opt":
-            return optimized_text(self.module.text)
-        if stage == "asm":
-            return assembly(self.module.text)
-        raise TracejitError(f"there is no stage {stage!r}; expected one of {', '.join(STAGES)}")
+            return optimized_text(self.module.text, self.target)
+        return assembly(self.module.text, self.target)

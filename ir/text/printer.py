@@ -26,11 +26,12 @@ def print_function(
     note: str = "",
     locations: bool = True,
     names: Names | None = None,
+    aligned: bool = True,
 ) -> str:
     """`function` as text. `mark` puts `note` with carets under that instruction; `names` are what its values
-    are called, numbers unless told."""
+    are called, numbers unless told; `aligned` puts the ops below each other."""
     rows: list[str] = []
-    for text, anchor in lines_of(function, indent, locations=locations, names=names):
+    for text, anchor in lines_of(function, indent, locations=locations, names=names, aligned=aligned):
         rows.append(text)
         if mark is not None and anchor is mark:
             shown = text.split(" @" if mark.regions else " # ")[0].rstrip()
@@ -56,15 +57,20 @@ def print_functions(functions: Iterable[Function], names: Names | None = None) -
 
 
 def lines_of(
-    function: Function, indent: str = "", *, locations: bool = True, names: Names | None = None
+    function: Function,
+    indent: str = "",
+    *,
+    locations: bool = True,
+    names: Names | None = None,
+    aligned: bool = True,
 ) -> Iterator[tuple[str, Instruction | tuple[Function, str]]]:
     """The lines of `function`, each with what it shows: an instruction, or the Function's head, return or
     end. The last line of an instruction with regions shows the end of the last region."""
-    yield from _lines(function, indent, locations, names, f"{indent}func ")
+    yield from _lines(function, indent, locations, names, aligned, f"{indent}func ")
 
 
 def _lines(
-    function: Function, indent: str, locations: bool, shared: Names | None, lead: str
+    function: Function, indent: str, locations: bool, shared: Names | None, aligned: bool, lead: str
 ) -> Iterator[tuple[str, Instruction | tuple[Function, str]]]:
     names = (shared or Names()).of(function)
     params = ", ".join(f"{names[param]}: {param.type}" for param in function.params)
@@ -72,12 +78,12 @@ def _lines(
     head = f"{sigil_name('@', function.name)}({params}) -> {_grouped(results, len(function.results))} {{"
     yield f"{lead}{head}", (function, "func")
     rows = [_row(instruction, names) for instruction in function.body]
-    width = max((len(left) for left, _ in rows), default=0)
+    width = max((len(left) for left, _ in rows), default=0) if aligned else 0
     for instruction, (left, right) in zip(function.body, rows, strict=True):
         text = f"{indent}  {left:<{width}} = {right}"
         anchor: Any = instruction
         for region in instruction.regions:
-            for line, what in _lines(region, indent + "  ", locations, shared, ""):
+            for line, what in _lines(region, indent + "  ", locations, shared, aligned, ""):
                 if what == (region, "func"):
                     text += " " + line
                     continue

@@ -18,7 +18,7 @@ from ..ir.errors import TracejitError
 from .errors import FAILED, INTERNAL, USAGE, TargetError, UsageError
 
 #: The commands, in the order of ``--help``. Their modules load when they are used.
-COMMANDS: Final = ("dump", "demo", "doctor")
+COMMANDS: Final = ("dump", "opt", "run", "verify", "fmt", "demo", "doctor")
 
 _CODES = """\
 exit codes:
@@ -49,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.traceback:
             traceback.print_exc()
         print(f"tracejit {options.command}: {_described(error)}", file=sys.stderr)
+        if getattr(error, "detail", ""):
+            print(error.detail, file=sys.stderr)  # type: ignore[attr-defined]
         return _code_of(error)
 
 
@@ -70,8 +72,12 @@ def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def _described(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
     if isinstance(error, (UsageError, TargetError, TracejitError, OSError)):
         return " ".join(str(error).splitlines())
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {error}"
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"a bug in tracejit: {' '.join(what.splitlines())} (--traceback shows where; please report it)"
 
@@ -79,4 +85,4 @@ def _described(error: Exception) -> str:
 def _code_of(error: Exception) -> int:
     if isinstance(error, UsageError):
         return USAGE
-    return FAILED if isinstance(error, (TargetError, TracejitError, OSError)) else INTERNAL
+    return FAILED if isinstance(error, (TargetError, TracejitError, OSError, MemoryError)) else INTERNAL

@@ -19,4 +19,21 @@ class UsageError(Exception):
 
 
 class TargetError(Exception):
-    """The target is there, and cannot be imported or traced."""
+    """The target is there, and is wrong: it cannot be imported, traced or read.
+
+    Attributes:
+        detail: what stands below the message, such as a line of text with a caret.
+        place: file, line and column of what is wrong in a text, from 1.
+        problem: what is wrong there.
+    """
+
+    def __init__(
+        self, message: str, detail: str = "", place: tuple[str, int, int] | None = None, problem: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.detail, self.place, self.problem = detail, place, problem or message
+
+
+def error_in_text(path: str, line: int, column: int, problem: str, detail: str) -> TargetError:
+    """What is wrong at a place of a file."""
+    return TargetError(f"{path}:{line}:{column}: {problem}", detail, (path, line, column), problem)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -15,9 +13,7 @@ import numpy as np
 from ..ir.dtypes import is_float
 from ..ir.graph import Function
 from ..ir.records import record
-from ..ir.text.parser import parse_functions
 from ..ir.types import TensorType
-from ..ir.verifier import verify
 from ..jit import JitFunction
 from ..mapping import vmap
 from ..paths import MAX_PATHS
@@ -26,6 +22,8 @@ from ..pytree import flatten, tree_map
 from ..regions import replay
 from ..tensor import Tensor
 from ..transforms import grad
+from .calls import Call
+from .documents import check, is_document, read_document, select, split_target
 from .errors import TargetError, UsageError
 from .loading import explained, load_function
 from .specs import parse_spec
@@ -140,7 +138,11 @@ class Subject:
 
 def subject_of(options: argparse.Namespace) -> Subject:
     """What the options name, transformed as they say. Raises UsageError, TargetError or ParseError."""
-    subject = plain_subject(options)
+    return transformed(plain_subject(options), options)
+
+
+def transformed(subject: Subject, options: argparse.Namespace) -> Subject:
+    """`subject` after --grad, and then --vmap. Raises UsageError or TargetError."""
     if options.grad is not None:
         subject = subject.gradient(parse_argnums(options.grad))
     if options.vmap is not None:
@@ -152,15 +154,12 @@ def subject_of(options: argparse.Namespace) -> Subject:
 
 def plain_subject(options: argparse.Namespace) -> Subject:
     """What the options name, before --grad and --vmap."""
-    place, _, name = options.target.rpartition(":")
-    if options.target == "-" or options.target.endswith(".tir") or place.endswith(".tir"):
+    if is_document(options.target):
         if options.arg or options.args_from or options.static:
             raise UsageError(
                 f"{options.target} has its arguments' types: leave --arg, --args-from and --static out"
             )
-        return _subject_of_text(
-            options.target, *((place, name) if place.endswith(".tir") else (options.target, ""))
-        )
+        return _subject_of_text(options.target)
     return _subject_of_python(options)
 
 
@@ -180,39 +179,18 @@ def with_names(fn: Callable[..., Any], name: str, names: Sequence[str]) -> Calla
     return fn
 
 
-# -- .tir files ------------------------------------------------------------------------------------
-
-
-def read_text(path: str) -> str:
-    """The text of a file, or of standard input for ``-``. Raises UsageError where there is none."""
-    if path == "-":
-        return sys.stdin.read()
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UsageError(f"there is no file {path}") from None
-    except UnicodeDecodeError as error:
-        raise TargetError(f"{path} is not a text file: {error}") from None
-
-
-def _subject_of_text(label: str, path: str, name: str) -> Subject:
-    functions = {one.name: one for one in parse_functions(read_text(path))}
-    if name and name not in functions:
-        raise UsageError(f"{path} has no function {name!r}; it has {', '.join(functions) or 'none'}")
-    if not name and len(functions) != 1:
-        which = f"name one as {path}:NAME: {', '.join(functions)}" if functions else "there is none"
-        raise UsageError(f"{path}: expected one function; {which}")
-    function = functions[name] if name else next(iter(functions.values()))
-    verify(function)
+def _subject_of_text(label: str) -> Subject:
+    path, name = split_target(label)
+    document = read_document(path)
+    function = select(document, path, name)
+    check(document, path)
 
     def run(*args: Any) -> Any:
         results = replay(function, args)
         return results[0] if len(results) == 1 else tuple(results)
 
-    names = [one.hint or f"arg{i}" for i, one in enumerate(function.params)]
-    named = with_names(
-        run, function.name, [one if one.isidentifier() else f"arg{i}" for i, one in enumerate(names)]
-    )
+    names = [one.hint if one.hint.isidentifier() else f"arg{i}" for i, one in enumerate(function.params)]
+    named = with_names(run, function.name, names)
     return Subject(label, named, tuple(one.type for one in function.params), function=function)
 
 
@@ -236,83 +214,10 @@ def _subject_of_python(options: argparse.Namespace) -> Subject:
     for name in static:
         if name in named:
             raise UsageError(f"{name} is given by --arg and by --static")
-    call = _Call(options.target, fn, static, known)
+    call = Call(options.target, fn, static, known)
     names, args = call.bind(positional, named)
     bound = with_names(call, getattr(fn, "__name__", "f"), names)
     return Subject(options.target, bound, tuple(args), valued=options.args_from is not None)
-
-
-class _Call:
-    """A call of the user's function by a flat list of the arguments that are not static."""
-
-    def __init__(
-        self, label: str, fn: Callable[..., Any], static: dict[str, Any], known: tuple[str, ...]
-    ) -> None:
-        self.label, self.fn, self.static, self.known = label, fn, static, known
-        self.names: list[str] = []
-        #: How many of the arguments follow the named parameters, for ``*args``.
-        self.extra = 0
-
-    def __call__(self, *args: Any) -> Any:
-        count = len(args) - self.extra
-        given = {**self.static, **dict(zip(self.names, args[:count], strict=True))}
-        positional: list[Any] = []
-        for parameter in self.parameters:
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                positional += args[count:]
-            elif parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                break
-            elif parameter.name not in given:
-                break  # it has a default, and what follows goes by name
-            else:
-                positional.append(given.pop(parameter.name))
-        return self.fn(*positional, **given)
-
-    def bind(self, positional: Sequence[Any], named: dict[str, Any]) -> tuple[list[str], list[Any]]:
-        """The names and values of the arguments in the order of the parameters. Raises UsageError."""
-        self.parameters = self._parameters(len(positional))
-        waiting = list(positional)
-        values: list[Any] = []
-        takes_names = any(one.kind is one.VAR_KEYWORD for one in self.parameters)
-        order = [one.name for one in self.parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
-        for name in [*named, *self.static]:
-            if name not in order and not takes_names:
-                raise UsageError(
-                    f"{self.label} has no parameter {name!r}; it has {', '.join(order) or 'none'}"
-                )
-        for one in self.parameters:
-            if one.name in self.static or one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
-                continue
-            if one.name in named:
-                self.names.append(one.name)
-                values.append(named[one.name])
-            elif waiting and one.name not in self.known and one.kind is not one.KEYWORD_ONLY:
-                self.names.append(one.name)
-                values.append(waiting.pop(0))
-            elif one.default is one.empty:
-                what = "is static" if one.name in self.known else "has no type"
-                how = f"--static {one.name}=VALUE" if one.name in self.known else f"--arg {one.name}=TYPE"
-                raise UsageError(f"{self.label}: argument {one.name!r} {what}: give it with {how}")
-        for name in named:
-            if name not in order:
-                self.names.append(name)
-                values.append(named[name])
-        if waiting and not any(one.kind is one.VAR_POSITIONAL for one in self.parameters):
-            count = len(order)
-            raise UsageError(
-                f"{self.label} takes {count} argument{'s' * (count != 1)} ({', '.join(order)}), "
-                f"not {len(values) + len(waiting)}"
-            )
-        self.extra = len(waiting)
-        extra = [f"arg{len(values) + i}" for i in range(self.extra)]
-        return [*self.names, *extra], [*values, *waiting]
-
-    def _parameters(self, count: int) -> list[inspect.Parameter]:
-        try:
-            return list(inspect.signature(self.fn).parameters.values())
-        except (TypeError, ValueError):  # a builtin that does not tell
-            kind = inspect.Parameter.POSITIONAL_ONLY
-            return [inspect.Parameter(f"arg{i}", kind) for i in range(count)]
 
 
 def _specs(texts: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
@@ -381,13 +286,3 @@ def _tangent(leaf: Any) -> Any:
     if isinstance(leaf, (TensorType, float)):
         return leaf
     return np.ones_like(leaf.numpy() if isinstance(leaf, Tensor) else leaf)
-
-
-def add_common_options(parser: argparse.ArgumentParser) -> None:
-    """What every command takes."""
-    parser.add_argument(
-        "--traceback",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="show Python's traceback of an error",
-    )

@@ -1,0 +1,82 @@
+"""Calls of a user's function by a flat list of arguments: which parameter each of them is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .errors import UsageError
+
+
+class Call:
+    """A call of the user's function by a flat list of the arguments that are not static."""
+
+    def __init__(
+        self, label: str, fn: Callable[..., Any], static: dict[str, Any], known: tuple[str, ...]
+    ) -> None:
+        self.label, self.fn, self.static, self.known = label, fn, static, known
+        self.names: list[str] = []
+        #: How many of the arguments follow the named parameters, for ``*args``.
+        self.extra = 0
+
+    def __call__(self, *args: Any) -> Any:
+        count = len(args) - self.extra
+        given = {**self.static, **dict(zip(self.names, args[:count], strict=True))}
+        positional: list[Any] = []
+        for parameter in self.parameters:
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                positional += args[count:]
+            elif parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                break
+            elif parameter.name not in given:
+                break  # it has a default, and what follows goes by name
+            else:
+                positional.append(given.pop(parameter.name))
+        return self.fn(*positional, **given)
+
+    def bind(self, positional: Sequence[Any], named: dict[str, Any]) -> tuple[list[str], list[Any]]:
+        """The names and values of the arguments in the order of the parameters. Raises UsageError."""
+        self.parameters = self._parameters(len(positional))
+        waiting = list(positional)
+        values: list[Any] = []
+        takes_names = any(one.kind is one.VAR_KEYWORD for one in self.parameters)
+        order = [one.name for one in self.parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+        for name in [*named, *self.static]:
+            if name not in order and not takes_names:
+                raise UsageError(
+                    f"{self.label} has no parameter {name!r}; it has {', '.join(order) or 'none'}"
+                )
+        for one in self.parameters:
+            if one.name in self.static or one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+                continue
+            if one.name in named:
+                self.names.append(one.name)
+                values.append(named[one.name])
+            elif waiting and one.name not in self.known and one.kind is not one.KEYWORD_ONLY:
+                self.names.append(one.name)
+                values.append(waiting.pop(0))
+            elif one.default is one.empty:
+                what = "is static" if one.name in self.known else "has no type"
+                how = f"--static {one.name}=VALUE" if one.name in self.known else f"--arg {one.name}=TYPE"
+                raise UsageError(f"{self.label}: argument {one.name!r} {what}: give it with {how}")
+        for name in named:
+            if name not in order:
+                self.names.append(name)
+                values.append(named[name])
+        if waiting and not any(one.kind is one.VAR_POSITIONAL for one in self.parameters):
+            count = len(order)
+            raise UsageError(
+                f"{self.label} takes {count} argument{'s' * (count != 1)} ({', '.join(order)}), "
+                f"not {len(values) + len(waiting)}"
+            )
+        self.extra = len(waiting)
+        extra = [f"arg{len(values) + i}" for i in range(self.extra)]
+        return [*self.names, *extra], [*values, *waiting]
+
+    def _parameters(self, count: int) -> list[inspect.Parameter]:
+        try:
+            return list(inspect.signature(self.fn).parameters.values())
+        except (TypeError, ValueError):  # a builtin that does not tell
+            kind = inspect.Parameter.POSITIONAL_ONLY
+            return [inspect.Parameter(f"arg{i}", kind) for i in range(count)]

@@ -1,0 +1,97 @@
+"""The stages that the command line shows: those of `Lowered`, the transforms of a target, and pictures."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Final
+
+from ..codegen.cross import named_target
+from ..codegen.target import Target
+from ..dumping import PICTURES, all_stages, stage_text
+from ..dumping import STAGES as COMPILED
+from ..ir.errors import TracejitError
+from ..ir.graph import Function
+from ..ir.text.names import Names
+from ..ir.text.printer import print_function, print_functions
+from ..lowered import Lowered
+from .errors import UsageError
+from .targets import BATCH, Subject
+
+#: Traces of what transforms make of the target.
+TRANSFORMED: Final = ("grad", "jvp", "vmap")
+#: Every stage, in the order of compilation; ``after:PASS`` stands for as many as there are passes.
+STAGES: Final = (COMPILED[0], *TRANSFORMED, *COMPILED[1:])
+
+
+class Stages:
+    """A target at its stages: `plain` as the user wrote it, `subject` transformed as the options say."""
+
+    def __init__(
+        self,
+        plain: Subject,
+        subject: Subject,
+        argnums: tuple[int, ...] | None = None,
+        size: int | None = None,
+        target: Target | None = None,
+    ) -> None:
+        self.plain, self.subject, self.target = plain, subject, target
+        self.argnums, self.size = argnums, size
+        self._lowered: Lowered | None = None
+
+    @property
+    def lowered(self) -> Lowered:
+        """The stages of compilation."""
+        if self._lowered is None:
+            self._lowered = Lowered(self.subject.trace(), self.target)
+        return self._lowered
+
+    def names(self) -> list[str]:
+        """Every stage, the passes by name."""
+        first, *others = all_stages(self.lowered)
+        return [first, *TRANSFORMED, *others]
+
+    def function(self, stage: str) -> Function | None:
+        """The Function at `stage`, None for one that is not IR. Raises UsageError where there is none."""
+        if stage == "grad":
+            return self.plain.gradient(self.argnums or (0,)).trace()
+        if stage == "jvp":
+            return self.plain.pushed_forward().trace()
+        if stage == "vmap":
+            base = self.plain if self.argnums is None else self.plain.gradient(self.argnums)
+            return base.mapped(self.size or BATCH).trace()
+        if stage in PICTURES:
+            return None
+        try:
+            return self.lowered.function_at(stage)
+        except TracejitError as error:
+            if stage.startswith("after:"):
+                raise UsageError(str(error)) from None
+            raise UsageError(f"there is no stage {stage!r}; expected one of {', '.join(STAGES)}") from None
+
+    def text(self, stage: str) -> str:
+        """The text of `stage`, with a line break at its end."""
+        function = self.function(stage)
+        return stage_text(self.lowered, stage) if function is None else print_functions([function])
+
+    def difference(self, one: str, two: str) -> str:
+        """What changes from stage `one` to stage `two`, as a unified diff. Values keep their names."""
+        names = Names()
+        texts = []
+        for stage in (one, two):
+            function = self.function(stage)
+            if function is not None:
+                texts.append(print_function(function, names=names, aligned=False) + "\n")
+            else:
+                texts.append(self.text(stage))
+        before, after = (text.splitlines(keepends=True) for text in texts)
+        return "".join(difflib.unified_diff(before, after, one, two))
+
+
+def machine(name: str | None) -> Target | None:
+    """The machine that ``--target`` names, None for this one. Raises UsageError."""
+    if name in (None, "native"):
+        return None
+    try:
+        return named_target(str(name))
+    except TracejitError as error:
+        raise UsageError(f"--target: {error}") from None
