@@ -19,7 +19,8 @@ from ..ir.records import field, record
 from ..ir.registry import Kind
 
 _ALIGNMENT: Final = 64
-_TAKES_OVER: Final = (Kind.UPDATE, Kind.SCATTER)
+#: Ops that change a few elements of their first operand.
+TAKES_OVER: Final = (Kind.UPDATE, Kind.SCATTER)
 #: How many bytes an instruction's kernel needs to work in, given the definitions around it.
 Workspace: TypeAlias = Callable[[Instruction, Mapping[Value, Instruction]], int]
 
@@ -182,7 +183,7 @@ class _Planner:
                 continue
             others = [self.root(value) for value in one.operands[1:]]
             return (
-                one.op.kind in _TAKES_OVER
+                one.op.kind in TAKES_OVER
                 and self.root(one.operands[0]) is param
                 and param not in others
                 and self.last_use.get(param) == number
@@ -201,7 +202,7 @@ class _Planner:
         """Let updated operands that die share their result's memory, from the last update back."""
         for position in range(len(self.function.body) - 1, -1, -1):
             one = self.function.body[position]
-            if one.op.kind not in _TAKES_OVER:
+            if one.op.kind not in TAKES_OVER:
                 continue
             x = self.root(one.operands[0])
             others = [self.root(value) for value in one.operands[1:]]

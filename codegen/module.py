@@ -60,6 +60,7 @@ class Module:
     arena_bytes: int
     cycles: float = 0.0
     descriptions: list[str] = field(default_factory=list)
+    plan: Plan = field(default_factory=Plan)
 
     def loops_text(self) -> str:
         """The loop nests, for ``--stage loops``."""
@@ -68,7 +69,10 @@ class Module:
 
 def generate(function: Function, target: Target, instrument: Instrument = PLAIN) -> Module:
     """LLVM text for a fused `function`, with what `instrument` adds."""
-    return _ModuleWriter(function, target, instrument).run()
+    writer = _ModuleWriter(function, target, instrument)
+    module = writer.run()
+    module.plan = writer.plan
+    return module
 
 
 class _ModuleWriter:

@@ -7,12 +7,13 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..codegen.checks import FAILED, REPORT, AccessChecks
+from ..codegen.donation import reuses
 from ..codegen.instrument import PLAIN, Instrument
 from ..codegen.llvm import Library, compile_module
 from ..codegen.module import HostCall, generate
@@ -43,12 +44,15 @@ class Executable:
         module: the generated LLVM text with its kernels.
         milliseconds: compile time by phase.
         begun: when compiling began, by `time.monotonic_ns`.
+        reuses: by result, the parameter of those `donated` whose memory the caller may give it.
     """
 
     #: The variant with clocks around its kernels, once somebody wanted it; see `timing`.
     timed_variant: Executable | None = None
 
-    def __init__(self, function: Function, instrument: Instrument | None = None) -> None:
+    def __init__(
+        self, function: Function, instrument: Instrument | None = None, donated: Collection[int] = ()
+    ) -> None:
         if OBSERVER.compiling is not None and instrument is None:
             OBSERVER.compiling(function)
         if instrument is None:
@@ -62,6 +66,7 @@ class Executable:
         self._lap("passes", start)
         start = time.perf_counter()
         self.module = generate(self.fused, host(), instrument)
+        self.reuses = reuses(self.fused, self.module.plan, donated)
         self._lap("generate", start)
         self._raised = threading.local()
         self._callbacks = [_callback(call, self._raised) for call in self.module.host_calls]

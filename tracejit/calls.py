@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from .ir.autodiff import Pullback, inline, split_pullback
@@ -26,8 +26,9 @@ from .tensor import Tensor, wrap
 class CompiledFunction:
     """A Function with its executable and its derivatives, each made when first needed."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, donated: Collection[int] = ()) -> None:
         self.function = function
+        self._donated = donated
         self._lock = threading.RLock()
         self._executable: Executable | None = None
         self._pullbacks: dict[tuple[int, ...], tuple[Pullback, CompiledFunction, CompiledFunction]] = {}
@@ -38,7 +39,7 @@ class CompiledFunction:
         if self._executable is None:
             with self._lock:
                 if self._executable is None:
-                    self._executable = Executable(self.function)
+                    self._executable = Executable(self.function, donated=self._donated)
         return self._executable
 
     @property
@@ -53,10 +54,6 @@ class CompiledFunction:
             for _, forward, backward in self._pullbacks.values():
                 found += [("forward, keeping what its gradient needs", forward), ("backward", backward)]
             return found + [("backward, to be differentiated itself", one) for one in self._joint.values()]
-
-    def use(self, executable: Executable) -> None:
-        """Take an executable that was made for this function elsewhere."""
-        self._executable = executable
 
     def pullback(self, wrt: tuple[int, ...]) -> tuple[Pullback, CompiledFunction, CompiledFunction]:
         """The split into forward and backward parts for inputs `wrt`."""

@@ -60,7 +60,11 @@ def make_entries(
     keep: list[Any] = [bindings, signature.static]
     settings = Capture("global", id(vars(dtypes)), id(_DEFAULT), Same(id(dtypes.default_dtype())))
     executable = signature.compiled.executable
-    leaves = tuple([_leaf_spec(one, signature.ranges.get(i)) for i, one in enumerate(signature.leaf_types)])
+    reuses = executable.reuses
+    given = set(reuses.values())
+    leaves = tuple(
+        [_leaf_spec(one, signature.ranges.get(i), i in given) for i, one in enumerate(signature.leaf_types)]
+    )
     results = signature.function.results
     try:
         spec = EntrySpec(
@@ -73,7 +77,12 @@ def make_entries(
                 ]
             ),
             (settings, *[_capture(one.source, Same(id(one.expected)), keep) for one in bindings.guards]),
-            tuple([ResultSpec(_array_spec(one.dtype, one.shape)) for one in results]),
+            tuple(
+                [
+                    ResultSpec(_array_spec(one.dtype, one.shape), reuses.get(i, -1))
+                    for i, one in enumerate(results)
+                ]
+            ),
             None if signature.result.is_leaf else ("tuple", (), (None,) * len(results)),
             executable.slow_enough,
         )
@@ -91,15 +100,15 @@ def make_entries(
     return by_leaves, make_entry(spec, layout, executable, otherwise(), keep)
 
 
-def _array_spec(dtype: Any, shape: tuple[int, ...]) -> ArraySpec:
+def _array_spec(dtype: Any, shape: tuple[int, ...], donated: bool = False) -> ArraySpec:
     """What the entry checks of an array: its descriptor object and shape."""
-    return ArraySpec(id(dtype), shape, dtype.itemsize)
+    return ArraySpec(id(dtype), shape, dtype.itemsize, donated)
 
 
-def _leaf_spec(leaf_type: Any, limits: tuple[int, int] | None) -> ArraySpec | ScalarSpec:
+def _leaf_spec(leaf_type: Any, limits: tuple[int, int] | None, donated: bool) -> ArraySpec | ScalarSpec:
     if isinstance(leaf_type, str):
         return ScalarSpec(leaf_type, limits)
-    return _array_spec(leaf_type[0], leaf_type[1])
+    return _array_spec(leaf_type[0], leaf_type[1], donated)
 
 
 # -- the arguments as they are given -----------------------------------------------------------------

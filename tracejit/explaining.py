@@ -80,6 +80,8 @@ class SignatureReport:
         native_entry: whether calls go straight to native code, without Python.
         programs: its native programs; empty where it has paths.
         paths: where Python code branches on values, one for each way through.
+        donated: how many arrays are donated.
+        reused: how many of those have memory that a result may take over.
     """
 
     arguments: tuple[tuple[str, str], ...]
@@ -92,6 +94,8 @@ class SignatureReport:
     native_entry: bool
     programs: tuple[ProgramReport, ...]
     paths: tuple[PathReport, ...] = ()
+    donated: int = 0
+    reused: int = 0
 
     @property
     def milliseconds(self) -> float:
@@ -191,6 +195,8 @@ def _report(
         one.flat_entry is not None,
         programs,
         tuple(found),
+        len(one.donated),
+        len(one.compiled.made_executable.reuses) if one.compiled.made_executable else 0,
     )
 
 
@@ -243,6 +249,8 @@ def _lines(number: int, report: SignatureReport, one: Signature, paths: Paths | 
         yield f"      static: {report.static}"
     if report.captures:
         yield f"      captures: {', '.join(report.captures)}"
+    if report.donated:
+        yield f"      donated arrays: {report.donated}, memory reused by results: {report.reused}"
     if report.guards:
         yield "      guards: " + ", ".join(f"{name} is {value}" for name, value in report.guards)
     if paths is not None:

@@ -37,11 +37,12 @@ from .signatures import (
     broken_guard,
     captured_now,
     check_ranges,
+    donated_leaves,
     leaf_type,
     miss,
     native,
     parameter_names,
-    static_arguments,
+    selected_arguments,
     static_key,
     symbol_type,
 )
@@ -67,14 +68,21 @@ class JitFunction:
     def __init__(
         self,
         fn: Callable[..., Any],
-        static_argnums: Sequence[int] = (),
-        static_argnames: Sequence[str] = (),
+        static_argnums: int | Sequence[int] = (),
+        static_argnames: str | Sequence[str] = (),
         max_paths: int = MAX_PATHS,
+        donate_argnums: int | Sequence[int] = (),
+        donate_argnames: str | Sequence[str] = (),
     ) -> None:
         functools.update_wrapper(self, fn)
         self._max_paths = max_paths
         self._fn = fn
-        self._static_argnums, self._static_argnames = static_arguments(fn, static_argnums, static_argnames)
+        static = selected_arguments(fn, "static", static_argnums, static_argnames)
+        self._static_argnums, self._static_argnames = static
+        self._donated = selected_arguments(fn, "donate", donate_argnums, donate_argnames)
+        both = sorted(map(str, (static[0] & self._donated[0]) or (static[1] & self._donated[1])))
+        if both:
+            raise TracejitError(f"jit: argument {both[0]} cannot be both static and donated")
         self._lock = threading.RLock()
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
@@ -125,6 +133,9 @@ class JitFunction:
                         f"{self._name}: a tensor that the function closes over changed while it was traced"
                     )
             self._by_structure[(structure, static, default_dtype())] = signature
+            if not (signature.entered or signature.decisions):
+                self._enter(signature, [*leaves, *captured])
+                likely = None
         if signature.decisions:
             return self._paths[key].call(
                 leaves,
@@ -223,18 +234,23 @@ class JitFunction:
         seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
         bindings = locate(self._fn, traced.captured, [value for _, _, value, _ in static])
-        compiled = CompiledFunction(traced.function)
+        donated = donated_leaves(structure, self._static_argnums, *self._donated)
+        compiled = CompiledFunction(traced.function, donated)
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, traced.rest, traced.ranges
         )
-        signature.reason, signature.decisions = reason, traced.decisions
+        signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
         signature.milliseconds = {"trace": seconds * 1e3}
-        tracked = any(isinstance(one, Tensor) and one._requires_grad for one in [*leaves, *traced.captured])
-        if not tracked and not signature.decisions:
-            signature.flat_entry, direct = make_entries(signature, miss, self._next_entry)
-            if direct is not None:
-                self._use(direct)
         return signature
+
+    def _enter(self, signature: Signature, inputs: Sequence[Any]) -> None:
+        """Make the native entries of `signature`, at the first call that needs no gradients."""
+        if any(isinstance(one, Tensor) and one._requires_grad for one in inputs):
+            return
+        signature.entered = True
+        signature.flat_entry, direct = make_entries(signature, miss, self._next_entry)
+        if direct is not None:
+            self._use(direct)
 
     def _next_entry(self) -> Any:
         """What a new entry calls where it does not fit: the one before, and at times the slow path."""
@@ -294,6 +310,8 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = ...,
     static_argnames: str | Sequence[str] = ...,
+    donate_argnums: int | Sequence[int] = ...,
+    donate_argnames: str | Sequence[str] = ...,
     max_paths: int = ...,
     on_branch: str = ...,
 ) -> JitFunction: ...
@@ -303,6 +321,8 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = ...,
     static_argnames: str | Sequence[str] = ...,
+    donate_argnums: int | Sequence[int] = ...,
+    donate_argnames: str | Sequence[str] = ...,
     max_paths: int = ...,
     on_branch: str = ...,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
@@ -311,6 +331,8 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
     max_paths: int = MAX_PATHS,
     on_branch: str = "path",
 ) -> Any:
@@ -324,6 +346,13 @@ def jit(
     Python code may branch on values (``if x:``, ``while x:``, ``float(x)``, indexing a list): each path that
     calls take is compiled once, up to `max_paths` of them. With ``on_branch="error"`` it may not.
 
+    The memory of arguments that `donate_argnums` or `donate_argnames` name may be reused: where a result has
+    an array's shape and dtype, and nothing reads the array after that result is written, the array is updated
+    in place and comes back as the result (a Tensor is the result itself). So it must not be used after the
+    call as what it was. An array that cannot be reused is left as it is and the result is a new one: if it
+    is not writable and contiguous, shares memory with another argument, has views or a gradient, or requires
+    one. ``explain()`` tells how many are reused.
+
     Example:
         >>> import tracejit as tj
         >>> @tj.jit
@@ -331,22 +360,26 @@ def jit(
         ...     return x * y + 1
         >>> f(tj.tensor([1.0, 2.0]), 3.0)
         tensor([4., 7.])
+        >>> step = tj.jit(lambda w, g: w - 0.5 * g, donate_argnums=0)
+        >>> w = tj.tensor([1.0, 2.0])
+        >>> step(w, tj.tensor([2.0, 2.0])) is w
+        True
 
     Raises ConcretizationError where there are more paths, and where `fn` asks for values that cannot be known
-    while tracing. Semantics: ``jax.jit``, which has no paths.
+    while tracing. Semantics: ``jax.jit``, which has no paths and makes donated arrays unusable.
     """
-    nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     if on_branch not in ("path", "error"):
         raise TracejitError(f'jit: on_branch must be "path" or "error", got {on_branch!r}')
     if not isinstance(max_paths, int) or max_paths < 1:
         raise TracejitError(f"jit: max_paths must be a positive integer, got {max_paths!r}")
     limit = max_paths if on_branch == "path" else 0
-    if fn is None:
-        return lambda f: JitFunction(f, nums, names, limit)
-    if not callable(fn):
+    if fn is not None and not callable(fn):
         raise TracejitError(f"jit: expected a function, got {type(fn).__name__}")
-    return JitFunction(fn, nums, names, limit)
+
+    def make(function: Callable[..., Any]) -> JitFunction:
+        return JitFunction(function, static_argnums, static_argnames, limit, donate_argnums, donate_argnames)
+
+    return make if fn is None else make(fn)
 
 
 def trace(fn: Any, *args: Any, **kwargs: Any) -> Any:

@@ -113,6 +113,11 @@ def _walk(tree: Any, leaves: list[Any]) -> Any:
     return None
 
 
+def count_leaves(shape: Any) -> int:
+    """How many leaves the structure `shape` of a TreeDef has."""
+    return 1 if shape is None else sum(map(count_leaves, shape[2]))
+
+
 def _field_names(cls: type) -> tuple[str, ...]:
     from dataclasses import fields  # loaded already by whoever defined `cls`
 

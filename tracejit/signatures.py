@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -18,7 +19,7 @@ from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function, Value
 from .ir.records import field, record
 from .ir.types import TensorType
-from .pytree import TreeDef, leaf_paths
+from .pytree import TreeDef, count_leaves, leaf_paths
 from .tensor import Tensor, as_array, wrap
 from .tracing import scalar_type
 
@@ -45,20 +46,27 @@ class Signature:
     ranges: dict[int, tuple[int, int]]
     #: The native entry on flat leaves, None where it cannot be used.
     flat_entry: Any = None
+    #: Whether native entries were asked for.
+    entered: bool = False
     milliseconds: dict[str, float] = field(default_factory=dict)
     reason: str = ""
     #: The reasons for which it was compiled before, where it was compiled again.
     earlier: list[str] = field(default_factory=list)
     #: What Python code saw of traced values, in order; the Function's last results. See `paths`.
     decisions: list[Decision] = field(default_factory=list)
+    #: The leaves whose memory results may take over.
+    donated: frozenset[int] = frozenset()
     #: The calls that took a path.
     hits: int = 0
 
 
-def static_arguments(
-    fn: Callable[..., Any], nums: Sequence[int], names: Sequence[str]
+def selected_arguments(
+    fn: Callable[..., Any], which: str, nums: int | Sequence[int], names: str | Sequence[str]
 ) -> tuple[frozenset[int], frozenset[str]]:
-    """Both lists completed by each other through `fn`'s parameter names."""
+    """The arguments that ``{which}_argnums`` and ``{which}_argnames`` of ``jit`` select, both lists completed
+    by each other through `fn`'s parameter names."""
+    nums = (nums,) if isinstance(nums, int) else tuple(nums)
+    names = (names,) if isinstance(names, str) else tuple(names)
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
@@ -70,15 +78,34 @@ def static_arguments(
     has_more = any(one.kind is one.VAR_POSITIONAL for one in parameters)
     for num in nums:
         if not -len(positional) <= num < len(positional) and not has_more:
-            raise TracejitError(f"jit: static_argnums {num} is out of range for {len(positional)} parameters")
+            raise TracejitError(
+                f"jit: {which}_argnums {num} is out of range for {len(positional)} parameters"
+            )
     if has_more and any(num < 0 for num in nums):
-        raise TracejitError("jit: a negative static_argnums needs a function without *args")
+        raise TracejitError(f"jit: a negative {which}_argnums needs a function without *args")
     for name in names:
         if name not in order and not any(one.kind is one.VAR_KEYWORD for one in parameters):
-            raise TracejitError(f"jit: static_argnames {name!r} is not a parameter; expected one of {order}")
+            raise TracejitError(f"jit: {which}_argnames {name!r} is not a parameter; expected one of {order}")
     indices = {num % len(positional) if num < 0 else num for num in nums}
     indices |= {positional.index(name) for name in names if name in positional}
     return frozenset(indices), frozenset(names) | {positional[i] for i in indices if i < len(positional)}
+
+
+def donated_leaves(
+    structure: TreeDef, static: frozenset[int], nums: frozenset[int], names: frozenset[str]
+) -> frozenset[int]:
+    """Which leaves of ``(args, kwargs)`` belong to donated arguments; `args` are without the static ones."""
+    _, _, (args, kwargs) = structure.shape
+    positions = (position for position in itertools.count() if position not in static)
+    children = [(one, position in nums) for one, position in zip(args[2], positions, strict=False)]
+    children += [(one, name in names) for one, name in zip(kwargs[2], kwargs[1][1], strict=True)]
+    found: set[int] = set()
+    first = 0
+    for shape, donated in children:
+        behind = first + count_leaves(shape)
+        found |= set(range(first, behind)) if donated else set()
+        first = behind
+    return frozenset(found)
 
 
 def parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset[int]) -> list[str]:
