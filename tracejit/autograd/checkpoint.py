@@ -122,10 +122,13 @@ class _Run:
         leaves = [one.tensor() if isinstance(one, _Argument) else one for one in self.arguments]
         args, kwargs = self.structure.unflatten(leaves)
         random, DEFAULT.state = DEFAULT.state, self.random
+        # a pass that is traced, as the pullback that jacrev maps, asks for values of a run that was not
+        tracer, STATE.tracer = STATE.tracer, None
         try:
             with enable_grad(), saved_tensors_hooks(collect, lambda tensor: tensor):
                 self.fn(*args, **kwargs)
         finally:
+            STATE.tracer = tracer
             DEFAULT.state = random
         # a gradient inside the function asks before the first run has saved all
         if len(values) != self.saved and not (self.running and len(values) > self.saved):
