@@ -97,7 +97,6 @@ def nestings(functions, count, seed):
     while len(found) < count:
         chain = tuple(chosen.choice(list(TRANSFORMS)) for _ in range(chosen.choice((3, 4))))
         orders = sum(ORDER.get(one, 1) for one in chain)
-        repeated = [one for one in chain if chain.count(one) > 1]
         fits = (
             1 <= orders <= 3
             and chain.count("vmap") <= 2
