@@ -43,7 +43,13 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     label = f"vjp of {name_of(fun)}"
     run = _Recorded(label, fun, primals, has_aux)
 
-    def pullback(cotangents: Any) -> Any:
+    def pullback(*several: Any) -> Any:
+        if len(several) != 1:
+            raise ShapeError(
+                f"{label}: expected one cotangent, of the structure {run.structure}, got {len(several)}; put "
+                "those of several results into a tuple"
+            )
+        (cotangents,) = several
         given = fitted(label, "cotangent", cotangents, run.structure, run.outputs)
         again = run.tracked or any(one._requires_grad for one in given)
         with recording():

@@ -403,3 +403,23 @@ def test_memory_and_repetition_under_jit():
     assert ops[plainly]["barrier"] == 0
     assert ops[checkpoint]["exp"] > 1.8 * steps
     assert ops[checkpoint]["barrier"] == BLOCKS
+
+
+def test_it_decorates():
+    calls = []
+
+    @tj.checkpoint
+    def f(x, scale=2.0):
+        """Twice."""
+        calls.append(1)
+        return (tj.sin(x) * scale).sum()
+
+    assert f.__name__ == "f"
+    assert f.__doc__ == "Twice."
+    x = tj.tensor([0.5, 1.0])
+    np.testing.assert_allclose(tj.grad(f)(x).numpy(), 2 * np.cos(x.numpy()))
+    assert len(calls) == 2
+    np.testing.assert_allclose(tj.jit(tj.grad(lambda x: f(x, scale=3.0)))(x).numpy(), 3 * np.cos(x.numpy()))
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        f()
+    assert tj.checkpoint(lambda: 3.0) == 3.0  # which needs none is called

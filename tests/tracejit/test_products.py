@@ -196,3 +196,12 @@ def f(x):
 def test_errors(run, error, message):
     with pytest.raises(error, match=message):
         run()
+
+
+def test_a_pullback_takes_one_cotangent():
+    pullback = tj.vjp(lambda x: (x, 2 * x), tj.tensor(1.0))[1]
+    with pytest.raises(
+        tj.ShapeError, match=r"vjp of <lambda>: expected one cotangent, .* got 2; put those of several"
+    ):
+        pullback(1.0, 2.0)
+    assert pullback((1.0, 2.0))[0].item() == 5

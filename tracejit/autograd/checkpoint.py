@@ -8,6 +8,8 @@ repetition with the first run.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +36,7 @@ def checkpoint(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     `fn` must do the same when it is called again. Random numbers of the default generator are the same in
     both runs. Tensors that `fn` closes over get their gradients, too. May be nested; works under ``@tj.jit``.
+    Without arguments, where `fn` needs some, the result is the function that does this: a decorator.
 
     Example:
         >>> import tracejit as tj
@@ -41,12 +44,21 @@ def checkpoint(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         >>> tj.checkpoint(lambda x: tj.sin(tj.exp(x)).sum(), x).backward()
         >>> x.grad
         tensor([-2.4783,  3.3129])
+        >>> tj.grad(tj.checkpoint(lambda x: tj.sin(tj.exp(x)).sum()))(tj.tensor([1.0, 2.0]))
+        tensor([-2.4783,  3.3129])
 
     Raises GradientError in backward where `fn` saves other values when it runs again. Semantics:
     ``torch.utils.checkpoint.checkpoint`` with ``use_reentrant=False``, ``jax.checkpoint``.
     """
     if not callable(fn):
         raise GradientError(f"checkpoint: expected a function, got {type(fn).__name__}")
+    if not args and not kwargs and _needs_arguments(fn):
+
+        @functools.wraps(fn)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            return checkpoint(fn, *args, **kwargs) if args or kwargs else fn()
+
+        return wrapped
     if STATE.tracer is not None:
         return _traced(fn, args, kwargs)
     if not STATE.recording:
@@ -57,6 +69,17 @@ def checkpoint(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             return fn(*args, **kwargs)
         finally:
             run.end()
+
+
+def _needs_arguments(fn: Callable[..., Any]) -> bool:
+    """Whether `fn` cannot be called without arguments."""
+    try:
+        inspect.signature(fn).bind()
+    except TypeError:
+        return True
+    except ValueError:  # a builtin that does not say
+        return False
+    return False
 
 
 class _Kept:
@@ -122,10 +145,13 @@ class _Run:
         leaves = [one.tensor() if isinstance(one, _Argument) else one for one in self.arguments]
         args, kwargs = self.structure.unflatten(leaves)
         random, DEFAULT.state = DEFAULT.state, self.random
+        # a pass that is traced, as the pullback that jacrev maps, asks for values of a run that was not
+        tracer, STATE.tracer = STATE.tracer, None
         try:
             with enable_grad(), saved_tensors_hooks(collect, lambda tensor: tensor):
                 self.fn(*args, **kwargs)
         finally:
+            STATE.tracer = tracer
             DEFAULT.state = random
         # a gradient inside the function asks before the first run has saved all
         if len(values) != self.saved and not (self.running and len(values) > self.saved):

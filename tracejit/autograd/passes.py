@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir.dtypes import is_float
-from ..ir.errors import GradientError, ShapeError
+from ..ir.errors import GradientError
 from ..tape.backward import run_backward, seed
 from ..tape.engine import TENSOR_OPS
 from ..tape.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
-from ..tensor import Tensor, as_array, wrap
+from ..tensor import Tensor
 from ..views import chain_of
+from .batched import batched_gradients
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -33,6 +34,11 @@ def _seeds(name: str, roots: list[Tensor], gradients: Any) -> list[Tensor]:
             f"{name}: expected {len(roots)} gradients, one per output, got {len(given)}; the gradient of an "
             "output of several elements is a tensor"
         )
+    _check_roots(name, roots)
+    return [seed(root, gradient) for root, gradient in zip(roots, given, strict=True)]
+
+
+def _check_roots(name: str, roots: list[Tensor]) -> None:
     for position, root in enumerate(roots):
         if not root.requires_grad:
             kind = "" if is_float(root.dtype) else f" of dtype {root.dtype.name}"
@@ -41,7 +47,6 @@ def _seeds(name: str, roots: list[Tensor], gradients: Any) -> list[Tensor]:
                 "not have a grad_fn, so nothing can be differentiated. Call requires_grad_() on an input "
                 "before computing it, and compute it without no_grad(), detach() and integers on the way"
             )
-    return [seed(root, gradient) for root, gradient in zip(roots, given, strict=True)]
 
 
 def backward(
@@ -101,8 +106,9 @@ def grad(
     """The gradients of `outputs` with respect to `inputs`, without touching any ``grad``.
 
     With `materialize_grads`, inputs that were not used get zeros. With `is_grads_batched`, the first
-    dimension of each of `grad_outputs` numbers several cotangents, and that of the results their gradients;
-    the graph is walked once for each.
+    dimension of each of `grad_outputs` numbers several cotangents, and that of the results their gradients.
+    The graph is walked once, as under ``vmap``: hooks and functions with gradients of their own see one
+    symbolic cotangent, and those that ask for its value raise.
 
     Example:
         >>> import tracejit as tj
@@ -122,7 +128,10 @@ def grad(
     targets = _inputs("grad", inputs)
     retain = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        found = _batched(roots, targets, grad_outputs, retain, create_graph)
+        _check_roots("grad", roots)
+        found = batched_gradients(
+            roots, targets, grad_outputs, retain_graph=retain, create_graph=create_graph
+        )
     else:
         seeds = _seeds("grad", roots, grad_outputs)
         found = run_backward(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=targets)
@@ -143,36 +152,6 @@ def grad(
 def _batch_of(grad_outputs: Any) -> int:
     first = grad_outputs[0] if isinstance(grad_outputs, (tuple, list)) else grad_outputs
     return int(first.shape[0])
-
-
-def _batched(
-    roots: list[Tensor], targets: list[Tensor], grad_outputs: Any, retain: bool, create_graph: bool
-) -> list[Tensor | None]:
-    """One walk per cotangent, the results stacked."""
-    given = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs]
-    tensors = [one if isinstance(one, Tensor) or one is None else wrap(as_array(one)) for one in given]
-    sizes = {one.shape[0] if one is not None and one.ndim else None for one in tensors}
-    if len(tensors) != len(roots) or None in sizes or len(sizes) != 1:
-        raise ShapeError(
-            "grad: with is_grads_batched, each of grad_outputs needs a first dimension of the same size, got "
-            f"shapes {[None if one is None else one.shape for one in tensors]} for {len(roots)} outputs"
-        )
-    (size,) = sizes
-    rows: list[list[Tensor | None]] = []
-    for index in range(int(size or 0)):
-        seeds = _seeds("grad", roots, [one[index] for one in tensors if one is not None])
-        last = index == int(size or 0) - 1
-        rows.append(
-            run_backward(
-                roots, seeds, retain_graph=retain or not last, create_graph=create_graph, targets=targets
-            )
-        )
-    found: list[Tensor | None] = []
-    for position, target in enumerate(targets):
-        column = [row[position] for row in rows]
-        parts = [TENSOR_OPS.reshape(one, shape=(1, *target.shape)) for one in column if one is not None]
-        found.append(TENSOR_OPS.concat(*parts, axis=0) if parts else None)
-    return found
 
 
 def graph_of(tensor: Tensor) -> Any:

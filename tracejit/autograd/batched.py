@@ -1,0 +1,44 @@
+"""``is_grads_batched``: one backward pass for many cotangents, mapped over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.errors import ShapeError
+from ..mapping import vmap
+from ..tape.backward import run_backward, seed
+from ..tensor import Tensor, as_array, wrap
+from .modes import enable_grad, untaped
+
+
+def batched_gradients(
+    roots: list[Tensor], targets: list[Tensor], grad_outputs: Any, *, retain_graph: bool, create_graph: bool
+) -> list[Tensor | None]:
+    """The gradients of `roots` with respect to `targets`, for each cotangent along the first axis of
+    `grad_outputs`; None where there is no path.
+
+    The pass is traced on one cotangent and replayed on all (`mapping.vmap`). Raises ShapeError where the
+    cotangents do not fit.
+    """
+    given = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs]
+    tensors = [one if isinstance(one, Tensor) or one is None else wrap(as_array(one)) for one in given]
+    sizes = {one.shape[0] if one is not None and one.ndim else None for one in tensors}
+    if len(tensors) != len(roots) or None in sizes or len(sizes) != 1:
+        raise ShapeError(
+            "grad: with is_grads_batched, each of grad_outputs needs a first dimension of the same size, got "
+            f"shapes {[None if one is None else one.shape for one in tensors]} for {len(roots)} outputs"
+        )
+    reached: list[bool] = []
+
+    def gradients(*cotangents: Tensor) -> Sequence[Tensor]:
+        seeds = [seed(root, one) for root, one in zip(roots, cotangents, strict=True)]
+        found = run_backward(
+            roots, seeds, retain_graph=retain_graph, create_graph=create_graph, targets=targets
+        )
+        reached[:] = [one is not None for one in found]
+        return [one for one in found if one is not None]
+
+    with enable_grad() if create_graph else untaped():
+        made = iter(vmap(gradients)(*tensors))
+    return [next(made) if one else None for one in reached]
