@@ -21,7 +21,6 @@ from ..entries import entry_layout_of_tensors
 from ..jit import jit
 from ..runtime.threads import available_cores, num_threads
 
-
 _EXAMPLES = """\
 examples:
   tracejit doctor
