@@ -13,6 +13,8 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: From a checkout, the other source folders are beside the package rather than in it.
 _ROOTS = (_PACKAGE, *{os.path.realpath(_PACKAGE + part) + os.sep for part in ("ir", "codegen", "runtime")})
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+#: Above the command line there is no program of the user's, only what started the command.
+_COMMANDS = _PACKAGE + "cli" + os.sep
 #: The demo is a user's program that happens to be installed with the package.
 _DEMO = _PACKAGE + "demo" + os.sep
 
@@ -29,5 +31,7 @@ def user_location() -> Location | None:
         file = frame.f_code.co_filename
         if is_user_file(file):
             return Location(file, frame.f_lineno)
+        if file.startswith(_COMMANDS):
+            return None
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -14,13 +14,22 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, Final
 
+from .. import __version__
 from ..ir.errors import TracejitError
 from .errors import FAILED, INTERNAL, USAGE, TargetError, UsageError
 
 #: The commands, in the order of ``--help``. Their modules load when they are used.
-COMMANDS: Final = ("dump", "opt", "run", "verify", "fmt", "demo", "doctor")
+COMMANDS: Final = ("dump", "opt", "run", "verify", "fmt", "demo", "doctor", "completion")
 
-_CODES = """\
+_EPILOG = """\
+examples:
+  tracejit dump train.py:loss --arg f64[64,10] --arg f64[32,64]
+  tracejit dump train.py:loss --arg f64[64,10] --arg f64[32,64] --stage asm --target x86-64-v3
+  tracejit run loss.tir --random 0 --compare
+  TRACEJIT_DUMP=optimized,loops TRACEJIT_DUMP_DIR=stages python train.py
+
+tracejit COMMAND --help shows what a command takes, with examples.
+
 exit codes:
   0  done; where the question was one of yes or no, yes
   1  the file, program or result that was asked about is wrong
@@ -59,10 +68,11 @@ def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tracejit",
         description="Look inside tracejit: what it makes of a function, and of this machine.",
-        epilog=_CODES,
+        epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--traceback", action="store_true", help="show Python's traceback of an error")
+    parser.add_argument("--version", action="version", version=f"tracejit {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     named = next((one for one in arguments if not one.startswith("-")), None)
     for name in (named,) if named in COMMANDS else COMMANDS:

@@ -21,11 +21,21 @@ from ..entries import entry_layout_of_tensors
 from ..jit import jit
 from ..runtime.threads import available_cores, num_threads
 
+_EXAMPLES = """\
+examples:
+  tracejit doctor
+  tracejit doctor --json
+
+The exit code is 1 where compiling fails.
+"""
+
 
 def add_parser(commands: Any) -> None:
     """Add ``doctor`` to the command line."""
     parser = commands.add_parser(
         "doctor",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="print versions, CPU features, threads, products and cache state; check that compiling works",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")

@@ -26,7 +26,8 @@ _DESCRIPTION = f"""\
 Run passes over the functions of a .tir file, and print the result. Values keep their names.
 
 Passes: {", ".join(_PASSES)};
-optimize is all before fusion, all the whole pipeline: {",".join(one.name for one in PIPELINE)}.
+optimize is all before fusion, all the whole pipeline:
+  {",".join(one.name for one in PIPELINE)}
 """
 
 _EXAMPLES = """\

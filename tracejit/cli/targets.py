@@ -186,7 +186,7 @@ def _subject_of_text(label: str) -> Subject:
     check(document, path)
 
     def run(*args: Any) -> Any:
-        results = replay(function, args)
+        results = replay(function, args, located=True)
         return results[0] if len(results) == 1 else tuple(results)
 
     names = [one.hint if one.hint.isidentifier() else f"arg{i}" for i, one in enumerate(function.params)]

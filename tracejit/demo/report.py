@@ -38,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="tracejit demo",
         description="Train a small network on handwritten digits, eagerly and jitted, and compare.",
+        epilog="examples:\n  tracejit demo\n  tracejit demo --epochs 5 --dump-dir stages",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="print one line of JSON and nothing else")
     parser.add_argument("--epochs", type=_positive, default=EPOCHS, help="passes over the data (default: 20)")
