@@ -21,7 +21,7 @@ from ..ir.records import record
 from .drawing import Drawing
 from .hints import as_json, hints, locations_of
 from .kernels import Apart, Row, kernel_rows
-from .listings import Names, listing, unaligned
+from .listings import StageNames, listing
 from .measuring import Measured, made_up, measure
 from .origins import numbered, with_views
 from .passes import Passed, as_rows, through_passes
@@ -62,7 +62,7 @@ class _Collector:
                 f"view: {subject.label} has {len(self.ops):,} ops, and the page can show {MAX_OPS:,}; view a "
                 "part of it, or write repetitions as tj.scan or tj.fori_loop, whose bodies are traced once"
             )
-        self.names = Names()
+        self.names = StageNames()
         self.groups: dict[tuple[int, ...], int] = {(): 0}
         self.stages: list[dict[str, Any]] = []
         self.apart: list[Apart] = []
@@ -106,7 +106,7 @@ class _Collector:
         return self.groups.setdefault(origins, len(self.groups))
 
     def _listing(self, function: Function) -> list[Marked]:
-        return unaligned(listing(function, self.names))
+        return listing(function, self.names)
 
     def _stage(self, name: str, title: str, about: str, lines: Sequence[Marked]) -> None:
         self.stages.append(

@@ -11,41 +11,35 @@ from collections.abc import Iterator, Mapping
 from ..codegen.marks import Marked
 from ..ir.graph import Function, Instruction, Value
 from ..ir.registry import Kind
-from ..ir.text.printer import function_rows
+from ..ir.text.lexer import sigil_name
+from ..ir.text.names import Names
+from ..ir.text.printer import lines_of
 from .origins import origins_of
 
 
-class Names(Mapping[Value, str]):
-    """Names of values that stay what they are from stage to stage."""
+class StageNames(Names, Mapping[Value, str]):
+    """Names of values that stay what they are from stage to stage, with ``%`` before them."""
 
     def __init__(self) -> None:
-        self._names: dict[Value, str] = {}
-        self._taken: set[str] = set()
-        self._number = 0
+        super().__init__()
         #: By op and origins: what members of a fused group, which are copies, were called before.
         self._before: dict[tuple[str, tuple[int, ...]], str] = {}
 
     def __getitem__(self, value: Value) -> str:
-        return self._names[value]
+        return sigil_name("%", self._known[value])
 
     def __iter__(self) -> Iterator[Value]:
-        return iter(self._names)
+        return iter(self._known)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._known)
 
     def learn(self, function: Function) -> None:
         """Name what has no name yet."""
-        for param in function.params:
-            if param not in self._names:
-                self._names[param] = f"%{self._fresh(param.hint or 'arg')}"
+        self.of(function)
         for one in function.body:
-            for result in one.results:
-                if result not in self._names:
-                    self._names[result] = f"%{self._number}"
-                    self._number += 1
             if one.origins and len(one.results) == 1:
-                self._before[one.op.name, one.origins] = self._names[one.result]
+                self._before[one.op.name, one.origins] = self._known[one.result]
             for region in one.regions:
                 if one.op.kind is Kind.REGION:
                     self._learn_copies(one, region)
@@ -53,31 +47,23 @@ class Names(Mapping[Value, str]):
 
     def _learn_copies(self, group: Instruction, region: Function) -> None:
         """The values in a fused group have the names that they have outside."""
+        known = self._known
         for inner, outer in zip(region.params, group.operands, strict=True):
-            self._names.setdefault(inner, self._names.get(outer, "%?"))
+            if outer in known:
+                known.setdefault(inner, known[outer])
         for inner, outer in zip(region.results, group.results, strict=True):
-            self._names.setdefault(inner, self._names[outer])
+            known.setdefault(inner, known[outer])
         for one in region.body:
             before = self._before.get((one.op.name, one.origins))
             if before and one.origins and len(one.results) == 1:
-                self._names.setdefault(one.result, before)
-
-    def _fresh(self, wanted: str) -> str:
-        name, again = wanted, 1
-        while name in self._taken or name.isdigit():
-            again += 1
-            name = f"{wanted}_{again}"
-        self._taken.add(name)
-        return name
+                known.setdefault(one.result, before)
 
 
-def listing(function: Function, names: Names) -> list[Marked]:
+def listing(function: Function, names: StageNames) -> list[Marked]:
     """The lines of `function`; heads and results of functions are about nothing in particular."""
     names.learn(function)
-    rows = function_rows(function, locations=False, names=names)
-    return [(text, () if one is None else origins_of(one)) for text, one in rows]
-
-
-def unaligned(lines: list[Marked]) -> list[Marked]:
-    """Lines without the padding that depends on their neighbours, for comparing."""
-    return [(re.sub(r" +=", " =", text, count=1), origins) for text, origins in lines]
+    return [
+        # without the padding that depends on the lines around
+        (re.sub(r" +=", " =", text, count=1), origins_of(what) if isinstance(what, Instruction) else ())
+        for text, what in lines_of(function, locations=False, names=names)
+    ]

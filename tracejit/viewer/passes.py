@@ -11,7 +11,7 @@ from ..ir.graph import Function
 from ..ir.passes import PIPELINE, Pass, run_passes
 from ..ir.passes.fuse import Note, fuse
 from ..ir.records import field, record
-from .listings import Names, listing, unaligned
+from .listings import StageNames, listing
 from .origins import origins_in
 
 #: Lines shown around a change.
@@ -43,12 +43,12 @@ class Passed:
     removed: dict[int, str]
 
 
-def through_passes(function: Function, names: Names, note: Note) -> Passed:
+def through_passes(function: Function, names: StageNames, note: Note) -> Passed:
     """Run the pipeline on a numbered `function`; `note` is told what fusion could not fuse."""
     steps: list[Step] = []
     removed: dict[int, str] = {}
     optimized = current = function
-    lines = unaligned(listing(function, names))
+    lines = listing(function, names)
     alive = origins_in([function])
     for one in PIPELINE:
         before = current
@@ -56,7 +56,7 @@ def through_passes(function: Function, names: Names, note: Note) -> Passed:
         current, took = _timed(told, before)
         step = Step(one.name, _about(one), took * 1e3, _count(before), _count(current))
         if current is not before:
-            after = unaligned(listing(current, names))
+            after = listing(current, names)
             step.changes = list(_changes(lines, after))
             left = origins_in([current])
             removed.update(dict.fromkeys(alive - left, one.name))
