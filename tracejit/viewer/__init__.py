@@ -21,7 +21,7 @@ from ..signatures import as_input
 from .document import Subject, document_of
 from .page import page_of
 
-__all__ = ["View", "view", "view_function"]
+__all__ = ["View", "input_values", "view", "view_function"]
 
 Array = np.ndarray[Any, Any]
 
@@ -48,13 +48,17 @@ class View:
         target.write_text(self.html, encoding="utf-8")
         return target
 
-    def open(self) -> pathlib.Path:
-        """Write the page to a temporary file and show it in the browser; returns the file."""
+    def write_temporary(self) -> pathlib.Path:
+        """Write the page to a new temporary file, which stays."""
         handle, name = tempfile.mkstemp(prefix="tracejit-", suffix=".html")
         os.close(handle)
-        path = self.save(name)
-        webbrowser.open(path.as_uri())
-        return path
+        return self.save(name)
+
+    def open(self, path: str | os.PathLike[str] | None = None) -> pathlib.Path:
+        """Show the page in the browser; returns its file, a temporary one unless it was saved to `path`."""
+        shown = self.write_temporary() if path is None else pathlib.Path(path)
+        webbrowser.open(shown.resolve().as_uri())
+        return shown
 
     def _repr_html_(self) -> str:
         """For notebooks: the page in a frame."""
@@ -85,7 +89,7 @@ def view(fn: Any, *args: Any, **kwargs: Any) -> View:
     traced = target._trace(args, kwargs)
     _, dynamic = target._split(args, kwargs)
     leaves = [*flatten(dynamic)[0], *traced.captured]
-    return view_function(traced.function, [_value(one) for one in leaves], target._name)
+    return view_function(traced.function, input_values(leaves), target._name)
 
 
 def view_function(
@@ -102,9 +106,6 @@ def view_function(
     return View(document_of(Subject(label or function.name, function, inputs), timing=timing))
 
 
-def _value(leaf: Any) -> Array | None:
-    """The array that stands for a leaf; None for a type."""
-    if isinstance(leaf, TensorType):
-        return None
-    data = as_input(leaf)._data
-    return data if isinstance(data, np.ndarray) else None
+def input_values(leaves: Sequence[Any]) -> list[Array | None]:
+    """The arrays that stand for the leaves of a call's arguments; None for types."""
+    return [None if isinstance(one, TensorType) else as_input(one)._data for one in leaves]
