@@ -14,7 +14,8 @@ from ..pytree import flatten
 from ..viewer import View, input_values, view_function
 from .errors import TargetError, UsageError
 from .loading import explained
-from .targets import TARGET_HELP, Subject, add_common_options, add_target_options, subject_of
+from .options import add_common_options
+from .targets import TARGET_HELP, Subject, add_target_options, subject_of
 
 _EXAMPLES = """\
 examples:
