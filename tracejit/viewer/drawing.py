@@ -90,7 +90,9 @@ class Drawing:
                 edges.append(PictureEdge(made[result], node.id))
             add(node, size_of(node), self._leaf(node, (), "", inside))
         places = lay_out(Picture(tuple(nodes), tuple(edges)), sizes)
-        parts = [f'<path class="edge" d="{curve(route)}"/>' for route in places.routes]
+        parts = [
+            f'<path class="edge{" far" if route.far else ""}" d="{curve(route)}"/>' for route in places.routes
+        ]
         parts += [
             draw(box.x, box.y, box.width, box.height) for draw, box in zip(drawn, places.boxes, strict=True)
         ]

@@ -47,7 +47,7 @@ function timeBar() {
     const part = share(kernel);
     bar.append(
       el("button", {
-        type: "button", class: `part ${levels.get(kernel.name) || ""}`, style: `flex-grow:${Math.max(part, 0.004)};--tone:${i % 6}`,
+        type: "button", class: `part ${levels.get(kernel.name) || ""}`, style: `flex-grow:${Math.max(part, 0.002)};--tone:${i % 6}`,
         title: `${kernel.name} ${kernel.kind}: ${seconds(kernel.seconds)}, ${percent(part)}`, onclick: () => showKernel(kernel.name, "stages"),
       }, part > 0.07 ? `${kernel.name} ${percent(part)}` : "")
     );
