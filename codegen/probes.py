@@ -48,11 +48,15 @@ class Site:
 
 
 class Probes(Instrument):
-    """Times every kernel, host call, loop and branch; `sites` are known once the module is written."""
+    """Times every kernel, host call, loop and branch; `sites` are known once the module is written.
+
+    Clocks within loops make these slower; without `nested` there are none.
+    """
 
     parameter = "%times"
 
-    def __init__(self) -> None:
+    def __init__(self, *, nested: bool = True) -> None:
+        self.nested = nested
         self.sites: list[Site] = []
         self._open: list[int] = []
 
@@ -62,17 +66,22 @@ class Probes(Instrument):
 
     def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:
         """Note which kernel it is."""
-        self.sites[self._open[-1]].kernel = kernel
+        if self.sites[self._open[-1]].instruction is instruction:
+            self.sites[self._open[-1]].kernel = kernel
 
-    def before(self, writing: Writing, instruction: Instruction, name: str) -> tuple[int, str]:
+    def before(self, writing: Writing, instruction: Instruction, name: str) -> tuple[int, str] | None:
         """Read the clock."""
+        if self._open and not self.nested:
+            return None
         site = len(self.sites)
         self.sites.append(Site(name, instruction, self._open[-1] if self._open else None))
         self._open.append(site)
         return site, writing.w.assign("call i64 @probe_clock()", "i64").text
 
-    def after(self, writing: Writing, mark: tuple[int, str]) -> None:
+    def after(self, writing: Writing, mark: tuple[int, str] | None) -> None:
         """Read the clock again, and note both."""
+        if mark is None:
+            return
         site, begin = mark
         self._open.pop()
         writing.w.line(f"call void @probe(ptr %times, i64 {site}, i64 {begin})")

@@ -54,8 +54,8 @@ class CallTimes:
 class TimedExecutable(Executable):
     """An executable whose calls can be timed kernel by kernel, by any number of threads at once."""
 
-    def __init__(self, function: Function) -> None:
-        self.probes = Probes()
+    def __init__(self, function: Function, probes: Probes | None = None) -> None:
+        self.probes = probes or Probes()
         super().__init__(function, instrument=self.probes)
         main = self.library.addresses["main"]
         self._timed_main = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(main)

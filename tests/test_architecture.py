@@ -22,6 +22,7 @@ LAZY = {
     ("codegen/lazy.py", "llvmlite.binding"): "LLVM loads at the first compile, not at import",
     ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
     ("tracejit/autograd/passes.py", "tracejit.livegraph"): "for those who look inside",
+    ("tracejit/viewable.py", "tracejit.viewer"): "the viewer loads when somebody looks",
     ("tracejit/pytree.py", "dataclasses"): "costs import time; needed only where the user has dataclasses",
 }
 #: Folders whose modules are commands, which may import what they run when they run it.

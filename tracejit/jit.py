@@ -49,6 +49,7 @@ from .signatures import (
 from .state import STATE
 from .tensor import Tensor
 from .tracing import Traced, trace_flat
+from .viewable import Viewable
 from .watched import watch
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 _CHAIN = 6
 
 
-class JitFunction:
+class JitFunction(Viewable):
     """A function that compiles itself for the types it is called with. Made by ``tj.jit``."""
 
     # An instance's own ``__call__``, found through the class: the native entry without a Python frame around.

@@ -57,6 +57,7 @@ def test_data_files():
     assert data["tracejit"] == ["py.typed"]
     assert (_ROOT / "tracejit" / "py.typed").is_file()
     wanted = {"tracejit": {".typed"}, "tracejit.array": {".pyi"}, "tracejit.demo": {".npz"}}
+    wanted["tracejit.viewer.page"] = {".html", ".css", ".js"}
     for folder, package in SOURCES.items():
         for file in (_ROOT / folder).rglob("*"):
             inside = file.parent.relative_to(_ROOT / folder)
