@@ -78,7 +78,9 @@ def _terms(op: Op, sample: Sample) -> Any:
     if op.name in ("sum", "mean"):
         return np.sum(sizes[0], axis=sample.attrs["axes"])
     if op.name == "cumsum":
-        return np.sum(sizes[0], axis=sample.attrs["axis"], keepdims=True)
+        axis, back = sample.attrs["axis"], slice(None, None, -1) if sample.attrs["reverse"] else slice(None)
+        turned = (slice(None),) * axis + (back,)
+        return np.cumsum(sizes[0][turned], axis=axis)[turned]
     if op.kind is Kind.CONTRACTION:
         return np.matmul(*sizes) * sizes[0].shape[-1]
     return None
