@@ -24,6 +24,17 @@ _MODULES = {
     "gammas": "beta chisquare dirichlet f gamma loggamma t",
     "multivariate": "choice multivariate_normal",
 }
+#: What other libraries call it.
+_ELSEWHERE = {
+    "PRNGKey": "key",
+    "default_rng": "key",
+    "manual_seed": "seed",
+    "random": "rand",
+    "shuffle": "permutation",
+    "standard_normal": "randn",
+    "standard_t": "t",
+    "weibull": "weibull_min",
+}
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 if _TYPE_CHECKING:
     from .continuous import (
@@ -47,7 +58,8 @@ else:
 
     def __getattr__(name: str) -> object:
         if name not in _LAZY:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            hint = f"; use tj.random.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
         found = globals()[name] = getattr(_import_module(f".{_LAZY[name]}", __name__), name)
         return found
 

@@ -25,7 +25,7 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.logistic``.
     """
-    sizes, floating = request("random.logistic", shape, dtype)
+    sizes, floating = request("random.logistic", key, shape, dtype)
     u = inside_unit(key, sizes, floating)
     return run("log", u) - run("log1p", -u)
 
@@ -40,7 +40,7 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.cauchy``.
     """
-    sizes, floating = request("random.cauchy", shape, dtype)
+    sizes, floating = request("random.cauchy", key, shape, dtype)
     return run("tan", (inside_unit(key, sizes, floating) - 0.5) * math.pi)
 
 
@@ -56,7 +56,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) 
     `sigma` does not broadcast to `shape`. Semantics: ``jax.random.lognormal``, with other
     values.
     """
-    sizes, floating, (deviation,) = parameters("random.lognormal", shape, dtype, sigma=sigma)
+    sizes, floating, (deviation,) = parameters("random.lognormal", key, shape, dtype, sigma=sigma)
     return run("exp", normal(key, sizes, floating) * deviation)
 
 
@@ -72,7 +72,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dty
     ``jax.random.weibull_min``.
     """
     sizes, floating, (size, power) = parameters(
-        "random.weibull_min", shape, dtype, scale=scale, concentration=concentration
+        "random.weibull_min", key, shape, dtype, scale=scale, concentration=concentration
     )
     return size * run("pow", exponential(key, sizes, floating), 1.0 / power)
 
@@ -87,7 +87,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tensor:
 
     `shape` is that of `b` unless given. Raises as `lognormal`. Semantics: ``jax.random.pareto``.
     """
-    sizes, floating, (exponent,) = parameters("random.pareto", shape, dtype, b=b)
+    sizes, floating, (exponent,) = parameters("random.pareto", key, shape, dtype, b=b)
     return run("exp", exponential(key, sizes, floating) / exponent)
 
 
@@ -102,7 +102,7 @@ def rayleigh(key: Any, scale: Any = 1.0, shape: Any = None, dtype: Any = None) -
     `shape` is that of `scale` unless given. Raises as `lognormal`. Semantics: ``jax.random.rayleigh``,
     with other values.
     """
-    sizes, floating, (size,) = parameters("random.rayleigh", shape, dtype, scale=scale)
+    sizes, floating, (size,) = parameters("random.rayleigh", key, shape, dtype, scale=scale)
     return size * run("sqrt", 2.0 * exponential(key, sizes, floating))
 
 
@@ -116,7 +116,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.maxwell``, with other values.
     """
-    sizes, floating = request("random.maxwell", shape, dtype)
+    sizes, floating = request("random.maxwell", key, shape, dtype)
     vectors = normal(key, (*sizes, 3), floating)
     return run("sqrt", sum_of(vectors * vectors, axis=-1))
 
@@ -133,7 +133,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = None, dtyp
     ``jax.random.double_sided_maxwell``, with other values.
     """
     name = "random.double_sided_maxwell"
-    sizes, floating, (centre, size) = parameters(name, shape, dtype, loc=loc, scale=scale)
+    sizes, floating, (centre, size) = parameters(name, key, shape, dtype, loc=loc, scale=scale)
     first, second = split(key)
     negative = run("lt", bits(second, sizes), 1 << 63)
     size = run("where", negative, -size, size)
@@ -154,7 +154,7 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dt
     ``jax.random.triangular``.
     """
     sizes, floating, (low, peak, high) = parameters(
-        "random.triangular", shape, dtype, left=left, mode=mode, right=right
+        "random.triangular", key, shape, dtype, left=left, mode=mode, right=right
     )
     u = inside_unit(key, sizes, floating)
     width = high - low
@@ -178,7 +178,7 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     `shape` is that of `mean` unless given. Raises as `lognormal`. Semantics: ``jax.random.wald``, with other
     values.
     """
-    sizes, floating, (mu,) = parameters("random.wald", shape, dtype, mean=mean)
+    sizes, floating, (mu,) = parameters("random.wald", key, shape, dtype, mean=mean)
     first, second = split(key)
     v = normal(first, sizes, floating)
     y = mu * v * v
@@ -199,7 +199,7 @@ def generalized_normal(key: Any, p: Any, shape: Any = None, dtype: Any = None) -
     `shape` is that of `p` unless given. Raises as `lognormal`. Semantics: ``jax.random.generalized_normal``,
     with other values.
     """
-    sizes, floating, (power,) = parameters("random.generalized_normal", shape, dtype, p=p)
+    sizes, floating, (power,) = parameters("random.generalized_normal", key, shape, dtype, p=p)
     first, second = split(key)
     size = run("pow", gamma(first, 1.0 / power, sizes, floating), 1.0 / power)
     return run("where", run("lt", bits(second, sizes), 1 << 63), -size, size)
@@ -218,7 +218,7 @@ def ball(key: Any, d: int, p: Any = 2.0, shape: Any = (), dtype: Any = None) -> 
     Raises ShapeError unless `d` is a positive integer, DTypeError unless `dtype` is floating. Semantics:
     ``jax.random.ball``, with other values.
     """
-    sizes, floating = request("random.ball", shape, dtype)
+    sizes, floating = request("random.ball", key, shape, dtype)
     axis = as_shape("random.ball", d)
     if len(axis) != 1 or axis[0] < 1:
         raise ShapeError(f"random.ball: d must be a positive integer, got {d!r}")

@@ -20,7 +20,7 @@ from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
 from ..tensor import Tensor
 from .distributions import inside_unit, parameters
-from .keys import bits, fold_in, split
+from .keys import as_key, bits, fold_in, split
 from .special import deviance, stirling_rest
 
 _ZERO: Final = np.array(0, BY_NAME["i64"])
@@ -38,6 +38,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = INT64) -> Tensor:
 
     Raises DTypeError for a `dtype` without a sign. Semantics: ``jax.random.rademacher``, with other values.
     """
+    as_key("random.rademacher", key)
     wanted = as_dtype(dtype)
     if wanted.kind not in "if":
         raise DTypeError(f"random.rademacher: expected a signed dtype, got {wanted.name}")
@@ -61,7 +62,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = INT64) -> Tensor
     to `shape`. Semantics: ``jax.random.poisson``, with other values.
     """
     wanted = _counted("random.poisson", dtype)
-    sizes, _, (mean,) = parameters("random.poisson", shape, FLOAT64, lam=lam)
+    sizes, _, (mean,) = parameters("random.poisson", key, shape, FLOAT64, lam=lam)
     mean = run("stop_gradient", mean)
     valid = run("logical_and", run("ge", mean, 0.0), run("lt", mean, math.inf))
     large = run("logical_and", valid, run("ge", mean, _MANY))
@@ -94,7 +95,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = INT64) ->
     says otherwise.
     """
     wanted = _counted("random.binomial", dtype)
-    sizes, _, (trials, chance) = parameters("random.binomial", shape, FLOAT64, n=n, p=p)
+    sizes, _, (trials, chance) = parameters("random.binomial", key, shape, FLOAT64, n=n, p=p)
     return cast(_binomial(key, run("stop_gradient", trials), run("stop_gradient", chance), sizes), wanted)
 
 
@@ -117,7 +118,7 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = INT
     weights = as_tensor(p)
     if weights.ndim == 0:
         raise ShapeError(f"{name}: expected p of at least one dimension, got shape ()")
-    sizes, _, (trials, chances) = parameters(name, shape, FLOAT64, n=as_tensor(n)[..., None], p=weights)
+    sizes, _, (trials, chances) = parameters(name, key, shape, FLOAT64, n=as_tensor(n)[..., None], p=weights)
     left, chances = run("stop_gradient", trials[..., 0]), run("stop_gradient", chances)
     batch = sizes[:-1]
 
@@ -147,7 +148,7 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = INT64) -> Tensor
     Raises as `poisson`. Semantics: ``jax.random.geometric``, with other values.
     """
     wanted = _counted("random.geometric", dtype)
-    sizes, _, (chance,) = parameters("random.geometric", shape, FLOAT64, p=p)
+    sizes, _, (chance,) = parameters("random.geometric", key, shape, FLOAT64, p=p)
     chance = run("stop_gradient", chance)
     sure = run("ge", chance, 1.0)
     slope = run("log1p", -run("where", sure, 0.5, chance))

@@ -17,7 +17,7 @@ from ..ir.errors import AxisError, DomainError, DTypeError, ShapeError
 from ..ir.types import Shape, as_shape, normalize_axis
 from ..tensor import Tensor
 from .distributions import gumbel, parameter, uniform
-from .keys import UINT64, bits
+from .keys import UINT64, as_key, bits
 
 _WORD = 1 << 64
 
@@ -32,6 +32,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Tensor:
 
     Raises ShapeError where `p` does not broadcast to `shape`. Semantics: ``jax.random.bernoulli``.
     """
+    as_key("random.bernoulli", key)
     chance = floating(p)
     sizes = chance.shape if shape is None else as_shape("random.bernoulli", shape)
     chance = parameter("random.bernoulli", "p", chance, sizes, chance.dtype)
@@ -53,6 +54,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = INT64) 
     integers leave no number to draw; tensors that leave none give `minval`. Semantics:
     ``jax.random.randint``, with other values.
     """
+    as_key("random.randint", key)
     sizes, wanted = as_shape("random.randint", shape), as_dtype(dtype)
     if wanted.kind not in "iu":
         raise DTypeError(f"random.randint: expected an integer dtype, got {wanted.name}")
@@ -92,6 +94,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Ten
     Raises AxisError for an axis that is not there, ShapeError for a `shape` that does not fit. Semantics:
     ``jax.random.categorical``.
     """
+    as_key("random.categorical", key)
     weights = floating(logits)
     if weights.ndim == 0:
         raise AxisError("random.categorical: expected logits of at least one dimension, got shape ()")
@@ -120,6 +123,7 @@ def permutation(key: Any, x: Any, axis: int = 0) -> Tensor:
 
     Raises AxisError for an axis that is not there. Semantics: ``jax.random.permutation``, with other values.
     """
+    as_key("random.permutation", key)
     if type(x) is int or isinstance(x, np.integer):
         count = as_shape("random.permutation", int(x))[0]
         return permutation(key, arange(count))

@@ -12,7 +12,7 @@ from ..ir.dtypes import BY_NAME, FLOAT32, FLOAT64, DType, as_dtype, default_dtyp
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
 from ..tensor import Tensor
-from .keys import bits, more_bits
+from .keys import as_key, bits, more_bits
 
 #: Significand bits, which a uniform number in [0, 1) has of randomness.
 _DIGITS: Final = {FLOAT32: 24, FLOAT64: 53}
@@ -34,7 +34,7 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     Raises DTypeError unless `dtype` is floating, ShapeError where a bound does not broadcast to `shape`.
     Semantics: ``jax.random.uniform``, with one more random bit.
     """
-    sizes, floating = request("random.uniform", shape, dtype)
+    sizes, floating = request("random.uniform", key, shape, dtype)
     digits = _DIGITS[floating]
     unit = run("mul", _integer(bits(key, sizes), 64 - digits, floating), 2.0**-digits)
     if type(minval) in SCALARS and type(maxval) in SCALARS and (minval, maxval) == (0, 1):
@@ -57,7 +57,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.normal``, with other values.
     """
-    sizes, floating = request("random.normal", shape, dtype)
+    sizes, floating = request("random.normal", key, shape, dtype)
     first = bits(key, sizes)
     if floating is FLOAT32:
         # u = (high half + 1/2) 2^-32 is never 0; the low half, signed, is the angle as part of a turn
@@ -80,7 +80,7 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.exponential``.
     """
-    sizes, floating = request("random.exponential", shape, dtype)
+    sizes, floating = request("random.exponential", key, shape, dtype)
     return run("neg", run("log1p", run("neg", uniform(key, sizes, floating))))
 
 
@@ -94,7 +94,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.gumbel``.
     """
-    sizes, floating = request("random.gumbel", shape, dtype)
+    sizes, floating = request("random.gumbel", key, shape, dtype)
     u = inside_unit(key, sizes, floating)
     return run("neg", run("log", run("neg", run("log", u))))
 
@@ -109,7 +109,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
     Raises DTypeError unless `dtype` is floating. Semantics: ``jax.random.laplace``.
     """
-    sizes, floating = request("random.laplace", shape, dtype)
+    sizes, floating = request("random.laplace", key, shape, dtype)
     v = run("sub", run("mul", inside_unit(key, sizes, floating), 2.0), 1.0)
     return run("mul", run("sign", v), run("log1p", run("neg", run("abs", v))))
 
@@ -129,7 +129,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     Semantics: ``jax.random.truncated_normal``.
     """
     name = "random.truncated_normal"
-    sizes, floating, (low, high) = parameters(name, shape, dtype, lower=lower, upper=upper)
+    sizes, floating, (low, high) = parameters(name, key, shape, dtype, lower=lower, upper=upper)
     root = math.sqrt(0.5)
     below, above = (run("erf", run("mul", bound, root)) for bound in (low, high))
     place = uniform(key, sizes, floating, below, above)
@@ -187,15 +187,22 @@ def _integer(word: Tensor, unused: int, floating: DType) -> Tensor:
     return cast(cast(whole, _INT64 if floating is FLOAT64 else _INT32), floating)
 
 
-def request(name: str, shape: Any, dtype: Any) -> tuple[Shape, DType]:
-    """The shape, and the floating dtype that was asked for."""
-    wanted = default_dtype() if dtype is None else as_dtype(dtype)
+def request(name: str, key: Any, shape: Any, dtype: Any) -> tuple[Shape, DType]:
+    """The shape, and the floating dtype that was asked for. Raises where the key is none, or one of them."""
+    as_key(name, key)
+    sizes = as_shape(name, shape)
+    try:
+        wanted = default_dtype() if dtype is None else as_dtype(dtype)
+    except DTypeError as error:
+        raise DTypeError(f"{name}: {error}") from None
     if not is_float(wanted):
         raise DTypeError(f"{name}: expected a floating dtype, got {wanted.name}")
-    return as_shape(name, shape), wanted
+    return sizes, wanted
 
 
-def parameters(name: str, shape: Any, dtype: Any, **values: Any) -> tuple[Shape, DType, list[Tensor]]:
+def parameters(
+    name: str, key: Any, shape: Any, dtype: Any, **values: Any
+) -> tuple[Shape, DType, list[Tensor]]:
     """The shape, by default what the parameters broadcast to; the floating dtype; the parameters in both."""
     tensors = {what: as_tensor(value) for what, value in values.items()}
     if shape is None:
@@ -204,7 +211,7 @@ def parameters(name: str, shape: Any, dtype: Any, **values: Any) -> tuple[Shape,
         except ValueError:
             given = ", ".join(f"{what} of shape {one.shape}" for what, one in tensors.items())
             raise ShapeError(f"{name}: cannot broadcast {given} to one shape") from None
-    sizes, floating = request(name, shape, dtype)
+    sizes, floating = request(name, key, shape, dtype)
     return sizes, floating, [parameter(name, what, one, sizes, floating) for what, one in tensors.items()]
 
 

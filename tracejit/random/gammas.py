@@ -40,7 +40,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     Raises DTypeError unless `dtype` is floating, ShapeError where `a` does not broadcast to `shape`.
     Semantics: ``jax.random.gamma``, with other values.
     """
-    sizes, floating, (concentration,) = parameters("random.gamma", shape, dtype, a=a)
+    sizes, floating, (concentration,) = parameters("random.gamma", key, shape, dtype, a=a)
     value, boost = _marsaglia_tsang(key, concentration, sizes, floating)
     made: Tensor = _follow(value * run("exp", boost), concentration)
     return made
@@ -56,7 +56,7 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
 
     Raises and semantics: as `gamma`, with whose numbers it agrees; ``jax.random.loggamma``.
     """
-    sizes, floating, (concentration,) = parameters("random.loggamma", shape, dtype, a=a)
+    sizes, floating, (concentration,) = parameters("random.loggamma", key, shape, dtype, a=a)
     value, boost = _marsaglia_tsang(key, concentration, sizes, floating)
     made: Tensor = _follow_log(run("log", value) + boost, concentration)
     return made
@@ -72,7 +72,7 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor
 
     Raises as `gamma`. Semantics: ``jax.random.chisquare``, with other values.
     """
-    sizes, floating, (freedom,) = parameters("random.chisquare", shape, dtype, df=df)
+    sizes, floating, (freedom,) = parameters("random.chisquare", key, shape, dtype, df=df)
     return 2.0 * gamma(key, 0.5 * freedom, sizes, floating)
 
 
@@ -88,7 +88,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor:
 
     Raises as `gamma`. Semantics: ``jax.random.t``, with other values.
     """
-    sizes, floating, (freedom,) = parameters("random.t", shape, dtype, df=df)
+    sizes, floating, (freedom,) = parameters("random.t", key, shape, dtype, df=df)
     first, second = split(key)
     half = 0.5 * freedom
     return normal(first, sizes, floating) * run("sqrt", half / gamma(second, half, sizes, floating))
@@ -104,7 +104,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
 
     Raises as `gamma`. Semantics: ``jax.random.f``, with other values.
     """
-    sizes, floating, (above, below) = parameters("random.f", shape, dtype, dfnum=dfnum, dfden=dfden)
+    sizes, floating, (above, below) = parameters("random.f", key, shape, dtype, dfnum=dfnum, dfden=dfden)
     first, second = split(key)
     ratio = gamma(first, 0.5 * above, sizes, floating) / gamma(second, 0.5 * below, sizes, floating)
     return ratio * (below / above)
@@ -122,7 +122,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tens
 
     Raises as `gamma`. Semantics: ``jax.random.beta``, with other values.
     """
-    sizes, floating, (one, other) = parameters("random.beta", shape, dtype, a=a, b=b)
+    sizes, floating, (one, other) = parameters("random.beta", key, shape, dtype, a=a, b=b)
     first, second = split(key)
     x, y = loggamma(first, one, sizes, floating), loggamma(second, other, sizes, floating)
     return run("exp", x - run("logaddexp", x, y))  # no 0 / 0 where both are tiny
@@ -142,7 +142,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Ten
     Raises ShapeError for an `alpha` without dimensions, otherwise as `gamma`. Semantics:
     ``jax.random.dirichlet``, with other values.
     """
-    own, floating, (concentration,) = parameters("random.dirichlet", None, dtype, alpha=alpha)
+    own, floating, (concentration,) = parameters("random.dirichlet", key, None, dtype, alpha=alpha)
     if not own:
         raise ShapeError("random.dirichlet: expected alpha of at least one dimension, got shape ()")
     sizes = own if shape is None else (*as_shape("random.dirichlet", shape), own[-1])

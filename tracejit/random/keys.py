@@ -110,7 +110,8 @@ def as_key(name: str, key: Any) -> Tensor:
         )
     if key.shape != ():
         raise ShapeError(
-            f"{name}: expected one key, of shape (), got shape {key.shape}; index or unpack several keys"
+            f"{name}: expected one key, of shape (), got shape {key.shape}; unpack several keys, or "
+            "map over them with tj.vmap"
         )
     return as_tensor(key)
 

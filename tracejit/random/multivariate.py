@@ -20,6 +20,7 @@ from ..ir.types import as_shape, normalize_axis
 from ..tensor import Tensor
 from .discrete import permutation, randint
 from .distributions import gumbel, normal, parameter, request, uniform
+from .keys import as_key
 
 _INT64: Final = BY_NAME["i64"]
 
@@ -41,10 +42,13 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     ``jax.random.choice``, with other values.
     """
     name = "random.choice"
+    as_key(name, key)
     sizes = as_shape(name, shape)
     wanted = math.prod(sizes)
     integers = type(a) is int or isinstance(a, np.integer)
     items = None if integers else as_tensor(a)
+    if items is not None and items.ndim == 0:
+        raise ShapeError(f"{name}: expected a Python integer or an array of items, got {items.type}")
     place = 0 if items is None else normalize_axis(name, axis, items.ndim)
     count = int(a) if items is None else items.shape[place]
     if wanted and count < 1:
@@ -104,7 +108,7 @@ def multivariate_normal(
             raise ShapeError(
                 f"{name}: cannot broadcast mean of shape {centre.shape} and cov of shape {matrix.shape}"
             ) from None
-    batch, wanted = request(name, shape, dtype)
+    batch, wanted = request(name, key, shape, dtype)
     n = centre.shape[-1]
     centre = parameter(name, "mean", centre, (*batch, n), wanted)
     matrix = cast(matrix, wanted)

@@ -98,3 +98,48 @@ def test_bits_are_balanced():
     words = r.bits(r.key(1), 1 << 16).numpy()
     counts = np.array([int((words >> np.uint64(i) & np.uint64(1)).sum()) for i in range(64)])
     assert np.abs(counts - (1 << 15)).max() < 4.5 * 128
+
+
+NAMES = {
+    "normal": ((3,),),
+    "uniform": (),
+    "gumbel": (),
+    "randint": ((), 0, 3),
+    "bernoulli": (),
+    "permutation": (3,),
+    "categorical": ([0.0, 1.0],),
+    "gamma": (1.0,),
+    "beta": (1.0, 2.0),
+    "dirichlet": ([1.0, 2.0],),
+    "poisson": (1.0,),
+    "binomial": (3, 0.5),
+    "geometric": (0.5,),
+    "rademacher": (),
+    "choice": (3,),
+    "multivariate_normal": ([0.0], [[1.0]]),
+    "wald": (1.0,),
+    "ball": (2,),
+    "triangular": (0.0, 1.0, 2.0),
+    "truncated_normal": (-1.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_no_key_is_said_by_the_function_that_was_called(name):
+    draw = getattr(r, name)
+    draw(r.key(0), *NAMES[name])
+    with pytest.raises(
+        DTypeError, match=rf"^random\.{name}: expected a key, a uint64 tensor of rank 0, got int; make"
+    ):
+        draw(0, *NAMES[name])
+    with pytest.raises(
+        ShapeError, match=rf"^random\.{name}: expected one key, of shape \(\), got shape \(2,\); .*vmap"
+    ):
+        draw(r.split(r.key(0)), *NAMES[name])
+
+
+def test_names_of_other_libraries():
+    with pytest.raises(AttributeError, match=r"has no attribute 'PRNGKey'; use tj\.random\.key"):
+        r.PRNGKey(0)
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        _ = r.nothing

@@ -72,8 +72,12 @@ def test_choice_errors():
         ShapeError, match=r"random.choice: expected p of shape \(3,\), one per item, got shape \(2,\)"
     ):
         r.choice(r.key(0), 3, p=[0.5, 0.5])
+    with pytest.raises(
+        ShapeError, match=r"random\.choice: expected a Python integer or an array of items, got f64"
+    ):
+        r.choice(r.key(0), 2.5)
     with pytest.raises(AxisError, match=r"random\.choice"):
-        r.choice(r.key(0), tj.tensor(1.0))
+        r.choice(r.key(0), [1, 2, 3], axis=1)
 
 
 def test_multivariate_normal_statistics():
