@@ -207,7 +207,7 @@ class _RegisterWriter(ElementWriter):
         def step(index: Reg, regs: list[Reg]) -> Sequence[Reg]:
             records = iter(self._record(stack, address, w.sub(w.sub(steps, 1), index), values))
             # what is not on the stack, the region does not read
-            taken = [next(records) if on else [] for on in kept]
+            taken: list[Elements] = [next(records) if on else [] for on in kept]
             made = self.function(backward, [*taken, *invariants, *parted(regs, lengths)])
             return [reg for elements in made for reg in listed(elements)]
 
