@@ -11,6 +11,7 @@ import numpy as np
 from ..ir.dtypes import SHORT_NAME
 from ..ir.graph import Function, Instruction, Value
 from ..ir.passes.control import CONTROL
+from ..ir.passes.small import MAX_ELEMENTS
 from ..ir.records import record
 from ..ir.registry import Kind
 from .emitter import Reg, constant
@@ -66,19 +67,53 @@ class ElementWriter(PackingWriter, abc.ABC):
 
     # -- functions --------------------------------------------------------------------------------
 
-    def function(self, function: Function, arguments: Sequence[Elements]) -> list[Elements]:
-        """Write the instructions of `function`; its results."""
+    def function(
+        self, function: Function, arguments: Sequence[Elements], places: Sequence[tuple[Value, Stored]] = ()
+    ) -> list[Elements]:
+        """Write the instructions of `function`; its results.
+
+        Values of few elements in memory are loaded where they are needed first, and those that have `places`
+        are stored where they are computed: of many, few are in registers at a time.
+        """
         values: dict[Value, Elements] = dict(zip(function.params, arguments, strict=True))
+        targets: dict[Value, list[Stored]] = {}
+        for value, place in places:
+            targets.setdefault(value, []).append(place)
         for group in in_groups(function):
             self.w.mark = mark_of(tuple(n for one in group for n in one.origins))
+            for one in group:
+                self._load_operands(one, values)
             if len(group) > 1 or group[0].op.kind is Kind.ELEMENTWISE:
                 self._elementwise(group, values)
-                continue
-            (one,) = group
-            operands = [values[operand] for operand in one.operands]
-            values.update(zip(one.results, self._instruction(one, operands), strict=True))
+            else:
+                (one,) = group
+                operands = [values[operand] for operand in one.operands]
+                values.update(zip(one.results, self._instruction(one, operands), strict=True))
+            for result in [result for one in group for result in one.results]:
+                for place in targets.pop(result, ()):
+                    self.store(values[result], place, 0)
         self.w.mark = ""
-        return [values[one] for one in function.results]
+        for value, left in targets.items():  # parameters
+            for place in left:
+                self.store(self._loaded(value, values), place, 0)
+        return [self._loaded(one, values) for one in function.results]
+
+    def _load_operands(self, one: Instruction, values: dict[Value, Elements]) -> None:
+        """Load what `one` reads as a whole: neither what it reads at some indices, nor slices."""
+        first, last = 0, len(one.operands)
+        if one.op.kind is Kind.GATHER:
+            first = 1
+        if one.op.kind is Kind.SCAN:
+            last -= one.attrs["slices"]
+        for operand in one.operands[first:last]:
+            self._loaded(operand, values)
+
+    def _loaded(self, value: Value, values: dict[Value, Elements]) -> Elements:
+        """`value`, in registers from now on if it has few elements."""
+        elements = values[value]
+        if isinstance(elements, Stored) and value.type.size <= MAX_ELEMENTS:
+            elements = values[value] = self.load(elements, value)
+        return elements
 
     def _instruction(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:
         kind = one.op.kind

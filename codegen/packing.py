@@ -22,32 +22,59 @@ PACKED_COST: Final = 8.0
 #: compile.
 INLINED_USES: Final = 6
 
+#: How many elements the ops of a group have, as soon as they have so many.
+GROUP_ELEMENTS: Final = 16
+
 #: What an op's code depends on: its name, its attributes, the types of its operands.
 _Shape: TypeAlias = tuple[str, ...]
 
 
 def in_groups(function: Function) -> list[list[Instruction]]:
     """The instructions of `function` in an order that it may have, where expensive elementwise ops that are
-    alike and independent stand in one group, and everything else alone."""
+    alike and independent stand in groups, and everything else alone.
+
+    A group has about as many elements as fit vectors, those that are needed next, and stands where the first
+    of them is needed: results of a larger one would fill all registers until they are.
+    """
     level: dict[Value, int] = {}
-    order: list[tuple[int, int, int, Instruction]] = []
-    for position, one in enumerate(function.body):
+    groups: list[list[Instruction]] = []
+    group_of: dict[Instruction, list[Instruction]] = {}
+    alike: dict[object, list[Instruction]] = {}
+    for one in function.body:
         expensive = _expensive(one)
+        # ops on one level do not depend on each other
         own = max([level.get(operand, 0) for operand in one.operands], default=0) + expensive
         level.update(dict.fromkeys(one.results, own))
-        order.append((own, not expensive, position, one))
-    groups: list[list[Instruction]] = []
-    alike: dict[object, list[Instruction]] = {}
-    for own, cheap, _, one in sorted(order, key=lambda entry: entry[:3]):
-        if cheap:
-            groups.append([one])
-            continue
-        types = tuple([operand.dtype for operand in one.operands])
-        key = (own, one.op.name, types, repr(tuple(one.attrs.items())))
-        if key not in alike:
-            alike[key] = []
-            groups.append(alike[key])
-        alike[key].append(one)
+        group: list[Instruction] = []
+        if expensive:
+            types = tuple([operand.dtype for operand in one.operands])
+            key = (own, one.op.name, types, repr(tuple(one.attrs.items())))
+            known = alike.get(key)
+            if known is not None and sum(member.result.type.size for member in known) < GROUP_ELEMENTS:
+                group = known
+            alike[key] = group
+        group.append(one)
+        group_of[one] = group
+    defs = {result: one for one in function.body for result in one.results}
+    placed: set[Value] = set()
+    for one in function.body:
+        stack = [one]
+        while stack:  # what a group needs comes before it
+            group = group_of[stack[-1]]
+            if group[0].results[0] in placed:
+                stack.pop()
+                continue
+            missing = [
+                defs[operand]
+                for member in group
+                for operand in member.operands
+                if operand in defs and operand not in placed
+            ]
+            if missing:
+                stack += missing
+                continue
+            groups.append(group)
+            placed.update(result for member in group for result in member.results)
     return groups
 
 

@@ -28,13 +28,13 @@ def register_kernel(
 ) -> Kernel | None:
     """A control flow instruction as straight-line code; None where its values are too large or too many, or
     where an op has no scalar code."""
-    count = operations(instruction)
-    if count is None:
+    work = operations(instruction)
+    if work is None:
         return None
     writer = _RegisterWriter(name, instruction, target, declarations)
     text = "\n".join([writer.write(), *writer.texts])
-    description = f"registers {name}: {instruction.op.name}, {count:.0f} operations a step"
-    cycles = count * _trips(instruction)
+    description = f"registers {name}: {instruction.op.name}, {work.cycles:.0f} operations a step"
+    cycles = work.cycles * _trips(instruction)
     return Kernel(name, text, description, cycles=cycles, errors=tuple(writer.errors))
 
 
@@ -120,11 +120,13 @@ class _RegisterWriter(ElementWriter):
             slices: list[Elements] = []
             for stored, param in zip(operands[first_slice:], body.params[first_slice:], strict=True):
                 assert isinstance(stored, Stored)
-                place = self._slice(stored, param, at)
-                slices.append(self.load(place, param) if param.type.size <= MAX_ELEMENTS else place)
-            made = self.function(body, [*parted(state, sizes), *operands[count:first_slice], *slices])
-            for elements, stack, result in zip(made[count:], stacks, body.results[count:], strict=True):
-                self.store(elements, self._slice(stack, result, at), 0)
+                slices.append(self._slice(stored, param, at))
+            places = [
+                (result, self._slice(stack, result, at))
+                for stack, result in zip(stacks, body.results[count:], strict=True)
+            ]
+            arguments = [*parted(state, sizes), *operands[count:first_slice], *slices]
+            made = self.function(body, arguments, places)
             return [reg for elements in made[:count] for reg in listed(elements)]
 
         return parted(self.w.loop(0, length, 1, step, start), sizes)
@@ -205,10 +207,7 @@ class _RegisterWriter(ElementWriter):
         def step(index: Reg, regs: list[Reg]) -> Sequence[Reg]:
             records = iter(self._record(stack, address, w.sub(w.sub(steps, 1), index), values))
             # what is not on the stack, the region does not read
-            taken = [
-                self.load(next(records), value) if on else []
-                for value, on in zip(one.operands, kept, strict=False)
-            ]
+            taken: list[Elements] = [next(records) if on else [] for on in kept]
             made = self.function(backward, [*taken, *invariants, *parted(regs, lengths)])
             return [reg for elements in made for reg in listed(elements)]
 

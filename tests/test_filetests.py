@@ -24,9 +24,9 @@ from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.cleanup import cse, dce, decompose, fold
-from tracejit.ir.passes.control import merge_scans
 from tracejit.ir.passes.fuse import fuse
 from tracejit.ir.passes.hoist import hoist
+from tracejit.ir.passes.merge import merge_scans, merge_whiles
 from tracejit.ir.passes.simplify import simplify
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
@@ -67,6 +67,7 @@ MODES: dict[str, Callable[[Function], Function | str]] = {
     "fuse": fuse,
     "hoist": lambda function: dce(hoist(function)),
     "merge-scans": merge_scans,
+    "merge-whiles": merge_whiles,
     "gradient": _gradient,
     "loops": _loops,
 }

@@ -14,9 +14,10 @@ from ..graph import Function, Instruction
 from ..records import record
 from ..verifier import verify
 from .cleanup import cse, dce, decompose, fold
-from .control import map_regions, merge_scans
+from .control import map_regions
 from .fuse import fuse
 from .hoist import hoist
+from .merge import merge_scans, merge_whiles
 from .simplify import simplify
 from .small import is_small
 
@@ -33,6 +34,7 @@ class Pass:
 
 PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("merge-scans", merge_scans),  # loops and the same loops extended by what their gradients read
+    Pass("merge-whiles", merge_whiles),  # loops and the same loops that carry tangents along
     Pass("decompose", decompose),  # composites such as mean, in terms of simpler ops
     Pass("dce", dce),  # what no result needs; gradients leave much
     Pass("simplify", simplify),  # algebra, and views of views

@@ -1,13 +1,11 @@
-"""Passes on control flow ops: what of their operands, carries and results is not needed, and loops that
-are one loop."""
+"""Passes on control flow ops: what of their operands, carries and results is not needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from ..dataflow import needed
-from ..graph import Function, Instruction, Substitution, Value
+from ..graph import Function, Instruction, Value
 from ..registry import Kind
 
 #: The kinds of ops whose regions are programs of their own, to which every pass applies.
@@ -153,85 +151,4 @@ def _part(region: Function, params: Iterable[int], results: Iterable[int]) -> Fu
     return Function(region.name, _at(region.params, params), body, kept)
 
 
-# -- one loop instead of two ----------------------------------------------------------------------
-
-
-def merge_scans(function: Function) -> Function:
-    """Run a scan once where another one does the same and more: gradients extend a scan by what they read.
-
-    *Requires*: valid IR. *Ensures*: the same results; no scan whose results another scan with the same
-    operands computes, too.
-    """
-    if sum(one.op.kind is Kind.SCAN for one in function.body) < 2:
-        return function
-    table = Substitution()
-    body: list[Instruction | None] = []
-    known: dict[Any, list[tuple[int, list[int]]]] = {}
-    numbers: dict[Any, int] = {}
-    for original in function.body:
-        one = table.apply(original)
-        body.append(one)
-        if one.op.kind is not Kind.SCAN:
-            continue
-        key = (one.operands, tuple(one.attrs.items()))
-        mine = _meanings(one.regions[0], numbers)
-        count = one.attrs["carries"]
-        for entry, (position, theirs) in enumerate(known.setdefault(key, [])):
-            earlier = body[position]
-            assert earlier is not None
-            if mine[:count] != theirs[:count]:
-                continue
-            if set(mine[count:]) <= set(theirs[count:]):
-                _redirect(table, one, mine, earlier, theirs)
-                body[-1] = None
-                break
-            if set(theirs[count:]) <= set(mine[count:]):
-                _redirect(table, earlier, theirs, one, mine)
-                body[position], body[-1] = one, None
-                known[key][entry] = (position, mine)
-                break
-        else:
-            known[key].append((len(body) - 1, mine))
-    if all(one is not None for one in body):
-        return function
-    kept = tuple([table.apply(one) for one in body if one is not None])
-    return Function(function.name, function.params, kept, table.all(function.results))
-
-
-def _redirect(
-    table: Substitution, old: Instruction, named: list[int], new: Instruction, names: list[int]
-) -> None:
-    """Let the results of `new` stand for those of `old`; `named` and `names` are what they mean."""
-    count = old.attrs["carries"]
-    stack = {name: i + count for i, name in enumerate(names[count:])}
-    for i, (value, name) in enumerate(zip(old.results, named, strict=True)):
-        table[value] = new.results[i if i < count else stack[name]]
-
-
-def _meanings(function: Function, numbers: dict[Any, int]) -> list[int]:
-    """A number for each result, from the table `numbers`: equal ones mean equal computations on the
-    parameters."""
-
-    def number(*key: Any) -> int:
-        return numbers.setdefault(key, len(numbers))
-
-    names: dict[Value, int] = {}
-    for position, param in enumerate(function.params):
-        names[param] = number("parameter", position, str(param.type))
-    for one in function.body:
-        given = (
-            one.op.name,
-            tuple([names[operand] for operand in one.operands]),
-            repr(tuple(one.attrs.items())),
-        )
-        regions = [tuple(_meanings(region, numbers)) for region in one.regions]
-        for index, result in enumerate(one.results):
-            if one.op.kind is Kind.SCAN:  # the same whatever else the scan stacks
-                count = one.attrs["carries"]
-                names[result] = number(*given, regions[0][:count], index < count and index, regions[0][index])
-            else:
-                names[result] = number(*given, tuple(regions), index)
-    return [names[result] for result in function.results]
-
-
-__all__ = ["CONTROL", "map_regions", "merge_scans", "trim"]
+__all__ = ["CONTROL", "map_regions", "trim"]

@@ -6,14 +6,25 @@ from __future__ import annotations
 from typing import Final
 
 from ..graph import Function, Instruction, Value
+from ..records import record
 from ..registry import Kind
 
 #: Values with more elements are better off as vectors in memory.
 MAX_ELEMENTS: Final = 16
 #: Regions with more scalar operations than this are written over memory.
 MAX_OPERATIONS: Final = 4000
+#: Operations that cost more than this have no more code, where there are many: they are called then.
+CALLED: Final = 2.0
 #: Values in memory with more elements than this are read at traced indices only.
 MAX_STORED: Final = 1 << 12
+
+
+@record
+class Work:
+    """What is done in a step, in about the cycles that it takes, and in scalar operations of code."""
+
+    cycles: float
+    code: float
 
 
 def is_small(instruction: Instruction) -> bool:
@@ -21,33 +32,42 @@ def is_small(instruction: Instruction) -> bool:
     return operations(instruction) is not None
 
 
-def operations(instruction: Instruction) -> float | None:
-    """The scalar operations in the regions of a control flow instruction, None where it cannot be written."""
+def operations(instruction: Instruction) -> Work | None:
+    """The work in the regions of a control flow instruction, None where it cannot be written."""
     held = [*instruction.results[: instruction.attrs.get("carries", len(instruction.results))]]
     if instruction.op.kind is Kind.REWIND:
         held = [*instruction.results, *instruction.operands[: instruction.attrs["carries"]]]
     if any(one.type.size > MAX_ELEMENTS for one in held):
         return None
-    total = 0.0
+    cycles = code = 0.0
     for region in instruction.regions:
         inside = _region_operations(region)
-        if inside is None or total + inside > MAX_OPERATIONS:
+        if inside is None or code + inside.code > MAX_OPERATIONS:
             return None
-        total += inside
-    return total
+        cycles, code = cycles + inside.cycles, code + inside.code
+    return Work(cycles, code)
 
 
-def _region_operations(region: Function) -> float | None:
-    total = 0.0
+def _region_operations(region: Function) -> Work | None:
+    cycles = code = 0.0
     stored = {one for one in region.params if one.type.size > MAX_ELEMENTS}
     for one in region.body:
+        if one.op.kind in _CONTROL:
+            small = all(result.type.size <= MAX_ELEMENTS for result in one.results)
+            inside = operations(one) if small else None
+            if inside is None:
+                return None
+            cycles, code = cycles + inside.cycles, code + inside.code
+            continue
         count = _instruction_operations(one, stored)
         if count is None:
             return None
-        total += count
+        cycles += count
+        called = one.op.kind is Kind.ELEMENTWISE and one.op.cost > CALLED
+        code += CALLED * one.result.type.size if called else count
     if any(one in stored for one in region.results):
         return None
-    return total
+    return Work(cycles, code)
 
 
 _CONTROL: Final = frozenset((Kind.SCAN, Kind.WHILE, Kind.SWITCH, Kind.REWIND))
@@ -56,10 +76,6 @@ _MOVES: Final = frozenset((Kind.CONCAT, Kind.UPDATE, Kind.VIEW, Kind.CREATION))
 
 def _instruction_operations(one: Instruction, stored: set[Value]) -> float | None:
     kind, size = one.op.kind, max([result.type.size for result in one.results], default=0)
-    if kind in _CONTROL:
-        if any(result.type.size > MAX_ELEMENTS for result in one.results):
-            return None
-        return operations(one)
     if size > MAX_ELEMENTS:
         return None
     read = [operand for operand in one.operands if operand in stored]
