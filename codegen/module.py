@@ -27,7 +27,7 @@ from .nests.contraction import contraction_kernel, workspace_bytes
 from .nests.cumulative import cumulative_kernel
 from .nests.external import external_kernel
 from .nests.fused import NestWriter, task_count
-from .nests.kernel import PARALLEL_FOR, TASK_CYCLES, Kernel, task_function
+from .nests.kernel import PARALLEL_FOR, Kernel, task_function
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
 from .nests.schedule import schedule
 from .registers import register_kernel
@@ -303,10 +303,9 @@ class _ModuleWriter:
         self._use_pool()
         self.functions.append(task_function(kernel.name, len(pointers)))
         context = self._pointer_array(pointers)
-        chunk = max(1, int(kernel.tasks * TASK_CYCLES / max(kernel.cycles, 1)))
         w.line(
             f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, "
-            f"i64 {kernel.tasks}, i64 {chunk})"
+            f"i64 {kernel.tasks}, i64 {kernel.chunk})"
         )
 
     def _use_pool(self) -> None:

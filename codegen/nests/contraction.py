@@ -22,7 +22,7 @@ from ..target import Target
 from .batches import Strided, over_batch
 from .direct import choose_tiles, direct_kernel
 from .dots import dots_kernel
-from .kernel import PARALLEL_FOR, Kernel, signature
+from .kernel import PARALLEL_FOR, PRODUCT_CYCLES, Kernel, signature
 
 #: Products of at most this many multiplications are done without packing, however y lies.
 SMALL: Final = 16**3
@@ -130,7 +130,16 @@ class _PackedKernel:
         )
         cycles = cut.m * cut.n * cut.k * self.batch / lanes
         tasks = self.batch if self.batched else 1
-        return Kernel(self.name, self._text(), head, tasks, cycles, product=self.dtype, pooled=self.pooled)
+        return Kernel(
+            self.name,
+            self._text(),
+            head,
+            tasks,
+            cycles,
+            grain=PRODUCT_CYCLES,
+            product=self.dtype,
+            pooled=self.pooled,
+        )
 
     def _text(self) -> str:
         w, dtype, cut = self.w, self.dtype, self.cut

@@ -19,7 +19,7 @@ from ..maths.support import muladd
 from ..products.tiles import tile_for
 from ..target import Target
 from .batches import Strided, over_batch
-from .kernel import Kernel, signature
+from .kernel import PRODUCT_CYCLES, Kernel, signature
 
 #: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
 INNER: Final = 1024
@@ -70,7 +70,14 @@ def direct_kernel(
         f"{shape.rows} x {shape.vectors} vectors of {shape.lanes} lanes"
     )
     tasks = writer.tasks if result.size else 0
-    return Kernel(name, writer.text() if tasks else writer.empty(), head, tasks, batch * (steps + 10.0))
+    return Kernel(
+        name,
+        writer.text() if tasks else writer.empty(),
+        head,
+        tasks,
+        batch * (steps + 10.0),
+        grain=PRODUCT_CYCLES,
+    )
 
 
 def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target) -> Shape:

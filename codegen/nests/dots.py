@@ -16,7 +16,7 @@ from ..loops import FunctionWriter
 from ..maths.support import muladd
 from ..target import Target
 from .batches import Strided, over_batch
-from .kernel import Kernel, signature
+from .kernel import PRODUCT_CYCLES, Kernel, signature
 
 #: Sums kept in registers at a time: enough to have as many multiply-adds in flight as a core can.
 SUMS: Final = 8
@@ -41,7 +41,7 @@ def dots_kernel(
         f"{nest.rows} rows of {nest.lanes} lanes"
     )
     cycles = batch * nest.m * (nest.k / nest.lanes * 2 + 4.0)
-    return Kernel(name, nest.text(), head, batch if batch > 1 else nest.down, cycles)
+    return Kernel(name, nest.text(), head, batch if batch > 1 else nest.down, cycles, grain=PRODUCT_CYCLES)
 
 
 class _Dots:

@@ -10,9 +10,12 @@ from .nest import Nest
 
 #: Symbol of the runtime's ``void parallel_for(ptr task, ptr context, i64 tasks, i64 chunk)``.
 PARALLEL_FOR: Final = "tracejit_parallel_for"
-#: Estimated cycles below which a kernel stays on one thread, and which each task should at least have.
-PARALLEL_CYCLES: Final = 150_000
-TASK_CYCLES: Final = 30_000
+#: Estimated cycles that each task of a nest should at least have, and of a product, where estimates
+#: are close.
+TASK_CYCLES: Final = 30_000.0
+PRODUCT_CYCLES: Final = 8_000.0
+#: A kernel is cut into tasks where there are so many of them.
+PARALLEL_TASKS: Final = 5
 
 
 @record(eq=False, frozen=False)
@@ -30,6 +33,8 @@ class Kernel:
     tasks: int = 1
     cycles: float = 0.0
     errors: tuple[str, ...] = ()
+    #: Estimated cycles that a task should at least have.
+    grain: float = TASK_CYCLES
     #: The dtype whose product function it calls; see `codegen.products`.
     product: str = ""
     #: Whether it hands tasks to the pool itself.
@@ -39,6 +44,11 @@ class Kernel:
     nest: Nest | None = None
     #: How often one call of the whole function runs it, as far as that is known.
     trips: float = 1.0
+
+    @property
+    def chunk(self) -> int:
+        """How many tasks are claimed at a time."""
+        return max(1, int(self.tasks * self.grain / max(self.cycles, 1.0)))
 
     @property
     def fallible(self) -> bool:
@@ -52,8 +62,9 @@ class Kernel:
             return "its work is one task: there is no outer loop to share among threads"
         if self.fallible:
             return "it checks indices and may fail, and what may fail runs on one thread"
-        if self.cycles <= PARALLEL_CYCLES:
-            return f"about {self.cycles:,.0f} cycles are little work: threads pay from {PARALLEL_CYCLES:,} on"
+        least = PARALLEL_TASKS * self.grain
+        if self.cycles <= least:
+            return f"about {self.cycles:,.0f} cycles are little work: threads pay from {least:,.0f} on"
         return ""
 
 

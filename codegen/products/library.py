@@ -117,19 +117,17 @@ class _PackTask(_Writer):
         rows, columns, inner = self._size("rows"), self._size("columns"), self._size("inner")
         x, y, px, py = (self._pointer(name) for name in ("x", "y", "px", "py"))
         strides = [self.number(name, descriptor) for name in ("x_row", "x_column", "y_column", "y_row")]
-        down = self.parts(rows, self.tile.rows)
-        across = self.parts(columns, self.tile.columns)
-        first = self.parts(down, group)
+        first = self.parts(self.parts(rows, self.tile.rows), group)
 
         def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             w.when(
                 w.lt(index, first),
-                lambda: self._panels(index, group, down, x, px, rows, inner, self.tile.rows, strides[:2]),
+                lambda: self._panels(index, group, x, px, rows, inner, self.tile.rows, strides[:2]),
             )
             w.when(
                 w.ge(index, first),
                 lambda: self._panels(
-                    w.sub(index, first), group, across, y, py, columns, inner, self.tile.columns, strides[2:]
+                    w.sub(index, first), group, y, py, columns, inner, self.tile.columns, strides[2:]
                 ),
             )  # fmt: skip
             return ()
@@ -139,24 +137,18 @@ class _PackTask(_Writer):
         return w.function("internal void @pack_task(ptr %context, i64 %begin, i64 %end)", "nounwind")
 
     def _panels(
-        self, block: Reg, group: Reg, panels: Reg, source: str, packed: str,
+        self, block: Reg, group: Reg, source: str, packed: str,
         size: Reg, inner: Reg, width: int, strides: Sequence[Reg],
     ) -> None:  # fmt: skip
         w = self.w
         across, along = strides
-        start = w.mul(block, group)
-
-        def panel(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            at = w.mul(index, width)
-            count = w.min(w.sub(size, at), constant(width, "i64"))
-            here, there = self.offset(source, at, across), self.offset(packed, at, inner)
-            w.line(
-                f"call void @{PACK}(ptr {here}, {across}, {along}, ptr {there}, {count}, {inner}, "
-                f"i64 {width})"
-            )
-            return ()
-
-        w.loop(start, w.min(w.add(start, group), panels), 1, panel)
+        elements = w.mul(group, width)
+        at = w.mul(block, elements)
+        count = w.min(w.sub(size, at), elements)
+        here, there = self.offset(source, at, across), self.offset(packed, at, inner)
+        w.line(
+            f"call void @{PACK}(ptr {here}, {across}, {along}, ptr {there}, {count}, {inner}, i64 {width})"
+        )
 
 
 class _TileTask(_Writer):

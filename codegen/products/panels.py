@@ -19,10 +19,10 @@ NAME = "pack"
 
 
 def packing_function(tile: Tile, target: Target, declarations: dict[str, str]) -> str:
-    """``@pack(ptr source, i64 across, i64 along, ptr panel, i64 count, i64 k, i64 width)``.
+    """``@pack(ptr source, i64 across, i64 along, ptr panels, i64 count, i64 k, i64 width)``.
 
-    Packs `count` elements across by `k` along, which are `across` and `along` elements apart, as a panel of
-    `width` elements at least as wide as `count`.
+    Packs `count` elements across by `k` along, which are `across` and `along` elements apart, as panels of
+    `width` elements, of which the last may have less.
     """
     return _Packing(tile, target, declarations).text()
 
@@ -37,42 +37,53 @@ class _Packing:
 
     def text(self) -> str:
         w = self.w
-
-        def strip(at: Reg, _: list[Reg]) -> Sequence[Reg]:
-            """The elements across that one vector holds."""
-            valid = w.min(w.sub(self.count, at), constant(self.lanes, "i64"))
-            source = w.offset("%source", self.dtype, w.mul(at, self.across))
-            self._strip(source, w.offset("%panel", self.dtype, at), valid)
-            return ()
-
-        w.loop(0, self.count, self.lanes, strip, nonempty=True)
-        w.line("ret void")
-        return w.function(
-            f"void @{NAME}(ptr noalias %source, i64 %across, i64 %along, ptr noalias %panel, "
-            "i64 %count, i64 %k, i64 %width)",
-            "nounwind",
-        )
-
-    def _strip(self, source: str, panel: str, valid: Reg) -> None:
-        w = self.w
-        neighbours, others, turned, turn, single, done = (
-            w.label(name) for name in ("neighbours", "others", "turned", "turn", "single", "done")
+        neighbours, others, turned, turn, single = (
+            w.label(name) for name in ("neighbours", "others", "turned", "turn", "single")
         )
         w.branch_if(w.eq(self.across, 1), neighbours, others)
         w.start(neighbours)
-        self._by_vectors(valid, lambda mask: self._copy(source, panel, mask))
-        w.branch(done)
+        self._copy()
+        w.line("ret void")
         w.start(others)
         w.branch_if(w.eq(self.along, 1), turned, single)
         w.start(turned)
         w.branch_if(w.ge(self.k, self.lanes), turn, single)
         w.start(turn)
-        self._by_vectors(valid, lambda mask: self._transpose(source, panel, valid, mask))
-        w.branch(done)
+        self._strips(self._turn)
+        w.line("ret void")
         w.start(single)
-        self._element_by_element(source, panel, valid)
-        w.branch(done)
-        w.start(done)
+        self._strips(self._element_by_element)
+        w.line("ret void")
+        return w.function(
+            f"void @{NAME}(ptr noalias %source, i64 %across, i64 %along, ptr noalias %panels, i64 %count, "
+            "i64 %k, i64 %width)",
+            "nounwind",
+        )
+
+    def _strips(self, body: Callable[[str, str, Reg], None], row: tuple[str, str] | None = None) -> None:
+        """`body` on the part of each panel that one vector holds: where it is read and written, and how many
+        elements it has."""
+        w = self.w
+        source, panels = row or ("%source", "%panels")
+        each = w.mul(self.width, self.k)
+
+        def panel(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            left = w.mul(index, self.width)
+            size = w.min(w.sub(self.count, left), self.width)
+            from_here = w.offset(source, self.dtype, w.mul(left, self.across))
+            to_here = w.offset(panels, self.dtype, w.mul(index, each))
+
+            def strip(at: Reg, _: list[Reg]) -> Sequence[Reg]:
+                valid = w.min(w.sub(size, at), constant(self.lanes, "i64"))
+                here = w.offset(from_here, self.dtype, w.mul(at, self.across))
+                body(here, w.offset(to_here, self.dtype, at), valid)
+                return ()
+
+            w.loop(0, size, self.lanes, strip, nonempty=True)
+            return ()
+
+        rounded = w.sub(w.add(self.count, self.width), 1)
+        w.loop(0, w.assign(f"udiv i64 {rounded.text}, {self.width.text}", "i64"), 1, panel, nonempty=True)
 
     def _by_vectors(self, valid: Reg, body: Callable[[Reg | None], None]) -> None:
         """`body` with a mask of the valid lanes; without one for whole vectors where masks are slow."""
@@ -91,16 +102,24 @@ class _Packing:
         w.branch(after)
         w.start(after)
 
-    def _copy(self, source: str, panel: str, mask: Reg | None) -> None:
+    def _copy(self) -> None:
+        """Row by row through all panels: memory is read in the order in which it lies."""
         w = self.w
 
+        def vector(here: str, there: str, valid: Reg) -> None:
+            self._by_vectors(
+                valid, lambda mask: w.store(w.load(here, self.dtype, self.lanes, mask), there, mask)
+            )
+
         def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            here = w.offset(source, self.dtype, w.mul(index, self.along))
-            value = w.load(here, self.dtype, self.lanes, mask)
-            w.store(value, w.offset(panel, self.dtype, w.mul(index, self.width)), mask)
+            source = w.offset("%source", self.dtype, w.mul(index, self.along))
+            self._strips(vector, (source, w.offset("%panels", self.dtype, w.mul(index, self.width))))
             return ()
 
         w.loop(0, self.k, 1, row, nonempty=True)
+
+    def _turn(self, source: str, panel: str, valid: Reg) -> None:
+        self._by_vectors(valid, lambda mask: self._transpose(source, panel, valid, mask))
 
     def _transpose(self, source: str, panel: str, valid: Reg, mask: Reg | None) -> None:
         """Squares of `lanes` by `lanes`; the last along overlaps the one before."""

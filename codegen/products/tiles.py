@@ -15,10 +15,14 @@ from ..target import Target
 INNER: Final = 384
 #: Elements of packed x, and of packed y, at a time: some megabytes, which the outermost cache holds.
 PACKED: Final = 1 << 20
-#: Multiplications that a task should at least have: some tens of microseconds.
-TASK_WORK: Final = 1 << 21
-#: Multiplications from which a product is cut into tasks for threads.
-PARALLEL_WORK: Final = 1 << 20
+#: Multiplications from which a product is cut into tasks for threads, and how many tasks there should be at
+#: least: so many that none has to wait long for the last one.
+PARALLEL_WORK: Final = 1 << 19
+TASKS: Final = 12
+#: Multiplications that a task should at least and at most have: some microseconds, some tens of microseconds.
+TASK_WORK: Final = (1 << 17, 1 << 21)
+#: Elements that a packing task should at least have: a microsecond or two.
+PACKING_WORK: Final = 1 << 13
 
 
 @record
@@ -79,13 +83,16 @@ def blocking(tile: Tile, m: int, n: int, k: int) -> Blocking:
     rows = _even(m, max(tile.rows, PACKED // inner // tile.rows * tile.rows), tile.rows)
     columns = _even(n, max(tile.columns, PACKED // inner // tile.columns * tile.columns), tile.columns)
     down, across = _parts(rows, tile.rows), _parts(columns, tile.columns)
-    # square tasks read the least; about as many rows of elements as columns
-    tiles = max(1, TASK_WORK // (tile.rows * tile.columns * inner))
-    if m * n * k < PARALLEL_WORK:
-        tiles = down * across
-    row_panels = min(down, 8, tiles)
-    column_panels = min(across, max(1, tiles // row_panels))
-    packing = max(1, (1 << 15) // (inner * tile.columns))
+    row_panels, column_panels, packing = down, across, max(down, across)
+    if m * n * k >= PARALLEL_WORK:
+        least, most = TASK_WORK
+        work = min(max(m * n * k // TASKS, least), most)
+        tiles = max(1, work // (tile.rows * tile.columns * inner))
+        # a panel of y is read from afar once for all rows of a task
+        row_panels = min(down, 8, tiles)
+        column_panels = min(across, max(1, tiles // row_panels))
+        row_panels = min(down, max(1, tiles // column_panels))
+        packing = max(1, PACKING_WORK // (inner * tile.columns), (down + across) // (4 * TASKS))
     return Blocking(tile, m, n, k, rows, columns, inner, row_panels, column_panels, packing)
 
 
