@@ -25,6 +25,7 @@ from .loops import FunctionWriter
 from .nests.arg_reduction import arg_reduction_kernel
 from .nests.contraction import contraction_kernel
 from .nests.cumulative import cumulative_kernel
+from .nests.element_loop import element_loop_kernel
 from .nests.external import external_kernel
 from .nests.fusion import Fusions
 from .nests.kernel import PARALLEL_FOR, TASK_CYCLES, Kernel, task_function
@@ -385,5 +386,9 @@ _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel 
     Kind.CUMULATIVE: lambda m, one, name: cumulative_kernel(name, one, m.target, m.declarations),
     Kind.HOST: lambda m, one, name: external_kernel(name, one),
     **dict.fromkeys(CONTROL, lambda m, one, name: register_kernel(name, one, m.target, m.declarations)),
+    Kind.SCAN: lambda m, one, name: (
+        register_kernel(name, one, m.target, m.declarations)
+        or element_loop_kernel(name, one, m.target, m.declarations)
+    ),
     Kind.ARG_REDUCTION: lambda m, one, name: arg_reduction_kernel(name, one, m.target, m.declarations),
 }
