@@ -23,13 +23,13 @@ from .control import RegionCode, write_control
 from .instrument import PLAIN, Instrument
 from .loops import FunctionWriter
 from .nests.arg_reduction import arg_reduction_kernel
-from .nests.contraction import contraction_kernel, workspace_bytes
+from .nests.contraction import contraction_kernel
 from .nests.cumulative import cumulative_kernel
+from .nests.element_loop import element_loop_kernel
 from .nests.external import external_kernel
-from .nests.fused import NestWriter, task_count
+from .nests.fusion import Fusions
 from .nests.kernel import PARALLEL_FOR, Kernel, task_function
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
-from .nests.schedule import schedule
 from .registers import register_kernel
 from .target import Target
 
@@ -85,7 +85,8 @@ class _ModuleWriter:
         self.function, self.target, self.instrument = function, target, instrument
         self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
         self.defs = {result: one for one in function.body for result in one.results}
-        self.plan: Plan = plan_buffers(function, lambda one, defs: workspace_bytes(one, defs, target))
+        self.fusions = Fusions(target)
+        self.plan: Plan = plan_buffers(function, self.fusions.workspace)
         self.cycles = 0.0
         self.declarations: dict[str, str] = {}
         self.functions: list[str] = []
@@ -334,15 +335,6 @@ class _ModuleWriter:
         self.check_status(status.text, len(self.errors))
         self.errors.append(f"{instruction.op.name}: its NumPy kernel raised")
 
-    # -- lowerings by kind ------------------------------------------------------------------------
-
-    def fusion(self, instruction: Instruction, name: str) -> Kernel:
-        (region,) = instruction.regions
-        nest = schedule(region, name, self.target)
-        tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
-        text = NestWriter(nest, self.declarations).write(len(region.params) + len(region.results))
-        return Kernel(name, text, str(nest), tasks, nest.cycles, nest=nest)
-
 
 class _RegionWriter(_ModuleWriter):
     """A region as a function over an arena, its inputs and its outputs, which fails with the module's
@@ -384,14 +376,18 @@ class _RegionWriter(_ModuleWriter):
 
 
 _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel | None]]] = {
-    Kind.REGION: _ModuleWriter.fusion,
+    Kind.REGION: lambda m, one, name: m.fusions.kernel(one, name, m.declarations),
     Kind.CONTRACTION: lambda m, one, name: contraction_kernel(name, one, m.defs, m.target, m.declarations),
     Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.declarations),
     Kind.UPDATE: lambda m, one, name: update_kernel(name, one, m.declarations),
-    Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.declarations),
-    Kind.SCATTER: lambda m, one, name: scatter_kernel(name, one, m.declarations),
+    Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.target, m.declarations),
+    Kind.SCATTER: lambda m, one, name: scatter_kernel(name, one, m.target, m.declarations),
     Kind.CUMULATIVE: lambda m, one, name: cumulative_kernel(name, one, m.target, m.declarations),
     Kind.HOST: lambda m, one, name: external_kernel(name, one),
     **dict.fromkeys(CONTROL, lambda m, one, name: register_kernel(name, one, m.target, m.declarations)),
+    Kind.SCAN: lambda m, one, name: (
+        register_kernel(name, one, m.target, m.declarations)
+        or element_loop_kernel(name, one, m.target, m.declarations)
+    ),
     Kind.ARG_REDUCTION: lambda m, one, name: arg_reduction_kernel(name, one, m.target, m.declarations),
 }

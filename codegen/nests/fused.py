@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
 from ..emitter import Reg, constant
-from ..loops import FunctionWriter
+from ..loops import Bound, FunctionWriter
 from ..marks import mark_of
 from .element import Pass, Places, Row
 from .nest import Constant, Leaf, Member, Memory, Nest
@@ -249,45 +249,64 @@ class NestWriter:
 
     def _fold_row(self, plan: Pass, row: Row, places: Places) -> list[Reg]:
         """A pass with the lanes along the last reduced dimension."""
-        nest, w = self.nest, self.w
+        nest = self.nest
         last = len(nest.sizes) - 1
-        extent, lanes, unroll = nest.sizes[last], nest.lanes, nest.unroll
-        folds = plan.folds
-        identities = [self.identity(member, lanes) for member in folds]
-        whole = extent // (lanes * unroll) * (lanes * unroll)
-        single = extent // lanes * lanes
-
-        def combine(state: list[Reg], others: list[Reg]) -> list[Reg]:
-            return [self.combine(m, a, b) for m, a, b in zip(folds, state, others, strict=True)]
+        group, folds = nest.lanes * nest.unroll, plan.folds
+        identities = [self.identity(member, nest.lanes) for member in folds]
+        whole = nest.sizes[last] // group * group
 
         def one_row(at: Places, state: list[Reg]) -> list[Reg]:
-            def group(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
-                here = self._advance(at, last, index)
-                out: list[Reg] = []
-                for copy in range(unroll):
-                    mine = inner[copy * len(folds) : (copy + 1) * len(folds)]
-                    out += plan.run(here, row, copy, None, mine, fold_mask=None)
-                return out
-
-            def vector(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
-                return plan.run(self._advance(at, last, index), row, 0, None, inner, fold_mask=None)
-
             if whole:
-                accumulators = state + identities * (unroll - 1)
-                accumulators = w.loop(0, whole, lanes * unroll, group, accumulators)
-                parts = [accumulators[i * len(folds) : (i + 1) * len(folds)] for i in range(unroll)]
-                while len(parts) > 1:
-                    parts = [combine(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-                state = parts[0]
-            state = w.loop(whole, single, lanes, vector, state)
-            if single < extent:
-                mask = w.tail_mask(extent - single, lanes)
-                here = self._advance(at, last, constant(single, "i64"))
-                state = list(plan.run(here, row, 0, mask, state, fold_mask=mask))
-            return state
+                state = self._groups(plan, row, at, state, 0, whole)
+            return self._rest_of_line(plan, row, at, state, whole)
 
         out = self._reduced_loops(nest.parallel, last, places, identities, one_row)
         return [self._across_lanes(member, total) for member, total in zip(folds, out, strict=True)]
+
+    def _groups(
+        self, plan: Pass, row: Row, places: Places, state: list[Reg], first: Bound, stop: Bound
+    ) -> list[Reg]:
+        """Fold groups of vectors along the last dimension: accumulators side by side, then by halves."""
+        nest, folds = self.nest, plan.folds
+        last = len(nest.sizes) - 1
+
+        def group(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
+            here = self._advance(places, last, index)
+            out: list[Reg] = []
+            for copy in range(nest.unroll):
+                mine = inner[copy * len(folds) : (copy + 1) * len(folds)]
+                out += plan.run(here, row, copy, None, mine, fold_mask=None)
+            return out
+
+        identities = [self.identity(member, nest.lanes) for member in folds]
+        accumulators = state + identities * (nest.unroll - 1)
+        step = nest.lanes * nest.unroll
+        accumulators = self.w.loop(first, stop, step, group, accumulators, nonempty=True)
+        parts = [accumulators[i * len(folds) : (i + 1) * len(folds)] for i in range(nest.unroll)]
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [
+                [self.combine(m, a, b) for m, a, b in zip(folds, one, other, strict=True)]
+                for one, other in pairs
+            ]
+        return parts[0]
+
+    def _rest_of_line(self, plan: Pass, row: Row, places: Places, state: list[Reg], start: int) -> list[Reg]:
+        """Fold what is left of the last dimension from `start` on: single vectors, then a masked one."""
+        nest, w = self.nest, self.w
+        last = len(nest.sizes) - 1
+        extent = nest.sizes[last]
+        single = start + (extent - start) // nest.lanes * nest.lanes
+
+        def vector(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
+            return plan.run(self._advance(places, last, index), row, 0, None, inner, fold_mask=None)
+
+        state = w.loop(start, single, nest.lanes, vector, state)
+        if single < extent:
+            mask = w.tail_mask(extent - single, nest.lanes)
+            here = self._advance(places, last, constant(single, "i64"))
+            state = list(plan.run(here, row, 0, mask, state, fold_mask=mask))
+        return state
 
     def identity(self, member: Member, lanes: int) -> Reg:
         reduction = member.instruction.op.reduction

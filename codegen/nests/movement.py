@@ -14,6 +14,7 @@ from ...ir.graph import Instruction
 from ...ir.types import contiguous_strides
 from ..emitter import Number, Reg, constant
 from ..loops import FunctionWriter
+from ..target import Target
 from .kernel import Kernel, signature
 
 
@@ -92,7 +93,9 @@ def _contiguous_tail(shape: tuple[int, ...], by: list[int]) -> int:
     return axis
 
 
-def gather_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
+def gather_kernel(
+    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
+) -> Kernel:
     """Copies the slice at each tuple of indices."""
     x, *indices = instruction.operands
     w = FunctionWriter(declarations)
@@ -104,7 +107,7 @@ def gather_kernel(name: str, instruction: Instruction, declarations: dict[str, s
         target = w.offset(f"%b{len(indices) + 1}", SHORT_NAME[x.dtype], w.mul(number, stretch))
         _copy_stretch(w, SHORT_NAME[x.dtype], target, source, stretch)
 
-    _at_indices(w, x.shape, len(indices), 1, count, body)
+    _at_indices(w, x.shape, len(indices), 1, count, target.lanes("i64"), body)
     text = w.function(signature(name, len(indices) + 2, result="i32"), "nounwind")
     description = f"gather {name}: {count} slices of {stretch} elements of {x.type}"
     cycles = count * (12 + stretch * x.dtype.itemsize / 8)
@@ -113,7 +116,9 @@ def gather_kernel(name: str, instruction: Instruction, declarations: dict[str, s
     )
 
 
-def scatter_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
+def scatter_kernel(
+    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
+) -> Kernel:
     """Copies x, then writes or adds the slice for each tuple of indices, in order."""
     x, _, *indices = instruction.operands
     w = FunctionWriter(declarations)
@@ -125,20 +130,13 @@ def scatter_kernel(name: str, instruction: Instruction, declarations: dict[str, 
 
     def body(number: Reg, at: Reg) -> None:
         source = w.offset("%b1", dtype, w.mul(number, stretch))
-        target = w.offset(result, dtype, w.mul(at, stretch))
+        place = w.offset(result, dtype, w.mul(at, stretch))
         if instruction.attrs["mode"] == "set":
-            _copy_stretch(w, dtype, target, source, stretch)
-            return
+            _copy_stretch(w, dtype, place, source, stretch)
+        else:
+            _add_stretch(w, dtype, place, source, stretch, target.lanes(dtype))
 
-        def add(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            place = w.offset(target, dtype, index)
-            old, new = w.load(place, dtype), w.load(w.offset(source, dtype, index), dtype)
-            w.store(w.or_(old, new) if dtype == "bool" else w.add(old, new), place)
-            return ()
-
-        w.loop(0, stretch, 1, add)
-
-    _at_indices(w, x.shape, len(indices), 2, count, body)
+    _at_indices(w, x.shape, len(indices), 2, count, target.lanes("i64"), body)
     text = w.function(signature(name, len(indices) + 3, result="i32"), "nounwind")
     description = (
         f"scatter {name}: {count} slices of {stretch} elements, {instruction.attrs['mode']}, into {x.type}"
@@ -150,22 +148,19 @@ def scatter_kernel(name: str, instruction: Instruction, declarations: dict[str, 
 
 
 def _at_indices(
-    w: FunctionWriter, shape: tuple[int, ...], axes: int, first: int, count: int, body: object
+    w: FunctionWriter, shape: tuple[int, ...], axes: int, first: int, count: int, lanes: int, body: object
 ) -> None:
     """Call ``body(number, slice index)`` per index tuple; return i32, 1 + axis where one is out of range.
 
-    All indices are checked before the body runs at any of them.
+    All indices are checked, `lanes` at a time, before the body runs at any of them.
     """
-    failed = [w.label("bad") for _ in range(axes)]
-
-    def check(number: Reg, _: list[Reg]) -> Sequence[Reg]:
-        for axis in range(axes):
-            index = w.load(w.offset(f"%b{first + axis}", "i64", number), "i64")
-            inside = w.and_(w.ge(index, -shape[axis]), w.lt(index, shape[axis]))
-            good = w.label("good")
-            w.branch_if(inside, good, failed[axis])
-            w.start(good)
-        return ()
+    for axis in range(axes):
+        inside = _all_inside(w, f"%b{first + axis}", shape[axis], count, lanes)
+        good, bad = w.label("good"), w.label("bad")
+        w.branch_if(inside, good, bad)
+        w.start(bad)
+        w.line(f"ret i32 {axis + 1}")
+        w.start(good)
 
     def run(number: Reg, _: list[Reg]) -> Sequence[Reg]:
         at = constant(0, "i64")
@@ -177,12 +172,25 @@ def _at_indices(
         body(number, at)
         return ()
 
-    w.loop(0, count, 1, check)
     w.loop(0, count, 1, run)
     w.line("ret i32 0")
-    for axis, label in enumerate(failed):
-        w.start(label)
-        w.line(f"ret i32 {axis + 1}")
+
+
+def _all_inside(w: FunctionWriter, indices: str, extent: int, count: int, lanes: int) -> Reg:
+    """Whether all of `count` indices are in [-extent, extent)."""
+
+    def check(number: Reg, state: list[Reg], lanes: int) -> Sequence[Reg]:
+        index = w.load(w.offset(indices, "i64", number), "i64", lanes)
+        return [w.and_(state[0], w.and_(w.ge(index, -extent), w.lt(index, extent)))]
+
+    whole = count // lanes * lanes
+    yes = constant(True, "bool", lanes)
+    (fine,) = w.loop(0, whole, lanes, lambda number, state: check(number, state, lanes), [yes])
+    if lanes > 1:
+        bits = w.assign(f"bitcast {fine} to i{lanes}", "bool")
+        fine = w.assign(f"icmp eq i{lanes} {bits.text}, -1", "bool")
+    (fine,) = w.loop(whole, count, 1, lambda number, state: check(number, state, 1), [fine])
+    return fine
 
 
 def index_messages(instruction: Instruction, shape: tuple[int, ...], axes: int) -> tuple[str, ...]:
@@ -206,6 +214,20 @@ def _copy_stretch(w: FunctionWriter, dtype: str, target: str, source: str, count
         w.store(w.load(source, memory), target)
     else:
         w.copy(target, source, count * (1 if dtype == "bool" else int(dtype[1:]) // 8))
+
+
+def _add_stretch(w: FunctionWriter, dtype: str, target: str, source: str, count: int, lanes: int) -> None:
+    """Add elements to others, vectors first."""
+
+    def add(index: Reg, lanes: int) -> Sequence[Reg]:
+        place = w.offset(target, dtype, index)
+        old, new = w.load(place, dtype, lanes), w.load(w.offset(source, dtype, index), dtype, lanes)
+        w.store(w.or_(old, new) if dtype == "bool" else w.add(old, new), place)
+        return ()
+
+    whole = count // lanes * lanes
+    w.loop(0, whole, lanes, lambda index, _: add(index, lanes))
+    w.loop(whole, count, 1, lambda index, _: add(index, 1))
 
 
 def _bytes(w: FunctionWriter, pointer: str, offset: Number) -> str:

@@ -67,6 +67,19 @@ class Write:
     stage: int
 
 
+@record
+class Split:
+    """The outermost reduced dimension in `chunks` of `size` iterations, walked `block` at a time."""
+
+    chunks: int
+    size: int
+    block: int
+
+    def has_rest(self, nest: Nest) -> bool:
+        """Whether there is a chunk more, of elements that fill no group of vectors."""
+        return nest.row_lanes and len(nest.sizes) == 1 and nest.sizes[0] % (nest.lanes * nest.unroll) > 0
+
+
 @record(eq=False, frozen=False)
 class Nest:
     """A scheduled fusion region."""
@@ -90,6 +103,8 @@ class Nest:
     unroll: int = 1
     #: Whether the lanes run along a reduced dimension.
     row_lanes: bool = False
+    #: How reductions are shared among tasks, where nothing outside them is.
+    split: Split | None = None
 
     @property
     def vector_dim(self) -> int | None:
@@ -113,6 +128,8 @@ class Nest:
         if len(self.sizes) > self.parallel:
             head += f" reduce {list(self.sizes[self.parallel :])}"
         head += f", {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"
+        if self.split is not None:
+            head += f", in {self.split.chunks} chunks of {self.split.size}"
         lines: list[tuple[str, Instruction | None]] = [(head, None)]
         given, names = names, dict[Value, str]()
         by_value = {member.value: member for member in self.members}

@@ -19,6 +19,7 @@ from ...ir.registry import Access, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..target import Target
 from .nest import Constant, Leaf, Member, Memory, Nest, Write
+from .split import split_of
 
 #: A value kept for a later stage is recomputed if that costs at most this many cycles per element.
 RECOMPUTE_COST: Final = 6.0
@@ -63,7 +64,9 @@ class _Scheduler:
         nest = Nest(self.name, sizes, parallel, 1, members, writes, stages, row_lanes=row_lanes)
         self._choose_lanes(nest)
         self._estimate(nest)
-        self._keep_between_stages(nest)
+        nest.split = split_of(nest)
+        if nest.split is None:
+            self._keep_between_stages(nest)
         return nest
 
     def _domain(self) -> tuple[Shape, tuple[int, ...]]:

@@ -1,0 +1,47 @@
+"""Fusions as kernels: the nest that each becomes, made once, and the writer for its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...ir.graph import Instruction, Value
+from ...ir.registry import Kind
+from ..target import Target
+from .contraction import workspace_bytes
+from .fused import NestWriter, task_count
+from .kernel import Kernel
+from .nest import Nest
+from .schedule import schedule
+from .split import SplitWriter, workspace_of
+
+
+class Fusions:
+    """The nests of a module's fusions: made when buffers are planned, for they may need workspaces."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._nests: dict[Instruction, Nest] = {}
+
+    def nest(self, instruction: Instruction) -> Nest:
+        """The loop nest of a fusion."""
+        if instruction not in self._nests:
+            self._nests[instruction] = schedule(instruction.regions[0], "", self.target)
+        return self._nests[instruction]
+
+    def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
+        """Bytes of the workspace that an instruction's kernel needs."""
+        if instruction.op.kind is Kind.REGION:
+            return workspace_of(self.nest(instruction))
+        return workspace_bytes(instruction, defs, self.target)
+
+    def kernel(self, instruction: Instruction, name: str, declarations: dict[str, str]) -> Kernel:
+        """The kernel of a fusion."""
+        (region,) = instruction.regions
+        nest, buffers = self.nest(instruction), len(region.params) + len(region.results)
+        nest.name = name
+        if nest.split is not None:
+            text = SplitWriter(nest, declarations, buffers).text()
+            return Kernel(name, text, str(nest), 1, nest.cycles, nest=nest, pooled=True)
+        tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
+        text = NestWriter(nest, declarations).write(buffers)
+        return Kernel(name, text, str(nest), tasks, nest.cycles, nest=nest)

@@ -1,0 +1,337 @@
+"""Reductions with little or nothing parallel outside them: column sums of a tall array, sums of everything.
+
+The outermost reduced dimension is cut into chunks, which are the tasks. Each chunk folds into partial results
+of its own; these are then folded in the chunks' order, so that results do not depend on the number of
+threads. A stage that reads what an earlier one folded begins when that is known. Column nests walk a chunk
+some rows at a time, all columns of them: memory in order, partial results in the first cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...ir.dtypes import SHORT_NAME
+from ..emitter import Reg, constant
+from ..loops import FunctionWriter
+from .element import Pass, Places, Row
+from .fused import NestWriter
+from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, signature, task_function
+from .nest import Member, Memory, Nest, Split
+
+#: At most so many chunks: enough for some cores, few enough that their partial results are little work.
+CHUNKS: Final = 16
+#: Rows of a column nest that are walked before the next ones.
+BLOCK_ROWS: Final = 8
+#: Columns whose partial results are more bytes than this are tasks enough, and would not stay in cache.
+PARTIAL_BYTES: Final = 1 << 15
+#: Partial results of different chunks are at least so many bytes apart: no two threads write to one line.
+_APART: Final = 64
+
+
+def split_of(nest: Nest) -> Split | None:
+    """How to cut `nest`; None for nests that are no reductions, little work or parallel as they are."""
+    folds = [member for member in nest.members if member.is_reduction]
+    least = PARALLEL_TASKS * TASK_CYCLES
+    if not folds or 0 in nest.sizes or len(nest.sizes) == nest.parallel or nest.cycles <= least:
+        return None
+    extent, unit, block = nest.sizes[nest.parallel], 1, 1
+    if nest.row_lanes:
+        if nest.parallel:
+            return None
+        if len(nest.sizes) == 1:
+            unit = nest.lanes * nest.unroll
+            extent = extent // unit * unit
+    else:
+        if nest.parallel != 1 or nest.sizes[0] * 8 * len(folds) > PARTIAL_BYTES:
+            return None
+        block = BLOCK_ROWS if nest.sizes[0] > nest.lanes * nest.unroll else extent
+    most = min(CHUNKS, int(nest.cycles / TASK_CYCLES), extent // (unit * min(block, BLOCK_ROWS)))
+    if most < 2:
+        return None
+    size = -(-extent // (most * unit)) * unit
+    return Split(-(-extent // size), size, block)
+
+
+def workspace_of(nest: Nest) -> int:
+    """Bytes of the workspace of a split nest, 0 for others."""
+    return _Layout(nest, 0).nbytes if nest.split is not None else 0
+
+
+class _Layout:
+    """Where in the workspace, buffer number `buffer`, partial and total results are."""
+
+    def __init__(self, nest: Nest, buffer: int) -> None:
+        split = nest.split
+        assert split is not None
+        columns = 1 if nest.row_lanes else -(-nest.sizes[0] // nest.lanes) * nest.lanes
+        strides = tuple(int(dim == nest.vector_dim and not nest.row_lanes) for dim in range(len(nest.sizes)))
+        self.partial: dict[Member, Memory] = {}
+        self.total: dict[Member, Memory] = {}
+        #: Elements from one chunk's partial results to the next one's.
+        self.apart: dict[Member, int] = {}
+        self.nbytes = 0
+        chunks = split.chunks + split.has_rest(nest)
+        for member in nest.members:
+            if member.is_reduction:
+                itemsize = member.value.dtype.itemsize
+                nbytes = -(-columns * itemsize // _APART) * _APART
+                dtype = SHORT_NAME[member.value.dtype]
+                self.apart[member] = nbytes // itemsize
+                self.total[member] = Memory(buffer, dtype, strides, self.nbytes // itemsize)
+                self.partial[member] = Memory(buffer, dtype, strides, (self.nbytes + nbytes) // itemsize)
+                self.nbytes += nbytes * (chunks + 1)
+
+
+class SplitWriter(NestWriter):
+    """Writes the functions of one split nest: per stage one for a chunk and one that folds the chunks."""
+
+    def __init__(self, nest: Nest, declarations: dict[str, str], buffers: int) -> None:
+        super().__init__(nest, declarations)
+        assert nest.split is not None
+        self.split, self.declarations, self.buffers = nest.split, declarations, buffers
+        self.layout = _Layout(nest, buffers)
+        #: The iterations of the outermost reduced dimension that are being written.
+        self.bounds: tuple[Reg, Reg] | None = None
+        self.chunks = self.split.chunks + self.split.has_rest(nest)
+
+    def text(self) -> str:
+        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of the functions that it calls."""
+        nest, parts, calls = self.nest, [], []
+        pointers = [f"%b{i}" for i in range(self.buffers + 1)]
+        arguments = "".join(f"ptr {one}, " for one in pointers)
+        for stage in range(nest.stages):
+            folds, writes = self._work(stage)
+            if folds or writes:
+                name = f"{nest.name}_p{stage}"
+                parts += [self._chunks(name, stage), task_function(name, len(pointers))]
+                calls.append(
+                    f"call void @{PARALLEL_FOR}(ptr @{name}_task, ptr %context, i64 {self.chunks}, i64 1)"
+                )
+            if folds:
+                parts.append(self._combine(f"{nest.name}_c{stage}", folds))
+                calls.append(f"call void @{nest.name}_c{stage}({arguments}i64 0, i64 1)")
+        if any(write.row_level for write in nest.writes):
+            parts.append(self._finish(f"{nest.name}_f"))
+            calls.append(f"call void @{nest.name}_f({arguments}i64 0, i64 1)")
+        w = FunctionWriter(self.declarations)
+        w.allocas.append(f"  %context = alloca [{len(pointers)} x ptr]")
+        for i, pointer in enumerate(pointers):
+            w.line(f"store ptr {pointer}, ptr {w.offset('%context', 'i64', i)}")
+        for call in calls:
+            w.line(call)
+        w.line("ret void")
+        return "\n".join([*parts, w.function(signature(nest.name, len(pointers)), "nounwind")])
+
+    def _work(self, stage: int) -> tuple[list[Member], list[object]]:
+        folds = [one for one in self.nest.members if one.is_reduction and one.stage == stage]
+        return folds, [one for one in self.nest.writes if not one.row_level and one.stage == stage]
+
+    def _function(self, name: str) -> str:
+        self.w.line("ret void")
+        return self.w.function(signature(name, self.buffers + 1), "nounwind")
+
+    def _accesses(self) -> list[Memory]:
+        return [*super()._accesses(), *self.layout.total.values(), *self.layout.partial.values()]
+
+    # -- chunks -----------------------------------------------------------------------------------
+
+    def _chunks(self, name: str, stage: int) -> str:
+        """The function that runs `stage` on a range of chunks."""
+        self.w = w = FunctionWriter(self.declarations)
+        bases = self._bases()
+
+        def chunk(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            self._chunk(stage, index, self._of_chunk(bases, index))
+            return ()
+
+        w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, chunk, nonempty=True)
+        return self._function(name)
+
+    def _of_chunk(self, places: Places, index: Reg) -> Places:
+        """`places` with the partial results of one chunk."""
+        moved = dict(places)
+        for member, memory in self.layout.partial.items():
+            place = places[memory]
+            assert isinstance(place, str)
+            moved[memory] = self.w.offset(place, memory.dtype, self.w.mul(index, self.layout.apart[member]))
+        return moved
+
+    def _chunk(self, stage: int, index: Reg, places: Places) -> None:
+        w, split, nest = self.w, self.split, self.nest
+        first = w.mul(index, split.size)
+        extent = nest.sizes[nest.parallel]
+        if nest.row_lanes and len(nest.sizes) == 1:
+            extent = extent // (nest.lanes * nest.unroll) * nest.lanes * nest.unroll
+        stop = w.min(w.add(first, split.size), extent)
+        if nest.row_lanes:
+            if not split.has_rest(nest):
+                self._fold_chunk(stage, places, (first, stop))
+                return
+            w.when(w.lt(index, split.chunks), lambda: self._fold_chunk(stage, places, (first, stop)))
+            w.when(w.ge(index, split.chunks), lambda: self._fold_chunk(stage, places, None))
+            return
+        folds, _ = self._work(stage)
+
+        def block(row: Reg, _: list[Reg]) -> Sequence[Reg]:
+            self.bounds = (row, w.min(w.add(row, split.block), stop))
+            self._each_column(places, lambda at, copies, mask: self._rows(stage, at, copies, mask))
+            return ()
+
+        def begin(at: Places, copies: int, mask: Reg | None) -> None:
+            for member in folds:
+                for copy in range(copies):
+                    self._save(self.identity(member, nest.lanes), self.layout.partial[member], at, copy, mask)
+
+        if folds:
+            self._each_column(places, begin)
+        w.loop(first, stop, split.block, block, nonempty=True)
+
+    def _save(self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None) -> None:
+        self.put(value, memory, places, copy, mask, row_level=True)
+
+    def _known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[Row]:
+        """Rows with what earlier stages folded and the row-level ops that follow from it."""
+        rows = [Row() for _ in range(copies)]
+        for member, memory in self.layout.total.items():
+            if member.stage < stage:
+                for copy, row in enumerate(rows):
+                    row.values[member.value] = self.read(memory, places, copy, mask, row_level=True)
+        for before in range(stage + 1):
+            self._row_members(before, rows, places, mask)
+        return rows
+
+    def _rows(self, stage: int, places: Places, copies: int, mask: Reg | None) -> None:
+        """One group of columns over the rows of `bounds`."""
+        nest = self.nest
+        rows = self._known_rows(stage, copies, places, mask)
+        folds = [one for one in nest.members if one.is_reduction and one.stage == stage]
+        writes = [one for one in nest.writes if not one.row_level and one.stage == stage]
+        plan = Pass(self, stage, folds, writes, [])
+        partial = [self.layout.partial[member] for member in folds]
+        carried = [
+            self.read(one, places, copy, mask, row_level=True) for copy in range(copies) for one in partial
+        ]
+
+        def innermost(at: Places, state: list[Reg]) -> list[Reg]:
+            out: list[Reg] = []
+            for copy, row in enumerate(rows):
+                mine = state[copy * len(folds) : (copy + 1) * len(folds)]
+                out += plan.run(at, row, copy, mask, mine, fold_mask=None)
+            return out
+
+        out = self._reduced_loops(nest.parallel, len(nest.sizes), places, carried, innermost)
+        for copy in range(copies):
+            for memory, value in zip(partial, out[copy * len(folds) :], strict=False):
+                self._save(value, memory, places, copy, mask)
+
+    def _reduced_loops(
+        self, dim: int, stop: int, places: Places, carried: list[Reg], innermost: object
+    ) -> list[Reg]:
+        assert callable(innermost)
+        if dim != self.nest.parallel or dim == stop or self.bounds is None:
+            return super()._reduced_loops(dim, stop, places, carried, innermost)
+
+        def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+            at = self._advance(places, dim, index)
+            return self._reduced_loops(dim + 1, stop, at, state, innermost)
+
+        return self.w.loop(*self.bounds, 1, body, carried, nonempty=True)
+
+    def _fold_chunk(self, stage: int, places: Places, bounds: tuple[Reg, Reg] | None) -> None:
+        """A chunk with the lanes along the last reduced dimension; without `bounds`, the elements of the
+        only dimension that fill no group."""
+        nest = self.nest
+        (row,) = self._known_rows(stage, 1, places, None)
+        folds = [one for one in nest.members if one.is_reduction and one.stage == stage]
+        writes = [one for one in nest.writes if not one.row_level and one.stage == stage]
+        plan = Pass(self, stage, folds, writes, [])
+        self._broadcast_rows(plan, [row])
+        if len(nest.sizes) > 1:
+            self.bounds = bounds
+            totals = self._fold_row(plan, row, places)
+        else:
+            state = [self.identity(member, nest.lanes) for member in folds]
+            if bounds is not None:
+                state = self._groups(plan, row, places, state, *bounds)
+            else:
+                state = self._rest_of_line(
+                    plan, row, places, state, nest.sizes[0] // self._group() * self._group()
+                )
+            totals = [self._across_lanes(one, total) for one, total in zip(folds, state, strict=True)]
+        for member, total in zip(folds, totals, strict=True):
+            self._save(total, self.layout.partial[member], places, 0, None)
+
+    def _group(self) -> int:
+        return self.nest.lanes * self.nest.unroll
+
+    # -- what chunks found ------------------------------------------------------------------------
+
+    def _each_column(self, places: Places, body: object) -> None:
+        """Call ``body(places, copies, mask)`` for each group of columns, or once where there are none."""
+        nest, w = self.nest, self.w
+        assert callable(body)
+        if nest.row_lanes:
+            body(places, 1, None)
+            return
+        extent, group = nest.sizes[0], self._group()
+        call = body
+
+        def columns(copies: int) -> object:
+            def one(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+                call(self._advance(places, 0, index), copies, None)
+                return ()
+
+            return one
+
+        whole, vectors = extent // group * group, extent // nest.lanes * nest.lanes
+        for first, stop, step, copies in ((0, whole, group, nest.unroll), (whole, vectors, nest.lanes, 1)):
+            loop = columns(copies)
+            assert callable(loop)
+            w.loop(first, stop, step, loop)
+        if vectors < extent:
+            mask = w.tail_mask(extent - vectors, nest.lanes)
+            call(self._advance(places, 0, constant(vectors, "i64")), 1, mask)
+
+    def _combine(self, name: str, folds: list[Member]) -> str:
+        """The function that folds the chunks' partial results, in their order."""
+        self.w = w = FunctionWriter(self.declarations)
+        places = self._bases()
+
+        def column(at: Places, copies: int, mask: Reg | None) -> None:
+            first = [
+                self.read(self.layout.partial[member], at, copy, mask, row_level=True)
+                for copy in range(copies)
+                for member in folds
+            ]
+
+            def chunk(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+                here, out = self._of_chunk(at, index), []
+                for number, total in enumerate(state):
+                    copy, member = number // len(folds), folds[number % len(folds)]
+                    one = self.read(self.layout.partial[member], here, copy, mask, row_level=True)
+                    out.append(self.combine(member, total, one))
+                return out
+
+            for number, total in enumerate(w.loop(1, self.chunks, 1, chunk, first)):
+                copy, member = number // len(folds), folds[number % len(folds)]
+                self._save(total, self.layout.total[member], at, copy, mask)
+
+        self._each_column(places, column)
+        return self._function(name)
+
+    def _finish(self, name: str) -> str:
+        """The function that computes what follows from the totals and writes row-level results."""
+        self.w = FunctionWriter(self.declarations)
+        nest = self.nest
+
+        def column(at: Places, copies: int, mask: Reg | None) -> None:
+            rows = self._known_rows(nest.stages, copies, at, mask)
+            for write in nest.writes:
+                if write.row_level:
+                    for copy, row in enumerate(rows):
+                        value = self._row_source(write.source, row, at, copy, mask)
+                        self._save(value, write.memory, at, copy, mask)
+
+        self._each_column(self._bases(), column)
+        return self._function(name)

@@ -1,0 +1,94 @@
+"""Gathers and scatters at every tail of their slices and of their indices; a bad index wherever it stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ..runtime.programs import python
+from ..support import Array, function_of, interpret, native
+
+WIDTHS = [1, 2, 7, 8, 9, 15, 16, 17, 64, 65, 100]
+COUNTS = [1, 3, 7, 8, 9, 16, 17, 33]
+DTYPES = ["f4", "f8", "i1", "i4", "?"]
+
+
+def values(shape: tuple[int, ...], dtype: str) -> Array:
+    return np.random.default_rng(sum(shape)).integers(0, 9, shape).astype(dtype)
+
+
+def same(arrays: list[Array], build: Any) -> None:
+    function = function_of("moved", arrays, build)
+    for got, want in zip(native(function, arrays), interpret(function, arrays), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_of_every_width(dtype: str) -> None:
+    """Indices that repeat, and count from the end: additions to one place follow each other."""
+    index = np.array([3, -1, 0, 3, 3, -5])
+    arrays = [index] + [values((rows, n), dtype) for n in WIDTHS for rows in (5, 6)]
+
+    def build(b: Any, index: Any, *xs: Any) -> list[Any]:
+        found = []
+        for x, y in zip(xs[::2], xs[1::2], strict=True):
+            found += [b.gather(x, index)] + [b.scatter(x, y, index, mode=mode) for mode in ("add", "set")]
+        return found
+
+    same(arrays, build)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_single_elements(count: int) -> None:
+    x, y = values((7,), "f8"), values((count,), "f8")
+    index = np.random.default_rng(count).integers(-7, 7, count)
+    same([x, y, index], lambda b, x, y, i: [b.gather(x, i), b.scatter(x, y, i, mode="add")])
+
+
+def check_bad_indices(count: int) -> None:
+    """One bad index at each place, in either axis: nothing is written, and the error names the axis."""
+    x, good = np.zeros((7, 5)), np.zeros(count, np.int64)
+    arrays = [x, np.ones(count), good, good]
+    scatter = function_of("f", arrays, lambda b, x, y, i, j: b.scatter(x, y, i, j, mode="add"))
+    for place in range(count):
+        for axis, extent in ((0, 7), (1, 5)):
+            for wrong in (extent, -extent - 1, 1 << 40, -(1 << 62)):
+                bad = good.copy()
+                bad[place] = wrong
+                indices = [bad, good] if axis == 0 else [good, bad]
+                with pytest.raises(IndexError, match=f"out of bounds for axis {axis} with size {extent}"):
+                    native(scatter, [x, np.ones(count), *indices])
+    (found,) = native(scatter, arrays)
+    assert found[0, 0] == count
+
+
+@pytest.mark.parametrize("count", [1, 8, 11, 17])
+def test_bad_indices(count: int) -> None:
+    check_bad_indices(count)
+
+
+NARROW = """
+import sys
+sys.path.insert(0, '.')
+from tests.codegen.test_movement import *
+from tracejit.codegen.target import host
+assert host().vector_bits == {bits}, host()
+for dtype in DTYPES:
+    test_rows_of_every_width(dtype)
+for count in COUNTS:
+    test_single_elements(count)
+check_bad_indices(11)
+print('fine')
+"""
+
+
+@pytest.mark.parametrize(("features", "bits"), [("-avx512f", 256), ("-avx512f,-avx2,-avx,-fma", 128)])
+def test_narrower_vectors(features: str, bits: int) -> None:
+    try:
+        assert python(NARROW.format(bits=bits), 120, TRACEJIT_CPU_FEATURES=features).strip() == "fine"
+    except AssertionError as error:
+        if "Target(" in str(error):
+            pytest.skip("this machine has other vectors")
+        raise
