@@ -1,4 +1,7 @@
-"""Softmax cross-entropy and its gradient: the function that docs/tour.md follows to machine code."""
+"""Softmax cross-entropy and its gradient: the function that docs/tour.md follows to machine code.
+
+Shows: `tj.stop_gradient`, `tj.value_and_grad` under `tj.jit`, and `tracejit dump` on the function.
+"""
 
 import math
 

@@ -1,42 +1,58 @@
-"""Textual cases for parser, verifier, passes, gradients and loop nests: tests/filetests/*/*.tir.
+"""Textual cases for the parser, the verifier, passes, gradients and lowering: tests/filetests/*/*.tir.
 
 A case opens with ``; test: MODE``. Its ``; check:`` lines must be found in the output in that order, each
 within one line (runs of spaces count as one); ``; check-not:`` texts must not be found at all; ``; error:``
 lines are parts of the message that the case must raise, in order. ``TRACEJIT_UPDATE_FILETESTS=1`` rewrites
-the
-check and error lines of every case from what comes out: read the diff.
+the check and error lines of every case from what comes out: read the diff. Further lines of the head:
+
+    ; target: NAME      the machine of loops, llvm and asm; 512-bit vectors unless told
+    ; filter: REGEX     only such lines of the output count, where all would be too many
+    ; input: JSON       for run: the value of the next parameter
+
+``; test: opt PASS,PASS`` runs passes by name; ``run`` runs the interpreter and native code, which must agree,
+and prints what the interpreter gives; ``fmt`` prints the text as the formatter lays it out.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tracejit.codegen.module import generate
+from tracejit.cli.opt import parse_passes
+from tracejit.cli.run import difference
+from tracejit.codegen.cross import named_target
 from tracejit.codegen.target import Target
 from tracejit.ir.autodiff import gradient
+from tracejit.ir.batching import batch
 from tracejit.ir.dtypes import is_float
 from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function
+from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.cleanup import cse, dce, decompose, fold
 from tracejit.ir.passes.fuse import fuse
 from tracejit.ir.passes.hoist import hoist
 from tracejit.ir.passes.merge import merge_scans, merge_whiles
 from tracejit.ir.passes.simplify import simplify
+from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
 from tracejit.ir.verifier import verify
+from tracejit.lowered import Lowered
+from tracejit.runtime.executable import Executable
 
 DIRECTORY = Path(__file__).parent / "filetests"
 CASES = sorted(DIRECTORY.rglob("*.tir"))
 #: Loop nests depend on the width of vectors; text cases are for one machine.
 TARGET = Target("x86_64-unknown-linux-gnu", "", "+avx512f,+avx512bw,+avx512vl", 512)
-_DIRECTIVE = re.compile(r"^\s*; (test|check|check-not|error):(.*)$")
+_DIRECTIVE = re.compile(r"^\s*; (test|check|check-not|error|target|filter|input):(.*)$")
+_EXPECTATION = re.compile(r"^\s*; (check|error):")
 
 
 def _gradient(function: Function) -> Function:
@@ -52,11 +68,24 @@ def _twice(function: Function) -> Function:
     return dce(simplify(function))
 
 
-def _loops(function: Function) -> str:
-    return generate(run_passes(function), TARGET).loops_text()
+def _mapped(function: Function) -> Function:
+    """Over eight examples of every parameter."""
+    return dce(batch(dce(function), [True] * len(function.params), 8)[0])
 
 
-MODES: dict[str, Callable[[Function], Function | str]] = {
+def _checked_run(function: Function, inputs: list[str]) -> str:
+    """The interpreter's results, after native code gave the same."""
+    pairs = zip(function.params, inputs, strict=True)
+    arrays = [np.array(json.loads(text), one.dtype).reshape(one.shape) for one, text in pairs]
+    wanted = interpret(function, arrays)
+    for one, two in zip(wanted, Executable(function)(arrays), strict=True):
+        assert not difference(one, two)["differs"], f"native code gives {two}, the interpreter {one}"
+    return "\n".join(f"{one.dtype} {one.shape} {np.array2string(one, precision=6)}" for one in wanted)
+
+
+#: Modes that are about the machine: what is printed of lowered code.
+STAGES = ("loops", "llvm", "llvm-opt", "asm")
+MODES: dict[str, Callable[[Function], Function]] = {
     "parse": lambda function: function,
     "verify": lambda function: function,
     "simplify": _twice,
@@ -69,19 +98,30 @@ MODES: dict[str, Callable[[Function], Function | str]] = {
     "merge-scans": merge_scans,
     "merge-whiles": merge_whiles,
     "gradient": _gradient,
-    "loops": _loops,
+    "vmap": _mapped,
 }
+#: Modes that are done below.
+OTHER_MODES = ("opt", "run", "fmt", *STAGES)
 
 
 def output_of(mode: str, text: str) -> str:
     """What the case prints. Raises the errors that it is about."""
-    kept = [line for line in text.splitlines() if not re.match(r"^\s*; (check|error):", line)]
-    function = parse_function("\n".join(kept).rstrip() + "\n")
+    found = list(directives(text))
+    heads = {kind: value for kind, value in found if kind in ("target", "filter")}
+    text = "\n".join(line for line in text.splitlines() if not _EXPECTATION.match(line)).rstrip() + "\n"
+    if mode == "fmt":
+        return format_text(text)
+    function = parse_function(text)
     if mode != "parse":
         verify(function)
-    result = MODES[mode](function)
-    if isinstance(result, str):
-        return result
+    if mode == "run":
+        return _checked_run(function, [value for kind, value in found if kind == "input"])
+    if mode in STAGES:
+        target = named_target(heads["target"]) if "target" in heads else TARGET
+        lines = Lowered(function, target).as_text(mode).splitlines()
+        return "\n".join(line for line in lines if re.search(heads.get("filter", ""), line))
+    name, _, passes = mode.partition(" ")
+    result = run_passes(function, parse_passes(passes)) if name == "opt" else MODES[name](function)
     if mode != "parse":
         verify(result)
     printed = print_function(result)
@@ -113,7 +153,7 @@ def find_in_order(wanted: list[str], text: str) -> None:
 
 def rewritten(text: str, kind: str, output: str) -> str:
     """`text` with its check and error lines replaced by all lines of `output`."""
-    kept = [line for line in text.splitlines() if not re.match(r"^\s*; (check|error):", line)]
+    kept = [line for line in text.splitlines() if not _EXPECTATION.match(line)]
     while kept and not kept[-1].strip():
         kept.pop()
     return (
@@ -136,7 +176,7 @@ def test_case(path: Path) -> None:
     assert updating or errors or checks, "a case checks something"
     try:
         output = output_of(modes[0], text)
-    except TracejitError as error:
+    except (TracejitError, IndexError) as error:  # the interpreter raises NumPy's
         message = f"{type(error).__name__}: {error}"
         if updating:
             path.write_text(rewritten(text, "error", message))
@@ -155,8 +195,8 @@ def test_case(path: Path) -> None:
 
 def test_there_are_cases_of_every_mode() -> None:
     modes = {value for path in CASES for kind, value in directives(path.read_text()) if kind == "test"}
-    assert modes == set(MODES)
-    assert len(CASES) >= 40
+    assert {mode.split()[0] for mode in modes} == {*MODES, *OTHER_MODES}
+    assert len(CASES) >= 150
 
 
 def test_a_wrong_check_fails() -> None:

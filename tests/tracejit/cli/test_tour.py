@@ -1,4 +1,4 @@
-"""docs/tour.md shows what the commands print. ``TRACEJIT_UPDATE_TOUR=1`` writes it anew: read the diff.
+"""docs/tour.md and docs/cli.md show what the commands print; ``TRACEJIT_UPDATE_TOUR=1`` writes them anew.
 
 Commands stand in blocks of the language ``console``, after ``$``; below them is their output.
 """
@@ -13,11 +13,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tracejit.cli import main
 from tracejit.codegen.lazy import llvm_binding
 
 _ROOT = Path(__file__).parents[3]
-TOUR = _ROOT / "docs" / "tour.md"
+DOCS = _ROOT / "docs"
 _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
@@ -26,9 +28,10 @@ def output_of(command: str, capsys) -> str:
     own, pipe, rest = command.partition(" | ")
     text = ""
     if own.startswith("tracejit "):
-        assert main(shlex.split(own)[1:]) == 0, command
+        code = main(shlex.split(own)[1:])
         text, errors = capsys.readouterr()
-        assert errors == "", command
+        assert (code == 0) == (errors == ""), command
+        text += errors
         assert "test_tour" not in text, command
         if not pipe:
             return text
@@ -59,24 +62,25 @@ def remade(document: str, capsys, *, same_llvm: bool) -> str:
     return _BLOCK.sub(block, document)
 
 
-def test_the_tour_is_what_the_commands_print(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("name", ["tour.md", "cli.md"])
+def test_a_document_is_what_the_commands_print(name, tmp_path, monkeypatch, capsys):
     shutil.copy(_ROOT / "examples" / "cross_entropy.py", tmp_path)
     monkeypatch.chdir(tmp_path)
-    document = TOUR.read_text(encoding="utf-8")
-    (version,) = re.findall(r"made by LLVM (\d+)", document)
+    document = (DOCS / name).read_text(encoding="utf-8")
+    (version,) = re.findall(r"made by LLVM (\d+)", (DOCS / "tour.md").read_text(encoding="utf-8"))
     current = llvm_binding().llvm_version_info[0]
     try:
         made = remade(document, capsys, same_llvm=int(version) == current)
     finally:
         sys.modules.pop("cross_entropy", None)
     if os.environ.get("TRACEJIT_UPDATE_TOUR") == "1":
-        TOUR.write_text(made, encoding="utf-8")
+        (DOCS / name).write_text(made, encoding="utf-8")
     else:
-        assert made == document, "the tour is stale: TRACEJIT_UPDATE_TOUR=1 writes it anew"
+        assert made == document, f"{name} is stale: TRACEJIT_UPDATE_TOUR=1 writes it anew"
 
 
 def test_the_tour_follows_the_function_from_python_to_assembly():
-    document = TOUR.read_text(encoding="utf-8")
+    document = (DOCS / "tour.md").read_text(encoding="utf-8")
     for word in (
         "def cross_entropy",
         "func @cross_entropy",
