@@ -79,6 +79,7 @@ const lit = {
     this.show(this.pinned || []);
     for (const watcher of this.watchers) if (this.pinned && watcher.reveal && watcher !== from) watcher.reveal();
     document.body.classList.toggle("pinned", Boolean(this.pinned));
+    describe(this.ops);
   },
 
   show(ops) {
