@@ -65,6 +65,7 @@ const lit = {
   /** Per group: 2 where it is about lit ops alone, 1 where about others too, 0 where about none. */
   level: new Uint8Array(doc.groups.length),
   ops: [],
+  chosen: new Set(),
   pinned: null,
   watchers: [],
 
@@ -86,7 +87,7 @@ const lit = {
     if (ops.length === this.ops.length && ops.every((op, i) => op === this.ops[i])) return;
     this.ops = ops;
     this.level.fill(0);
-    const chosen = new Set(ops);
+    const chosen = (this.chosen = new Set(ops));
     const touched = new Set();
     for (const op of ops) for (const group of groupsOf[op]) touched.add(group);
     for (const group of touched) {
