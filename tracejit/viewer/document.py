@@ -59,7 +59,7 @@ class _Collector:
         self.traced, self.ops = numbered(subject.function)
         if len(self.ops) > MAX_OPS:
             raise TracejitError(
-                f"view: {subject.label} has {len(self.ops):,} ops, and the page can show {MAX_OPS:,}; view a "
+                f"{subject.label} has {len(self.ops):,} ops, and the page can show {MAX_OPS:,}; view a "
                 "part of it, or write repetitions as tj.scan or tj.fori_loop, whose bodies are traced once"
             )
         self.names = StageNames()

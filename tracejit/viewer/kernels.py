@@ -73,6 +73,10 @@ def kernel_rows(
     """The kernels of `module`, which was generated for `fused`."""
     by_name = {one.name: one for one in module.kernels}
     rows = list(_rows(fused, "", None, 1.0, by_name))
+    for row in reversed(rows):  # what loops do is what their kernels do
+        if row.is_loop:
+            inside = [one for one in rows if one.parent == row.name]
+            row.cost = sum((one.cost.times(int(one.trips / row.trips)) for one in inside), Cost())
     writer = {result: row.name for row in rows for result in row.instruction.results}
     for row in rows:
         row.fused = list(_why_apart(row, writer, names, apart))

@@ -32,7 +32,7 @@ views.graph = {
     this.listen();
     lit.watchers.push(this);
     this.fit();
-    if (this.view.scale < 0.25) this.start();
+    if (this.view.scale < 0.45) this.start();
   },
 
   shown() {

@@ -38,6 +38,11 @@ class Listing {
     return this.groups ? lit.level[this.groups[i]] : this.levelOfLine(i);
   }
 
+  classesOf(i) {
+    const level = this.levelOf(i);
+    return `row${level === 2 ? " lit" : level === 1 ? " related" : ""}${this.found.has(i) ? " found" : ""}`;
+  }
+
   /** Draw the lines in view. */
   draw(force = false) {
     const height = this.scroller.clientHeight;
@@ -49,11 +54,9 @@ class Listing {
     this.drawn = key;
     const rows = [];
     for (let i = from; i < to; i++) {
-      const level = this.levelOf(i);
-      const classes = `row${level === 2 ? " lit" : level === 1 ? " related" : ""}${this.found.has(i) ? " found" : ""}`;
       const before = this.decorate ? this.decorate(i) : "";
       rows.push(
-        `<div class="${classes}" data-i="${i}" style="top:${i * LINE}px"><span class="number" style="width:${this.digits}ch">` +
+        `<div class="${this.classesOf(i)}" data-i="${i}" style="top:${i * LINE}px"><span class="number" style="width:${this.digits}ch">` +
           `${this.first + i}</span>${before}<span class="code">${colored(this.lines[i], this.language)}</span></div>`
       );
     }
@@ -93,12 +96,17 @@ class Listing {
     return { exact, related };
   }
 
+  /** Show what is lit now. Nothing is measured here: that would make the browser lay out pane after pane. */
   relight() {
-    if (this.element.offsetParent === null) {
+    if (!this.element.isConnected || this.element.closest("[hidden]")) {
       this.drawn = null;
       return;
     }
-    this.draw(true);
+    if (this.drawn === null) this.draw();
+    for (const row of this.body.children) {
+      const classes = this.classesOf(Number(row.dataset.i));
+      if (row.className !== classes) row.className = classes;
+    }
     this.mark();
   }
 
@@ -178,9 +186,7 @@ class SourceListing extends Listing {
   levelOfLine(i) {
     const ops = opsOfLine[this.file]?.get(this.first + i);
     if (!ops || !lit.ops.length) return 0;
-    const chosen = new Set(lit.ops);
-    const count = ops.filter((op) => chosen.has(op)).length;
-    return count === 0 ? 0 : 2;
+    return ops.some((op) => lit.chosen.has(op)) ? 2 : 0;
   }
 
   heat(i) {

@@ -65,6 +65,7 @@ const lit = {
   /** Per group: 2 where it is about lit ops alone, 1 where about others too, 0 where about none. */
   level: new Uint8Array(doc.groups.length),
   ops: [],
+  chosen: new Set(),
   pinned: null,
   watchers: [],
 
@@ -79,13 +80,14 @@ const lit = {
     this.show(this.pinned || []);
     for (const watcher of this.watchers) if (this.pinned && watcher.reveal && watcher !== from) watcher.reveal();
     document.body.classList.toggle("pinned", Boolean(this.pinned));
+    describe(this.ops);
   },
 
   show(ops) {
     if (ops.length === this.ops.length && ops.every((op, i) => op === this.ops[i])) return;
     this.ops = ops;
     this.level.fill(0);
-    const chosen = new Set(ops);
+    const chosen = (this.chosen = new Set(ops));
     const touched = new Set();
     for (const op of ops) for (const group of groupsOf[op]) touched.add(group);
     for (const group of touched) {

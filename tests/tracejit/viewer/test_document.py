@@ -1,0 +1,202 @@
+"""The document: every stage, what became of each op, the passes, and the kernels with reasons."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.ir.errors import TracejitError
+from tracejit.ir.types import TensorType
+from tracejit.viewer import document, view, view_function
+
+from .conftest import LINE, score
+
+NAME, FILE, OP_LINE, GRADIENT, REMOVED = range(5)
+
+
+@pytest.fixture(scope="module")
+def doc(shown):
+    return shown.document
+
+
+def ops_of_line(doc, line, gradient=0):
+    return {
+        number for number, one in enumerate(doc["ops"]) if (one[OP_LINE], one[GRADIENT]) == (line, gradient)
+    }
+
+
+def lines_about(doc, stage, ops):
+    """The lines of a stage that are about some of `ops`, and those about nothing else."""
+    (found,) = [one for one in doc["stages"] if one["id"] == stage]
+    sets = [set(doc["groups"][group]) for group in found["groups"]]
+    some = [line for line, group in zip(found["lines"], sets, strict=True) if group & ops]
+    alone = [line for line, group in zip(found["lines"], sets, strict=True) if group and group <= ops]
+    return some, alone
+
+
+def test_it_is_json_and_its_references_hold(doc):
+    assert json.loads(json.dumps(doc, allow_nan=False)) == doc
+    for stage in doc["stages"]:
+        assert len(stage["lines"]) == len(stage["groups"])
+        assert all(0 <= group < len(doc["groups"]) for group in stage["groups"])
+    assert all(0 <= op < len(doc["ops"]) for group in doc["groups"] for op in group)
+    names = [kernel["name"] for kernel in doc["kernels"]]
+    assert len(set(names)) == len(names)
+
+
+def test_the_source_is_there(doc):
+    (file,) = [one for one in doc["files"] if one["name"] == "conftest.py"]
+    assert file["lines"][LINE["tanh"] - file["first"]].strip() == "hidden = tj.tanh(x @ w)"
+
+
+@pytest.mark.parametrize("stage", ["trace", "optimized", "fused", "loops", "llvm", "asm"])
+@pytest.mark.parametrize("what", ["tanh", "exp", "div", "sum"])
+def test_every_line_of_the_source_is_found_at_every_stage(doc, stage, what):
+    some, alone = lines_about(doc, stage, ops_of_line(doc, LINE[what]))
+    assert some
+    assert alone, "only as a part of something larger"
+
+
+def test_code_is_of_the_op_that_it_computes(doc):
+    """A quotient's division is its own, and the exponential's is not."""
+    by_line = {
+        what: {n for g in (0, 1) for n in ops_of_line(doc, LINE[what], gradient=g)} for what in ("div", "exp")
+    }
+    divides, raises = (
+        [line.split(" = ")[-1] for line in lines_about(doc, "llvm", by_line[what])[1]]
+        for what in ("div", "exp")
+    )
+    assert any(line.startswith("fdiv ") for line in divides)
+    assert len([line for line in raises if line.startswith(("fmul ", "fadd "))]) > 3
+    assert not any(line.startswith("fdiv ") for line in raises)
+
+
+def test_gradients_are_told_apart_and_lead_to_their_line(doc):
+    gradient = ops_of_line(doc, LINE["tanh"], gradient=1)
+    assert {"matmul", "transpose"} <= {doc["ops"][n][NAME] for n in gradient}
+
+
+def test_merged_ops_are_one_line_and_removed_ops_say_where_they_went(doc):
+    exps = {n for n in ops_of_line(doc, LINE["exp"]) if doc["ops"][n][NAME] == "exp"}
+    assert len(exps) == 2
+    optimized, _ = lines_about(doc, "optimized", exps)
+    assert len([line for line in optimized if "exp(" in line]) == 1
+    assert {doc["ops"][n][REMOVED] for n in exps} == {None}
+    (sine,) = ops_of_line(doc, LINE["sin"])
+    assert doc["ops"][sine][REMOVED] == "dce"
+    assert lines_about(doc, "optimized", {sine}) == ([], [])
+
+
+def test_passes_say_what_they_changed_and_how_long_it_took(doc):
+    by_name = {one["name"]: one for one in doc["passes"]}
+    assert [one["name"] for one in doc["passes"]][-1] == "fuse"
+    assert all(one["milliseconds"] > 0 for one in doc["passes"])
+    assert by_name["hoist"]["changes"] == []
+    (gone,) = [text for sign, text, _ in by_name["cse"]["changes"] if sign == "-" and "exp(" in text]
+    assert not any(sign == "+" and gone == text for sign, text, _ in by_name["cse"]["changes"])
+    removed = [row for one in doc["passes"] for row in one["changes"] if row[0] == "-" and "sin(" in row[1]]
+    assert len(removed) == 1
+
+
+def test_names_are_the_same_at_every_stage(doc):
+    def name_of(stage, op):
+        (found,) = [one for one in doc["stages"] if one["id"] == stage]
+        return [line.split(":")[0].strip() for line in found["lines"] if f"= {op}(" in line]
+
+    assert name_of("trace", "tanh") == name_of("optimized", "tanh") == name_of("fused", "tanh")
+    loops = next(one for one in doc["stages"] if one["id"] == "loops")["lines"]
+    assert any(re.search(rf"each {name_of('trace', 'tanh')[0]} = tanh\(", line) for line in loops)
+
+
+def test_kernels_have_work_times_and_reasons(doc):
+    assert doc["timing"]["problem"] == ""
+    assert doc["timing"]["made_up"] == 0
+    by_kind = {}
+    for kernel in doc["kernels"]:
+        by_kind.setdefault(kernel["kind"], []).append(kernel)
+        assert kernel["seconds"] > 0
+        assert kernel["estimate"] > 0
+        assert kernel["floor"] > 0
+        assert kernel["limit"] in ("memory", "arithmetic")
+    product = by_kind["matmul"][0]
+    assert product["flops"] == 2 * 40**3
+    assert product["bytes"] == 3 * 40 * 40 * 8
+    assert product["intensity"] == pytest.approx(product["flops"] / product["bytes"])
+    assert product["fused"] == [{"why": "matmul is a kernel of its own"}]
+    readers = [
+        reason for one in doc["kernels"] for reason in one["fused"] if reason.get("with") == product["name"]
+    ]
+    assert readers
+    assert all(reason["why"] == "matmul is a kernel of its own" for reason in readers)
+
+
+def test_strided_reads_and_single_threads_have_reasons(doc):
+    strided = [one for one in doc["kernels"] if "40 elements apart" in one["vectorised"]]
+    assert strided
+    small = [one for one in doc["kernels"] if "are little work" in one["threaded"]]
+    assert small
+
+
+def test_types_stand_for_arguments_and_are_timed_on_made_up_values():
+    made = view(score, *[TensorType(np.dtype("f8"), (8, 8))] * 2).document
+    assert made["timing"]["made_up"] == 2
+    assert made["timing"]["seconds"] > 0
+
+
+def test_made_up_indices_are_valid():
+    def pick(table, which):
+        return table[which].sum()
+
+    types = TensorType(np.dtype("f8"), (3, 4)), TensorType(np.dtype("i8"), (100,))
+    assert view(pick, *types).document["timing"]["problem"] == ""
+
+
+def test_what_raises_is_said_and_the_rest_is_there():
+    def fails(x):
+        raise RuntimeError("not today")
+
+    made = view(lambda x: tj.pure_callback(fails, x, x) + 1, tj.ones(3)).document
+    assert made["timing"]["problem"] == "the function raised RuntimeError: not today"
+    assert made["hints"] == []
+    assert [kernel["kind"] for kernel in made["kernels"]] == ["host call", "map nest"]
+
+
+def test_loops_are_listed_with_what_is_in_them():
+    def total(x):
+        return tj.fori_loop(0, 500, lambda i, s: tj.index_add(s, i % 7, x[i]), tj.zeros(100))
+
+    made = view(total, tj.ones(500)).document
+    (loop,) = [one for one in made["kernels"] if one["kind"] == "loop"]
+    inner = [one for one in made["kernels"] if one["parent"] == loop["name"]]
+    assert inner
+    assert all(one["runs"] == 500 for one in inner)
+    (hint,) = [one for one in made["hints"] if "loop" in one["title"]]
+    assert "500 steps" in hint["title"]
+    assert hint["line"] == total.__code__.co_firstlineno + 1
+
+
+def test_control_flow_in_registers_and_empty_arrays():
+    made = view(lambda x: tj.fori_loop(0, 9, lambda i, s: s * 2 + 1, x), 1.0).document
+    assert [one["kind"] for one in made["kernels"]] == ["scan in registers"]
+    assert view(lambda x: tj.exp(x) + 1, tj.zeros((0, 3))).document["kernels"][0]["bytes"] == 0
+    assert view(lambda x: x, tj.ones(3)).document["kernels"] == []
+
+
+def test_without_timing_nothing_runs():
+    def fails(x):
+        raise AssertionError("it ran")
+
+    function = tj.trace(lambda x: tj.pure_callback(fails, x, x), tj.ones(3))
+    made = view_function(function, (), "f", timing=False).document
+    assert made["machine"] is None
+    assert made["timing"]["problem"] == "timing was switched off"
+
+
+def test_functions_that_are_too_large_are_refused(monkeypatch):
+    monkeypatch.setattr(document, "MAX_OPS", 3)
+    with pytest.raises(TracejitError, match=r"score has \d+ ops, and the page can show 3; view a part"):
+        view(score, tj.ones((4, 4)), tj.ones((4, 4)))
