@@ -17,6 +17,7 @@ from ..jit import JitFunction, jit
 from ..pytree import tree_map
 from ..watched import keeping
 from .errors import FAILED, OK, TargetError, UsageError
+from .inputs import random_array
 from .loading import explained
 from .options import add_common_options
 from .scripts import run_script
@@ -80,22 +81,16 @@ def _of_program(options: argparse.Namespace) -> tuple[list[Explanation], int]:
 def _of_function(options: argparse.Namespace) -> Explanation:
     subject = subject_of(options)
     rng = np.random.default_rng(0)
-    args = [tree_map(lambda leaf: _value(rng, leaf), one) for one in subject.args]
+    args = [
+        tree_map(lambda leaf: random_array(rng, leaf) if isinstance(leaf, TensorType) else leaf, one)
+        for one in subject.args
+    ]
     function = jit(subject.fn)
     try:
         function(*args)
     except Exception as error:
         raise TargetError(f"{subject.label} failed{explained(error)}") from error
     return function.explain()
-
-
-def _value(rng: np.random.Generator, leaf: Any) -> Any:
-    """Random numbers of a type; anything else as it is."""
-    if not isinstance(leaf, TensorType):
-        return leaf
-    if leaf.dtype.kind == "f":
-        return rng.standard_normal(leaf.shape).astype(leaf.dtype)
-    return rng.integers(0, 2, leaf.shape).astype(leaf.dtype)
 
 
 def _summary(found: Sequence[Explanation]) -> str:
