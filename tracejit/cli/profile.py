@@ -29,8 +29,8 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "profile",
         help="run a program and say where its time goes: per compiled function, per kernel, per eager op",
-        description="Run a program as Python would, then print the time of each compiled function, each of "
-        "its kernels with achieved GFLOP/s and GB/s, and each eager operation.",
+        description="Run a program as Python would, then print the time of each compiled function,\n"
+        "each of its kernels with achieved GFLOP/s and GB/s, and each eager operation.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

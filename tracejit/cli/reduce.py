@@ -34,8 +34,8 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "reduce",
         help="make a .tir file and its inputs smaller, as long as they show the same trouble",
-        description="Make a program smaller by taking out results, instructions, elements and numbers, as "
-        "long as native code is wrong in the same way, or a command says so.",
+        description="Make a program smaller by taking out results, instructions, elements and numbers,\n"
+        "as long as native code is wrong in the same way, or a command says so.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
