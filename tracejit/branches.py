@@ -75,7 +75,7 @@ class Branches:
             known.setdefault(param, array)
         for holder, param in tracer.captures.values():
             if param not in known:
-                known[param] = _array_of(holder)
+                known[param] = array_of(holder)
         producers = {result: one for one in tracer.body for result in one.results}
         with np.errstate(all="ignore"):
             for instruction in _needed(value, producers, known):
@@ -84,7 +84,8 @@ class Branches:
         return found
 
 
-def _array_of(holder: Any) -> Any:
+def array_of(holder: Any) -> Any:
+    """The array of what a trace captured, now."""
     if isinstance(holder, Tensor):
         return holder._data
     return holder if isinstance(holder, np.ndarray) else holder.peek()  # the state of a generator

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 
@@ -17,11 +19,28 @@ class Compiled(Protocol):
 _LOCK: Final = threading.Lock()
 _FUNCTIONS: Final[weakref.WeakSet[Compiled]] = weakref.WeakSet()
 
+_KEPT: Final[list[list[Compiled]]] = []
+
 
 def watch(function: Compiled) -> None:
     """Let `function` hear of registrations."""
     with _LOCK:
         _FUNCTIONS.add(function)
+        for made in _KEPT:
+            made.append(function)
+
+
+@contextmanager
+def keeping() -> Iterator[list[Compiled]]:
+    """A list that gets every jitted function made meanwhile, and keeps it alive."""
+    made: list[Compiled] = []
+    with _LOCK:
+        _KEPT.append(made)
+    try:
+        yield made
+    finally:
+        with _LOCK:
+            _KEPT[:] = [one for one in _KEPT if one is not made]
 
 
 def recompile_all(reason: str) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..ir.dtypes import SHORT_NAME
-from ..ir.graph import Function, Value
+from ..ir.graph import Function
+from ..ir.types import TensorType
 from .errors import TargetError, UsageError
 
 Array = np.ndarray[Any, Any]
@@ -16,13 +17,14 @@ Array = np.ndarray[Any, Any]
 def random_inputs(function: Function, seed: int) -> list[Array]:
     """Arrays of the parameters' types: normal floats, integers from 0 to 9, fair booleans."""
     rng = np.random.default_rng(seed)
-    return [_random(rng, one) for one in function.params]
+    return [random_array(rng, one.type) for one in function.params]
 
 
-def _random(rng: np.random.Generator, param: Value) -> Array:
-    if param.dtype.kind == "f":
-        return rng.standard_normal(param.shape).astype(param.dtype)
-    return rng.integers(0, 2 if param.dtype.kind == "b" else 10, param.shape).astype(param.dtype)
+def random_array(rng: np.random.Generator, type: TensorType) -> Array:
+    """An array of `type`, likewise."""
+    if type.dtype.kind == "f":
+        return np.asarray(rng.standard_normal(type.shape), type.dtype)
+    return np.asarray(rng.integers(0, 2 if type.dtype.kind == "b" else 10, type.shape), type.dtype)
 
 
 def read_inputs(function: Function, path: str) -> list[Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import sys
@@ -57,6 +58,12 @@ def _is_own(value: Any, module: Any) -> bool:
 def _load_file(path: Path) -> Any:
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
+    return _loaded(path, path.resolve(), path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=8)
+def _loaded(path: Path, resolved: Path, changed: int) -> Any:
+    """The module of a file, run once: TARGET and --args-from may be in one, and it may register ops."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

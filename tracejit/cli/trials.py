@@ -1,0 +1,67 @@
+"""What ``repro`` and ``reduce`` share: options of trials, and what they print."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..repro import Case
+from ..repro.setups import load_setup
+from .documents import is_document
+from .errors import TargetError, UsageError
+from .loading import explained
+
+
+def add_trial_options(parser: argparse.ArgumentParser) -> None:
+    """How a case is tried, and for how long it is made smaller."""
+    parser.add_argument(
+        "--setup",
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="a program that registers ops or kernels",
+    )
+    parser.add_argument("--rtol", type=float, help="what results may differ by; default: as `tracejit run`")
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one trial")
+    parser.add_argument(
+        "--seconds", type=float, default=120.0, metavar="S", help="seconds for making it smaller"
+    )
+    parser.add_argument("--check", action="store_true", help="check accesses to memory, as TRACEJIT_CHECK=1")
+
+
+def load_setups(options: argparse.Namespace) -> None:
+    """Load --setup here too, so that text with its ops can be read. Raises UsageError or TargetError."""
+    for one in options.setup:
+        if one.endswith(".py") and not Path(one).is_file():
+            raise UsageError(f"there is no file {one}")
+        try:
+            load_setup(one)
+        except Exception as error:
+            raise TargetError(f"--setup {one} failed{explained(error)}") from error
+
+
+def setup_of(options: argparse.Namespace) -> list[str]:
+    """What trials load first: --setup, and the module of a Python target, which may register ops."""
+    found = list(options.setup)
+    if not is_document(options.target):
+        place = options.target.rpartition(":")[0]
+        if place not in found:
+            found.append(place)
+    return found
+
+
+def print_progress(edit: str, case: Case) -> None:
+    """A line on standard error, where that is a terminal."""
+    if sys.stderr.isatty():
+        print(f"  {edit}: {describe(case)}", file=sys.stderr)
+
+
+def describe(case: Case) -> str:
+    """The size of a case in words."""
+    count = sum(1 for _ in case.function.instructions())
+    params, results = len(case.function.params), len(case.function.results)
+    return (
+        f"{count} instruction{'s' * (count != 1)}, {params} parameter{'s' * (params != 1)}, "
+        f"{results} result{'s' * (results != 1)}"
+    )
