@@ -28,7 +28,7 @@ def _all_is_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def always_split(set_attribute: Any) -> None:
-    set_attribute(split, "PARALLEL_CYCLES", 0)
+    set_attribute(split, "PARALLEL_TASKS", 0)
     set_attribute(split, "TASK_CYCLES", 1)
 
 
