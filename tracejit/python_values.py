@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .ir.dtypes import default_dtype
-from .ir.errors import ConcretizationError, DTypeError, ShapeError
+from .ir.errors import ConcretizationError, DTypeError, GradientError, ShapeError
 from .ir.graph import Value
 from .location import user_location
 
@@ -34,8 +34,13 @@ def from_python(value: Any) -> Array:
         raise ShapeError(
             f"expected a rectangular nesting of numbers, got {_short(value)}: {error}"
         ) from error
-    except ConcretizationError:
-        raise
+    except (ConcretizationError, GradientError) as error:
+        if not isinstance(value, (list, tuple)):
+            raise
+        raise type(error)(
+            f"expected a tensor, got a {type(value).__name__} of tensors that are traced or require grad; "
+            "put them together with tj.stack([...])"
+        ) from error
     except OverflowError as error:
         raise DTypeError(f"an integer does not fit 64 bits in {_short(value)}") from error
     if array.dtype.kind == "f" and not isinstance(value, np.generic) and not hasattr(value, "__array__"):

@@ -171,7 +171,7 @@ class Tensor(Signatures):
 
     def __bool__(self) -> bool:
         data = self._concrete(
-            "bool(x), and with it `if x:` and `while x:`,", "tj.where(condition, a, b)", decides=True
+            "bool(x), and with it `if x:` and `while x:`,", "tj.where(...) or tj.cond", decides=True
         )
         if data.size != 1:
             raise ShapeError(
@@ -189,7 +189,7 @@ class Tensor(Signatures):
         return complex(self._one("complex(x)"))
 
     def _one(self, asked: str) -> Any:
-        instead = "the tensor itself, or mark the argument static with static_argnums"
+        instead = "the tensor itself, tj.debug.print, or an argument named in static_argnums"
         data = self._concrete(asked, instead, decides=True)
         if data.size != 1:
             raise ShapeError(f"{asked}: expected one element, got shape {data.shape}; reduce it first")

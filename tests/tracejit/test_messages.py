@@ -163,3 +163,19 @@ def test_a_leaf_of_the_trace_has_its_grad_inside() -> None:
         return own.grad
 
     assert slope(tj.tensor([1.0, 3.0])).tolist() == [2, 6]
+
+
+@pytest.mark.parametrize("run", [tj.jit, tj.grad, tj.vmap])
+def test_a_list_of_tensors_where_a_tensor_is_expected(run):
+    x = tj.ones(2) if run is tj.vmap else tj.tensor(1.0)
+    with pytest.raises(
+        tj.TracejitError, match=r"got a list of tensors that are traced or require grad.*tj\.stack"
+    ):
+        run(lambda x: tj.exp([x, x]) + tj.tensor(1.0))(x)
+
+
+def test_python_branches_and_prints_inside_a_loop():
+    with pytest.raises(tj.ConcretizationError, match=r"Use tj\.where\(\.\.\.\) or tj\.cond"):
+        tj.jit(tj.scan, static_argnums=0)(lambda c, x: (c if x > 0 else -c, None), 0.0, tj.ones(3))
+    with pytest.raises(tj.ConcretizationError, match=r"tj\.debug\.print"):
+        tj.vmap(lambda x: x * float(x))(tj.ones(3))
