@@ -22,6 +22,10 @@ def load_function(target: str) -> Callable[..., Any]:
     Raises UsageError where there is none, TargetError where its module cannot be imported.
     """
     place, _, name = target.rpartition(":")
+    if target.endswith(".py"):
+        own = _functions(_load_file(Path(target)))
+        some = ", ".join(f"{target}:{one}" for one in own[:8])
+        raise UsageError(f"which function of {target}? {some or 'it has none'}")
     if not place or not name:
         raise UsageError(f"{target!r}: expected FILE.py:FUNCTION, package.module:FUNCTION or FILE.tir")
     module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
@@ -29,12 +33,8 @@ def load_function(target: str) -> Callable[..., Any]:
     for part in name.split("."):
         found = getattr(found, part, None)
         if found is None:
-            own = sorted(
-                key
-                for key, value in vars(module).items()
-                if callable(value) and not key.startswith("_") and _is_own(value, module)
-            )
-            raise UsageError(f"{place} has no {name!r}; it has {', '.join(own) or 'no functions'}")
+            known = ", ".join(_functions(module)) or "no functions"
+            raise UsageError(f"{place} has no {name!r}; it has {known}")
     if not callable(found):
         raise UsageError(f"{target} is of type {type(found).__name__}, not a function")
     function: Callable[..., Any] = found
@@ -48,6 +48,15 @@ def explained(error: BaseException) -> str:
         if is_user_file(frame.filename):
             return f", at {frame.filename}:{frame.lineno}: {what}"
     return f": {what}"
+
+
+def _functions(module: Any) -> list[str]:
+    """The names of the functions and classes that `module` defines."""
+    return sorted(
+        key
+        for key, value in vars(module).items()
+        if callable(value) and not key.startswith("_") and _is_own(value, module)
+    )
 
 
 def _is_own(value: Any, module: Any) -> bool:

@@ -61,17 +61,34 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
         "--grad",
         nargs="?",
         const="0",
+        type=_argnums_text,
         metavar="ARGNUMS",
         help="the gradient instead, by the first argument or by those numbered: 0,2",
     )
     parser.add_argument(
         "--vmap",
         nargs="?",
-        type=int,
+        type=_size,
         const=BATCH,
         metavar="SIZE",
         help=f"map over a new first axis of every argument, {BATCH} examples unless told; after --grad",
     )
+
+
+def _argnums_text(text: str) -> str:
+    try:
+        parse_argnums(text)
+    except UsageError as error:
+        hint = "; put TARGET before --grad" if ":" in text or "." in text else ""
+        raise argparse.ArgumentTypeError(f"{str(error).removeprefix('--grad: ')}{hint}") from None
+    return text
+
+
+def _size(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    hint = "; put TARGET before --vmap" if ":" in text or "." in text else ""
+    raise argparse.ArgumentTypeError(f"expected a positive number of examples, got {text!r}{hint}")
 
 
 @record(eq=False)
@@ -146,8 +163,6 @@ def transformed(subject: Subject, options: argparse.Namespace) -> Subject:
     if options.grad is not None:
         subject = subject.gradient(parse_argnums(options.grad))
     if options.vmap is not None:
-        if options.vmap < 1:
-            raise UsageError(f"--vmap: expected a positive number of examples, got {options.vmap}")
         subject = subject.mapped(options.vmap)
     return subject
 
