@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -39,6 +40,11 @@ def load_function(target: str) -> Callable[..., Any]:
         raise UsageError(f"{target} is of type {type(found).__name__}, not a function")
     function: Callable[..., Any] = found
     return function
+
+
+def users_code() -> contextlib.redirect_stdout[Any]:
+    """A context in which the user's code runs: what it prints goes to standard error, beside the answer."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def explained(error: BaseException) -> str:
@@ -80,7 +86,8 @@ def _loaded(path: Path, resolved: Path, changed: int) -> Any:
     sys.modules.setdefault(path.stem, module)
     sys.path.insert(0, str(path.parent))
     try:
-        spec.loader.exec_module(module)
+        with users_code():
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise TargetError(f"{path} could not be imported{_cause(error)}") from error
     finally:
@@ -91,7 +98,8 @@ def _loaded(path: Path, resolved: Path, changed: int) -> Any:
 def _load_module(name: str) -> Any:
     sys.path.insert(0, "")
     try:
-        return importlib.import_module(name)
+        with users_code():
+            return importlib.import_module(name)
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name == name:
             raise UsageError(f"there is no module {name}") from error

@@ -25,7 +25,7 @@ from ..transforms import grad
 from .calls import Call
 from .documents import check, is_document, read_document, select, split_target
 from .errors import TargetError, UsageError
-from .loading import explained, load_function
+from .loading import explained, load_function, users_code
 from .specs import parse_spec
 
 #: Examples of ``--vmap`` without a number.
@@ -110,8 +110,9 @@ class Subject:
         if self.function is not None:
             return self.function
         try:
-            return JitFunction(self.fn, max_paths=MAX_PATHS if self.valued else 0).trace(*self.args)
-        except Exception as error:
+            with users_code():
+                return JitFunction(self.fn, max_paths=MAX_PATHS if self.valued else 0).trace(*self.args)
+        except (Exception, SystemExit) as error:
             raise TargetError(f"{self.label} could not be traced{explained(error)}") from error
 
     def gradient(self, argnums: Sequence[int]) -> Subject:
@@ -231,7 +232,7 @@ def _subject_of_python(options: argparse.Namespace) -> Subject:
             raise UsageError(f"{name} is given by --arg and by --static")
     call = Call(options.target, fn, static, known)
     names, args = call.bind(positional, named)
-    bound = with_names(call, getattr(fn, "__name__", "f"), names)
+    bound = with_names(call, getattr(fn, "__name__", options.target.split(":")[-1].split(".")[-1]), names)
     return Subject(options.target, bound, tuple(args), valued=options.args_from is not None)
 
 
@@ -263,11 +264,11 @@ def _static(text: str) -> tuple[str, Any]:
 
 def _made(target: str) -> tuple[Any, ...]:
     """What the function of ``--args-from`` returns."""
+    make = load_function(target)
     try:
-        made = load_function(target)()
-    except (UsageError, TargetError):
-        raise
-    except Exception as error:
+        with users_code():
+            made = make()
+    except (Exception, SystemExit) as error:
         raise TargetError(f"--args-from {target} failed{explained(error)}") from error
     return made if type(made) is tuple else (made,)
 
