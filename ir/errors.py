@@ -91,9 +91,11 @@ class ParseError(TracejitError, ValueError):
 
     @property
     def caret(self) -> str:
-        """The line, and a caret under the place."""
-        under = "".join("\t" if one == "\t" else " " for one in self.source[: self.column - 1])
-        return f"  {self.source}\n  {under}^"
+        """The line, and a caret under the place; of a long line what is around it."""
+        first = max(0, self.column - 80) if len(self.source) > 160 else 0
+        shown = self.source[first : first + 160]
+        under = "".join("\t" if one == "\t" else " " for one in shown[: self.column - 1 - first])
+        return f"  {shown}\n  {under}^"
 
 
 class KernelError(TracejitError, RuntimeError):

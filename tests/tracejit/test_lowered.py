@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.codegen.cross import named_target
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
 from tracejit.ir.verifier import verify
-from tracejit.lowered import STAGES
+from tracejit.lowered import STAGES, Lowered
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -136,3 +137,27 @@ def test_trace_of_a_function():
     function = tj.trace(lambda x: (x + 1, x.sum()), X)
     assert [str(one.type) for one in function.results] == ["f64[3,4]", "f64[]"]
     verify(function)
+
+
+def test_passes_are_stages():
+    lowered = tj.jit(tj.grad(loss)).lower({"w": np.ones(4), "b": 0.5}, X)
+    stages = [step.stage for step in lowered.steps]
+    assert stages[0] == "after:merge-scans"
+    assert stages[-1] == "after:fuse"
+    assert "after:dce" in stages
+    assert "after:dce:2" in stages
+    assert len(set(stages)) == len(stages)
+    assert lowered.as_text("after:dce:1") == lowered.as_text("after:dce")
+    assert lowered.as_text("after:dce:2") == lowered.as_text("optimized")
+    assert lowered.as_text("after:fuse") == lowered.as_text("fused")
+    assert all(step.seconds >= 0 for step in lowered.steps)
+    with pytest.raises(tj.TracejitError, match="no stage 'after:nope'; the passes are after:merge-scans, "):
+        lowered.as_text("after:nope")
+
+
+def test_other_machines():
+    function = tj.trace(lambda x: x * 2, np.zeros(1000))
+    wide, narrow = (Lowered(function, named_target(name)) for name in ("x86-64-v4", "aarch64"))
+    assert "zmm" in wide.as_text("asm")
+    assert ".2d" in narrow.as_text("asm")
+    assert "2 lanes" in narrow.as_text("loops")

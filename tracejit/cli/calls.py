@@ -38,7 +38,7 @@ class Call:
     def bind(self, positional: Sequence[Any], named: dict[str, Any]) -> tuple[list[str], list[Any]]:
         """The names and values of the arguments in the order of the parameters. Raises UsageError."""
         self.parameters = self._parameters(len(positional))
-        waiting = list(positional)
+        waiting, missing = list(positional), list[str]()
         values: list[Any] = []
         takes_names = any(one.kind is one.VAR_KEYWORD for one in self.parameters)
         order = [one.name for one in self.parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
@@ -57,9 +57,8 @@ class Call:
                 self.names.append(one.name)
                 values.append(waiting.pop(0))
             elif one.default is one.empty:
-                what = "is static" if one.name in self.known else "has no type"
-                how = f"--static {one.name}=VALUE" if one.name in self.known else f"--arg {one.name}=TYPE"
-                raise UsageError(f"{self.label}: argument {one.name!r} {what}: give it with {how}")
+                missing.append(one.name)
+        self._check_missing(missing)
         for name in named:
             if name not in order:
                 self.names.append(name)
@@ -73,6 +72,18 @@ class Call:
         self.extra = len(waiting)
         extra = [f"arg{len(values) + i}" for i in range(self.extra)]
         return [*self.names, *extra], [*values, *waiting]
+
+    def _check_missing(self, names: list[str]) -> None:
+        """Raise UsageError where arguments are not given."""
+        if names and names[0] in self.known:
+            raise UsageError(f"{self.label}: {names[0]} is static: give it with --static {names[0]}=VALUE")
+        if len(names) == 1:
+            raise UsageError(f"{self.label}: no type for {names[0]}: give it with --arg {names[0]}=TYPE")
+        if names:
+            raise UsageError(
+                f"{self.label}: no types for {', '.join(names)}: give each with --arg, such as "
+                f"--arg 'f64[3]', in order or by name, --arg {names[0]}='f64[3]'"
+            )
 
     def _parameters(self, count: int) -> list[inspect.Parameter]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -35,8 +36,8 @@ def read_inputs(function: Function, path: str) -> list[Array]:
         loaded = np.load(path, allow_pickle=False)
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}") from None
-    except (ValueError, EOFError) as error:
-        raise TargetError(f"{path} is not a .npz or .npy file of arrays: {error}") from error
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise TargetError(f"{path} is not a .npz or .npy file of arrays") from error
     if isinstance(loaded, np.ndarray):
         found = {names[0] if names else "x": loaded}
     else:

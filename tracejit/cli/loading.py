@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -22,6 +23,10 @@ def load_function(target: str) -> Callable[..., Any]:
     Raises UsageError where there is none, TargetError where its module cannot be imported.
     """
     place, _, name = target.rpartition(":")
+    if target.endswith(".py"):
+        own = _functions(_load_file(Path(target)))
+        some = ", ".join(f"{target}:{one}" for one in own[:8])
+        raise UsageError(f"which function of {target}? {some or 'it has none'}")
     if not place or not name:
         raise UsageError(f"{target!r}: expected FILE.py:FUNCTION, package.module:FUNCTION or FILE.tir")
     module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
@@ -29,16 +34,17 @@ def load_function(target: str) -> Callable[..., Any]:
     for part in name.split("."):
         found = getattr(found, part, None)
         if found is None:
-            own = sorted(
-                key
-                for key, value in vars(module).items()
-                if callable(value) and not key.startswith("_") and _is_own(value, module)
-            )
-            raise UsageError(f"{place} has no {name!r}; it has {', '.join(own) or 'no functions'}")
+            known = ", ".join(_functions(module)) or "no functions"
+            raise UsageError(f"{place} has no {name!r}; it has {known}")
     if not callable(found):
         raise UsageError(f"{target} is of type {type(found).__name__}, not a function")
     function: Callable[..., Any] = found
     return function
+
+
+def users_code() -> contextlib.redirect_stdout[Any]:
+    """A context in which the user's code runs: what it prints goes to standard error, beside the answer."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def explained(error: BaseException) -> str:
@@ -48,6 +54,15 @@ def explained(error: BaseException) -> str:
         if is_user_file(frame.filename):
             return f", at {frame.filename}:{frame.lineno}: {what}"
     return f": {what}"
+
+
+def _functions(module: Any) -> list[str]:
+    """The names of the functions and classes that `module` defines."""
+    return sorted(
+        key
+        for key, value in vars(module).items()
+        if callable(value) and not key.startswith("_") and _is_own(value, module)
+    )
 
 
 def _is_own(value: Any, module: Any) -> bool:
@@ -71,7 +86,8 @@ def _loaded(path: Path, resolved: Path, changed: int) -> Any:
     sys.modules.setdefault(path.stem, module)
     sys.path.insert(0, str(path.parent))
     try:
-        spec.loader.exec_module(module)
+        with users_code():
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise TargetError(f"{path} could not be imported{_cause(error)}") from error
     finally:
@@ -82,7 +98,8 @@ def _loaded(path: Path, resolved: Path, changed: int) -> Any:
 def _load_module(name: str) -> Any:
     sys.path.insert(0, "")
     try:
-        return importlib.import_module(name)
+        with users_code():
+            return importlib.import_module(name)
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name == name:
             raise UsageError(f"there is no module {name}") from error

@@ -17,6 +17,7 @@ from ..ir.interpreter import interpret
 from ..runtime.executable import Executable
 from .errors import FAILED, OK, TargetError, UsageError
 from .inputs import Array, random_inputs, read_inputs
+from .loading import users_code
 from .options import add_common_options
 from .targets import TARGET_HELP, add_target_options, subject_of
 
@@ -90,7 +91,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _outcome(label: str, what: str, run: Any) -> list[Array]:
     try:
-        found: list[Array] = run()
+        with users_code():  # callbacks of the function
+            found: list[Array] = run()
     except (TracejitError, ValueError, ArithmeticError, LookupError, MemoryError) as error:
         message = " ".join(str(error).splitlines())
         raise TargetError(f"{label}: {what} raised {type(error).__name__}: {message}") from error

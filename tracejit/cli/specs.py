@@ -87,6 +87,8 @@ class _Reader:
         if word in _WORDS:
             return _WORDS[word]
         self.position = start
+        if word in BY_NAME and self.text.startswith("[", self.position + len(word)):
+            self.fail(f"the bracket after {word} is not closed")
         if word in BY_NAME:
             self.fail(f"{word} needs a shape: {word}[3], or {word}[] for a scalar")
         self.fail(f"there is no type {word!r}" if word else "expected a type")

@@ -25,7 +25,7 @@ from ..transforms import grad
 from .calls import Call
 from .documents import check, is_document, read_document, select, split_target
 from .errors import TargetError, UsageError
-from .loading import explained, load_function
+from .loading import explained, load_function, users_code
 from .specs import parse_spec
 
 #: Examples of ``--vmap`` without a number.
@@ -61,17 +61,34 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
         "--grad",
         nargs="?",
         const="0",
+        type=_argnums_text,
         metavar="ARGNUMS",
         help="the gradient instead, by the first argument or by those numbered: 0,2",
     )
     parser.add_argument(
         "--vmap",
         nargs="?",
-        type=int,
+        type=_size,
         const=BATCH,
         metavar="SIZE",
         help=f"map over a new first axis of every argument, {BATCH} examples unless told; after --grad",
     )
+
+
+def _argnums_text(text: str) -> str:
+    try:
+        parse_argnums(text)
+    except UsageError as error:
+        hint = "; put TARGET before --grad" if ":" in text or "." in text else ""
+        raise argparse.ArgumentTypeError(f"{str(error).removeprefix('--grad: ')}{hint}") from None
+    return text
+
+
+def _size(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    hint = "; put TARGET before --vmap" if ":" in text or "." in text else ""
+    raise argparse.ArgumentTypeError(f"expected a positive number of examples, got {text!r}{hint}")
 
 
 @record(eq=False)
@@ -93,8 +110,9 @@ class Subject:
         if self.function is not None:
             return self.function
         try:
-            return JitFunction(self.fn, max_paths=MAX_PATHS if self.valued else 0).trace(*self.args)
-        except Exception as error:
+            with users_code():
+                return JitFunction(self.fn, max_paths=MAX_PATHS if self.valued else 0).trace(*self.args)
+        except (Exception, SystemExit) as error:
             raise TargetError(f"{self.label} could not be traced{explained(error)}") from error
 
     def gradient(self, argnums: Sequence[int]) -> Subject:
@@ -146,8 +164,6 @@ def transformed(subject: Subject, options: argparse.Namespace) -> Subject:
     if options.grad is not None:
         subject = subject.gradient(parse_argnums(options.grad))
     if options.vmap is not None:
-        if options.vmap < 1:
-            raise UsageError(f"--vmap: expected a positive number of examples, got {options.vmap}")
         subject = subject.mapped(options.vmap)
     return subject
 
@@ -216,7 +232,7 @@ def _subject_of_python(options: argparse.Namespace) -> Subject:
             raise UsageError(f"{name} is given by --arg and by --static")
     call = Call(options.target, fn, static, known)
     names, args = call.bind(positional, named)
-    bound = with_names(call, getattr(fn, "__name__", "f"), names)
+    bound = with_names(call, getattr(fn, "__name__", options.target.split(":")[-1].split(".")[-1]), names)
     return Subject(options.target, bound, tuple(args), valued=options.args_from is not None)
 
 
@@ -248,11 +264,11 @@ def _static(text: str) -> tuple[str, Any]:
 
 def _made(target: str) -> tuple[Any, ...]:
     """What the function of ``--args-from`` returns."""
+    make = load_function(target)
     try:
-        made = load_function(target)()
-    except (UsageError, TargetError):
-        raise
-    except Exception as error:
+        with users_code():
+            made = make()
+    except (Exception, SystemExit) as error:
         raise TargetError(f"--args-from {target} failed{explained(error)}") from error
     return made if type(made) is tuple else (made,)
 

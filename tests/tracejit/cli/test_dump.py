@@ -131,7 +131,12 @@ ERRORS = {
     "missing file": (["nofile.py:f"], "no file nofile.py"),
     "missing function": (["train.py:nothing"], "train.py has no 'nothing'; it has .*fails, jitted, loss"),
     "missing module": (["nomodule:f"], "there is no module nomodule"),
-    "no function named": (["train.py"], "expected FILE.py:FUNCTION, package.module:FUNCTION or FILE.tir"),
+    "no function named": (["train.py"], "which function of train.py.*train.py:loss"),
+    "nothing named": (["train"], "expected FILE.py:FUNCTION, package.module:FUNCTION or FILE.tir"),
+    "no types": (
+        ["train.py:loss"],
+        "no types for x, s: give each with --arg, such as --arg 'f64.3.', in order",
+    ),
     "no file named": ([":loss"], "expected FILE.py:FUNCTION"),
     "import error": (["broken.py:f"], "broken.py could not be imported.*no_such_module_at_all"),
     "import error of a module": (["broken:f"], "broken could not be imported.*no_such_module_at_all"),
@@ -152,7 +157,7 @@ ERRORS = {
     "negative size": (["train.py:jitted", "--arg", "f64[-3]"], r"--arg 'f64\[-3\]' is not a type"),
     "missing argument": (
         ["train.py:loss", "--arg", "f64[3]"],
-        "argument 's' has no type: give it with --arg s=TYPE",
+        "no type for s: give it with --arg s=TYPE",
     ),
     "too many arguments": (
         ["train.py:jitted", *["--arg", "f64[3]"] * 2],

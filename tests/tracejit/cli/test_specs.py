@@ -39,7 +39,7 @@ def test_specs(text):
 WRONG = {
     "": "expected a type",
     "f64": r"f64 needs a shape: f64\[3\], or f64\[\] for a scalar",
-    "f64[3": "f64 needs a shape",
+    "f64[3": "the bracket after f64 is not closed",
     "q8[2]": "unknown dtype 'q8'",
     "f64[-1]": "non-negative integer, found -1",
     "f64[1.5]": "non-negative integer, found 1.5",

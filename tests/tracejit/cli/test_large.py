@@ -1,0 +1,63 @@
+"""A program of 10,000 operations: the tools are done in seconds, and errors in it are as short as others.
+
+Time is processor time, with a margin for slow machines; anything quadratic is far beyond it.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+COUNT = 10_000
+OPS = ("sin(%{0})", "add(%{0}, %x)", "neg(%{0})", "mul(%{0}, %x)", "tanh(%{0})")
+
+
+def program(count: int) -> str:
+    lines = [f"  %{i + 1}: f64[8] = {OPS[i % len(OPS)].format(i)}  # big.py:{i + 1}" for i in range(1, count)]
+    head = ["tir 1", "", "func @big(%x: f64[8]) -> f64[8] {", "  %1: f64[8] = neg(%x)"]
+    return "\n".join([*head, *lines, f"  return %{count}", "}"]) + "\n"
+
+
+@pytest.fixture
+def large(cli):
+    (cli.folder / "big.tir").write_text(program(COUNT))
+    (cli.folder / "big.py").write_text(
+        "import tracejit as tj\ndef big(x):\n    y = x\n"
+        f"    for _ in range({COUNT // 4}):\n        y = tj.sin(y) * x + y - x\n    return y\n"
+    )
+    return cli
+
+
+COMMANDS = [
+    ["verify", "big.tir"],
+    ["fmt", "--check", "big.tir"],
+    ["opt", "big.tir", "-o", "out.tir"],
+    ["run", "big.tir", "--random", "0"],
+    ["dump", "big.tir", "--stage", "fused"],
+    ["dump", "big.tir", "--vmap", "--stage", "trace"],
+    ["dump", "big.py:big", "--arg", "f64[8]"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
+def test_a_large_program_is_quick(large, command):
+    start = time.process_time()
+    done = large(*command)
+    seconds = time.process_time() - start
+    assert done.code == (1 if "--check" in command else 0)
+    assert done.err == ""
+    assert seconds < 10
+
+
+def test_an_error_in_a_large_program_is_short(large):
+    text = program(COUNT)
+    (large.folder / "bad.tir").write_text(text.replace("  %5000: f64[8]", "  %5000: f64[9]"))
+    done = large("verify", "bad.tir")
+    assert done.code == 1
+    assert done.err.startswith("tracejit verify: bad.tir:5003:3: @big in tanh: result has type f64[9]")
+    assert len(done.err.splitlines()) == 3
+    (large.folder / "bad.tir").write_text(text.replace("  return", "  retrun"))
+    done = large("verify", "bad.tir")
+    assert done.err.startswith("tracejit verify: bad.tir:10004:3: expected return, found 'retrun'")
+    assert len(done.err.splitlines()) == 3
