@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from .ir.graph import Instruction
 from .ir.records import record
@@ -12,6 +13,9 @@ from .paths import Paths, describe
 from .reasons import Change, Reason, argument_names
 from .runtime.executable import Executable
 from .signatures import Signature, static_text, type_text
+
+#: Lines are at most so long, where that is ours to say.
+_WIDTH: Final = 110
 
 
 @record
@@ -242,17 +246,21 @@ def _host_call(instruction: Instruction) -> HostCallReport:
 
 def _lines(number: int, report: SignatureReport, one: Signature, paths: Paths | None) -> Iterator[str]:
     types = ", ".join(f"{name}: {text}" for name, text in report.arguments)
-    yield f"  [{number}] ({types}): {report.reason}"
+    if len(types) + len(report.reason) <= _WIDTH:
+        yield f"  [{number}] ({types}): {report.reason}"
+    else:
+        yield f"  [{number}] {report.reason}"
+        yield from _wrapped(f"arguments: {types}")
     for reason in reversed(report.earlier):
         yield f"      compiled before: {reason}"
     if report.static:
         yield f"      static: {report.static}"
     if report.captures:
-        yield f"      captures: {', '.join(report.captures)}"
+        yield from _wrapped(f"captures: {', '.join(_counted(report.captures))}")
     if report.donated:
         yield f"      donated arrays: {report.donated}, memory reused by results: {report.reused}"
     if report.guards:
-        yield "      guards: " + ", ".join(f"{name} is {value}" for name, value in report.guards)
+        yield from _wrapped("guards: " + ", ".join(f"{name} is {value}" for name, value in report.guards))
     if paths is not None:
         for path, described in zip(list(paths.known), report.paths, strict=False):
             yield from describe(path)
@@ -262,6 +270,19 @@ def _lines(number: int, report: SignatureReport, one: Signature, paths: Paths | 
     yield from _program_lines(report.programs)
     if paths is None and not report.native_entry:
         yield "      calls go through Python: there is no native entry for these arguments and captures"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 8, break_long_words=False
+    )
+
+
+def _counted(names: Sequence[str]) -> Iterator[str]:
+    """Each name once, with how often it is there."""
+    for name in dict.fromkeys(names):
+        count = names.count(name)
+        yield name if count == 1 else f"{name} ({count} times)"
 
 
 def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:

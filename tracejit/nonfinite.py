@@ -7,6 +7,7 @@ into loops and branches, to find where it comes from.
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,7 +83,7 @@ class Finder:
         where = _place(location)
         if node is not None:
             where = f"{where}, in the gradient of that line" if where else ", in a backward pass"
-        raise NonFiniteError(_message(op, operands, arrays, what, where), op.name, location)
+        raise NonFiniteError(_message(op, operands, arrays, what, where, location), op.name, location)
 
     def check_call(self, executable: Executable, args: Sequence[Any], results: Sequence[Any]) -> None:
         """Raise NonFiniteError where compiled code made one."""
@@ -123,7 +124,7 @@ class Finder:
             elif kind is Kind.SWITCH:
                 where += f", in a branch{_place(around.location)}"
         where += f", in the compiled function {function.name}"
-        return _message(one.op, step.operands, step.results, what, where)
+        return _message(one.op, step.operands, step.results, what, where, one.location)
 
 
 class AnomalyFinder(Finder):
@@ -162,7 +163,9 @@ def _place(location: Location | None) -> str:
     return f" at {location.file}:{location.line}" if location else ""
 
 
-def _message(op: Op, operands: Sequence[Any], results: Sequence[Any], what: str, where: str) -> str:
+def _message(
+    op: Op, operands: Sequence[Any], results: Sequence[Any], what: str, where: str, location: Location | None
+) -> str:
     test = np.isnan if what == "NaN" else np.isinf
     result = next(one for one in map(np.asarray, results) if one.dtype.kind == "f" and test(one).any())
     found = test(result)
@@ -176,7 +179,9 @@ def _message(op: Op, operands: Sequence[Any], results: Sequence[Any], what: str,
         for name, one in zip(_names(op, len(operands)), operands, strict=True)
     )
     there = f". Operands: {given}" if given else ""
-    return f"check_nans: {op.name} made {article} {what}{where} ({of}{more}){there}"
+    line = linecache.getline(location.file, location.line).strip() if location else ""
+    source = f"\n    {line}" if line else ""
+    return f"check_nans: {op.name} made {article} {what}{where} ({of}{more}){there}{source}"
 
 
 def _names(op: Op, count: int) -> list[str]:

@@ -137,6 +137,9 @@ class Profile:
             function.calls += 1
             function.milliseconds += (ran.end - ran.begin) / 1e6
             for nest, cost, spent in zip(function.nests, costs, ran.times.sites, strict=True):
+                if spent.runs:
+                    once = spent.nanoseconds / spent.runs / 1e6
+                    nest.best = min(nest.best, once) if nest.runs else once
                 nest.runs += spent.runs
                 nest.milliseconds += spent.nanoseconds / 1e6
                 nest.cost += cost.times(spent.runs)

@@ -51,6 +51,7 @@ class NestProfile:
         runs: how often it ran.
         milliseconds: wall time of all runs; a loop's with the kernels in it.
         cost: flops and bytes of all runs.
+        best: the least milliseconds of a run, on average over the runs of a call.
     """
 
     name: str
@@ -61,6 +62,7 @@ class NestProfile:
     runs: int = 0
     milliseconds: float = 0.0
     cost: Cost = field(default_factory=Cost)
+    best: float = 0.0
 
     @property
     def gflops(self) -> float:

@@ -11,6 +11,7 @@ from .records import FunctionProfile, NestProfile
 if TYPE_CHECKING:
     from .profiles import Profile
 
+_HEAD = ("compiled", "calls", "ms", "%", "best us", "GFLOP/s", "GB/s", "what", "where")
 #: Names and lists of types are cut to this many characters.
 _WIDTH = 44
 
@@ -20,7 +21,9 @@ def table(profile: Profile, limit: int) -> str:
     parts = []
     functions = profile.functions
     if functions:
-        rows: list[tuple[str, ...]] = [("compiled", "calls", "ms", "%", "GFLOP/s", "GB/s", "what", "where")]
+        rows: list[tuple[str, ...]] = [
+            ("compiled", "calls", "ms", "%", "best us", "GFLOP/s", "GB/s", "what", "where")
+        ]
         total = max(profile.milliseconds, 1e-9)
         for function in functions[:limit]:
             rows += _function_rows(function, total, limit)
@@ -40,7 +43,7 @@ def _function_rows(function: FunctionProfile, total: float, limit: int) -> list[
     rows: list[tuple[str, ...]] = [
         (
             f"@{function.name}", f"{function.calls}", f"{function.milliseconds:.3f}",
-            f"{100 * function.milliseconds / total:.0f}", *_rates(cost, function.kernel_milliseconds),
+            f"{100 * function.milliseconds / total:.0f}", "", *_rates(cost, function.kernel_milliseconds),
             f"({types})", function.where,
         )
     ]  # fmt: skip
@@ -50,19 +53,20 @@ def _function_rows(function: FunctionProfile, total: float, limit: int) -> list[
             continue
         indent = "  " * (1 + _depth(nest, function.nests))
         share = f"{100 * nest.milliseconds / total:.0f}"
+        best = f"{nest.best * 1e3:.1f}" if nest.runs else ""
         rows.append(
             (
                 f"{indent}{nest.name.rsplit('_', 1)[-1]} {nest.kind}", f"{nest.runs}",
-                f"{nest.milliseconds:.3f}", share, *_rates(nest.cost, nest.milliseconds),
+                f"{nest.milliseconds:.3f}", share, best, *_rates(nest.cost, nest.milliseconds),
                 _cut(", ".join(nest.ops)), _lines(nest.lines),
             )
         )  # fmt: skip
     if len(function.nests) > len(chosen):
-        rows.append((f"  ... and {len(function.nests) - len(chosen)} more", *[""] * 7))
+        rows.append((f"  ... and {len(function.nests) - len(chosen)} more", *[""] * 8))
     between = function.milliseconds - function.kernel_milliseconds
     rows.append(
         (
-            "  around its kernels", "", f"{between:.3f}", f"{100 * between / total:.0f}", "", "",
+            "  around its kernels", "", f"{between:.3f}", f"{100 * between / total:.0f}", "", "", "",
             "the call itself", "",
         )
     )  # fmt: skip
@@ -205,6 +209,7 @@ def _nest_dict(one: NestProfile) -> dict[str, Any]:
         "parent": one.parent,
         "runs": one.runs,
         "milliseconds": one.milliseconds,
+        "best_milliseconds": one.best,
         "flops": one.cost.flops,
         "transcendentals": one.cost.transcendentals,
         "bytes": one.cost.bytes,

@@ -43,6 +43,7 @@ def test_a_function_with_its_nests() -> None:
     assert len(softmax.lines) == 2, "tanh and softmax stand on two lines"
     assert 0 < product.milliseconds + softmax.milliseconds == function.kernel_milliseconds
     assert function.kernel_milliseconds < function.milliseconds < p.milliseconds_on
+    assert 0 < product.best <= product.milliseconds / 3
     assert product.gflops == pytest.approx(product.cost.flops / product.milliseconds / 1e6)
     assert function.compile_milliseconds == 0, "it was compiled before"
 
@@ -159,7 +160,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
         tj.exp(tj.ones(7))
     text = str(p)
     head = text.splitlines()[0].split()
-    assert head == ["compiled", "calls", "ms", "%", "GFLOP/s", "GB/s", "what", "where"]
+    assert head == ["compiled", "calls", "ms", "%", "best", "us", "GFLOP/s", "GB/s", "what", "where"]
     assert "@model" in text
     assert "(f64[30,5], f64[20,30])" in text
     assert "k0 contraction" in text
