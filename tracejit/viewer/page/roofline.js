@@ -21,7 +21,7 @@ function drawRoofline(holder, choose) {
 
   function draw() {
     const width = Math.max(360, holder.clientWidth);
-    const height = Math.max(240, Math.min(360, holder.clientHeight || 320));
+    const height = Math.max(220, Math.min(380, (holder.clientHeight || 330) - 12));
     const [padLeft, padRight, padTop, padBottom] = [58, 16, 26, 40];
     const x = (value) => padLeft + ((log(value) - left) / (right - left)) * (width - padLeft - padRight);
     const y = (value) => height - padBottom - ((log(value) - bottom) / (top - bottom)) * (height - padTop - padBottom);
@@ -56,8 +56,12 @@ function drawRoofline(holder, choose) {
       const at = [x(kernel.intensity), inside(y(rate(kernel)))];
       parts.push(`<g class="dot ${near > 0.5 ? "good" : near > 0.2 ? "fair" : "poor"}${kernel === chosen ? " chosen" : ""}" data-kernel="${kernel.name}" transform="translate(${at})"><title>${kernel.name} ${kernel.kind}: ${seconds(kernel.seconds)}, ${scaled(rate(kernel), "FLOP/s")}, ${bytes(kernel.bytes / kernel.seconds)}/s</title><circle r="${radius.toFixed(1)}"/></g>`);
     }
-    for (const kernel of ordered.slice(0, 5)) {
-      parts.push(`<text class="dot-label" x="${x(kernel.intensity) + 10 + 6 * Math.sqrt(kernel.seconds / longest)}" y="${inside(y(rate(kernel))) + 4}">${kernel.name}</text>`);
+    const labels = [];
+    for (const kernel of ordered.slice(0, 8)) {
+      const [left, top] = [x(kernel.intensity) + 10 + 6 * Math.sqrt(kernel.seconds / longest), inside(y(rate(kernel))) + 4];
+      if (labels.some(([a, b]) => Math.abs(a - left) < 34 && Math.abs(b - top) < 13)) continue;
+      labels.push([left, top]);
+      parts.push(`<text class="dot-label" x="${left}" y="${top}">${kernel.name}</text>`);
     }
     parts.push(`<text class="axis" x="${(padLeft + width - padRight) / 2}" y="${height - 6}">flops per byte</text><text class="axis start" x="8" y="14">flops per second</text>`);
     holder.innerHTML = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="roofline">${parts.join("")}</svg>`;
