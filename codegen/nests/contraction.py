@@ -26,12 +26,10 @@ from .kernel import PARALLEL_FOR, PRODUCT_CYCLES, Kernel, signature
 
 #: Products of at most this many multiplications are done without packing, however y lies.
 SMALL: Final = 16**3
-#: Bytes of y that are read again for each row of tiles at little cost, and how many rows of tiles may read a
-#: larger one.
-NEAR: Final = 56 << 10
-FEW_TILES: Final = 3
-#: Rows of x this far apart, or a multiple, fall on the same places of the nearest cache.
-ALIASED: Final = 2048
+#: Where y is too large to stay near, x is read again for each strip of it: up to so many bytes.
+REREAD: Final = 300 << 10
+#: Bytes of one way of the second cache, taken to have eight: lines at multiples of it fall on the same set.
+SECOND_CACHE: Final = 128 << 10
 #: Panels of up to so many bytes are on the stack, where each task of a batch has its own.
 STACK_PANELS: Final = 1 << 17
 
@@ -90,11 +88,12 @@ def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Bl
     dtype = SHORT_NAME[result.dtype]
     if dtype not in ("f32", "f64") or min(m, n) <= 1 or m * n * k <= SMALL or result.type.size == 0:
         return None
-    down = choose_tiles(m, n, k, dtype, target).down
+    x_strides, y_strides = (_strided(instruction, i, defs).strides[-2:] for i in (0, 1))
+    shape = choose_tiles(m, n, k, dtype, target, x_strides[0])
     itemsize = result.dtype.itemsize
-    in_reach = down <= FEW_TILES or k * n * itemsize <= NEAR
-    aliased = m > 8 and _strided(instruction, 0, defs).strides[-2] * itemsize % ALIASED == 0
-    if _strided(instruction, 1, defs).strides[-1] == 1 and in_reach and not aliased:
+    strips_stay = k <= SECOND_CACHE // math.gcd(y_strides[0] * itemsize, SECOND_CACHE) * 8
+    near = not shape.columns_first or shape.down == 1
+    if y_strides[1] == 1 and (near or (m * k * itemsize <= REREAD and strips_stay)):
         return None
     return blocking(tile_for(target, dtype), m, n, k)
 

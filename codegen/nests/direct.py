@@ -8,12 +8,12 @@ twice to the same bits; the last columns have tiles of their own, narrower and m
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
 from ...ir.records import record
 from ...ir.types import TensorType
-from ..emitter import Reg, constant
+from ..emitter import BITS, Reg, constant
 from ..loops import FunctionWriter
 from ..maths.support import muladd
 from ..products.tiles import tile_for
@@ -27,6 +27,12 @@ INNER: Final = 1024
 UNROLLED: Final = 64
 #: Multiply-adds that a core has in flight: a smaller tile waits for its own sums.
 IN_FLIGHT: Final = 8
+#: Bytes of y that are read again for each row of tiles at little cost; of a larger one, a strip should be as
+#: large as that.
+NEAR: Final = 56 << 10
+STRIP: Final = 28 << 10
+
+Range: TypeAlias = tuple[Reg | int, Reg | int]
 
 
 @record
@@ -39,6 +45,8 @@ class Shape:
     rows: int
     vectors: int
     lanes: int
+    #: Whether tiles are walked column by column.
+    columns_first: bool = False
 
     @property
     def down(self) -> int:
@@ -62,7 +70,7 @@ def direct_kernel(
     """The kernel of ``result = x @ y`` for `types` of x, y and the result."""
     x, _, result = types
     batch = math.prod(result.shape[:-2])
-    shape = choose_tiles(x.shape[-2], result.shape[-1], x.shape[-1], dtype, target)
+    shape = choose_tiles(x.shape[-2], result.shape[-1], x.shape[-1], dtype, target, operands[0].strides[-2])
     writer = _Nest(name, types, operands, dtype, shape, declarations)
     steps = shape.down * shape.rows * shape.across * shape.vectors * shape.k
     head = (
@@ -80,8 +88,11 @@ def direct_kernel(
     )
 
 
-def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target) -> Shape:
-    """The tile that takes the fewest cycles: one per multiply-add of a vector, half a one per load."""
+def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int) -> Shape:
+    """The tile that takes the fewest cycles: one per multiply-add of a vector, half a one per load.
+
+    `x_row` is how far apart x's rows are, in elements.
+    """
     lanes = target.lanes(dtype)
     while lanes > 1 and lanes // 2 >= n:
         lanes //= 2
@@ -89,6 +100,11 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target) -> Shape:
         return Shape(m, n, k, max(1, min(m, 4)), 2, lanes)
     machine = tile_for(target, dtype)
     budget, wide = machine.rows * machine.vectors, max(1, math.ceil(n / lanes))
+    most = max(4, rows_in_cache(x_row * BITS[dtype] // 8) - 2)
+
+    # a y that is read for several rows of tiles is near, or its strips are, unless tiles are low anyway
+    far = k * n * BITS[dtype] // 8 > NEAR
+    strip = max(1, STRIP * 8 // (k * lanes * BITS[dtype])) if far and min(m, most) >= machine.rows else 8
 
     def cost(rows: int, vectors: int) -> float:
         parts = [vectors] * (wide // vectors) + [wide % vectors] * (wide % vectors > 0)
@@ -96,11 +112,16 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target) -> Shape:
 
     choices = [
         (cost(rows, vectors), -rows * vectors, rows, vectors)
-        for vectors in range(1, min(wide, 8) + 1)
-        for rows in range(1, max(1, min(m, budget // vectors)) + 1)
+        for vectors in range(1, min(wide, 8, strip) + 1)
+        for rows in range(1, max(1, min(m, most, budget // vectors)) + 1)
     ]
     _, _, rows, vectors = min(choices)
-    return Shape(m, n, k, rows, vectors, lanes)
+    return Shape(m, n, k, rows, vectors, lanes, far)
+
+
+def rows_in_cache(distance: int) -> int:
+    """How many lines `distance` bytes apart a nearest cache of 64 sets of 8 lines of 64 bytes can hold."""
+    return 8 * (4096 // math.gcd(distance, 4096)) if distance % 64 == 0 else 512
 
 
 class _Nest:
@@ -117,7 +138,7 @@ class _Nest:
         self.shape, self.w = shape, FunctionWriter(declarations)
         self.batch = math.prod(types[2].shape[:-2])
         #: Whether tasks are columns of tiles; else they are rows of tiles, or the matrices of a batch.
-        self.by_column = self.batch == 1 and shape.down < min(4, shape.across)
+        self.by_column = self.batch == 1 and (shape.columns_first or shape.down < min(4, shape.across))
 
     @property
     def tasks(self) -> int:
@@ -134,23 +155,30 @@ class _Nest:
         w, shape = self.w, self.shape
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
         starts = [*[one.start(w, self.dtype) for one in self.operands], "%b2"]
+        down, across = (0, shape.down), (0, shape.across)
         if self.batch > 1:
             over_batch(
                 w, self.types, self.operands, starts, self.dtype,
-                lambda at: self._tiles(at, (0, shape.down), (0, shape.across)), tasks=(begin, end),
+                lambda at: self._tiles(at, down, across), tasks=(begin, end),
             )  # fmt: skip
         elif self.by_column:
-            self._tiles(starts, (0, shape.down), (begin, end))
+            self._tiles(starts, down, (begin, end))
         else:
-            self._tiles(starts, (begin, end), (0, shape.across))
+            self._tiles(starts, (begin, end), across)
         w.line("ret void")
         return w.function(signature(self.name, 3), "nounwind")
 
     # -- tiles ------------------------------------------------------------------------------------
 
-    def _tiles(
-        self, at: list[str], down: tuple[Reg | int, Reg | int], across: tuple[Reg | int, Reg | int]
-    ) -> None:
+    def _tiles(self, at: list[str], down: Range, across: Range) -> None:
+        """All tiles of the ranges: for each row of tiles those across, or where y is far, for each column of
+        tiles those down, so that its strip of y stays near."""
+        if self.shape.columns_first:
+            self._columns(at, across, lambda here, *edge: self._rows(here, down, self._tile, edge))
+        else:
+            self._rows(at, down, lambda here: self._columns(here, across, self._tile), ())
+
+    def _rows(self, at: list[str], down: Range, body: Callable[..., None], edge: tuple[Any, ...]) -> None:
         w, shape = self.w, self.shape
         by = self.operands[0].strides[-2]
 
@@ -159,40 +187,41 @@ class _Nest:
             if shape.m % shape.rows:
                 top = w.min(top, constant(shape.m - shape.rows, "i64"))
             x = w.offset(at[0], self.dtype, w.mul(top, by))
-            self._columns([x, at[1], w.offset(at[2], self.dtype, w.mul(top, shape.n))], across)
+            body([x, at[1], w.offset(at[2], self.dtype, w.mul(top, shape.n))], *edge)
             return ()
 
         w.loop(down[0], down[1], 1, row, nonempty=True)
 
-    def _columns(self, at: list[str], across: tuple[Reg | int, Reg | int]) -> None:
-        """Tiles `across` of a row of tiles: whole ones in a loop, then the one at the edge."""
+    def _columns(self, at: list[str], across: Range, body: Callable[..., None]) -> None:
+        """`body` on columns of tiles, with how many vectors they have and the last one's mask: whole ones in
+        a loop, then the one at the edge."""
         w, shape = self.w, self.shape
         width = shape.vectors * shape.lanes
         whole = shape.n // width
 
-        def tile(index: Reg, vectors: int, mask: Reg | None) -> None:
+        def column(index: Reg, vectors: int, mask: Reg | None) -> None:
             left = w.mul(index, width)
             y = w.offset(at[1], self.dtype, w.mul(left, self.operands[1].strides[-1]))
-            self._tile([at[0], y, w.offset(at[2], self.dtype, left)], vectors, mask)
+            body([at[0], y, w.offset(at[2], self.dtype, left)], vectors, mask)
 
-        def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            tile(index, shape.vectors, None)
+        def inside(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            column(index, shape.vectors, None)
             return ()
 
         rest = shape.n - whole * width
         mask = w.tail_mask(rest % shape.lanes, shape.lanes) if rest % shape.lanes else None
 
         def edge() -> None:
-            tile(constant(whole, "i64"), math.ceil(rest / shape.lanes), mask)
+            column(constant(whole, "i64"), math.ceil(rest / shape.lanes), mask)
 
         first, last = across
         if isinstance(first, int) or isinstance(last, int):
-            w.loop(0, whole, 1, body)
+            w.loop(0, whole, 1, inside)
             if rest:
                 edge()
             return
         if whole:
-            w.loop(first, w.min(last, constant(whole, "i64")), 1, body)
+            w.loop(first, w.min(last, constant(whole, "i64")), 1, inside)
         if rest:
             w.when(w.gt(last, whole), edge)
 
@@ -244,6 +273,9 @@ class _Nest:
                 )
                 for v in range(vectors)
             ]  # fmt: skip
+            if shape.columns_first:
+                for v in range(vectors):
+                    self._fetch(w.offset(y_row, dtype, (vectors + v) * lanes))
             x_column = w.offset(at[0], dtype, w.mul(index, x_strides[1]))
             out = []
             for row in range(shape.rows):
@@ -258,6 +290,11 @@ class _Nest:
                 sums = list(step(constant(index, "i64"), sums))
             return sums
         return w.loop(start, stop, 1, step, sums, nonempty=True)
+
+    def _fetch(self, place: str) -> None:
+        """Ask for the line at `place`, in the next strip of y, which the machine cannot foresee."""
+        self.w.declare("llvm.prefetch.p0", "void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.w.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
     def _accumulate(self, total: Reg, x: Reg, y: Reg) -> Reg:
         w = self.w

@@ -62,7 +62,7 @@ SHAPES = [
     (64, 64, 64), (63, 65, 48), (48, 48, 49), (14, 384, 32), (15, 385, 33), (13, 800, 31), (300, 5, 100),
     (1000, 130, 3), (2, 1000, 70), (1, 200_000, 1), (130, 1, 1000), (256, 96, 17), (100, 1200, 77),
     (1, 1, 1), (1, 300, 200), (200, 300, 1), (200, 60, 1), (3, 17, 1), (1, 2500, 65), (9, 2500, 5),
-    (19, 21, 23), (32, 1024, 40),
+    (19, 21, 23), (32, 1024, 40), (400, 800, 300), (64, 192, 840), (50, 4096, 60), (200, 300, 512),
 ]  # fmt: skip
 
 
@@ -77,8 +77,9 @@ def test_products(dtype: str, turned: tuple[bool, bool]) -> None:
 
 def test_large_products_are_packed() -> None:
     """Or the tests here would test small ones."""
-    x = np.ones((200, 200), "f4")
+    x = np.ones((600, 600), "f4")
     assert product(x, x)[0].module.products == ["f32"]
+    assert product(x[:200, :200], x[:200, :200])[0].module.products == []
     assert product(x[:30, :30], x[:30, :30])[0].module.products == []
     assert product(x[:30, :30], x[:30, :30], (False, True))[0].module.products == ["f32"]
 
@@ -182,30 +183,31 @@ def test_one_row_at_a_time_is_the_same() -> None:
     """A row of the result does not depend on the others: tiles and tasks do not change the order of sums."""
     rng = np.random.default_rng(11)
     x, y = operand(rng, (400, 500), "f4"), operand(rng, (500, 300), "f4")
-    executable, whole = product(x, y)
+    executable, whole = product(x, y, (False, True))
     assert executable.module.products
     for at in (0, 77, 250):
-        executable, part = product(x[at : at + 150], y)
+        executable, part = product(x[at : at + 150], y, (False, True))
         assert executable.module.products
         assert part.tobytes() == whole[at : at + 150].tobytes()
 
 
 def test_inside_a_loop() -> None:
     """The workspace is part of the arena, in regions too."""
-    assert product(np.ones((200, 200)), np.ones((200, 200)))[0].module.products
     import tracejit as tj
 
     rng = np.random.default_rng(12)
     x, w = operand(rng, (70, 200), "f8"), operand(rng, (200, 200), "f8") / 10
 
     def step(h: Any, _: Any) -> Any:
-        h = tj.tanh(h @ w)
+        h = tj.tanh(h @ tj.transpose(w))
         return h, h
 
-    last, every = tj.jit(lambda x: tj.scan(step, x, None, length=5))(x)
+    f = tj.jit(lambda x: tj.scan(step, x, None, length=5))
+    assert "packed" in f.lower(x).as_text("loops")
+    last, every = f(x)
     want = x
     for i in range(5):
-        want = np.tanh(want @ w)
+        want = np.tanh(want @ w.T)
         np.testing.assert_allclose(every[i], want, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(last, want, rtol=1e-12, atol=1e-14)
 
