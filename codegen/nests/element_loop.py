@@ -19,7 +19,7 @@ from ..target import Target
 from .element import Places
 from .fused import NestWriter, task_count
 from .kernel import Kernel
-from .nest import Leaf, Memory, Nest
+from .nest import Leaf, Memory, Nest, Window
 from .schedule import schedule
 
 #: Vectors of carries that are in registers together: one element's steps wait for each other.
@@ -63,6 +63,8 @@ def _nest(name: str, instruction: Instruction, target: Target) -> Nest | None:
     for one in sources | {write.source for write in nest.writes}:
         if isinstance(one, Memory) and _is_carry(one, carries) and (one.strides, one.offset) != (own, 0):
             return None  # another element's
+        if isinstance(one, Window) and _is_carry(one.inside, carries):
+            return None
     nest.unroll = 1 << max(1, min(COPIES, REGISTERS // carries)).bit_length() - 1
     while nest.unroll > 1 and nest.sizes[nest.vector_dim] < nest.unroll * nest.lanes:
         nest.unroll //= 2
@@ -95,6 +97,8 @@ def _own_elements_alone(step: Function, shape: Shape) -> bool:
     if any(defs[one].op.kind is Kind.REDUCTION or one.shape != shape for one in computed):
         return False
     reads = [operand for one in computed for operand in defs[one].operands]
+    if any(resolve(one.operands[1], defs)[0] in computed for one in step.body if one.op.kind is Kind.UPDATE):
+        return False
     for value in [*reads, *step.results]:
         source, access = resolve(value, defs)
         if source in computed and any(

@@ -15,7 +15,8 @@ from ..emitter import Reg, constant
 from ..loops import Bound, FunctionWriter
 from ..marks import mark_of
 from .element import Pass, Places, Row
-from .nest import Constant, Leaf, Member, Memory, Nest
+from .nest import Constant, Leaf, Member, Memory, Nest, Window, memories_of
+from .window import read_window
 
 #: Vectors in one task, where lanes run along the outermost loop.
 BLOCK_VECTORS = 256
@@ -73,11 +74,10 @@ class NestWriter:
     def _accesses(self) -> list[Memory]:
         found: dict[Memory, None] = {}
         for member in self.nest.members:
-            found.update((one, None) for one in member.operands if isinstance(one, Memory))
+            found.update((memory, None) for one in member.operands for memory in memories_of(one))
         for write in self.nest.writes:
             found[write.memory] = None
-            if isinstance(write.source, Memory):
-                found[write.source] = None
+            found.update((memory, None) for memory in memories_of(write.source))
         found.update((memory, None) for memory in self.nest.kept.values())
         return list(found)
 
@@ -336,6 +336,8 @@ class NestWriter:
         lanes = nest.lanes if vectors else 1
         if isinstance(leaf, Constant):
             return constant(leaf.value, leaf.dtype, lanes)
+        if isinstance(leaf, Window):
+            return read_window(self, leaf, places, copy, mask, row_level=row_level)
         stride = leaf.strides[dim] if vectors and dim is not None else 0
         place = places[leaf]
         if isinstance(place, Reg):  # an iota: the address is the value

@@ -36,7 +36,32 @@ class Memory:
     offset: int
 
 
-Leaf: TypeAlias = Constant | Memory
+@record
+class Window:
+    """What is inside, where every check holds, and zero elsewhere.
+
+    A check is an index, as an iota, and how many values it may have: from 0 on.
+    """
+
+    inside: Constant | Memory
+    checks: tuple[tuple[Memory, int], ...]
+    dtype: str
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """All that moves with the loops."""
+        own = (self.inside,) if isinstance(self.inside, Memory) else ()
+        return (*own, *(index for index, _ in self.checks))
+
+
+Leaf: TypeAlias = Constant | Memory | Window
+
+
+def memories_of(leaf: Leaf | Value) -> tuple[Memory, ...]:
+    """The accesses of a leaf."""
+    if isinstance(leaf, Memory):
+        return (leaf,)
+    return leaf.memories if isinstance(leaf, Window) else ()
 
 
 @record(eq=False, frozen=False)
@@ -167,6 +192,9 @@ class Nest:
 def _leaf_text(leaf: Leaf, buffers: Sequence[str] = ()) -> str:
     if isinstance(leaf, Constant):
         return f"{leaf.value}"
+    if isinstance(leaf, Window):
+        checks = " and ".join(f"{_leaf_text(index)} < {count}" for index, count in leaf.checks)
+        return f"({_leaf_text(leaf.inside, buffers)} if {checks})"
     where = "iota" if leaf.buffer is None else f"b{leaf.buffer}"
     if leaf.buffer is not None and 0 <= leaf.buffer < len(buffers):
         where = buffers[leaf.buffer]

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...ir.access import element_strides, resolve
+from ...ir.access import compose, element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
-from ...ir.graph import Function, Value
+from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Access, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..target import Target
-from .nest import Constant, Leaf, Member, Memory, Nest, Write
+from .nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
 from .split import split_of
 
 #: A value kept for a later stage is recomputed if that costs at most this many cycles per element.
@@ -118,11 +118,38 @@ class _Scheduler:
             return Memory(self.buffers[source], dtype, self._spread(strides, shape), offset)
         if definition.op.name == "full":
             return Constant(definition.attrs["value"], dtype)
+        if definition.op.kind is Kind.UPDATE:
+            return self._window(definition, access, shape)
         axis = definition.attrs["axis"]
         counting = Access(tuple(one if i == axis else (None, 0, 0) for i, one in enumerate(access.dims)))
         ones = tuple(1 if i == axis else 0 for i in range(len(source.shape)))
         strides, offset = element_strides(counting, ones, len(shape))
         return Memory(None, dtype, self._spread(strides, shape), offset)
+
+    def _window(self, update: Instruction, access: Access, shape: Shape) -> Leaf:
+        """A value among zeros, read by `access`: where its indices are inside, its element."""
+        value = update.operands[1]
+        dtype = SHORT_NAME[value.dtype]
+        moved = tuple(
+            (axis, step, offset - start)
+            for (axis, step, offset), start in zip(access.dims, update.attrs["start"], strict=True)
+        )
+        source, own = resolve(value, self.defs)
+        definition, inside = self.defs.get(source), compose(Access(moved), own)
+        leaf: Constant | Memory
+        if definition is None:
+            strides, offset = element_strides(inside, contiguous_strides(source.shape), len(shape))
+            leaf = Memory(self.buffers[source], dtype, self._spread(strides, shape), offset)
+        else:
+            leaf = Constant(definition.attrs["value"], dtype)
+        checks = []
+        for (axis, step, offset), size in zip(moved, value.shape, strict=True):
+            last = offset + (step * (shape[axis] - 1) if axis is not None else 0)
+            if min(offset, last) >= 0 and max(offset, last) < size:
+                continue  # always inside
+            by_axis = tuple(step if place == axis else 0 for place in range(len(shape)))
+            checks.append((Memory(None, "i64", self._spread(by_axis, shape), offset), size))
+        return Window(leaf, tuple(checks), dtype) if checks else leaf
 
     def _spread(self, strides: tuple[int, ...], shape: Shape) -> tuple[int, ...]:
         """Strides over the dimensions of `shape` as strides over the domain's, in loop order."""
@@ -161,7 +188,7 @@ class _Scheduler:
         accesses = {
             one
             for source in [*(s for m in members for s in m.operands), *(w.source for w in writes)]
-            if isinstance(one := source, Memory)
+            for one in memories_of(source)
         } | {write.memory for write in writes}
         sizes = [self.domain[axis] for axis in self.order]
         boundary = len(self.order) - len(self.axes)
@@ -279,6 +306,9 @@ class _Scheduler:
 
 def _remap(source: Leaf | Value, groups: Sequence[Sequence[int]]) -> Leaf | Value:
     """Strides over the merged dimensions: those of each group's last member."""
+    if isinstance(source, Window):
+        checks = tuple((_remap(index, groups), count) for index, count in source.checks)
+        return Window(_remap(source.inside, groups), checks, source.dtype)  # type: ignore[arg-type]
     if not isinstance(source, Memory):
         return source
     strides = tuple(source.strides[group[-1]] for group in groups)

@@ -5,9 +5,9 @@ are elementwise ops at the full level (the domain's shape) or the row level (the
 axes), and reductions of full-level values over those axes. So softmax is one group: a maximum per row,
 exponentials, a sum per row, a quotient.
 
-Affine views, uniform constants and iotas are never members: they are index maps or cheap, and are repeated
-inside every group that reads through them. A group becomes a ``fusion`` instruction whose region computes
-it; a view that must exist in memory becomes a ``fusion`` of its own.
+Affine views, uniform constants, iotas and windows (`inline.py`) are never members: they are index maps or
+cheap, and are repeated inside every group that reads through them. A group becomes a ``fusion`` instruction
+whose region computes it; a view that must exist in memory becomes a ``fusion`` of its own.
 
 The algorithm is greedy and linear in program order: an op joins the groups of its producers where levels
 and index maps fit and no path leaves a group and comes back (`_Units` keeps transitive dependencies).
@@ -24,7 +24,8 @@ from ..graph import Function, Instruction, Value
 from ..records import field, record
 from ..registry import Access, Kind
 from ..types import Shape
-from .outline import is_inline, outline
+from .inline import is_inline, sources
+from .outline import outline
 
 #: Rows longer than this many bytes are not kept for a second pass over the row.
 ROW_BYTES: Final = 1 << 17
@@ -99,7 +100,7 @@ class _Fusion:
 
     def run(self) -> Function:
         for instruction in self.function.body:
-            if not is_inline(instruction):
+            if not is_inline(instruction, self.defs):
                 self._place(instruction)
         units = [(unit.members, unit.domain is not None) for unit in self.units if unit.members]
         return outline(self.function, units)
@@ -139,10 +140,10 @@ class _Fusion:
             before = self.unit_of[self.last_effect.results[0]]
             found[before.number] = before
         for operand in instruction.operands:
-            source, _ = resolve(operand, self.defs)
-            unit = self.unit_of.get(source)
-            if unit is not None:
-                found[unit.number] = unit
+            for source, _ in sources(operand, self.defs):
+                unit = self.unit_of.get(source)
+                if unit is not None:
+                    found[unit.number] = unit
         return sorted(found.values(), key=lambda one: -one.number)
 
     def _join(self, instruction: Instruction) -> _Unit | None:
@@ -172,9 +173,9 @@ class _Fusion:
     def _tell(self, instruction: Instruction, unit: _Unit, why: str) -> None:
         """Note why `instruction` is not in `unit`, with the first member that it reads there."""
         for operand in instruction.operands if self.note else ():
-            source, _ = resolve(operand, self.defs)
-            if self.note and self.unit_of.get(source) is unit:
-                return self.note(instruction, self.defs[source], why)
+            for source, _ in sources(operand, self.defs):
+                if self.note and self.unit_of.get(source) is unit:
+                    return self.note(instruction, self.defs[source], why)
 
     def _misfit(self, instruction: Instruction, unit: _Unit, others: list[_Unit]) -> str:
         """Why `instruction` cannot join `unit`, where it also reads `others`; empty where it can."""
@@ -200,11 +201,11 @@ class _Fusion:
         if own is None:
             return _OTHER_SHAPE
         for operand in instruction.operands:
-            source, access = resolve(operand, self.defs)
-            if self.unit_of.get(source) is unit and not _reads_own_element(
-                access, own, unit.coordinates[source], source.shape, domain
-            ):
-                return _OTHER_ELEMENT
+            for source, access in sources(operand, self.defs):
+                if self.unit_of.get(source) is unit and not _reads_own_element(
+                    access, own, unit.coordinates[source], source.shape, domain
+                ):
+                    return _OTHER_ELEMENT
         return _LONG_ROW
 
     def _fit(self, instruction: Instruction, units: list[_Unit]) -> Coordinates | None:
@@ -235,15 +236,15 @@ class _Fusion:
         domain, _ = _domain_of(units)
         full = own == tuple(range(len(domain)))
         for operand in instruction.operands:
-            source, access = resolve(operand, self.defs)
-            unit = self.unit_of.get(source)
-            if unit not in units:
-                continue
-            theirs = unit.coordinates[source]
-            if not _reads_own_element(access, own, theirs, source.shape, domain):
-                return False
-            if full and theirs != own and _row_bytes(domain, axes, instruction) > ROW_BYTES:
-                return False
+            for source, access in sources(operand, self.defs):
+                unit = self.unit_of.get(source)
+                if unit not in units:
+                    continue
+                theirs = unit.coordinates[source]
+                if not _reads_own_element(access, own, theirs, source.shape, domain):
+                    return False
+                if full and theirs != own and _row_bytes(domain, axes, instruction) > ROW_BYTES:
+                    return False
         return True
 
     def _row_coordinates(self, instruction: Instruction, units: list[_Unit]) -> Coordinates | None:
@@ -349,10 +350,12 @@ def _kept(domain: Shape, axes: tuple[int, ...]) -> Coordinates:
 
 
 def _reads_own_element(
-    access: Access, own: Coordinates, theirs: Coordinates, shape: Shape, domain: Shape
+    access: Access | None, own: Coordinates, theirs: Coordinates, shape: Shape, domain: Shape
 ) -> bool:
     """Whether an op at coordinates `own` reads, of a member of shape `shape` at coordinates `theirs`, just
-    the element at its own place in the domain."""
+    the element at its own place in the domain; not through a window, where there is no index map."""
+    if access is None:
+        return False
     for (axis, step, offset), coordinate, size in zip(access.dims, theirs, shape, strict=True):
         if size == 1:
             continue

@@ -11,19 +11,13 @@ import heapq
 import itertools
 from collections.abc import Iterable, Sequence
 
-from ..access import element_strides, resolve, view_access
+from ..access import element_strides, resolve
 from ..effects import has_effect
 from ..graph import Function, Instruction, Substitution, Value
 from ..ops.fusion import FUSION
 from ..registry import Kind
 from ..types import contiguous_strides
-
-
-def is_inline(instruction: Instruction | None) -> bool:
-    """Whether an instruction is repeated in its readers rather than computed once."""
-    if instruction is None:
-        return False
-    return instruction.op.name in ("full", "iota") or view_access(instruction) is not None
+from .inline import is_inline, sources
 
 
 def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruction]) -> bool:
@@ -31,7 +25,7 @@ def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruc
     columns are contiguous."""
     source, access = resolve(operand, defs)
     definition = defs.get(source)
-    if reader.op.kind is not Kind.CONTRACTION or (definition is not None and is_inline(definition)):
+    if reader.op.kind is not Kind.CONTRACTION or (definition is not None and is_inline(definition, defs)):
         return False
     strides, _ = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
     (rows, columns), (by_row, by_column) = operand.shape[-2:], strides[-2:]
@@ -109,7 +103,7 @@ class _Outliner:
 
     def _write_out(self, value: Value) -> None:
         """Emit the fusion that writes an inline value to memory."""
-        if is_inline(self.defs.get(value)) and value not in self.present:
+        if is_inline(self.defs.get(value), self.defs) and value not in self.present:
             self._emit(self._fusion([], [value]))
 
     def _find_readers(self) -> None:
@@ -117,11 +111,11 @@ class _Outliner:
         for number, (members, _) in enumerate(self.units):
             for member in members:
                 for operand in member.operands:
-                    source, _ = resolve(operand, self.defs)
-                    if self.unit_of.get(source) != number:
-                        self.read_outside.add(source)
+                    for source, _ in sources(operand, self.defs):
+                        if self.unit_of.get(source) != number:
+                            self.read_outside.add(source)
         for result in self.function.results:
-            self.read_outside.add(resolve(result, self.defs)[0])
+            self.read_outside.update(source for source, _ in sources(result, self.defs))
 
     def _ordered(self) -> list[int]:
         """Unit numbers, producers first, otherwise near program order."""
@@ -131,15 +125,16 @@ class _Outliner:
         before = self._effects_before()
         ready: list[tuple[int, int]] = []
         for number, (members, _) in enumerate(self.units):
-            sources = {
-                self.unit_of.get(resolve(operand, self.defs)[0], number)
+            producers = {
+                self.unit_of.get(source, number)
                 for member in members
                 for operand in (*member.operands, *before.get(member, ()))
+                for source, _ in sources(operand, self.defs)
             } - {number}
-            waiting.append(len(sources))
-            for source in sources:
-                users.setdefault(source, []).append(number)
-            if not sources:
+            waiting.append(len(producers))
+            for producer in producers:
+                users.setdefault(producer, []).append(number)
+            if not producers:
                 heapq.heappush(ready, (first[number], number))
         result: list[int] = []
         while ready:
@@ -163,7 +158,7 @@ class _Outliner:
         stack = list(values)
         while stack:
             definition = self.defs.get(stack.pop())
-            if definition is not None and is_inline(definition) and definition not in found:
+            if definition is not None and is_inline(definition, self.defs) and definition not in found:
                 found.add(definition)
                 stack.extend(definition.operands)
         return sorted(found, key=self.order.__getitem__)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ..ir.access import resolve
 from ..ir.graph import Function, Instruction, Location, Value
-from ..ir.passes.outline import is_inline
+from ..ir.passes.inline import is_inline
 from ..ir.registry import Kind
 
 
@@ -66,7 +66,7 @@ def _absorbed(region: Function) -> Function:
     defs = {result: one for one in region.body for result in one.results}
     body = []
     for one in region.body:
-        if not is_inline(one):
+        if not is_inline(one, defs):
             one = one.also_for(_inline_behind(one, defs))
         body.append(one)
     return Function(region.name, region.params, tuple(body), region.results)
@@ -79,7 +79,7 @@ def _inline_behind(one: Instruction, defs: dict[Value, Instruction]) -> list[Ins
     while stack:
         value = stack.pop()
         definition = defs.get(value)
-        if definition is None or definition in found or not is_inline(definition):
+        if definition is None or definition in found or not is_inline(definition, defs):
             continue
         found[definition] = None
         if resolve(value, defs)[0] is not value:
