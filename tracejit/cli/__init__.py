@@ -19,7 +19,7 @@ from ..ir.errors import TracejitError
 from .errors import FAILED, INTERNAL, USAGE, TargetError, UsageError
 
 #: The commands, in the order of ``--help``. Their modules load when they are used.
-COMMANDS: Final = ("dump", "view", "opt", "run", "verify", "fmt", "demo", "doctor", "completion")
+COMMANDS: Final = ("dump", "view", "opt", "run", "verify", "fmt", "demo", "doctor", "cache", "completion")
 
 _EPILOG = """\
 examples:
