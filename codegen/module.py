@@ -7,6 +7,7 @@ from within through a callback.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -16,12 +17,13 @@ import numpy as np
 from ..ir.access import resolve
 from ..ir.graph import Function, Instruction, Value
 from ..ir.passes.control import CONTROL
-from ..ir.records import field, record
 from ..ir.registry import Kind
 from .buffers import Place, Plan, plan_buffers
 from .control import RegionCode, write_control
 from .instrument import PLAIN, Instrument
 from .loops import FunctionWriter
+from .native import HostCall as HostCall
+from .native import Module as Module
 from .nests.arg_reduction import arg_reduction_kernel
 from .nests.contraction import contraction_kernel
 from .nests.cumulative import cumulative_kernel
@@ -35,36 +37,6 @@ from .target import Target
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096
-
-
-@record(eq=False, frozen=False)
-class HostCall:
-    """An instruction run by its NumPy kernel; `symbol` is what the module calls."""
-
-    symbol: str
-    instruction: Instruction
-
-
-@record(eq=False, frozen=False)
-class Module:
-    """LLVM text for a Function, with what linking and calling it need."""
-
-    text: str
-    kernels: list[Kernel]
-    host_calls: list[HostCall]
-    #: Messages by status - 1.
-    errors: list[str]
-    #: Whether PARALLEL_FOR is wanted, and the dtypes whose product functions are.
-    parallel: bool
-    products: list[str]
-    arena_bytes: int
-    cycles: float = 0.0
-    descriptions: list[str] = field(default_factory=list)
-    plan: Plan = field(default_factory=Plan)
-
-    def loops_text(self) -> str:
-        """The loop nests, for ``--stage loops``."""
-        return "\n".join(self.descriptions)
 
 
 def generate(function: Function, target: Target, instrument: Instrument = PLAIN) -> Module:
@@ -92,6 +64,9 @@ class _ModuleWriter:
         self.functions: list[str] = []
         self.globals: list[str] = []
         self.kernels: list[Kernel] = []
+        #: Names of kernels by their text, and of those that run as tasks.
+        self.known: dict[str, str] = {}
+        self.tasks: set[str] = set()
         self.host_calls: list[HostCall] = []
         self.errors: list[str] = []
         self.descriptions: list[str] = []
@@ -226,7 +201,8 @@ class _ModuleWriter:
         self.instrument.kernel(instruction, kernel, extents)
         kernel.instruction, kernel.trips = instruction, self.trips
         self.kernels.append(kernel)
-        self.functions.append(kernel.text)
+        if self.instrument is not PLAIN or not self._is_known(kernel):
+            self.functions.append(kernel.text)
         self.descriptions.append(kernel.description)
         self.cycles += kernel.cycles * self.trips
         if kernel.tasks == 0:
@@ -240,6 +216,15 @@ class _ModuleWriter:
             self._call(kernel, pointers)
         else:
             self._call_in_parallel(kernel, pointers)
+
+    def _is_known(self, kernel: Kernel) -> bool:
+        """Whether the module has this kernel's code, of the same text but for its name; it takes that name:
+        layers of a network, and what a function does several times, are compiled once."""
+        text = re.sub(rf"@{kernel.name}(?![0-9A-Za-z])", "@", kernel.text)
+        first = self.known.setdefault(text, kernel.name)
+        known = first != kernel.name
+        kernel.name = first
+        return known
 
     def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
         if instruction.op.kind is Kind.CONTRACTION:
@@ -302,7 +287,9 @@ class _ModuleWriter:
     def _call_in_parallel(self, kernel: Kernel, pointers: list[str]) -> None:
         w = self.w
         self._use_pool()
-        self.functions.append(task_function(kernel.name, len(pointers)))
+        if kernel.name not in self.tasks:
+            self.tasks.add(kernel.name)
+            self.functions.append(task_function(kernel.name, len(pointers)))
         context = self._pointer_array(pointers)
         w.line(
             f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, "

@@ -252,11 +252,21 @@ class Registry:
         self._ops: dict[str, Op] = {}
         self._kernels: Callable[[Op], Callable[..., Any]] | None = None
         self._followers: dict[Op, list[Callable[[Callable[..., Any]], None]]] = {}
+        self._sealed = False
+        #: Names of ops that were added, changed or removed since `seal`: source code does not tell what they
+        #: mean.
+        self.foreign: set[str] = set()
+
+    def seal(self) -> None:
+        """From here on, ops are those of this process: see `foreign`."""
+        self._sealed = True
 
     def add(self, op: Op) -> Op:
         if op.name in self._ops:
             raise TracejitError(f"op {op.name!r} is registered already")
         self._ops[op.name] = op
+        if self._sealed:
+            self.foreign.add(op.name)
         self._connect(op)
         return op
 
@@ -266,6 +276,8 @@ class Registry:
 
     def change(self, op: Op, **fields: Any) -> None:
         """Give `op` other `fields`. The record stays the same object: graphs and nodes refer to it."""
+        if self._sealed and any(getattr(op, name) is not value for name, value in fields.items()):
+            self.foreign.add(op.name)
         for name, value in fields.items():
             setattr(op, name, value)
         self._connect(op)

@@ -79,7 +79,9 @@ def _definition(layout: Layout) -> _MethodDef:
             "tracejit_result_array": allocator_address(),
             "tracejit_bypass": BYPASS_ADDRESS,
         }
-        library = load_support(entry_code(layout), (ENTRY,), symbols)
+        library = load_support(
+            "entry", lambda: entry_code(layout), (ENTRY,), symbols, sorted(layout.slots.items())
+        )
         made = _MethodDef(b"jitted", library.addresses[ENTRY], _METH_FASTCALL_KEYWORDS, None)
         _KEPT.append((layout, library))
         _DEFINITIONS[id(layout)] = made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
 import time
@@ -15,14 +16,18 @@ import numpy as np
 from ..codegen.checks import FAILED, REPORT, AccessChecks
 from ..codegen.donation import reuses
 from ..codegen.instrument import PLAIN, Instrument
-from ..codegen.llvm import Library, compile_module
-from ..codegen.module import HostCall, generate
+from ..codegen.llvm import Library, emit_object
+from ..codegen.module import HostCall, Module, generate
 from ..codegen.nests.kernel import PARALLEL_FOR
 from ..codegen.products.library import symbol
 from ..codegen.target import host
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
+from .cache import CACHE
+from .code import Code, instruction_text, load_code, read_instruction, store_code
+from .keys import NoKey, function_key
+from .objects import link
 from .observing import OBSERVER
 from .products import product_address
 from .results import empty
@@ -39,10 +44,13 @@ class Executable:
 
     Attributes:
         source: the Function as traced.
-        optimized: after the passes before fusion.
-        fused: after fusion, what code was generated from.
-        module: the generated LLVM text with its kernels.
         milliseconds: compile time by phase.
+        found: whether the machine code came from the disk cache.
+        errors: messages by the status that ``@main`` gives, less 1.
+        not_lowered: ops that run by their NumPy kernel from within.
+        kernels: how many kernels it has.
+        arena_bytes: bytes for intermediate values.
+        slow_enough: whether a call pays for letting go of the GIL.
         begun: when compiling began, by `time.monotonic_ns`.
         reuses: by result, the parameter of those `donated` whose memory the caller may give it.
     """
@@ -57,20 +65,22 @@ class Executable:
             OBSERVER.compiling(function)
         if instrument is None:
             instrument = AccessChecks() if os.environ.get("TRACEJIT_CHECK") == "1" else PLAIN
-        start = time.perf_counter()
         self.begun = time.monotonic_ns()
         self.source = function
         self.milliseconds: dict[str, float] = {}
-        self.optimized = run_passes(function, OPTIMIZE)
-        self.fused = run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :])
-        self._lap("passes", start)
-        start = time.perf_counter()
-        self.module = generate(self.fused, host(), instrument)
-        self.reuses = reuses(self.fused, self.module.plan, donated)
-        self._lap("generate", start)
+        self._instrument = instrument
         self._raised = threading.local()
-        self._callbacks = [_callback(call, self._raised) for call in self.module.host_calls]
-        self.library = self._link(self.module.text)
+        code, self.found = self._code(tuple(sorted(donated)))
+        self.errors, self.reuses = code.errors, code.reuses
+        self.kernels, self.arena_bytes = code.kernels, code.arena_bytes
+        self.slow_enough = code.cycles > RELEASE_GIL_CYCLES
+        if self.found:
+            calls = [HostCall(symbol, read_instruction(text)) for symbol, text in code.host_calls]
+        else:
+            calls = self.module.host_calls
+        self.not_lowered = [call.instruction.op.name for call in calls]
+        self._callbacks = [_callback(call, self._raised) for call in calls]
+        self.library = self._link(code)
         self.milliseconds.update(self.library.milliseconds)
         self._main: Callable[[int, int], int] = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p
@@ -79,32 +89,77 @@ class Executable:
             # not __del__: in a cycle the collector may finalise the library, which unmaps the code, first
             weakref.finalize(self, _release, self.library).atexit = False
 
+    def _code(self, donated: tuple[int, ...]) -> tuple[Code, bool]:
+        """The machine code, and whether it was found on disk."""
+        start = time.perf_counter()
+        key = self._key(donated)
+        code = None if key is None else load_code(key)
+        if code is not None:
+            self._lap("cache", start)
+            return code, True
+        code = self._compile(donated)
+        if key is not None:
+            texts = [instruction_text(call.instruction) for call in self.module.host_calls]
+            store_code(key, code, texts)
+        return code, False
+
+    def _key(self, donated: tuple[int, ...]) -> str | None:
+        """What the disk cache knows the code by; None where it cannot be kept, or is not to be."""
+        if CACHE.problem or self._instrument is not PLAIN:
+            return None
+        try:
+            return function_key(self.source, repr(donated))
+        except NoKey:
+            return None
+
+    def _compile(self, donated: tuple[int, ...]) -> Code:
+        start = time.perf_counter()
+        fused = self.fused
+        self._lap("passes", start)
+        start = time.perf_counter()
+        module = self.module
+        text = module.text
+        self._lap("generate", start)
+        exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
+        image, milliseconds = emit_object(text)
+        self.milliseconds.update(milliseconds)
+        return Code(
+            image, list(module.errors), module.parallel, list(module.products),
+            [(call.symbol, "") for call in module.host_calls],
+            exports, module.cycles, len(module.kernels), module.arena_bytes,
+            reuses(fused, module.plan, donated),
+        )  # fmt: skip
+
+    @functools.cached_property
+    def optimized(self) -> Function:
+        """After the passes before fusion."""
+        return run_passes(self.source, OPTIMIZE)
+
+    @functools.cached_property
+    def fused(self) -> Function:
+        """After fusion, what code is generated from."""
+        return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :])
+
+    @functools.cached_property
+    def module(self) -> Module:
+        """The LLVM text and its kernels; made anew where the machine code was found on disk."""
+        return generate(self.fused, host(), self._instrument)
+
     def _lap(self, phase: str, start: float) -> None:
         self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
 
-    def _link(self, text: str) -> Library:
-        imports = {symbol(dtype): product_address(dtype) for dtype in self.module.products}
-        if self.module.parallel:
+    def _link(self, code: Code) -> Library:
+        imports = {symbol(dtype): product_address(dtype) for dtype in code.products}
+        if code.parallel:
             imports[PARALLEL_FOR] = POOL.address()
-        for call, callback in zip(self.module.host_calls, self._callbacks, strict=True):
-            imports[call.symbol] = ctypes.cast(callback, ctypes.c_void_p).value or 0
-        exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
-        return compile_module(text, exports, imports)
+        for (name, _), callback in zip(code.host_calls, self._callbacks, strict=True):
+            imports[name] = ctypes.cast(callback, ctypes.c_void_p).value or 0
+        return link(code.image, code.exports, imports)
 
     @property
     def address(self) -> int:
         """The address of ``@main``."""
         return self.library.addresses["main"]
-
-    @property
-    def slow_enough(self) -> bool:
-        """Whether a call pays for letting go of the GIL."""
-        return self.module.cycles > RELEASE_GIL_CYCLES
-
-    @property
-    def not_lowered(self) -> list[str]:
-        """Ops that run by their NumPy kernel from within."""
-        return [call.instruction.op.name for call in self.module.host_calls]
 
     def __call__(self, args: Sequence[Array]) -> list[Array]:
         """Run on arrays of just the parameters' types; anything else raises CompileError.
@@ -141,7 +196,7 @@ class Executable:
 
     def fail(self, status: int) -> None:
         """Raise what ``@main`` says with a `status` that is not 0."""
-        message = self.module.errors[status - 1]
+        message = self.errors[status - 1]
         raised = getattr(self._raised, "error", None)
         if raised is not None:
             self._raised.error = None

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import threading
 
-from ..codegen.llvm import Library, compile_module
+from ..codegen.llvm import Library
 from ..codegen.products.library import KERNELS, driver_text, kernels_text, symbol
 from ..codegen.target import host
+from .objects import load_support
 
 
 class _Products:
@@ -24,10 +25,13 @@ class _Products:
     def address(self, dtype: str) -> int:
         with self.lock:
             if dtype not in self.libraries:
-                kernels = compile_module(kernels_text(host(), dtype), KERNELS)
-                driver = compile_module(
-                    driver_text(host(), dtype), [symbol(dtype)], kernels.addresses, quick=True
+                kernels = load_support(
+                    "product kernels", lambda: kernels_text(host(), dtype), KERNELS, {}, dtype
                 )
+                driver = load_support(
+                    "product", lambda: driver_text(host(), dtype), [symbol(dtype)], kernels.addresses, dtype,
+                    quick=True,
+                )  # fmt: skip
                 self.libraries[dtype] = kernels, driver
             return self.libraries[dtype][1].addresses[symbol(dtype)]
 

@@ -9,6 +9,8 @@ import pytest
 
 # read by tracejit.ir.passes.run_passes at each call, and inherited by the processes that tests start
 os.environ.setdefault("TRACEJIT_VERIFY", "1")
+# what is tested is compiled anew; the tests of the cache have folders of their own
+os.environ["TRACEJIT_CACHE"] = "0"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -11,6 +11,7 @@ from .ir.graph import Instruction
 from .ir.records import record
 from .paths import Paths, describe
 from .reasons import Change, Reason, argument_names
+from .runtime.cache import CACHE
 from .runtime.executable import Executable
 from .signatures import Signature, static_text, type_text
 
@@ -158,6 +159,8 @@ def explain(
     if where and reports:
         spent = sum(one.milliseconds for one in reports)
         lines.append(f"  defined at {where}; compiled in {spent:.0f} ms in all")
+    if CACHE.problem and not CACHE.switched_off:
+        lines.append(f"  compiled code is not kept on disk: {CACHE.problem}")
     for number, (report, (signature, paths)) in enumerate(zip(reports, signatures, strict=True)):
         lines += _lines(number, report, signature, paths)
     made = Explanation("\n".join(lines))
@@ -219,13 +222,14 @@ def _programs(one: Signature, label: str = "forward") -> Iterator[ProgramReport]
 
 
 def _program(label: str, executable: Executable, traced: dict[str, float]) -> ProgramReport:
-    module = executable.module
+    # the module is made anew where the machine code was found on disk
+    calls = executable.module.host_calls if executable.not_lowered else []
     return ProgramReport(
         label,
         {**traced, **executable.milliseconds},
-        len(module.kernels),
-        module.arena_bytes,
-        tuple(_host_call(one.instruction) for one in module.host_calls),
+        executable.kernels,
+        executable.arena_bytes,
+        tuple(_host_call(one.instruction) for one in calls),
     )
 
 

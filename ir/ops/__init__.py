@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..registry import OPS
 from . import (
     arithmetic,
     callbacks,
@@ -29,3 +30,5 @@ __all__ = [
     "shape",
     "transcendental",
 ]
+
+OPS.seal()

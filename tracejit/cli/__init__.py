@@ -21,7 +21,7 @@ from .errors import FAILED, INTERNAL, USAGE, TargetError, UsageError
 #: The commands, in the order of ``--help``. Their modules load when they are used.
 COMMANDS: Final = (
     "dump", "view", "explain", "profile", "opt", "run", "verify", "fmt", "repro", "reduce", "demo",
-    "doctor", "completion",
+    "doctor", "cache", "completion",
 )  # fmt: skip
 
 _EPILOG = """\

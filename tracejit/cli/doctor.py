@@ -19,6 +19,7 @@ from ..codegen.products.tiles import tile_for
 from ..codegen.target import host
 from ..entries import entry_layout_of_tensors
 from ..jit import jit
+from ..runtime.cache import CACHE
 from ..runtime.threads import available_cores, num_threads
 
 _EXAMPLES = """\
@@ -71,7 +72,7 @@ def examine() -> dict[str, str]:
         "native call entry": "in use"
         if entry_layout_of_tensors()
         else "not available here: calls take the slow path",
-        "compile cache": "in memory, per jitted function; nothing is kept on disk",
+        "compile cache": (CACHE.problem and f"not used: {CACHE.problem}") or str(CACHE.folder),
         "compiling": _try_compiling(),
     }
 

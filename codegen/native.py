@@ -1,0 +1,38 @@
+"""What code generation yields: a module's text, with what linking and calling it need."""
+
+from __future__ import annotations
+
+from ..ir.graph import Instruction
+from ..ir.records import field, record
+from .buffers import Plan
+from .nests.kernel import Kernel
+
+
+@record(eq=False, frozen=False)
+class HostCall:
+    """An instruction run by its NumPy kernel; `symbol` is what the module calls."""
+
+    symbol: str
+    instruction: Instruction
+
+
+@record(eq=False, frozen=False)
+class Module:
+    """LLVM text for a Function, with what linking and calling it need."""
+
+    text: str
+    kernels: list[Kernel]
+    host_calls: list[HostCall]
+    #: Messages by status - 1.
+    errors: list[str]
+    #: Whether PARALLEL_FOR is wanted, and the dtypes whose product functions are.
+    parallel: bool
+    products: list[str]
+    arena_bytes: int
+    cycles: float = 0.0
+    descriptions: list[str] = field(default_factory=list)
+    plan: Plan = field(default_factory=Plan)
+
+    def loops_text(self) -> str:
+        """The loop nests, for ``--stage loops``."""
+        return "\n".join(self.descriptions)

@@ -1,0 +1,151 @@
+"""Keys of the compile cache: what machine code depends on, as a digest.
+
+That is the traced Function (by its content: ops, attributes, types and constants), and the `environment`: the
+versions and sources of tracejit, LLVM and NumPy, and the CPU. A Function that depends on more has no key: one
+with Python callables or with ops that were registered or changed at run time.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ..codegen.target import host
+from ..ir.callbacks import CallbackName
+from ..ir.graph import Function, Instruction, Value
+from ..ir.registry import OPS, Kind
+from ..ir.types import TensorType
+
+#: Kinds of ops whose code never fails, so that it holds no source line.
+_SILENT: Final = (
+    Kind.ELEMENTWISE, Kind.REDUCTION, Kind.VIEW, Kind.CREATION, Kind.CONTRACTION, Kind.CONCAT, Kind.UPDATE,
+    Kind.CUMULATIVE, Kind.ARG_REDUCTION,
+)  # fmt: skip
+#: What ``/proc/cpuinfo`` says of a CPU that LLVM looks at too.
+_CPU_FIELDS: Final = (
+    "vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer",
+    "CPU architecture", "CPU variant", "CPU part",
+)  # fmt: skip
+
+
+class NoKey(Exception):
+    """The machine code depends on more than a key can say."""
+
+
+def key_of(*parts: str) -> str:
+    """A key from texts."""
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=24).hexdigest()
+
+
+@functools.lru_cache(maxsize=1)
+def environment() -> str:
+    """What all machine code of this process depends on."""
+    return key_of(
+        *_sources(Path(__file__).parents[1]),
+        *_llvm(),
+        np.__version__,
+        sys.platform,
+        platform.machine(),
+        _cpu(),
+    )
+
+
+def _sources(root: Path) -> Iterator[str]:
+    """Names, sizes and times of the sources that make code: a version alone does not tell one checkout from
+    the next."""
+    for folder in ("ir", "codegen", "runtime"):
+        stack = [os.path.realpath(root / folder)]
+        while stack:
+            for entry in sorted(os.scandir(stack.pop()), key=lambda one: one.name):
+                if entry.is_dir():
+                    stack.append(entry.path)
+                elif entry.name.endswith(".py"):
+                    status = entry.stat()
+                    yield f"{entry.name} {status.st_size} {status.st_mtime_ns}"
+
+
+def _llvm() -> Iterator[str]:
+    """llvmlite's version, and which library it has; LLVM itself is not loaded for that."""
+    found = importlib.util.find_spec("llvmlite")
+    root = Path(found.origin or "").parent if found is not None else Path()
+    version = root / "_version.py"
+    yield version.read_text() if version.exists() else ""
+    for library in sorted((root / "binding").glob("*llvmlite.*")):
+        status = library.stat()
+        yield f"{library.name} {status.st_size} {status.st_mtime_ns}"
+
+
+def _cpu() -> str:
+    """The CPU and its features; from Linux, where that does not need LLVM."""
+    changed = os.environ.get("TRACEJIT_CPU_FEATURES", "")
+    try:
+        with open("/proc/cpuinfo") as file:
+            text = file.read(8192).split("\n\n")[0]
+    except OSError:
+        return repr(host())
+    fields = [line for line in text.splitlines() if line.split(":")[0].strip() in _CPU_FIELDS]
+    return "\n".join(fields) + changed
+
+
+def function_key(function: Function, *parts: str) -> str:
+    """The key of `function`'s machine code, which depends on `parts` too. Raises NoKey."""
+    return key_of(*_content(function, {}), *parts, environment())
+
+
+def _content(function: Function, numbers: dict[Value, int]) -> Iterator[str]:
+    """`function` as texts: everything but names, and the source lines of what cannot fail."""
+    for param in function.params:
+        numbers[param] = len(numbers)
+        yield _type(param.type)
+    for one in function.body:
+        yield from _instruction(one, numbers)
+    yield repr([numbers[one] for one in function.results])
+
+
+def _instruction(one: Instruction, numbers: dict[Value, int]) -> Iterator[str]:
+    if one.op.name in OPS.foreign or one.op.native is not None:
+        raise NoKey(f"the op {one.op.name} was registered or changed in this process")
+    operands = [numbers[operand] for operand in one.operands]
+    attrs = [f"{name}={_attr(one.attrs[name])}" for name in sorted(one.attrs)]
+    for result in one.results:
+        numbers[result] = len(numbers)
+    types = [_type(result.type) for result in one.results]
+    where = "" if one.op.kind in _SILENT else str(one.location and (one.location.file, one.location.line))
+    yield f"{one.op.name}{operands}{attrs}{types}{where}"
+    for region in one.regions:
+        yield "{"
+        yield from _content(region, numbers)
+        yield "}"
+
+
+def _type(one: TensorType) -> str:
+    return f"{one.dtype.str}{one.shape}"
+
+
+def _attr(value: Any) -> str:
+    """An attribute, so that different ones differ."""
+    if isinstance(value, CallbackName):
+        raise NoKey("a Python function is called")
+    if value is None or type(value) in (bool, int, float, str):
+        return repr(value)
+    if isinstance(value, (tuple, list)):
+        return f"({','.join(map(_attr, value))})"
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{_attr(k)}:{_attr(value[k])}' for k in sorted(value))}}}"
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        return f"{array.dtype.str}{array.shape}{array.tobytes().hex()}"
+    if isinstance(value, np.dtype):
+        return value.str
+    if isinstance(value, TensorType):
+        return _type(value)
+    raise NoKey(f"an attribute of type {type(value).__name__}")

@@ -1,0 +1,307 @@
+"""The compile cache on disk: what is found again, what is not, and what goes wrong on disks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.ir.registry import OPS
+from tracejit.runtime import keys
+from tracejit.runtime.cache import CACHE, DiskCache
+from tracejit.runtime.executable import Executable
+
+from ..support import function_of
+
+_ROOT = Path(__file__).parents[2]
+
+PROGRAM = """
+import sys
+import numpy as np
+import tracejit as tj
+
+@tj.jit
+def f(x, y):
+    for i in range(3):
+        y = tj.sin(x) * y + tj.exp(-x * x) / (1 + x * x)
+    return y, tj.cumsum(x, 0) @ tj.ones((300, 4)), (x @ x.T)[:2]
+
+x = np.linspace(-1.0, 1.0, 90_000).reshape(300, 300)
+results = f(x, x)
+print(float(sum(one.sum() for one in results)), "llvmlite" in sys.modules)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own for this test."""
+    place = tmp_path / "cache"
+    monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(place))
+    monkeypatch.delenv("TRACEJIT_CACHE")
+    return place
+
+
+def run(folder: Path, program: str = PROGRAM, **environment: str) -> str:
+    settings = {**os.environ, "TRACEJIT_CACHE_DIR": str(folder), "PYTHONPATH": str(_ROOT), **environment}
+    settings.pop("TRACEJIT_CACHE", None)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        env=settings,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def entries(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.tjc"))
+
+
+def executable(factor: float = 2.0) -> Executable:
+    x = np.arange(5.0)
+    made = Executable(function_of("f", [x], lambda b, x: b.mul(b.exp(x), factor)))
+    np.testing.assert_allclose(made([x])[0], np.exp(x) * factor, rtol=1e-14)
+    return made
+
+
+def test_a_second_process_needs_no_compiler(folder: Path) -> None:
+    first = run(folder)
+    second = run(folder)
+    assert first.split() == [second.split()[0], "True"]
+    assert second.endswith("False")  # LLVM was not even loaded
+    assert first.split()[0] == run(folder, TRACEJIT_CACHE="0").split()[0]
+
+
+def test_what_is_found_again_and_what_is_not(folder: Path) -> None:
+    assert not executable().found
+    assert executable().found
+    assert not executable(3.0).found
+    assert "cache" in executable().milliseconds
+    assert executable(3.0).found
+
+
+def test_versions_are_told_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executable()
+    for name, value in {
+        "_llvm": lambda: iter(["another llvmlite"]),
+        "_sources": lambda root: iter(["another tracejit"]),
+        "_cpu": lambda: "another CPU",
+    }.items():
+        with monkeypatch.context() as patch:
+            keys.environment.cache_clear()
+            patch.setattr(keys, name, value)
+            assert not executable().found
+            assert executable().found
+    keys.environment.cache_clear()
+    assert executable().found
+
+
+def test_environment_knows_sources_and_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("ir", "codegen", "runtime"):
+        (tmp_path / name).mkdir()
+    source = tmp_path / "ir" / "one.py"
+    source.write_text("x = 1")
+    before = list(keys._sources(tmp_path))
+    source.write_text("x = 22")
+    assert list(keys._sources(tmp_path)) != before
+    plain = keys._cpu()
+    monkeypatch.setenv("TRACEJIT_CPU_FEATURES", "-avx512f")
+    assert keys._cpu() != plain
+
+
+CHANGES: dict[str, Any] = {
+    "the magic": lambda data: b"X" + data[1:],
+    "the checksum": lambda data: data[:20] + bytes([data[20] ^ 1]) + data[21:],
+    "the description": lambda data: data[:60] + bytes([data[60] ^ 1]) + data[61:],
+    "the code": lambda data: data[:-100] + bytes([data[-100] ^ 1]) + data[-99:],
+    "the last byte": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    "half of it": lambda data: data[: len(data) // 2],
+    "nothing": lambda data: b"",
+    "more": lambda data: data + b"more",
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_damage_is_noticed_and_repaired(name: str, folder: Path) -> None:
+    executable()
+    (entry,) = [one for one in entries(folder) if b"cycles" in one.read_bytes()]
+    good = entry.read_bytes()
+    entry.write_bytes(CHANGES[name](good))
+    assert not executable().found
+    assert entry.read_bytes() == good
+    assert executable().found
+
+
+def test_any_truncation_is_noticed(folder: Path) -> None:
+    CACHE.store("k", b"payload" * 10)
+    (entry,) = entries(folder)
+    good = entry.read_bytes()
+    for length in range(len(good)):
+        entry.write_bytes(good[:length])
+        assert CACHE.load("k") is None
+    entry.write_bytes(good)
+    assert CACHE.load("k") == b"payload" * 10
+
+
+def test_processes_at_once(folder: Path) -> None:
+    """Eight processes that compile the same, with one more that clears the cache all the time."""
+    settings = {**os.environ, "TRACEJIT_CACHE_DIR": str(folder), "PYTHONPATH": str(_ROOT)}
+    settings.pop("TRACEJIT_CACHE", None)
+    many = [
+        subprocess.Popen([sys.executable, "-c", PROGRAM], env=settings, stdout=subprocess.PIPE, text=True)
+        for _ in range(6)
+    ]
+    while any(one.poll() is None for one in many):
+        CACHE.clear()
+        time.sleep(0.02)
+    results = {str(one.communicate(timeout=300)[0]).split()[0] for one in many}
+    assert {one.returncode for one in many} == {0}
+    assert len(results) == 1
+
+
+def test_the_size_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_CACHE_MB", "1")
+    cache = DiskCache()
+    cache._stores = 1  # so that no store looks at the size
+    now = time.time()
+    for number in range(30):
+        cache.store(f"k{number}", bytes(40_000))
+        os.utime(folder / f"k{number}.tjc", (now + number, now + number))
+    cache.load("k10")
+    os.utime(folder / "k10.tjc", (now + 100, now + 100))  # as reading does, in a later second
+    cache._shrink()
+    assert sum(one.stat().st_size for one in entries(folder)) <= 1 << 20
+    assert cache.load("k29") is not None
+    assert cache.load("k10") is not None
+    assert cache.load("k11") is None
+    monkeypatch.setenv("TRACEJIT_CACHE_MB", "much")
+    with pytest.raises(tj.TracejitError, match="TRACEJIT_CACHE_MB must be a number"):
+        cache.limit  # noqa: B018
+
+
+def test_reading_makes_young(folder: Path) -> None:
+    CACHE.store("k", b"x")
+    entry = folder / "k.tjc"
+    os.utime(entry, (1.0, 1.0))
+    assert CACHE.load("k") == b"x"
+    assert entry.stat().st_mtime > 1000
+
+
+def test_a_folder_that_others_can_write_is_not_used(folder: Path) -> None:
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert not executable().found
+    assert not executable().found
+    assert "can be written by others" in CACHE.problem
+    assert entries(folder) == []
+
+
+def test_the_folder_is_made_for_its_owner(folder: Path) -> None:
+    executable()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {one.stat().st_mode & 0o777 for one in entries(folder)} == {0o600}
+
+
+def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.delenv("TRACEJIT_CACHE")
+    for place in (file, file / "inside", Path("/proc/nothing")):
+        monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(place))
+        assert not executable().found
+        assert str(place) in CACHE.problem
+    f = tj.jit(lambda x: x + 1)
+    f(np.ones(2))
+    assert "compiled code is not kept on disk: /proc/nothing" in f.explain()
+
+
+def test_a_disk_that_fails_while_writing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    cache = DiskCache()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        cache.store("k", b"x")
+    assert "No space left" in cache.problem
+    assert list(folder.iterdir()) == []
+
+
+def test_ops_and_functions_of_this_process_are_not_kept(folder: Path) -> None:
+    x = np.ones(3)
+    tj.jit(lambda x: tj.pure_callback(np.sin, tj.ones(3), x))(x)
+    assert not any(b"cycles" in one.read_bytes() for one in entries(folder))
+    before = OPS.copy()
+    try:
+        OPS.change(OPS["exp"], eval=lambda x: x)
+        executable()
+        assert not executable().found
+    finally:
+        OPS.restore(before)
+        OPS.foreign.discard("exp")
+    assert not executable().found
+    assert executable().found
+
+
+def test_lines_in_messages_are_those_of_this_source(folder: Path) -> None:
+    """The same program two lines further down: its error names its own line."""
+    program = "{}import numpy as np\nimport tracejit as tj\nf = tj.jit(lambda x, i: x[i])\ntry:\n"
+    program += "    f(np.ones(3), np.array([7]))\nexcept IndexError as error:\n    print(error)\n"
+    assert "(<string>:3)" in run(folder, program.format(""))
+    assert "(<string>:5)" in run(folder, program.format("\n\n"))
+
+
+def test_host_calls_are_found_again(folder: Path) -> None:
+    def make() -> Executable:
+        x = np.array([12, 18])
+        made = Executable(function_of("g", [x, x], lambda b, x, y: b.add(b.gcd(x, y), 1)))
+        assert made([x, np.array([8, 27])])[0].tolist() == [5, 10]
+        return made
+
+    assert not make().found
+    again = make()
+    assert again.found
+    assert again.not_lowered == ["gcd"]
+
+
+def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TRACEJIT_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert CACHE.folder == tmp_path / "tracejit"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # not valid, so ignored
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert CACHE.folder == Path("/home/somebody/.cache/tracejit")
+    monkeypatch.setenv("TRACEJIT_CACHE_DIR", "/elsewhere")
+    assert CACHE.folder == Path("/elsewhere")
+
+
+def test_the_command(folder: Path) -> None:
+    executable()
+    settings = {**os.environ, "PYTHONPATH": str(_ROOT)}
+
+    def command(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "tracejit", "cache", *arguments],
+            capture_output=True, text=True, env=settings, check=True,
+        )  # fmt: skip
+        return done.stdout
+
+    info = json.loads(command("info", "--json"))
+    assert info["folder"] == str(folder)
+    assert info["enabled"] is True
+    assert info["entries"] == len(entries(folder)) > 0
+    assert info["bytes"] == sum(one.stat().st_size for one in entries(folder))
+    assert "in use   yes" in command("info")
+    assert json.loads(command("clear", "--json"))["removed"] == info["entries"]
+    assert entries(folder) == []
+    assert command("clear").startswith("removed 0 entries")

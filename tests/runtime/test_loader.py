@@ -1,0 +1,140 @@
+"""Our own linker: what LLVM emits is linked as LLVM links it, and what is not understood is refused."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import platform
+import sys
+from pathlib import Path
+
+import pytest
+
+from tracejit.codegen.llvm import emit_object, link_object
+from tracejit.runtime.loader import Unlinkable, load
+from tracejit.runtime.objects import link
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="for ELF on x86-64"
+)
+
+TEXT = """
+@counter = global i64 5
+@hidden = internal global i64 2
+@zeros = internal global [100 x i64] zeroinitializer
+@table = internal constant [4 x double] [double 1.5, double 2.5, double 3.5, double 4.5], align 64
+@pointer = internal global ptr @hidden
+@outside = external global i64
+declare double @cos(double)
+declare i64 @callback(i64)
+declare ptr @memset(ptr, i32, i64)
+
+define internal i64 @choose(i64 %x) noinline {
+  switch i64 %x, label %other [
+    i64 0, label %a i64 1, label %b i64 2, label %c i64 3, label %d i64 4, label %e
+  ]
+a:
+  ret i64 31
+b:
+  ret i64 17
+c:
+  ret i64 101
+d:
+  ret i64 5
+e:
+  ret i64 77
+other:
+  ret i64 -1
+}
+
+define i64 @main(i64 %x) {
+  %old = load i64, ptr @counter
+  %new = add i64 %old, 1
+  store i64 %new, ptr @counter
+  %p = load ptr, ptr @pointer
+  %h = load i64, ptr %p
+  %chosen = call i64 @choose(i64 %x)
+  %z = call ptr @memset(ptr @zeros, i32 1, i64 8)
+  %ones = load i64, ptr @zeros
+  %q = getelementptr double, ptr @table, i64 %x
+  %d = load double, ptr %q
+  %c = call double @cos(double 0.0)
+  %sum = fadd double %d, %c
+  %s = fptosi double %sum to i64
+  %back = call i64 @callback(i64 %x)
+  %out = load i64, ptr @outside
+  %r1 = add i64 %new, %h
+  %r2 = add i64 %r1, %chosen
+  %r3 = add i64 %r2, %ones
+  %r4 = add i64 %r3, %s
+  %r5 = add i64 %r4, %back
+  %r6 = add i64 %r5, %out
+  ret i64 %r6
+}
+"""
+
+CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(lambda x: 1000 * x)
+OUTSIDE = ctypes.c_int64(7)
+IMPORTS = {
+    "callback": ctypes.cast(CALLBACK, ctypes.c_void_p).value or 0,
+    "outside": ctypes.addressof(OUTSIDE),
+}
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_as_llvm_links_it(quick: bool) -> None:
+    image, _ = emit_object(TEXT, quick=quick)
+    results = []
+    for linker in (load, link_object):
+        library = linker(image, ["main", "counter"], IMPORTS)
+        main = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["main"])
+        results.append([main(x) for x in (0, 1, 2, 3, 3)])
+        assert ctypes.c_int64.from_address(library.addresses["counter"]).value == 10
+    assert results[0] == results[1]
+
+
+def test_code_cannot_be_written_and_data_cannot_be_run() -> None:
+    image, _ = emit_object(TEXT)
+    library = load(image, ["main", "counter"], IMPORTS)
+    found = {}
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        begin, end = (int(one, 16) for one in line.split()[0].split("-"))
+        for name, address in library.addresses.items():
+            if begin <= address < end:
+                found[name] = line.split()[1]
+    assert found == {"main": "r-xp", "counter": "rw-p"}
+
+
+def test_memory_is_given_back() -> None:
+    def mapped() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[0])
+
+    image, _ = emit_object(TEXT)
+    load(image, ["main"], IMPORTS)
+    gc.collect()
+    before = mapped()
+    for _ in range(2000):
+        load(image, ["main"], IMPORTS)
+    gc.collect()
+    assert mapped() - before < 200  # pages
+
+
+def test_what_is_not_understood_is_refused() -> None:
+    image, _ = emit_object(TEXT)
+    for bad in (b"", b"\x7fELF", b"\xcf\xfa\xed\xfe" + image[4:], image[:200], image[: len(image) // 2]):
+        with pytest.raises(Unlinkable):
+            load(bad, ["main"], IMPORTS)
+    with pytest.raises(Unlinkable, match="callback is nowhere"):
+        load(image, ["main"], {"outside": 0})
+    with pytest.raises(Unlinkable):
+        load(image, ["nothing"], IMPORTS)
+    local, _ = emit_object("@t = thread_local global i64 0\ndefine ptr @main() {\n  ret ptr @t\n}")
+    with pytest.raises(Unlinkable):
+        load(local, ["main"], {})
+
+
+def test_llvm_links_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    image, _ = emit_object(TEXT)
+    monkeypatch.setattr(platform, "machine", lambda: "another")
+    library = link(image, ["main"], IMPORTS)
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["main"])(0) != 0
