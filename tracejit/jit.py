@@ -30,6 +30,7 @@ from .lowered import Lowered
 from .paths import MAX_PATHS, Paths
 from .pytree import TreeDef, flatten, leaf_paths
 from .reasons import reason_for
+from .shared_paths import SharedPaths
 from .signatures import (
     MISS,
     Signature,
@@ -43,7 +44,7 @@ from .signatures import (
     native,
     parameter_names,
     selected_arguments,
-    static_key,
+    split_static,
     symbol_type,
 )
 from .state import STATE
@@ -127,7 +128,7 @@ class JitFunction(Viewable):
                 signature = self._signatures[key] = self._compile(args, kwargs, key, leaves, reason)
                 signature.earlier = before
                 if signature.decisions:
-                    self._paths[key] = Paths(self._name, signature, self._max_paths)
+                    self._paths[key] = Paths(self._name, signature, self._max_paths, self._enter_shared)
                 captured = captured_now(signature)
                 if captured is None:
                     raise TraceError(
@@ -155,21 +156,7 @@ class JitFunction(Viewable):
         """Static arguments as a hashable tuple, and the others."""
         if not self._static_argnums and not self._static_argnames:
             return (), (args, kwargs)
-        static: list[tuple[Any, Any]] = []
-        positional = []
-        for position, value in enumerate(args):
-            if position in self._static_argnums:
-                static.append((position, value))
-            else:
-                positional.append(value)
-        named = {}
-        for name, value in kwargs.items():
-            if name in self._static_argnames:
-                static.append((name, value))
-            else:
-                named[name] = value
-        keys = tuple([static_key(self._name, which, value) for which, value in static])
-        return keys, (tuple(positional), named)
+        return split_static(self._name, args, kwargs, self._static_argnums, self._static_argnames)
 
     @property
     def _name(self) -> str:
@@ -252,6 +239,11 @@ class JitFunction(Viewable):
         signature.flat_entry, direct = make_entries(signature, miss, self._next_entry)
         if direct is not None:
             self._use(direct)
+
+    def _enter_shared(self, shared: SharedPaths) -> None:
+        """Make the native entry of paths that were compiled together."""
+        if shared.direct is not None:
+            self._use(shared.entry(self._next_entry()))
 
     def _next_entry(self) -> Any:
         """What a new entry calls where it does not fit: the one before, and at times the slow path."""

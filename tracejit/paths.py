@@ -31,9 +31,10 @@ _SETTLED: Final = 8
 class Paths:
     """The paths of one signature, the one taken last first."""
 
-    def __init__(self, name: str, first: Signature, most: int) -> None:
+    def __init__(self, name: str, first: Signature, most: int, enter: Callable[[SharedPaths], None]) -> None:
         self.name = name
         self.most = most
+        self._enter = enter
         self.known = [first]
         self.shared: SharedPaths | None = None
         self._calls = 0
@@ -70,7 +71,7 @@ class Paths:
                         self.known.insert(0, path)
                     self._calls += 1
                     if self._calls == _SETTLED:
-                        self.shared = share_paths(self.name, self.known)
+                        self._share()
                 return path.result.unflatten(results)
             if captured:
                 DEFAULT.state = random  # the draws belong to the path that is taken
@@ -115,6 +116,11 @@ class Paths:
             self.known.append(made)
             self._changed()
             return made
+
+    def _share(self) -> None:
+        self.shared = share_paths(self.name, self.known)
+        if self.shared is not None:
+            self._enter(self.shared)
 
     def _changed(self) -> None:
         self.shared, self._calls = None, 0

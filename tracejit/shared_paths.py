@@ -8,7 +8,7 @@ otherwise. Together, what paths have in common runs once, and at each decision t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -39,11 +39,24 @@ class SharedPaths:
 
     paths: list[Signature]
     signature: Signature
+    #: The native entry for arguments as they are given, None where there can be none.
+    direct: Any
 
     def call(self, leaves: Sequence[Any]) -> Any:
         """The result of a call, `MISS` where it belongs to none of the paths, or where only they themselves
         can serve it: on tensors that require grad, or with an error, which another path may not have."""
-        results = self._results(leaves)
+        return self._taken(self._results(leaves))
+
+    def entry(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """The same for arguments as they are given, which goes on with `otherwise` where that is `MISS`."""
+
+        def enter(*args: Any, **kwargs: Any) -> Any:
+            result = self._taken(self.direct(*args, **kwargs))
+            return otherwise(*args, **kwargs) if result is MISS else result
+
+        return enter
+
+    def _taken(self, results: Any) -> Any:
         if results is MISS:
             return MISS
         number = results[-1]._data.item()
@@ -89,8 +102,8 @@ def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
     signature = Signature(
         lead.structure, lead.leaf_types, lead.static, function, compiled, bindings, result, _ranges(chosen)
     )
-    signature.flat_entry, _ = make_entries(signature, miss, lambda: miss)
-    return SharedPaths(chosen, signature)
+    signature.flat_entry, direct = make_entries(signature, miss, lambda: miss)
+    return SharedPaths(chosen, signature, direct)
 
 
 def _result_types(path: Signature) -> list[Any]:

@@ -266,6 +266,30 @@ def check_ranges(name: str, signature: Signature, leaves: list[Any]) -> None:
             )
 
 
+def split_static(
+    name: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: frozenset[int],
+    argnames: frozenset[str],
+) -> tuple[tuple[Any, ...], tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Static arguments as a hashable tuple, and the others."""
+    static: list[tuple[Any, Any]] = []
+    positional = []
+    for position, value in enumerate(args):
+        if position in argnums:
+            static.append((position, value))
+        else:
+            positional.append(value)
+    named = {}
+    for key, value in kwargs.items():
+        if key in argnames:
+            static.append((key, value))
+        else:
+            named[key] = value
+    return tuple([static_key(name, which, value) for which, value in static]), (tuple(positional), named)
+
+
 def static_key(name: str, which: Any, value: Any) -> tuple[Any, type, Any, str]:
     """A static argument as part of a signature's key. Raises TracejitError unless it is hashable.
 
