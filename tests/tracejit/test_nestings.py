@@ -29,10 +29,50 @@ def products(xp, x):
     return xp.tanh(matrix.T @ (matrix @ x)) * 0.5
 
 
-FUNCTIONS = {one.__name__: one for one in (waves, mixed, norms, products)}
+@tj.custom_vjp
+def exponential(x):
+    return tj.exp(x)
 
 
-@pytest.mark.parametrize("nesting", nestings(FUNCTIONS, 24, seed=7), ids=name_of)
+def exponential_forward(x):
+    y = exponential(x)
+    return y, y
+
+
+exponential.defvjp(exponential_forward, lambda y, ct: (ct * y,))
+
+
+@tj.custom_jvp
+def cube(x):
+    return x**3
+
+
+cube.defjvps(lambda t, y, x: 3 * x * x * t)
+
+
+def ruled(xp, x):
+    """Rules of one's own, one of which keeps the result of the function that it belongs to."""
+    own, third = (np.exp, lambda x: x**3) if xp is np else (exponential, cube)
+    return own(0.5 * x) * xp.sum(third(x)) + third(x) * x[0]
+
+
+def written(xp, x):
+    y = xp.zeros(3) + x * 0
+    y[1:] = xp.sin(x[:2])
+    y[0] = x[2] * x[1]
+    y[1] *= x[0]
+    return y * y[2]
+
+
+def indexed(xp, x):
+    picked = x[np.array([2, 0, 0])] * xp.cumsum(x)
+    return xp.where(x > 0, picked, picked**2) + xp.max(x) * x[::-1]
+
+
+FUNCTIONS = {one.__name__: one for one in (waves, mixed, norms, products, ruled, written, indexed)}
+
+
+@pytest.mark.parametrize("nesting", nestings(FUNCTIONS, 36, seed=7), ids=name_of)
 def test_nesting(nesting):
     name, chain = nesting
     check_nesting(FUNCTIONS[name], chain)
