@@ -22,7 +22,7 @@ _MODULES = {
     ),
     "counts": "binomial geometric multinomial poisson rademacher",
     "gammas": "beta chisquare dirichlet f gamma loggamma t",
-    "multivariate": "choice multivariate_normal",
+    "multivariate": "choice multivariate_normal orthogonal",
 }
 #: What other libraries call it.
 _ELSEWHERE = {
@@ -53,7 +53,7 @@ if _TYPE_CHECKING:
     )
     from .counts import binomial, geometric, multinomial, poisson, rademacher
     from .gammas import beta, chisquare, dirichlet, f, gamma, loggamma, t
-    from .multivariate import choice, multivariate_normal
+    from .multivariate import choice, multivariate_normal, orthogonal
 else:
 
     def __getattr__(name: str) -> object:
@@ -94,6 +94,7 @@ __all__ = [
     "multivariate_normal",
     "next_key",
     "normal",
+    "orthogonal",
     "pareto",
     "permutation",
     "poisson",

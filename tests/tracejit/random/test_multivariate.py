@@ -131,3 +131,20 @@ def test_multivariate_normal_errors():
         r.multivariate_normal(r.key(0), np.zeros(2), np.eye(2), method="svd")
     with pytest.raises(ShapeError, match=r"random\.multivariate_normal: cannot broadcast mean of shape"):
         r.multivariate_normal(r.key(0), np.zeros((2, 3)), np.stack([np.eye(3)] * 5))
+
+
+def test_orthogonal():
+    for n, m in ((5, 5), (6, 2), (2, 6), (1, 1), (0, 0)):
+        for run in (lambda f: f, tj.jit):
+            q = run(lambda k, n=n, m=m: r.orthogonal(k, n, (3,), m=m))(r.key(8)).numpy()
+            assert q.shape == (3, n, m)
+            product = np.swapaxes(q, 1, 2) @ q if n >= m else q @ np.swapaxes(q, 1, 2)
+            np.testing.assert_allclose(product, np.broadcast_to(np.eye(min(n, m)), product.shape), atol=1e-13)
+    keys = r.split(r.key(9), 20_000)
+    q = tj.jit(tj.vmap(lambda k: r.orthogonal(k, 3, dtype="float32")))(keys).numpy().astype(np.float64)
+    # in three dimensions each element of a random direction is uniform; and half of all matrices turn
+    for i, j in ((0, 0), (2, 1), (1, 2)):
+        assert kolmogorov(q[:, i, j], lambda x: (x + 1) / 2) < KS_LIMIT
+    assert abs((np.linalg.det(q) > 0).mean() - 0.5) < 4 / math.sqrt(4 * 20_000)
+    with pytest.raises(ShapeError, match=r"random\.orthogonal"):
+        r.orthogonal(r.key(0), -1)
