@@ -58,10 +58,12 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     weights = None if p is None else floating(p)
     if weights is not None and weights.shape != (count,):
         raise ShapeError(f"{name}: expected p of shape {(count,)}, one per item, got shape {weights.shape}")
-    if replace:
-        chosen = (
-            randint(key, wanted, 0, max(count, 1)) if weights is None else _weighted(key, weights, wanted)
-        )
+    if not wanted:
+        chosen = arange(0)
+    elif replace and weights is not None:
+        chosen = _weighted(key, weights, wanted)
+    elif replace:
+        chosen = randint(key, wanted, 0, count)
     elif weights is None:
         chosen = permutation(key, count)[:wanted]
     else:

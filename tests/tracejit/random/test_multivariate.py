@@ -45,7 +45,10 @@ def test_choice_of_slices():
         assert (x[1] - x[0] == 4).all()
         assert run(lambda k: r.choice(k, items))(r.key(1)).shape == (4,)
         assert run(lambda k: r.choice(k, items, (3,), False, [0.1, 0.2, 0.7]))(r.key(1)).shape == (3, 4)
-    assert r.choice(r.key(0), 0, (0,)).shape == (0,)
+    for replace in (True, False):
+        assert r.choice(r.key(0), 0, (0,), replace).dtype == tj.int64
+        assert r.choice(r.key(0), 0, (0,), replace, np.zeros(0)).shape == (0,)
+        assert r.choice(r.key(0), np.zeros((0, 2)), (0, 3), replace).shape == (0, 3, 2)
     gradient = tj.grad(lambda items: r.choice(r.key(2), items, (100,)).sum())(tj.tensor([1.0, 2.0]))
     assert gradient.sum().item() == 100
 
