@@ -23,6 +23,8 @@ LAZY = {
     ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
     ("tracejit/autograd/passes.py", "tracejit.livegraph"): "for those who look inside",
     ("tracejit/viewable.py", "tracejit.viewer"): "the viewer loads when somebody looks",
+    ("tracejit/lowered.py", "codegen.cross"): "costs import time; for those who look at other machines",
+    ("tracejit/lowered.py", "text.differences"): "costs import time; for those who compare stages",
     ("tracejit/pytree.py", "dataclasses"): "costs import time; needed only where the user has dataclasses",
 }
 #: Folders whose modules are commands, which may import what they run when they run it.

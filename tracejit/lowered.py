@@ -86,6 +86,35 @@ class Lowered:
             raise TracejitError(f"there is no stage {stage!r}; the passes are {known}")
         raise TracejitError(f"there is no stage {stage!r}; expected one of {', '.join(STAGES)} or after:PASS")
 
+    def on(self, machine: str) -> Lowered:
+        """The same for another machine, whose code can be looked at: ``x86-64-v3``, ``aarch64``, ``znver4``,
+        ``arm64-apple-darwin``, and with features ``x86-64-v3,+avx512f``. Raises TracejitError for what LLVM
+        does not know.
+
+        Example:
+            >>> import tracejit as tj
+            >>> f = tj.jit(lambda x: x * 2)
+            >>> "ymm" in f.lower(tj.ones(100)).on("x86-64-v3").as_text("asm")
+            True
+        """
+        from .codegen.cross import named_target
+
+        return Lowered(self.function, named_target(machine))
+
+    def diff(self, one: str, two: str) -> str:
+        """What changes from stage `one` to stage `two`, as a unified diff in which values keep their names.
+
+        Example:
+            >>> import tracejit as tj
+            >>> f = tj.jit(lambda x: x * 1.0)
+            >>> print(f.lower(tj.ones(3)).diff("trace", "optimized").splitlines()[-2])
+            +  return %x
+        """
+        from .ir.text.differences import difference
+
+        first, second = (self.function_at(stage) or self.as_text(stage) for stage in (one, two))
+        return difference(first, second, one, two)
+
     def as_text(self, stage: str = "optimized") -> str:
         """The text of a stage: trace, optimized, fused, loops, llvm, llvm-opt, asm or after:PASS."""
         function = self.function_at(stage)

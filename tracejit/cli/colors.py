@@ -29,7 +29,7 @@ _PATTERNS: Final = {
         re.VERBOSE,
     ),
     "loops": re.compile(
-        rf"""(?P<type>{_TYPE})|(?P<keyword>\b(?:nest|for|stage|read|write|contraction)\b)
+        rf"""(?P<type>{_TYPE})|(?P<keyword>\b(?:nest|for|reduce|stage|fold|each|row|lanes)\b)
         |(?P<value>%[\w.]+)|(?P<comment>;[^\n]*)""",
         re.VERBOSE,
     ),

@@ -10,15 +10,12 @@ import numpy as np
 
 from ..branches import array_of
 from ..ir.types import TensorType
-from ..jit import JitFunction
-from ..paths import MAX_PATHS
 from ..pytree import flatten
 from ..repro import Case, Trials, Verdict, reduce_case
 from ..repro.cases import check_writable
 from ..signatures import as_input
 from .errors import FAILED, OK, TargetError, UsageError
 from .inputs import random_array, read_inputs
-from .loading import explained
 from .options import add_common_options
 from .targets import TARGET_HELP, Subject, add_target_options, subject_of
 from .trials import add_trial_options, describe, load_setups, print_progress, setup_of
@@ -122,12 +119,7 @@ def _case(options: argparse.Namespace, subject: Subject, seed: int) -> Case:
             else [random_array(rng, one.type) for one in function.params]
         )
         return Case(function, tuple(inputs))
-    try:
-        traced = JitFunction(subject.fn, max_paths=MAX_PATHS if subject.valued else 0)._trace(
-            subject.args, {}
-        )
-    except Exception as error:
-        raise TargetError(f"{subject.label} could not be traced{explained(error)}") from error
+    traced = subject.traced()
     if options.inputs is not None:
         return Case(traced.function, tuple(read_inputs(traced.function, options.inputs)))
     leaves = flatten(subject.args)[0]

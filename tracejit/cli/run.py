@@ -27,6 +27,7 @@ examples:
   tracejit run loss.tir --inputs data.npz --native     by compiled code
   tracejit run loss.tir --random 0 --compare           by both; exit code 1 where they differ
   tracejit run loss.tir --random 0 -o results.npz
+  tracejit run train.py:loss --args-from train.py:example --compare
 
 The arrays of a .npz are found by the parameters' names, or as arr_0, arr_1, ...: np.savez("data.npz", x, y).
 Results are compared by --rtol, relative to the largest magnitude in a result; integers and booleans must be
@@ -62,15 +63,19 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run, and print the results; returns the exit code."""
-    function = subject_of(options).trace()
+    subject = subject_of(options)
+    traced = subject.traced()
+    function = traced.function
     if options.inputs is not None:
         inputs = read_inputs(function, options.inputs)
     elif options.random is not None:
         inputs = random_inputs(function, options.random)
-    elif function.params:
-        raise UsageError(f"@{function.name} has {len(function.params)} parameters: give --inputs or --random")
     else:
-        inputs = []
+        values = [] if subject.function is not None else subject.values(traced)
+        inputs = [one for one in values if one is not None]
+        if len(inputs) < len(function.params):
+            count = len(function.params)
+            raise UsageError(f"@{function.name} has {count} parameters: give --inputs or --random")
     outcomes = {}
     if not options.native:
         outcomes["interpreter"] = _outcome(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Final
 
 from ..codegen.cross import named_target
@@ -11,8 +10,8 @@ from ..dumping import PICTURES, all_stages, stage_text
 from ..dumping import STAGES as COMPILED
 from ..ir.errors import TracejitError
 from ..ir.graph import Function
-from ..ir.text.names import Names
-from ..ir.text.printer import print_function, print_functions
+from ..ir.text.differences import difference
+from ..ir.text.printer import print_functions
 from ..lowered import Lowered
 from .errors import UsageError
 from .targets import BATCH, Subject
@@ -75,16 +74,9 @@ class Stages:
 
     def difference(self, one: str, two: str) -> str:
         """What changes from stage `one` to stage `two`, as a unified diff. Values keep their names."""
-        names = Names()
-        texts = []
-        for stage in (one, two):
-            function = self.function(stage)
-            if function is not None:
-                texts.append(print_function(function, names=names, aligned=False) + "\n")
-            else:
-                texts.append(self.text(stage))
-        before, after = (text.splitlines(keepends=True) for text in texts)
-        return "".join(difflib.unified_diff(before, after, one, two))
+        return difference(
+            self.function(one) or self.text(one), self.function(two) or self.text(two), one, two
+        )
 
 
 def machine(name: str | None) -> Target | None:

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..branches import array_of
 from ..ir.dtypes import is_float
+from ..ir.errors import ConcretizationError
 from ..ir.graph import Function
 from ..ir.records import record
 from ..ir.types import TensorType
@@ -20,7 +22,9 @@ from ..paths import MAX_PATHS
 from ..products import jvp
 from ..pytree import flatten, tree_map
 from ..regions import replay
+from ..signatures import as_input
 from ..tensor import Tensor
+from ..tracing import Traced
 from ..transforms import grad
 from .calls import Call
 from .documents import check, is_document, read_document, select, split_target
@@ -28,6 +32,7 @@ from .errors import TargetError, UsageError
 from .loading import explained, load_function, users_code
 from .specs import parse_spec
 
+Array = np.ndarray[Any, Any]
 #: Examples of ``--vmap`` without a number.
 BATCH: Final = 8
 
@@ -105,15 +110,30 @@ class Subject:
     #: The Function of a ``.tir`` target, as long as nothing has transformed it.
     function: Function | None = None
 
-    def trace(self) -> Function:
-        """The Function of these arguments. Raises TargetError where tracing fails."""
+    def traced(self) -> Traced:
+        """The Function of these arguments, and what it captures. Raises TargetError where tracing fails."""
         if self.function is not None:
-            return self.function
+            return Traced(self.function, [], {}, None, [])
+        jitted = JitFunction(self.fn, max_paths=MAX_PATHS if self.valued else 0)
         try:
             with users_code():
-                return JitFunction(self.fn, max_paths=MAX_PATHS if self.valued else 0).trace(*self.args)
+                return jitted._trace(self.args, {})
         except (Exception, SystemExit) as error:
-            raise TargetError(f"{self.label} could not be traced{explained(error)}") from error
+            hint = ""
+            if isinstance(error, ConcretizationError) and not self.valued:
+                hint = " Or give arguments that have values, with --args-from."
+            raise TargetError(f"{self.label} could not be traced{explained(error)}{hint}") from error
+
+    def trace(self) -> Function:
+        """The Function of these arguments. Raises TargetError where tracing fails."""
+        return self.traced().function
+
+    def values(self, traced: Traced) -> list[Array | None]:
+        """The arrays that the parameters stand for: the arguments, None for types, and the captures."""
+        leaves = [
+            None if isinstance(one, TensorType) else as_input(one)._data for one in flatten(self.args)[0]
+        ]
+        return [*leaves, *(array_of(one) for one in traced.captured)]
 
     def gradient(self, argnums: Sequence[int]) -> Subject:
         """The gradient by the arguments `argnums`: a tuple, unless there is one."""

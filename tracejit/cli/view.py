@@ -8,12 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..jit import JitFunction
-from ..paths import MAX_PATHS
 from ..pytree import flatten
 from ..viewer import View, input_values, view_function
-from .errors import TargetError, UsageError
-from .loading import explained
+from .errors import UsageError
 from .options import add_common_options
 from .targets import TARGET_HELP, Subject, add_target_options, subject_of
 
@@ -68,11 +65,7 @@ def view_of(subject: Subject, *, timing: bool) -> View:
     """The page of what a command line names. Raises TargetError where it cannot be traced."""
     if subject.function is not None:
         return view_function(subject.function, (), subject.label, timing=timing)
-    target = JitFunction(subject.fn, max_paths=MAX_PATHS if subject.valued else 0)
-    try:
-        traced = target._trace(subject.args, {})
-    except Exception as error:
-        raise TargetError(f"{subject.label} could not be traced{explained(error)}") from error
+    traced = subject.traced()
     # numbers on the command line are examples of their type, as good as any
     leaves = [*flatten((subject.args, {}))[0], *traced.captured]
     return view_function(traced.function, input_values(leaves), subject.label, timing=timing)

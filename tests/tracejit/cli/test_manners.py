@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,12 @@ def test_help_of_all(cli):
         assert re.search(rf"^    {command}( |$)", done.out, re.MULTILINE)
     assert "exit codes:" in done.out
     assert "examples:" in done.out
+
+
+def test_every_command_is_documented():
+    table = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8").split("\n## ")[0]
+    for command in COMMANDS:
+        assert f"`{command}`" in table, command
 
 
 def test_version(cli):

@@ -52,6 +52,17 @@ def test_python_targets(cli):
     assert done.out.startswith("result 0: f64[3] [")
 
 
+def test_arguments_that_have_values_are_the_inputs(cli):
+    done = cli("run", "train.py:loss", "--args-from", "train.py:example", "--compare")
+    assert done.code == 0
+    assert float(done.out.split()[3]) == pytest.approx(5 * np.tanh(3.0) ** 2, abs=1e-7)
+    assert cli("run", "train.py:jitted", "--arg", "2.5").out == "result 0: f64[] 3.5\n"
+    closure = "import tracejit as tj\nW = tj.ones(3)\ndef f(x):\n    return x @ W\n"
+    (cli.folder / "closes.py").write_text(closure + "def make():\n    return tj.arange(3.0)\n")
+    assert cli("run", "closes.py:f", "--args-from", "closes.py:make").out == "result 0: f64[] 3.\n"
+    assert cli("run", "closes.py:f", "--arg", "f64[3]").code == 2
+
+
 def test_a_difference_is_exit_code_1(cli, monkeypatch):
     monkeypatch.setattr("tracejit.cli.run.Executable", lambda function: lambda inputs: [np.array(3.0)])
     done = cli("run", "good.tir", "--random", "0", "--compare")

@@ -1,0 +1,33 @@
+"""What changed from one Function to another, as a unified diff in which values keep their names."""
+
+from __future__ import annotations
+
+import difflib
+
+from ..graph import Function
+from .names import Names
+from .printer import print_function
+
+
+def difference(one: Function | str, two: Function | str, before: str = "", after: str = "") -> str:
+    """A unified diff of two Functions, or texts, called `before` and `after`; empty where they are the same.
+
+    A value that is in both Functions has the same name in both, so that what passes left alone is not in the
+    diff.
+
+    Example:
+        >>> from tracejit.ir.passes.cleanup import dce
+        >>> from tracejit.ir.text.parser import parse_function
+        >>> f = parse_function("func @f(%x: f64[]) -> f64[] { %0: f64[] = neg(%x) return %x }")
+        >>> print(difference(f, dce(f), "f", "dce").splitlines()[4])
+        -  %0: f64[] = neg(%x)
+    """
+    names = Names()
+    first, second = (
+        print_function(one, names=names, aligned=False) + "\n" if isinstance(one, Function) else one
+        for one in (one, two)
+    )
+    lines = difflib.unified_diff(
+        first.splitlines(keepends=True), second.splitlines(keepends=True), before, after
+    )
+    return "".join(lines)
