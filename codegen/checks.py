@@ -41,6 +41,7 @@ _LANES = re.compile(
 _COPY = re.compile(
     rf"\s*call void @llvm\.memcpy\.p0\.p0\.i64\(ptr ({_NAME}), ptr ({_NAME}), i64 ({_NAME}|\d+), i1 false\)"
 )
+_POINTER = re.compile(r"= load ptr, ptr |^\s*store ptr ")
 _WIDTH: Final = {"double": 8, "float": 4, "half": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "i1": 1, "ptr": 8}
 _SHORT: Final = {"f64": 8, "f32": 4, "f16": 2}
 
@@ -65,18 +66,14 @@ class AccessChecks(Instrument):
     def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:
         """Rewrite the kernel's accesses."""
         lines: list[str] = []
+        given = _parameters(instruction, extents)
         buffers: dict[str, _Buffer] = {}
-        values = [*instruction.operands, *instruction.results]
         for line in kernel.text.splitlines():
             begun = _DEFINE.match(line)
             if begun:
-                buffers = {}
-                if begun[1] == kernel.name:
-                    for i, (value, nbytes) in enumerate(zip(values, extents, strict=True)):
-                        behind = i - len(instruction.operands)
-                        what = f"result {behind}" if behind >= 0 else f"operand {i}"
-                        text = f"{what} ({value.type}, {nbytes} bytes)"
-                        buffers[f"%b{i}"] = _Buffer(f"%b{i}", nbytes, text)
+                # the parts of a kernel take what it takes, under the same names
+                part = begun[1] == kernel.name or begun[1].startswith(f"{kernel.name}_")
+                buffers = {name: one for name, one in given.items() if part and f"ptr {name}," in line}
             lines += self._checked(line, buffers, kernel.name, instruction)
         kernel.text = "\n".join(lines)
 
@@ -131,6 +128,8 @@ class AccessChecks(Instrument):
         copy = _COPY.match(line)
         if copy:
             return self._copy(line, buffers, name, instruction, copy)
+        if _POINTER.search(line):  # pointers handed on to tasks
+            return [line]
         if " load " in line or " store " in line or "masked" in line or "memcpy" in line:
             self.unchecked.append(line.strip())
         return [line]
@@ -213,6 +212,21 @@ class AccessChecks(Instrument):
                 )
                 count = f"%count{site}"
         return [*lines, line.replace(f"i64 {match[3]}, i1", f"i64 {count}, i1")]
+
+
+def _parameters(instruction: Instruction, extents: Sequence[int]) -> dict[str, _Buffer]:
+    """The buffers of a kernel's parameters: operands, results, and the workspace where there is one."""
+    found = {}
+    values = [*instruction.operands, *instruction.results]
+    for i, nbytes in enumerate(extents):
+        behind = i - len(instruction.operands)
+        if i < len(values):
+            what = f"result {behind}" if behind >= 0 else f"operand {i}"
+            text = f"{what} ({values[i].type}, {nbytes} bytes)"
+        else:
+            text = f"the workspace of {nbytes} bytes"
+        found[f"%b{i}"] = _Buffer(f"%b{i}", nbytes, text)
+    return found
 
 
 def _size(kind: str) -> int:

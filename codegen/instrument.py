@@ -36,7 +36,8 @@ class Instrument:
     parameter: str = ""
 
     def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:
-        """Change the kernel of an instruction; `extents` are the bytes behind its operands and results."""
+        """Change the kernel of an instruction; `extents` are the bytes behind its operands, its results, and
+        its workspace where it has one."""
 
     def before(self, writing: Writing, instruction: Instruction, name: str) -> Any:
         """Write what comes before an instruction; `after` gets what this returns."""

@@ -198,6 +198,8 @@ class _ModuleWriter:
             self._host_call(instruction, operands + results)
             return
         extents = [one.type.nbytes for one in (*read, *instruction.results)]
+        if instruction in self.plan.workspaces:
+            extents.append(self.fusions.workspace(instruction, self.defs))
         self.instrument.kernel(instruction, kernel, extents)
         kernel.instruction, kernel.trips = instruction, self.trips
         self.kernels.append(kernel)

@@ -44,6 +44,7 @@ class ProgramReport:
         kernels: how many kernels it calls.
         arena_bytes: bytes for intermediate values.
         host_calls: what it does not do in native code.
+        from_disk: whether its machine code was found in the cache on disk (docs/cache.md).
     """
 
     label: str
@@ -51,6 +52,7 @@ class ProgramReport:
     kernels: int
     arena_bytes: int
     host_calls: tuple[HostCallReport, ...]
+    from_disk: bool
 
 
 @record
@@ -230,6 +232,7 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
         executable.kernels,
         executable.arena_bytes,
         tuple(_host_call(one.instruction) for one in calls),
+        executable.found,
     )
 
 
@@ -295,7 +298,8 @@ def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:
             yield f"      {one.label}:"
         spent = ", ".join(f"{name} {value:.1f}" for name, value in one.milliseconds.items())
         yield f"      milliseconds: {spent}; {sum(one.milliseconds.values()):.1f} together"
-        yield f"      kernels: {one.kernels}, arena {one.arena_bytes} bytes"
+        found = "; found in the cache on disk" if one.from_disk else ""
+        yield f"      kernels: {one.kernels}, arena {one.arena_bytes} bytes{found}"
         if not one.host_calls:
             yield "      everything is native code"
             continue

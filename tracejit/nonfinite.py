@@ -124,6 +124,10 @@ class Finder:
             elif kind is Kind.SWITCH:
                 where += f", in a branch{_place(around.location)}"
         where += f", in the compiled function {function.name}"
+        walk = STATE.walk
+        caller = user_location() if walk is None or walk.node is None else walk.node.location
+        if caller is not None:
+            where += f", called{_place(caller)}"
         return _message(one.op, step.operands, step.results, what, where, one.location)
 
 
@@ -146,9 +150,18 @@ class AnomalyFinder(Finder):
             if one.location is None or not one.location.gradient or not self.wanted.inside(step.results):
                 return
             what = self._found(executable.source, step, "NaN").removeprefix("check_nans: ")
-            raise GradientError(f"a compiled gradient is nan: {what}")
+            raise GradientError(f"{_of_node(results)}: {what}")
 
         interpret_watched(without_effects(executable.source), [np.asarray(one) for one in args], watch)
+
+
+def _of_node(results: Sequence[Any]) -> str:
+    """What PyTorch says of the node whose backward gave NaN; outside of a backward pass there is none."""
+    node = None if STATE.walk is None else STATE.walk.node
+    if node is None:
+        return "a compiled gradient is nan"
+    position = next(i for i, one in enumerate(results) if _any(np.isnan, [one]))
+    return f"function {node.name()!r} returned nan values in its {position}th output"
 
 
 _ANOMALY = AnomalyFinder()

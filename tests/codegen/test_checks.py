@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen import module
 from tracejit.codegen.checks import AccessChecks
 from tracejit.codegen.instrument import PLAIN
+from tracejit.codegen.nests import fusion
 from tracejit.codegen.nests.nest import Memory, Nest, Write
 from tracejit.ir.errors import CompileError
 from tracejit.runtime.executable import Executable
 
 from ..programs import program
 
-SCHEDULE = module.schedule
+SCHEDULE = fusion.schedule
 
 
 def checked(f: Callable[..., Any], *args: Any) -> Executable:
@@ -34,7 +34,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, change: Callable[[Nest], None]) -> Non
         change(nest)
         return nest
 
-    monkeypatch.setattr(module, "schedule", wrong)
+    monkeypatch.setattr(fusion, "schedule", wrong)
 
 
 def longer(by: int) -> Callable[[Nest], None]:
@@ -131,6 +131,18 @@ def test_kinds_of_nests(f: Any, shapes: Any, change: Any, monkeypatch: pytest.Mo
             wrong(arrays)
 
 
+@pytest.mark.parametrize(
+    ("f", "shape"), [(lambda x: tj.exp(x).sum(), (300_000,)), (lambda x: x.sum(axis=0), (50_000, 8))]
+)
+@pytest.mark.parametrize("change", [moved_reads(10**6), moved_writes(-5)])
+def test_reductions_that_are_split(f: Any, shape: Any, change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    feed(monkeypatch, change)
+    wrong = checked(f, np.zeros(shape))
+    assert wrong.module.parallel
+    with pytest.raises(CompileError, match="checked code: kernel"):
+        wrong([np.zeros(shape)])
+
+
 def test_alignment() -> None:
     made = checked(double, tj.ones(4))
     memory = np.zeros(100, np.uint8)
@@ -165,6 +177,9 @@ def test_users_errors_stay_what_they_are() -> None:
         (lambda x: tj.random.normal(tj.random.key(0), (100,)) * x, [np.ones(1)]),
         (tj.grad(lambda x: (x[tj.asarray([0, 0, 1])] ** 2).sum()), [np.ones(50)]),
         (lambda x: tj.gcd(x, 12), [np.arange(9)]),
+        (lambda x: (x - x.mean()).std(), [np.arange(500_000.0)]),  # split over tasks, with workspaces
+        (lambda x: x.sum(axis=0), [np.arange(400_000.0).reshape(-1, 8)]),
+        (lambda x: x @ x.T, [np.eye(300)]),
     ],
 )
 def test_right_kernels_give_what_they_gave(f: Any, arrays: Any) -> None:
@@ -196,5 +211,5 @@ def test_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(CompileError, match="checked code: kernel k0"):
             f(tj.ones(10))
     monkeypatch.setenv("TRACEJIT_CHECK", "0")
-    monkeypatch.setattr(module, "schedule", SCHEDULE)
+    monkeypatch.setattr(fusion, "schedule", SCHEDULE)
     assert "check" not in Executable(tj.trace(double, tj.ones(10))).module.text

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,3 +176,14 @@ def test_it_is_text_and_data() -> None:
     assert data["signatures"][0]["arguments"] == [["x", "f64[3]"]]
     assert data["signatures"][0]["programs"][0]["kernels"] == 1
     assert data["signatures"][0]["total_milliseconds"] > 0
+
+
+def test_code_from_the_cache_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_CACHE", "1")
+    monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
+    program = "import tracejit as tj\nf = tj.jit(lambda x: tj.exp(x))\nf(tj.ones(3))\nprint(f.explain())\n"
+    (tmp_path / "program.py").write_text(program)
+    run = [sys.executable, str(tmp_path / "program.py")]
+    first, second = (subprocess.run(run, capture_output=True, text=True, check=True).stdout for _ in "ab")
+    assert "found in the cache on disk" not in first
+    assert "kernels: 1, arena 0 bytes; found in the cache on disk" in second

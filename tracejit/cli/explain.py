@@ -16,11 +16,11 @@ from ..ir.types import TensorType
 from ..jit import JitFunction, jit
 from ..pytree import tree_map
 from ..watched import keeping
-from .errors import FAILED, OK, TargetError, UsageError
+from .errors import OK, TargetError, UsageError
 from .inputs import random_array
 from .loading import explained
 from .options import add_common_options
-from .scripts import run_script
+from .scripts import exit_code, run_script
 from .targets import TARGET_HELP, add_target_options, subject_of
 
 _EXAMPLES = """\
@@ -75,7 +75,7 @@ def _of_program(options: argparse.Namespace) -> tuple[list[Explanation], int]:
     with keeping() as functions, own:
         code = run_script(options.target, arguments)
     found = [one.explain() for one in functions if isinstance(one, JitFunction)]
-    return [one for one in found if one.signatures], OK if code == 0 else FAILED
+    return [one for one in found if one.signatures], exit_code(code)
 
 
 def _of_function(options: argparse.Namespace) -> Explanation:

@@ -9,9 +9,9 @@ import sys
 from typing import Any
 
 from ..profiling import profile
-from .errors import FAILED, OK, UsageError
+from .errors import UsageError
 from .options import add_common_options
-from .scripts import add_script_options, run_script
+from .scripts import add_script_options, exit_code, run_script
 
 _EXAMPLES = """\
 examples:
@@ -56,4 +56,4 @@ def run(options: argparse.Namespace) -> int:
     if options.trace is not None:
         made.save_trace(options.trace)
         print(f"{options.trace}: open it at https://ui.perfetto.dev", file=sys.stderr)
-    return OK if code == 0 else FAILED
+    return exit_code(code)

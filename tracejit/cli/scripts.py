@@ -10,9 +10,13 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from ..location import is_user_file
-from .errors import UsageError
+from .errors import FAILED, OK, UsageError
+
+#: The exit code of a program that was stopped with Ctrl-C, as shells have it.
+INTERRUPTED: Final = 130
 
 
 def add_script_options(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +43,9 @@ def run_script(script: str, arguments: Sequence[str], *, module: bool = False) -
             if isinstance(error.code, str):
                 print(error.code, file=sys.stderr)
             return error.code if isinstance(error.code, int) else int(error.code is not None)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            return INTERRUPTED
         except ImportError as error:
             if module and error.name is None:  # runpy's own
                 raise UsageError(f"there is no module {script} to run: {error}") from error
@@ -48,6 +55,13 @@ def run_script(script: str, arguments: Sequence[str], *, module: bool = False) -
             _print_traceback(error)
             return 1
     return 0
+
+
+def exit_code(code: int) -> int:
+    """The command's exit code for a program's."""
+    if code in (OK, INTERRUPTED):
+        return code
+    return FAILED
 
 
 @contextmanager

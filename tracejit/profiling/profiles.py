@@ -15,6 +15,7 @@ import numpy as np
 
 from ..codegen.costs import Cost
 from ..ir.errors import TracejitError
+from ..ir.records import record
 from ..observing import CallRun, KernelRun, profiling
 from ..runtime.executable import Executable
 from ..runtime.timing import TimedExecutable, site_costs, timed
@@ -24,6 +25,17 @@ from .trace import Event, write_trace
 
 #: Kernels and events that are kept one by one; what comes after is counted in the sums alone.
 KEPT: Final = 200_000
+
+
+@record(eq=False)
+class _Seen:
+    """A compiled function that was called, which is kept alive, with what each of its nests is."""
+
+    executable: Executable
+    function: FunctionProfile
+    costs: list[Cost]
+    labels: list[str]
+    notes: list[dict[str, Any]]
 
 
 class Profile:
@@ -49,7 +61,7 @@ class Profile:
         self.instrument_milliseconds = 0.0
         self.events: list[Event] = []
         self._everywhere = everywhere
-        self._functions: dict[int, tuple[Executable, FunctionProfile, list[Cost]]] = {}
+        self._functions: dict[int, _Seen] = {}
         self._done: list[FunctionProfile] = []
         self._live = 0
         self._followed: dict[int, Any] = {}
@@ -69,7 +81,7 @@ class Profile:
         self._stack.close()
         with self._lock:
             self.new_bytes = self._live
-            self._done = [one for _, one, _ in self._functions.values()]
+            self._done = [one.function for one in self._functions.values()]
             self._functions.clear()  # executables must not live as long as what is known about them
             self._followed.clear()
 
@@ -79,7 +91,7 @@ class Profile:
     def functions(self) -> list[FunctionProfile]:
         """The compiled functions that were called, the one that took longest first."""
         with self._lock:
-            found = [*self._done, *(one for _, one, _ in self._functions.values())]
+            found = [*self._done, *(one.function for one in self._functions.values())]
         return sorted(found, key=lambda one: -one.milliseconds)
 
     @property
@@ -133,10 +145,11 @@ class Profile:
     def ran_call(self, ran: CallRun) -> None:
         """Note a call of a compiled function with its kernels."""
         with self._lock:
-            function, costs = self._function(ran.executable)
+            seen = self._seen(ran.executable)
+            function = seen.function
             function.calls += 1
             function.milliseconds += (ran.end - ran.begin) / 1e6
-            for nest, cost, spent in zip(function.nests, costs, ran.times.sites, strict=True):
+            for nest, cost, spent in zip(function.nests, seen.costs, ran.times.sites, strict=True):
                 if spent.runs:
                     once = spent.nanoseconds / spent.runs / 1e6
                     nest.best = min(nest.best, once) if nest.runs else once
@@ -146,15 +159,13 @@ class Profile:
             results = list(ran.results)
             self._keep(f"@{function.name}", "llvm", function.inputs, results, ran, "function")
             for site, begin, end in ran.times.events.tolist():
-                nest = function.nests[site]
-                label = f"{nest.name} {', '.join(nest.ops)}"
-                self._event(label, "kernel", begin, end, {"kind": nest.kind, "lines": list(nest.lines)})
+                self._event(seen.labels[site], "kernel", begin, end, seen.notes[site])
             self._memory(results, ran.args)
 
-    def _function(self, executable: Executable) -> tuple[FunctionProfile, list[Cost]]:
+    def _seen(self, executable: Executable) -> _Seen:
         known = self._functions.get(id(executable))
         if known is not None:
-            return known[1:]
+            return known
         variant = timed(executable)
         made = _described(executable, variant)
         for one, what in ((executable, "compile"), (variant, "instrument")):
@@ -167,8 +178,10 @@ class Profile:
                 self.instrument_milliseconds += spent
             end = one.begun + int(spent * 1e6)
             self._event(f"{what} {made.name}", "compile", one.begun, end, dict(one.milliseconds))
-        self._functions[id(executable)] = executable, made, site_costs(variant)
-        return made, self._functions[id(executable)][2]
+        labels = [f"{nest.name} {', '.join(nest.ops)}" for nest in made.nests]
+        notes: list[dict[str, Any]] = [{"kind": nest.kind, "lines": list(nest.lines)} for nest in made.nests]
+        seen = self._functions[id(executable)] = _Seen(executable, made, site_costs(variant), labels, notes)
+        return seen
 
     def _keep(
         self, name: str, backend: str, inputs: tuple[str, ...], arrays: Sequence[Any], ran: Any, category: str

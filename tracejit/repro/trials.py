@@ -75,7 +75,11 @@ class Trials:
     ) -> None:
         self.rtol, self.timeout, self.count = rtol, timeout, 0
         self._folder = tempfile.TemporaryDirectory(prefix="tracejit-")
-        env = {**os.environ, "TRACEJIT_CHECK": "1" if check else os.environ.get("TRACEJIT_CHECK", "0")}
+        env = {
+            **os.environ,
+            "TRACEJIT_CACHE": "0",
+            "TRACEJIT_CHECK": "1" if check else os.environ.get("TRACEJIT_CHECK", "0"),
+        }
         package = str(Path(__file__).resolve().parents[2])
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [package, env.get("PYTHONPATH", "")]))
         self._process = subprocess.Popen(

@@ -29,6 +29,8 @@ if __name__ == "__main__":
     print(float(tj.exp(tj.ones(5)).sum()))
     if "fail" in sys.argv:
         raise ValueError("the program's own")
+    if "interrupt" in sys.argv:
+        raise KeyboardInterrupt
     if "exit" in sys.argv:
         sys.exit(7)
 """
@@ -88,6 +90,10 @@ def test_programs_that_fail(command: str, script: str, capsys: Capture) -> None:
     assert lines[-1] == "ValueError: the program's own"
     assert main([command, script, "exit"]) == 1
     assert capsys.readouterr().err == ""
+    assert main([command, script, "interrupt"]) == 130
+    captured = capsys.readouterr()
+    assert captured.err == "interrupted\n"
+    assert "model" in captured.out, "what ran until then"
 
 
 @pytest.mark.parametrize(
