@@ -332,6 +332,7 @@ def test_two_thousand_ops(visit):
 
 #: The window of the documentation's pictures.
 _PICTURE = {"width": 1360, "height": 760}
+_STRIDED = "doc.hints.find((one) => one.title.startsWith('Reads across')).kernel"
 
 
 @pytest.fixture(scope="module")
@@ -346,11 +347,12 @@ def slow():
 
 def test_the_summary_leads_to_what_makes_the_example_slow(visit, slow, tmp_path):
     page = visit(slow, **_PICTURE)
-    first = page.locator(".hint").first
-    assert "calls Python: log_factorial" in first.inner_text()
-    assert "constant = tj.pure_callback(log_factorial, counts, counts)" in first.inner_text()
-    hints = page.locator(".hint.bad").all_inner_texts()
+    # which of the two comes first depends on what else the machine does
+    hints = page.locator(".hint.bad").all_inner_texts()[:2]
     assert any("Reads across the memory order" in text and "features.T" in text for text in hints)
+    first = page.locator(".hint", has_text="calls Python: log_factorial")
+    assert first.inner_text() in hints
+    assert "constant = tj.pure_callback(log_factorial, counts, counts)" in first.inner_text()
     picture(page, "summary", tmp_path)
     first.get_by_text("see what it became").click()
     assert [text.strip() for text in lit(page, "source")] == [
@@ -362,7 +364,7 @@ def test_the_summary_leads_to_what_makes_the_example_slow(visit, slow, tmp_path)
 def test_pictures_of_the_other_views(visit, slow, tmp_path):
     page = visit(slow, tab="stages", **_PICTURE)
     page.click("[data-toggle=trace]")
-    page.evaluate("showKernel(doc.hints[1].kernel, 'stages')")
+    page.evaluate(f"showKernel({_STRIDED}, 'stages')")
     page.mouse.move(5, 5)
     picture(page, "stages", tmp_path)
     page.click("#tab-kernels")
@@ -373,7 +375,7 @@ def test_pictures_of_the_other_views(visit, slow, tmp_path):
     page.mouse.move(5, 5)
     picture(page, "passes", tmp_path)
     dark = visit(slow, theme="dark", tab="graph", **_PICTURE)
-    dark.evaluate("showKernel(doc.hints[1].kernel, 'graph')")
+    dark.evaluate(f"showKernel({_STRIDED}, 'graph')")
     picture(dark, "graph", tmp_path)
 
 
