@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..ir.passes.control import CONTROL
 from ..ir.records import record
 from ..ir.registry import Kind
 from ..runtime.executable import Executable
-from ..runtime.timing import SiteTime, TimedExecutable
+from ..runtime.timing import SiteTime, TimedExecutable, prepared_call
 
 Array = np.ndarray[Any, Any]
 
@@ -48,10 +49,10 @@ def measure(function: Function, inputs: Sequence[Array]) -> Measured:
     # two clocks around each of many kernels are lost among them, and compiling it again takes long
     large = len(variant.fused.body) > LARGE
     executable = variant if large else Executable(function)
-    call = variant.run_timed if large else executable
-    best = _least_seconds(call, inputs)
+    call = partial(variant.run_timed, inputs) if large else prepared_call(executable, inputs)
+    best = _least_seconds(call)
     kernels = _least(variant, inputs, max(1, min(9, int(BUDGET / max(best, 1e-6)))))
-    best = min(best, _least_seconds(call, inputs))  # again: something else may have run before
+    best = min(best, _least_seconds(call))  # again: something else may have run before
     if any(one.site.kernel is None and one.site.instruction.op.kind in CONTROL for one in kernels.values()):
         inner = _least(TimedExecutable(function), inputs, 1)
         return Measured(best, _with_inner(kernels, inner), executable.milliseconds)
@@ -59,13 +60,13 @@ def measure(function: Function, inputs: Sequence[Array]) -> Measured:
     return Measured(best, timed, executable.milliseconds)
 
 
-def _least_seconds(call: Callable[[Sequence[Array]], object], inputs: Sequence[Array]) -> float:
+def _least_seconds(call: Callable[[], object]) -> float:
     """The least time of calls, after one to warm up, for a part of the budget."""
-    call(inputs)
+    call()
     times: list[float] = []
-    while sum(times) < BUDGET / 2 and len(times) < 30:
+    while sum(times) < BUDGET / 2 and len(times) < 100:
         start = time.perf_counter()
-        call(inputs)
+        call()
         times.append(time.perf_counter() - start)
     return min(times)
 
