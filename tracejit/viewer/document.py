@@ -31,7 +31,7 @@ from .sources import Sources
 #: The version of the document's form.
 VERSION: Final = 1
 #: Functions with more ops are refused: the page would be too large for a browser.
-MAX_OPS: Final = 20_000
+MAX_OPS: Final = 10_000
 
 Array = np.ndarray[Any, Any]
 
