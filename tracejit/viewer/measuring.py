@@ -83,7 +83,7 @@ def _with_inner(kernels: dict[str, SiteTime], inner: dict[str, SiteTime]) -> lis
     """The times of `kernels`, and for those in loops, which `inner` has too, their part of the loop's time.
 
     Clocks around kernels of a few nanoseconds show themselves alone, so what the quickest takes is taken for
-    the clock's. Where nothing is left, the time is not known.
+    the clock's. Where less than that is left, the time is not known.
     """
     sites = list(inner.values())
     clock = min((one.nanoseconds / one.runs for one in sites if one.site.parent is not None and one.runs),
@@ -96,7 +96,7 @@ def _with_inner(kernels: dict[str, SiteTime], inner: dict[str, SiteTime]) -> lis
         parent = sites[one.site.parent].site.name
         total = sum(work[other.site.name] for other in sites if other.site.parent == one.site.parent)
         whole = found.get(parent)
-        known = whole is not None and work[name] > 0.1 * one.nanoseconds
+        known = whole is not None and 2 * work[name] > one.nanoseconds
         found[name] = whole * work[name] / total if known and whole is not None else None
     return [Timed(name, inner[name].runs, seconds) for name, seconds in found.items()]
 
