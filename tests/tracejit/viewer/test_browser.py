@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.ir.text.parser import parse_function
 from tracejit.viewer import view, view_function
 
 from .conftest import LINE
@@ -266,6 +267,31 @@ def test_tabs_and_keys(visit, shown):
         page.keyboard.press(str(number))
         assert page.locator(f"#view-{name}").is_visible()
         assert page.locator("[role=tab][aria-selected=true]").get_attribute("id") == f"tab-{name}"
+
+
+def odd_ones():
+    """Pages that lack something: times, kernels, ops, source, a call that works."""
+
+    def fails(x):
+        raise RuntimeError("not today")
+
+    text = "func @f(%x: f64[3]) -> f64[3] {\n  %0: f64[3] = exp(%x)\n  return %0\n}"
+    yield "no times", view_function(tj.trace(lambda x: tj.exp(x) + 1, tj.ones(3)), timing=False)
+    yield "no source", view_function(parse_function(text))
+    yield "no ops", view(lambda x: x, tj.ones(3))
+    yield "no elements", view(lambda x: tj.exp(x).sum(), tj.zeros((0, 3)))
+    yield "no result", view(lambda x: tj.pure_callback(fails, x, x), tj.ones(3))
+    yield "no floats", view(lambda x: x + 1, tj.arange(10))
+
+
+def test_pages_that_lack_something(visit):
+    for name, what in odd_ones():
+        page = visit(what, width=1000, height=700)
+        for number in range(1, 6):
+            page.keyboard.press(str(number))
+        page.click("#tab-stages")
+        page.locator("[data-pane=trace] .row").first.click()
+        assert page.locator("#view-stages").is_visible(), name
 
 
 def test_a_narrow_window(visit, shown):
