@@ -3,7 +3,7 @@
     tracejit view examples/slow.py:step --args-from examples/slow.py:make_args
 
 Shows: what ``tracejit view`` is for. The summary names the lines that cost most, and why; docs/view.md
-follows the search, and comes to a twentieth of the time. Do it yourself first.
+follows the search, and comes to less than a tenth of the time. Do it yourself first.
 
 The model: counts in regions, each a Poisson number whose rate depends on what is known of the place and on an
 offset of its region.

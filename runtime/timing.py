@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..codegen.probes import EVENT_WORDS, HEAD_WORDS, SITE_WORDS, Probes, Site
 from ..ir.graph import Function, Instruction, Value
 from ..ir.records import record
 from .executable import Array, Executable
+from .results import empty
 
 #: Events kept of one call; runs beyond them are counted and added up all the same.
 MAX_EVENTS: Final = 4096
@@ -79,6 +80,32 @@ class TimedExecutable(Executable):
     def _into_buffer(self, inputs: int, outputs: int) -> int:
         status: int = self._timed_main(inputs, outputs, self._buffers.address)
         return status
+
+
+def prepared_call(executable: Executable, args: Sequence[Array]) -> Callable[[], None]:
+    """A call of native code with `args`, without the work of Python before and after; its results are lost.
+
+    Example:
+        >>> import numpy as np, tracejit as tj
+        >>> call = prepared_call(Executable(tj.trace(lambda x: x + 1, tj.ones(3))), [np.ones(3)])
+        >>> call()
+
+    Raises what the call raises.
+    """
+    plain = [executable._plain(arg, i) for i, arg in enumerate(args)]
+    results = [empty(one.shape, one.dtype) for one in executable.source.results]
+    inputs = (ctypes.c_void_p * max(1, len(plain)))(*[one.ctypes.data for one in plain])
+    outputs = (ctypes.c_void_p * max(1, len(results)))(*[one.ctypes.data for one in results])
+    main, first, second = executable._main, ctypes.addressof(inputs), ctypes.addressof(outputs)
+    alive = plain, results, inputs, outputs
+
+    def call() -> None:
+        assert alive
+        status = main(first, second)
+        if status:
+            executable.fail(status)
+
+    return call
 
 
 def timed(executable: Executable) -> TimedExecutable:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import tracejit as tj
 from tracejit.ir.graph import Function, Instruction, Location
 from tracejit.ir.passes import OPTIMIZE, run_passes
@@ -10,6 +12,10 @@ from tracejit.ir.passes.fuse import MAX_MEMBERS, fuse, why_alone
 from tracejit.ir.text.names import Names
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import lines_of, print_function
+from tracejit.viewer.origins import numbered as number_all
+from tracejit.viewer.origins import origins_of
+
+from ..programs import program
 
 
 def numbered(function):
@@ -131,3 +137,23 @@ def test_rows_are_the_text_with_the_instruction_of_each_line():
     names = Names({function.params[0]: "a", function.results[0]: "total"})
     named = [text for text, _ in lines_of(function, names=names)]
     assert named[1].split() == ["%total:", "f64[]", "=", "sum(%a)", "{axes=[0]}"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_passes_lose_no_origins(seed):
+    """Whatever passes make of a random program, each op that is left says which ops it stems from."""
+    function, ops = number_all(program(seed).function)
+    for one in run_passes(function).instructions():
+        found = origins_of(one)
+        assert found, one.op.name
+        assert set(found) <= set(range(len(ops)))
+
+
+def test_loops_and_branches_lose_no_origins():
+    def f(x, w):
+        carry, stacked = tj.scan(lambda c, t: (tj.sin(c) * t, c), tj.ones(4), (x @ w)[:, :4])
+        chosen = tj.cond(carry[0] > 0, lambda: tj.mean(carry), lambda: tj.sum(stacked))
+        return chosen + tj.fori_loop(0, 3, lambda i, z: tj.tanh(z @ w), x).sum()
+
+    function, _ = number_all(tj.trace(tj.grad(f), tj.ones((8, 8)), tj.ones((8, 8))))
+    assert all(origins_of(one) for one in run_passes(function).instructions())

@@ -31,7 +31,7 @@ from .sources import Sources
 #: The version of the document's form.
 VERSION: Final = 1
 #: Functions with more ops are refused: the page would be too large for a browser.
-MAX_OPS: Final = 20_000
+MAX_OPS: Final = 10_000
 
 Array = np.ndarray[Any, Any]
 
@@ -235,7 +235,7 @@ class _Collector:
         if machine is None or measured is None:
             return []
         locations = dict(locations_of(rows, self.ops))
-        return [as_json(one, sources.place) for one in hints(rows, locations, machine, measured.seconds)]
+        return [as_json(one, sources.place) for one in hints(rows, locations, machine)]
 
     def _timing_json(self, measured: Measured | None, problem: str) -> dict[str, Any]:
         known = sum(1 for one in self.subject.inputs if one is not None)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ..codegen.nests.nest import Memory
 from ..ir.graph import Location
+from ..ir.passes.control import CONTROL
 from ..ir.records import field, record
 from ..ir.registry import Kind
 from .kernels import Row, strided_reads
@@ -15,6 +16,8 @@ from .roofline import Machine
 #: A kernel with less of the whole time is not worth a word, and one with less than twice its floor is fine.
 SHARE: Final = 0.05
 NEAR: Final = 2.0
+#: Calls whose kernels take fewer seconds are hardly more than a call.
+SMALL: Final = 2e-6
 #: From this many times the floor on something is wrong.
 FAR: Final = 4.0
 
@@ -34,9 +37,7 @@ class Hint:
     kernels: list[str] = field(default_factory=list)
 
 
-def hints(
-    rows: Sequence[Row], locations: dict[str, Location], machine: Machine, seconds: float | None
-) -> list[Hint]:
+def hints(rows: Sequence[Row], locations: dict[str, Location], machine: Machine) -> list[Hint]:
     """Advice on the rows that take most; none without measured times."""
     measured = [row for row in rows if row.seconds is not None]
     total = sum(row.seconds or 0.0 for row in measured if row.parent is None)
@@ -59,12 +60,11 @@ def hints(
             same.share += part
             same.kernels.append(row.name)
     listed = sorted((one for one in found.values() if one.share >= SHARE), key=lambda one: -one.share)
-    overhead = (seconds or 0.0) - total
-    if seconds and overhead > 0.5 * seconds and seconds < 1e-4:
+    if total < SMALL:
         listed.append(
-            Hint("", "note", "Most of the time is the call itself",
-                 f"The kernels take {_time(total)} of {_time(seconds)}: with inputs this small, calling "
-                 "costs more than computing. Do more in one call, with tj.vmap or tj.scan.", None, 0.0)
+            Hint("", "note", "As quick as a call",
+                 f"The kernels take {_time(total)} together, not much more than calling a compiled function "
+                 "from Python does. To gain time, do more in one call: tj.vmap, tj.scan.", None, 0.0)
         )  # fmt: skip
     return listed
 
@@ -82,6 +82,12 @@ def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, st
     )  # fmt: skip
     times = (row.seconds or 0.0) / floor if floor else float("inf")
     far = f"It takes {_times(times)} what moving its bytes and doing its arithmetic would."
+    if kind in CONTROL:
+        return (
+            "note", "A loop in registers" if kind is not Kind.SWITCH else "A branch in registers",
+            "Its state is so small that it stays in registers: nothing is read or written between steps, "
+            "which wait for each other. Many such loops at once, by tj.vmap, would fill whole vectors.",
+        )  # fmt: skip
     if kind is Kind.CONTRACTION:
         rate = row.cost.flops * max(row.runs, 1) / (row.seconds or 1.0)
         return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..ir.passes.control import CONTROL
 from ..ir.records import record
 from ..ir.registry import Kind
 from ..runtime.executable import Executable
-from ..runtime.timing import SiteTime, TimedExecutable
+from ..runtime.timing import SiteTime, TimedExecutable, prepared_call
 
 Array = np.ndarray[Any, Any]
 
@@ -48,10 +49,10 @@ def measure(function: Function, inputs: Sequence[Array]) -> Measured:
     # two clocks around each of many kernels are lost among them, and compiling it again takes long
     large = len(variant.fused.body) > LARGE
     executable = variant if large else Executable(function)
-    call = variant.run_timed if large else executable
-    best = _least_seconds(call, inputs)
+    call = partial(variant.run_timed, inputs) if large else prepared_call(executable, inputs)
+    best = _least_seconds(call)
     kernels = _least(variant, inputs, max(1, min(9, int(BUDGET / max(best, 1e-6)))))
-    best = min(best, _least_seconds(call, inputs))  # again: something else may have run before
+    best = min(best, _least_seconds(call))  # again: something else may have run before
     if any(one.site.kernel is None and one.site.instruction.op.kind in CONTROL for one in kernels.values()):
         inner = _least(TimedExecutable(function), inputs, 1)
         return Measured(best, _with_inner(kernels, inner), executable.milliseconds)
@@ -59,13 +60,13 @@ def measure(function: Function, inputs: Sequence[Array]) -> Measured:
     return Measured(best, timed, executable.milliseconds)
 
 
-def _least_seconds(call: Callable[[Sequence[Array]], object], inputs: Sequence[Array]) -> float:
+def _least_seconds(call: Callable[[], object]) -> float:
     """The least time of calls, after one to warm up, for a part of the budget."""
-    call(inputs)
+    call()
     times: list[float] = []
-    while sum(times) < BUDGET / 2 and len(times) < 30:
+    while sum(times) < BUDGET / 2 and len(times) < 100:
         start = time.perf_counter()
-        call(inputs)
+        call()
         times.append(time.perf_counter() - start)
     return min(times)
 
@@ -82,7 +83,7 @@ def _with_inner(kernels: dict[str, SiteTime], inner: dict[str, SiteTime]) -> lis
     """The times of `kernels`, and for those in loops, which `inner` has too, their part of the loop's time.
 
     Clocks around kernels of a few nanoseconds show themselves alone, so what the quickest takes is taken for
-    the clock's. Where nothing is left, the time is not known.
+    the clock's. Where less than that is left, the time is not known.
     """
     sites = list(inner.values())
     clock = min((one.nanoseconds / one.runs for one in sites if one.site.parent is not None and one.runs),
@@ -95,7 +96,7 @@ def _with_inner(kernels: dict[str, SiteTime], inner: dict[str, SiteTime]) -> lis
         parent = sites[one.site.parent].site.name
         total = sum(work[other.site.name] for other in sites if other.site.parent == one.site.parent)
         whole = found.get(parent)
-        known = whole is not None and work[name] > 0.1 * one.nanoseconds
+        known = whole is not None and 2 * work[name] > one.nanoseconds
         found[name] = whole * work[name] / total if known and whole is not None else None
     return [Timed(name, inner[name].runs, seconds) for name, seconds in found.items()]
 

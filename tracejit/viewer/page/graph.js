@@ -20,7 +20,7 @@ views.graph = {
     const zoomTo = (factor) => () => this.zoom(factor, this.holder.clientWidth / 2, this.holder.clientHeight / 2);
     const legend = el("div", { class: "legend faint" },
       el("span", { class: "key parameter" }), "input", el("span", { class: "key op" }), "op", el("span", { class: "key gradient" }), "of the gradient",
-      el("span", { class: "key fusion" }), "one kernel", el("span", { class: "key result" }), "result");
+      el("span", { class: "key fusion" }), "one kernel", el("span", { class: "key control" }), "loop or branch", el("span", { class: "key result" }), "result");
     element.append(
       el("div", { class: "bar" }, legend,
         searchBox("search ops, types, kernels", (text, next) => this.search(text, next)),

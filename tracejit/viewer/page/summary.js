@@ -24,6 +24,9 @@ function headline() {
   const compiling = Object.values(timing.compile).reduce((sum, value) => sum + value, 0);
   if (compiling) row.append(figure(seconds(compiling / 1e3), "to compile"));
   const notes = [];
+  if (timing.seconds > 1.5 * totalSeconds && timing.seconds > 1e-5 && totalSeconds) {
+    notes.push(el("p", { class: "faint" }, `The kernels, each at its best, take ${seconds(totalSeconds)} together: something else kept this machine busy.`));
+  }
   if (timing.problem) notes.push(el("p", { class: "warning" }, `Not measured: ${timing.problem}.`));
   else if (timing.made_up) {
     notes.push(el("p", { class: "faint" }, `Measured on random values for ${plural(timing.made_up, "input")}: give real ones with --args-from, or call f.view(*args).`));
