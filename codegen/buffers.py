@@ -172,23 +172,29 @@ class _Planner:
         for one in function.body:
             if one.op.kind is Kind.VIEW:
                 plan.places[one.result] = plan.places[self.root(one.result)]
-        plan.replaceable = frozenset([i for i in range(carries) if self._replaceable(i, first)])
+        plan.replaceable = self._replaceable(carries, first)
         return plan
 
-    def _replaceable(self, position: int, first: int) -> bool:
-        """Whether result `position` is an update of its parameter, which dies there."""
-        param, place = self.function.params[first + position], Place("output", position)
+    def _replaceable(self, carries: int, first: int) -> frozenset[int]:
+        """The results that are updates of their parameters, which die there, by what is written to their
+        places first."""
+        found = set()
+        seen: set[Place] = set()
         for number, one in enumerate(self.function.body):
-            if not any(self.plan.places.get(result) == place for result in one.results):
-                continue
-            others = [self.root(value) for value in one.operands[1:]]
-            return (
-                one.op.kind in TAKES_OVER
-                and self.root(one.operands[0]) is param
-                and param not in others
-                and self.last_use.get(param) == number
-            )
-        return False
+            for place in {self.plan.places[result] for result in one.results} - seen:
+                if place.kind != "output" or place.index >= carries:
+                    continue
+                seen.add(place)
+                param = self.function.params[first + place.index]
+                others = [self.root(value) for value in one.operands[1:]]
+                if (
+                    one.op.kind in TAKES_OVER
+                    and self.root(one.operands[0]) is param
+                    and param not in others
+                    and self.last_use.get(param) == number
+                ):
+                    found.add(place.index)
+        return frozenset(found)
 
     def _find_last_uses(self) -> None:
         for position, one in enumerate(self.function.body):
@@ -223,7 +229,8 @@ class _Planner:
         for position, one in enumerate(self.function.body):
             if one.op.kind is Kind.VIEW:
                 continue
-            live = [entry for entry in live if entry[2] >= position]
+            live = sorted([entry for entry in live if entry[2] >= position])
+            least, start = 0, 0  # no room for so many bytes before the entry of that number
             if one.op.kind in CONTROL:
                 layout = layout_of(one, self.workspace)
                 self.plan.layouts[one] = layout, self._while_running(position, live, layout.nbytes)
@@ -239,24 +246,27 @@ class _Planner:
                     continue
                 size = _rounded(max(result.type.nbytes, 1))
                 last = max(self.last_use.get(owner, position), position)
-                offset = _first_fit(sorted(live), size)
-                live.append((offset, size, last))
+                offset, at = _first_fit(live, size, start if size >= least else 0)
+                live.insert(at, (offset, size, last))
+                least, start = size, at
                 offsets[owner] = offset
                 self.plan.places[result] = Place("arena", offset)
                 self.plan.arena_bytes = max(self.plan.arena_bytes, offset + size)
 
     def _while_running(self, position: int, live: list[tuple[int, int, int]], size: int) -> int:
         """Room of `size` bytes for the instruction at `position` alone."""
-        offset = _first_fit(sorted(live), size)
-        live.append((offset, size, position))
+        offset, at = _first_fit(live, size)
+        live.insert(at, (offset, size, position))
         self.plan.arena_bytes = max(self.plan.arena_bytes, offset + size)
         return offset
 
 
-def _first_fit(live: list[tuple[int, int, int]], size: int) -> int:
-    offset = 0
-    for start, length, _ in live:
-        if start - offset >= size:
-            break
-        offset = max(offset, start + length)
-    return offset
+def _first_fit(live: list[tuple[int, int, int]], size: int, start: int = 0) -> tuple[int, int]:
+    """The lowest offset with room for `size` bytes among entries ordered by offset, none of which overlap,
+    and its place in the order. *Requires*: there is no such room before entry `start`."""
+    offset = live[start - 1][0] + live[start - 1][1] if start else 0
+    for at in range(start, len(live)):
+        if live[at][0] - offset >= size:
+            return offset, at
+        offset = live[at][0] + live[at][1]
+    return offset, len(live)

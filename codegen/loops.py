@@ -117,7 +117,7 @@ class FunctionWriter(MathsEmitter):
     # -- memory -----------------------------------------------------------------------------------
 
     def holder(self) -> str:
-        """A slot for a pointer to memory that this function frees, and for an i64 beside it; both 0."""
+        """A slot for a pointer to a block of a stack (`growing`), and an i64 beside it; both 0."""
         name = self.fresh("held")
         self.allocas.append(f"  {name} = alloca [2 x i64], align 8")
         self.allocas.append(f"  store [2 x i64] zeroinitializer, ptr {name}, align 8")
@@ -125,13 +125,11 @@ class FunctionWriter(MathsEmitter):
         return name
 
     def free_held(self) -> None:
-        """Free what `holder`s hold: before each return, once the function is written."""
-        if self.held:
-            self.declare("free", "void @free(ptr)")
+        """Give back what `holder`s hold: before each return, once the function is written."""
         for slot in self.held:
             pointer = self.fresh("p")
             self.line(f"{pointer} = load ptr, ptr {slot}, align 8")
-            self.line(f"call void @free(ptr {pointer})")
+            self.line(f"call void @stack_give_back(ptr {pointer})")
 
     def slot(self, dtype: str, count: int) -> str:
         """A stack array of `count` elements, aligned for vectors; returns its pointer."""

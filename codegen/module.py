@@ -20,6 +20,7 @@ from ..ir.passes.control import CONTROL
 from ..ir.registry import Kind
 from .buffers import Place, Plan, plan_buffers
 from .control import RegionCode, write_control
+from .growing import ARENA, release_function
 from .instrument import PLAIN, Instrument
 from .loops import FunctionWriter
 from .native import HostCall as HostCall
@@ -83,6 +84,7 @@ class _ModuleWriter:
         w.line("ret i32 0")
         self._error_exits()
         self.instrument.finish(self)
+        self.functions += release_function(self.declarations)
         arguments = ", ".join(["ptr %inputs", "ptr %outputs", *self.extra])
         main = w.function(f"i32 @main({arguments})", "nounwind")
         text = "\n".join([*self.globals, *self.declarations.values(), *self.functions, main])
@@ -117,14 +119,10 @@ class _ModuleWriter:
         if size <= STACK_ARENA:
             w.line(f"%arena = bitcast ptr {w.slot('u8', size)} to ptr")
             return
-        self.globals.append("@arena_slot = internal global ptr null")
+        self.declarations[ARENA] = f"@{ARENA} = internal global ptr null"
         w.declare("aligned_alloc", "ptr @aligned_alloc(i64, i64)")
         w.declare("free", "void @free(ptr)")
-        self.functions.append(
-            "define void @release() nounwind {\n  %p = atomicrmw xchg ptr @arena_slot, ptr null acq_rel\n"
-            "  call void @free(ptr %p)\n  ret void\n}"
-        )
-        w.line("%kept = atomicrmw xchg ptr @arena_slot, ptr null acq_rel")
+        w.line(f"%kept = atomicrmw xchg ptr @{ARENA}, ptr null acq_rel")
         w.line("%none = icmp eq ptr %kept, null")
         w.line("br i1 %none, label %allocate, label %ready")
         w.start("allocate")
@@ -142,7 +140,7 @@ class _ModuleWriter:
         w.free_held()
         if self.plan.arena_bytes <= STACK_ARENA:
             return
-        w.line(f"%old.{label} = atomicrmw xchg ptr @arena_slot, ptr %arena acq_rel")
+        w.line(f"%old.{label} = atomicrmw xchg ptr @{ARENA}, ptr %arena acq_rel")
         w.line(f"call void @free(ptr %old.{label})")
 
     def _at(self, place: Place) -> str:

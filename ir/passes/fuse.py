@@ -279,7 +279,9 @@ class _Fusion:
             return False
         _, axes = _domain_of([unit, other])
         everything = tuple(range(len(unit.domain or ())))
-        for one in (unit, other):
+        for one, two in ((unit, other), (other, unit)):
+            if one.axes == axes and not one.dependencies >> two.number & 1:
+                continue  # its members read nothing of the other's, and fit where they are
             for member in one.members:
                 reduction = member.op.kind is Kind.REDUCTION
                 own = everything if reduction else one.coordinates[member.result]

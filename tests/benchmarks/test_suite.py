@@ -83,6 +83,25 @@ def test_ops_of_the_users_are_measured_beside_a_built_in() -> None:
     ]  # fmt: skip
 
 
+def test_gradients_of_loops_are_measured() -> None:
+    """Memory by `checkpoint_every`, loops of unknown length beside scans, and times to compile."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from benchmarks import loops; loops.main(quick=True)"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for line in (
+        "scan of 3 numbers, checkpoint_every 100",
+        "while, gradient",
+        "compile a scan over   100 ops",
+    ):
+        assert line in done.stdout
+
+
 def test_values_that_differ_are_named() -> None:
     workload, right = BY_NAME["dispatch-array"], np.array([1.0, 2.0])
     values = {"tracejit": [right], "jax": [right + 1e-3]}

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import ctypes
+import gc
 import subprocess
 import sys
 import textwrap
@@ -375,13 +377,41 @@ def allocated() -> int:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_stack_is_given_back(size: int) -> None:
-    run = tj.jit(lambda x, w, n: tj.grad(steps(n))(x, w))
+    """One block is kept for the next call, and freed with the function."""
+    records = 20_000 * size * 8
     x, w = inputs(size)
-    run(x, w, 20_000)
     before = allocated()
-    for _ in range(5):
-        run(x, w, 20_000)
-    assert allocated() - before < 20_000 * size * 8
+    run = tj.jit(lambda x, w, n: tj.grad(steps(n))(x, w))
+    run(x, w, 20_000)
+    kept = allocated()
+    assert kept - before > records
+    for n in (20_000, 5, 0, 19_000, 20_000):
+        run(x, w, n)
+    assert allocated() - kept < records
+    del run
+    gc.collect()
+    assert allocated() - before < records
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_kept_stack_serves_longer_and_shorter_runs(size: int) -> None:
+    run = tj.jit(lambda x, w, n: tj.grad(steps(n), argnums=(0, 1))(x, w))
+    x, w = inputs(size)
+    for n in (3, 2000, 7, 9000, 9000, 1, 0, 100):
+        wanted = tj.jit(tj.grad(as_scan(n), argnums=(0, 1)))(x, w)
+        for one, other in zip(run(x, w, n), wanted, strict=True):
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-11, atol=1e-13)
+
+
+def test_calls_at_once_have_stacks_of_their_own() -> None:
+    run = tj.jit(lambda x, w, n: tj.grad(steps(n))(x, w))
+    x, w = inputs(40)
+    counts = [3000 + 100 * i for i in range(12)]
+    wanted = [run(x, w, n).numpy() for n in counts]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: run(x, w, n).numpy(), counts * 3))
+    for one, other in zip(found, wanted * 3, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("size", SIZES)
