@@ -21,6 +21,8 @@ from ..ir.registry import Kind
 _ALIGNMENT: Final = 64
 #: Ops that change a few elements of their first operand.
 TAKES_OVER: Final = (Kind.UPDATE, Kind.SCATTER)
+#: Kinds whose kernels read their operands as views.
+READS_VIEWS: Final = (Kind.CONTRACTION, Kind.CONCAT)
 #: How many bytes an instruction's kernel needs to work in, given the definitions around it.
 Workspace: TypeAlias = Callable[[Instruction, Mapping[Value, Instruction]], int]
 
@@ -122,8 +124,8 @@ def _rounded(nbytes: int) -> int:
 
 
 def reads(instruction: Instruction, defs: Mapping[Value, Instruction]) -> list[Value]:
-    """The values whose memory `instruction` reads; products read through views."""
-    if instruction.op.kind is Kind.CONTRACTION:
+    """The values whose memory `instruction` reads; products and concatenations read through views."""
+    if instruction.op.kind in READS_VIEWS:
         return [resolve(operand, defs)[0] for operand in instruction.operands]
     return list(instruction.operands)
 

@@ -18,7 +18,7 @@ from ..ir.access import resolve
 from ..ir.graph import Function, Instruction, Value
 from ..ir.passes.control import CONTROL
 from ..ir.registry import Kind
-from .buffers import Place, Plan, plan_buffers
+from .buffers import READS_VIEWS, Place, Plan, plan_buffers
 from .control import RegionCode, write_control
 from .growing import ARENA, release_function
 from .instrument import PLAIN, Instrument
@@ -227,7 +227,7 @@ class _ModuleWriter:
         return known
 
     def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
-        if instruction.op.kind is Kind.CONTRACTION:
+        if instruction.op.kind in READS_VIEWS:
             return resolve(operand, self.defs)[0]
         return operand
 
@@ -365,7 +365,7 @@ class _RegionWriter(_ModuleWriter):
 _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel | None]]] = {
     Kind.REGION: lambda m, one, name: m.fusions.kernel(one, name, m.declarations),
     Kind.CONTRACTION: lambda m, one, name: contraction_kernel(name, one, m.defs, m.target, m.declarations),
-    Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.declarations),
+    Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.defs, m.declarations),
     Kind.UPDATE: lambda m, one, name: update_kernel(name, one, m.declarations),
     Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.target, m.declarations),
     Kind.SCATTER: lambda m, one, name: scatter_kernel(name, one, m.target, m.declarations),

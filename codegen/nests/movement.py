@@ -7,10 +7,11 @@ Indices are checked before anything is read or written at them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ...ir.access import element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
-from ...ir.graph import Instruction
+from ...ir.graph import Instruction, Value
 from ...ir.types import contiguous_strides
 from ..emitter import Number, Reg, constant
 from ..loops import FunctionWriter
@@ -18,31 +19,54 @@ from ..target import Target
 from .kernel import Kernel, signature
 
 
-def concat_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
-    """Copies each operand's contiguous stretches to its place."""
+def concat_kernel(
+    name: str, instruction: Instruction, defs: Mapping[Value, Instruction], declarations: dict[str, str]
+) -> Kernel:
+    """Copies each operand's contiguous stretches to its place; operands may be views of what is in memory.
+
+    Tasks are slices along the first axis, unless that is the one along which they are joined.
+    """
     w = FunctionWriter(declarations)
     axis, result = instruction.attrs["axis"], instruction.result
-    outer = math.prod(result.shape[:axis])
-    item = result.dtype.itemsize
-    row = math.prod(result.shape[axis:]) * item
-    target = f"%b{len(instruction.operands)}"
+    dtype = SHORT_NAME[result.dtype]
+    by = contiguous_strides(result.shape)
+    tasks = result.shape[0] if axis > 0 and result.type.size else 1
+    first, last = (Reg("%begin", "i64"), Reg("%end", "i64")) if axis > 0 else (0, 1)
 
-    def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-        place = _bytes(w, target, w.mul(index, row))
-        offset = 0
-        for position, operand in enumerate(instruction.operands):
-            stretch = math.prod(operand.shape[axis:]) * item
-            if stretch:
-                source = _bytes(w, f"%b{position}", w.mul(index, stretch))
-                w.copy(_bytes(w, place, offset), source, stretch)
-            offset += stretch
-        return ()
+    def copy(operand: Value, strides: Sequence[int], source: str, target: str) -> None:
+        inner = max(axis, _contiguous_tail(operand.shape, list(strides)))
+        stretch = math.prod(operand.shape[inner:])
 
-    w.loop(0, outer, 1, body)
+        def at(dim: int, source: str, target: str) -> None:
+            if dim == inner:
+                w.copy(target, source, stretch * result.dtype.itemsize)
+                return
+
+            def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+                moved = w.offset(source, dtype, w.mul(index, strides[dim]))
+                at(dim + 1, moved, w.offset(target, dtype, w.mul(index, by[dim])))
+                return ()
+
+            if dim == 0 and axis > 0:
+                w.loop(first, last, 1, body, nonempty=True)
+            else:
+                w.loop(0, operand.shape[dim], 1, body)
+
+        at(0, source, target)
+
+    offset = 0
+    for position, operand in enumerate(instruction.operands):
+        source, access = resolve(operand, defs)
+        strides, start = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
+        if operand.type.size:
+            place = w.offset(f"%b{len(instruction.operands)}", dtype, offset * by[axis])
+            copy(operand, strides, w.offset(f"%b{position}", dtype, start), place)
+        offset += operand.shape[axis]
     w.line("ret void")
     text = w.function(signature(name, len(instruction.operands) + 1), "nounwind")
-    description = f"concat {name}: {outer} rows of {row} bytes"
-    return Kernel(name, text, description, cycles=result.type.nbytes / 4 + 20 * outer)
+    rows, nbytes = math.prod(result.shape[:axis]), math.prod(result.shape[axis:]) * result.dtype.itemsize
+    cycles = result.type.nbytes / 4 + 20 * rows
+    return Kernel(name, text, f"concat {name}: {rows} rows of {nbytes} bytes", tasks, cycles)
 
 
 def update_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:

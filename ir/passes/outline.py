@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from ..access import element_strides, resolve
 from ..effects import has_effect
@@ -19,15 +20,23 @@ from ..registry import Kind
 from ..types import contiguous_strides
 from .inline import is_inline, sources
 
+#: Bytes that stand together in memory from which copying a view is left to whom it is joined by.
+STRETCH: Final = 64
+
 
 def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruction]) -> bool:
     """Whether `reader` takes `operand` as a strided view of memory: matrix products do, where rows or
-    columns are contiguous."""
+    columns are contiguous, and concatenations where stretches are."""
     source, access = resolve(operand, defs)
     definition = defs.get(source)
-    if reader.op.kind is not Kind.CONTRACTION or (definition is not None and is_inline(definition, defs)):
+    if reader.op.kind not in (Kind.CONTRACTION, Kind.CONCAT):
+        return False
+    if definition is not None and is_inline(definition, defs):
         return False
     strides, _ = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
+    if reader.op.kind is Kind.CONCAT:
+        row = operand.shape[-1] * operand.dtype.itemsize if operand.shape else 0
+        return row >= STRETCH and strides[-1] == 1 and min(strides) >= 0
     (rows, columns), (by_row, by_column) = operand.shape[-2:], strides[-2:]
     if min(strides) < 0:
         return False
