@@ -177,6 +177,19 @@ class FunctionWriter(MathsEmitter):
         self.declare(name, f"void @{name}({value.type}, ptr, i32, <{value.lanes} x i1>)")
         self.line(f"call void @{name}({value}, ptr {pointer}, i32 {align}, {mask})")
 
+    def store_past_cache(self, value: Reg, pointer: str) -> None:
+        """Elements to contiguous memory that is aligned to them, without a place in the caches."""
+        nbytes = value.lanes * _alignment(value.dtype)
+        self.line(f"store {value}, ptr {pointer}, align {nbytes}, !nontemporal !{{i32 1}}")
+
+    def aligned(self, pointers: Sequence[str], to: int = 64) -> Reg:
+        """Whether all of `pointers` are multiples of `to`."""
+        places = [self.assign(f"ptrtoint ptr {one} to i64", "i64") for one in pointers]
+        together = places[0]
+        for one in places[1:]:
+            together = self.or_(together, one)
+        return self.eq(self.and_(together, to - 1), 0)
+
     def _lane_pointers(self, pointer: str, dtype: str, stride: int, lanes: int) -> str:
         memory = "i8" if dtype == "bool" else LLVM_SCALAR[dtype]
         steps = ", ".join(f"i64 {lane * stride}" for lane in range(lanes))

@@ -38,9 +38,13 @@ def _block(nest: Nest) -> int:
 class NestWriter:
     """Writes the function of one nest."""
 
-    def __init__(self, nest: Nest, declarations: dict[str, str]) -> None:
+    def __init__(
+        self, nest: Nest, declarations: dict[str, str], streamed: frozenset[Memory] = frozenset()
+    ) -> None:
         self.nest = nest
         self.w = FunctionWriter(declarations)
+        #: Writes past the cache, and those among them that the code being written makes.
+        self.streamed, self.streaming = streamed, frozenset[Memory]()
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
         #: Where full-level values of earlier stages can be read back.
@@ -53,10 +57,21 @@ class NestWriter:
         """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
         nest, w = self.nest, self.w
         if 0 not in nest.sizes or len(nest.sizes) > nest.parallel:
-            self._outer(0, self._bases(), Reg("%begin", "i64"), Reg("%end", "i64"))
+            places = self._bases()
+            aligned = w.aligned([str(places[one]) for one in self.streamed]) if self.streamed else None
+            if aligned is None:
+                self._tasks(places)
+            else:
+                w.when(aligned, lambda: self._tasks(places, self.streamed))
+                w.when(w.not_(aligned), lambda: self._tasks(places))
+                w.line("fence seq_cst")
         w.line("ret void")
         pointers = ", ".join(f"ptr %b{i}" for i in range(buffers))
         return w.function(f"internal void @{nest.name}({pointers}, i64 %begin, i64 %end)", "nounwind")
+
+    def _tasks(self, places: Places, streaming: frozenset[Memory] = frozenset()) -> None:
+        self.streaming = streaming
+        self._outer(0, places, Reg("%begin", "i64"), Reg("%end", "i64"))
 
     # -- places -----------------------------------------------------------------------------------
 
@@ -365,4 +380,7 @@ class NestWriter:
         if nest.kept and memory.buffer is not None and memory.buffer < 0 and not nest.row_lanes:
             stride = 1
         value = w.splat(value, lanes)
+        if memory in self.streaming and mask is None:
+            w.store_past_cache(value, w.offset(place, memory.dtype, copy * lanes))
+            return
         w.scatter(value, w.offset(place, memory.dtype, copy * lanes * stride), stride, mask)

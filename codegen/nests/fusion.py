@@ -13,6 +13,7 @@ from .kernel import Kernel
 from .nest import Nest
 from .schedule import schedule
 from .split import SplitWriter, workspace_of
+from .streaming import streamed
 
 
 class Fusions:
@@ -43,5 +44,6 @@ class Fusions:
             text = SplitWriter(nest, declarations, buffers).text()
             return Kernel(name, text, str(nest), 1, nest.cycles, nest=nest, pooled=True)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
-        text = NestWriter(nest, declarations).write(buffers)
+        past_cache = streamed(nest, instruction)
+        text = NestWriter(nest, declarations, past_cache).write(buffers)
         return Kernel(name, text, str(nest), tasks, nest.cycles, nest=nest)

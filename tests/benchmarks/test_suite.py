@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import chart, limits, report
+from benchmarks import chart, limits, render, report
 from benchmarks.contest import Outcome, difference
 from benchmarks.timing import Spread, interleave
 from benchmarks.workloads import WORKLOADS
@@ -176,3 +176,19 @@ def test_what_is_measured_of_the_machine_is_plausible(monkeypatch: pytest.Monkey
     monkeypatch.setattr(limits, "_TRIPS", 20_000)
     assert 1e8 < limits.copy_bandwidth(1 << 20) < 1e13
     assert 1e8 < limits.peak("f64") < 1.2 * limits.peak("f32") < 1e14
+
+
+def test_results_are_read_back_and_put_together() -> None:
+    first, later = outcome("softmax", jax=4.0, numpy=0.5), outcome("softmax", jax=9.0, torch=2.0)
+    later.first["torch"] = 0.1
+    files = [{"results": [report.as_json(one, limit)]} for one, limit in ((first, 2e-3), (later, 1e-3))]
+    files.append({"results": [{**files[0]["results"][0], "name": "a workload that is no more"}]})
+    ((found, limit),) = render.outcomes(json.loads(json.dumps(files)))
+    assert limit == 2e-3
+    assert {name: one.median for name, one in found.ratios.items()} == {
+        "jax": 4.0,
+        "numpy": 0.5,
+        "torch": 2.0,
+    }
+    assert found.seconds["torch"].median == 2e-3
+    assert found.first == {"tracejit": 0.02, "jax": 0.06, "torch": 0.1}
