@@ -108,7 +108,8 @@ def _parse(text: str, target: Target) -> Any:
 def _optimize(module: Any, target: Target | None = None) -> None:
     passes, builder = _pipeline(target or host())
     for function in module.functions:
-        if not function.is_declaration:
+        # passes would leave functions that are not to be optimised alone, and say so on standard error
+        if not function.is_declaration and not any(b"optnone" in one for one in function.attributes):
             passes.run(function, builder)
 
 

@@ -7,7 +7,6 @@ from within through a callback.
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -22,6 +21,7 @@ from .buffers import READS_VIEWS, Place, Plan, plan_buffers
 from .control import RegionCode, write_control
 from .growing import ARENA, release_function
 from .instrument import PLAIN, Instrument
+from .known import KnownKernels
 from .loops import FunctionWriter
 from .native import HostCall as HostCall
 from .native import Module as Module
@@ -38,6 +38,8 @@ from .target import Target
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096
+#: Functions of more instructions than this are compiled as they stand: they are calls, in a row.
+MANY_CALLS: Final = 100
 
 
 def generate(function: Function, target: Target, instrument: Instrument = PLAIN) -> Module:
@@ -65,8 +67,8 @@ class _ModuleWriter:
         self.functions: list[str] = []
         self.globals: list[str] = []
         self.kernels: list[Kernel] = []
-        #: Names of kernels by their text, and of those that run as tasks.
-        self.known: dict[str, str] = {}
+        self.known = KnownKernels()
+        #: Names of kernels that run as tasks.
         self.tasks: set[str] = set()
         self.host_calls: list[HostCall] = []
         self.errors: list[str] = []
@@ -86,7 +88,7 @@ class _ModuleWriter:
         self.instrument.finish(self)
         self.functions += release_function(self.declarations)
         arguments = ", ".join(["ptr %inputs", "ptr %outputs", *self.extra])
-        main = w.function(f"i32 @main({arguments})", "nounwind")
+        main = w.function(f"i32 @main({arguments})", self._attributes())
         text = "\n".join([*self.globals, *self.declarations.values(), *self.functions, main])
         products = sorted({kernel.product for kernel in self.kernels if kernel.product})
         cycles = self.cycles + 1e5 * len(self.host_calls)
@@ -94,6 +96,10 @@ class _ModuleWriter:
             text, self.kernels, self.host_calls, self.errors, self.parallel, products,
             self.plan.arena_bytes, cycles, self.descriptions,
         )  # fmt: skip
+
+    def _attributes(self) -> str:
+        """Calls in a row need no optimising, and for many of them LLVM takes more than linear time."""
+        return "nounwind noinline optnone" if len(self.function.body) > MANY_CALLS else "nounwind"
 
     def _instructions(self) -> None:
         """Everything that the function does, in order."""
@@ -201,7 +207,7 @@ class _ModuleWriter:
         self.instrument.kernel(instruction, kernel, extents)
         kernel.instruction, kernel.trips = instruction, self.trips
         self.kernels.append(kernel)
-        if self.instrument is not PLAIN or not self._is_known(kernel):
+        if self.instrument is not PLAIN or not self.known.has_code(kernel, name):
             self.functions.append(kernel.text)
         self.descriptions.append(kernel.description)
         self.cycles += kernel.cycles * self.trips
@@ -217,15 +223,6 @@ class _ModuleWriter:
         else:
             self._call_in_parallel(kernel, pointers)
 
-    def _is_known(self, kernel: Kernel) -> bool:
-        """Whether the module has this kernel's code, of the same text but for its name; it takes that name:
-        layers of a network, and what a function does several times, are compiled once."""
-        text = re.sub(rf"@{kernel.name}(?![0-9A-Za-z])", "@", kernel.text)
-        first = self.known.setdefault(text, kernel.name)
-        known = first != kernel.name
-        kernel.name = first
-        return known
-
     def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
         if instruction.op.kind in READS_VIEWS:
             return resolve(operand, self.defs)[0]
@@ -234,7 +231,11 @@ class _ModuleWriter:
     def _lower(self, instruction: Instruction, name: str) -> Kernel | None:
         """The kernel of an instruction, by its op's kind; None where there is no lowering."""
         lowering = _LOWERINGS.get(instruction.op.kind)
-        return lowering(self, instruction, name) if lowering else None
+        if lowering is None:
+            return None
+        if self.instrument is not PLAIN:
+            return lowering(self, instruction, name)
+        return self.known.lower(instruction, self.defs, name, lambda: lowering(self, instruction, name))
 
     def _call(self, kernel: Kernel, pointers: list[str]) -> None:
         w = self.w
@@ -349,7 +350,9 @@ class _RegionWriter(_ModuleWriter):
         arguments += [f"%output{i}" for i in range(len(self.function.results))]
         pointers = ", ".join([*self.extra, *(f"ptr {one}" for one in ["%arena", *arguments])])
         result = "i32" if fallible else "void"
-        self.functions.append(self.w.function(f"internal {result} @{self.name}({pointers})", "nounwind"))
+        self.functions.append(
+            self.w.function(f"internal {result} @{self.name}({pointers})", self._attributes())
+        )
         self.parent.parallel |= self.parallel
         self.parent.cycles += self.cycles
         return RegionCode(self.name, fallible)

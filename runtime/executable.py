@@ -21,12 +21,13 @@ from ..codegen.module import HostCall, Module, generate
 from ..codegen.nests.kernel import PARALLEL_FOR
 from ..codegen.products.library import symbol
 from ..codegen.target import host
+from ..ir.content import NoContent
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .cache import CACHE
 from .code import Code, instruction_text, load_code, read_instruction, store_code
-from .keys import NoKey, function_key
+from .keys import function_key
 from .objects import link
 from .observing import OBSERVER
 from .products import product_address
@@ -109,7 +110,7 @@ class Executable:
             return None
         try:
             return function_key(self.source, repr(donated))
-        except NoKey:
+        except NoContent:
             return None
 
     def _compile(self, donated: tuple[int, ...]) -> Code:

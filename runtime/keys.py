@@ -1,8 +1,8 @@
 """Keys of the compile cache: what machine code depends on, as a digest.
 
 That is the traced Function (by its content: ops, attributes, types and constants), and the `environment`: the
-versions and sources of tracejit, LLVM and NumPy, and the CPU. A Function that depends on more has no key: one
-with Python callables or with ops that were registered or changed at run time.
+versions and sources of tracejit, LLVM and NumPy, and the CPU. A Function that depends on more has no key: see
+`ir.content`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ import importlib.util
 import os
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from ..codegen.target import host
-from ..ir.callbacks import CallbackName
-from ..ir.graph import Function, Instruction, Value
-from ..ir.registry import OPS, Kind
-from ..ir.types import TensorType
+from ..ir.content import content
+from ..ir.graph import Function, Instruction
+from ..ir.registry import Kind
 
 #: Kinds of ops whose code never fails, so that it holds no source line.
 _SILENT: Final = (
@@ -35,10 +34,6 @@ _CPU_FIELDS: Final = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer",
     "CPU architecture", "CPU variant", "CPU part",
 )  # fmt: skip
-
-
-class NoKey(Exception):
-    """The machine code depends on more than a key can say."""
 
 
 def key_of(*parts: str) -> str:
@@ -97,55 +92,10 @@ def _cpu() -> str:
 
 
 def function_key(function: Function, *parts: str) -> str:
-    """The key of `function`'s machine code, which depends on `parts` too. Raises NoKey."""
-    return key_of(*_content(function, {}), *parts, environment())
+    """The key of `function`'s machine code, which depends on `parts` too. Raises NoContent."""
+    return key_of(content(function, _line), *parts, environment())
 
 
-def _content(function: Function, numbers: dict[Value, int]) -> Iterator[str]:
-    """`function` as texts: everything but names, and the source lines of what cannot fail."""
-    for param in function.params:
-        numbers[param] = len(numbers)
-        yield _type(param.type)
-    for one in function.body:
-        yield from _instruction(one, numbers)
-    yield repr([numbers[one] for one in function.results])
-
-
-def _instruction(one: Instruction, numbers: dict[Value, int]) -> Iterator[str]:
-    if one.op.name in OPS.foreign or one.op.native is not None:
-        raise NoKey(f"the op {one.op.name} was registered or changed in this process")
-    operands = [numbers[operand] for operand in one.operands]
-    attrs = [f"{name}={_attr(one.attrs[name])}" for name in sorted(one.attrs)]
-    for result in one.results:
-        numbers[result] = len(numbers)
-    types = [_type(result.type) for result in one.results]
-    where = "" if one.op.kind in _SILENT else str(one.location and (one.location.file, one.location.line))
-    yield f"{one.op.name}{operands}{attrs}{types}{where}"
-    for region in one.regions:
-        yield "{"
-        yield from _content(region, numbers)
-        yield "}"
-
-
-def _type(one: TensorType) -> str:
-    return f"{one.dtype.str}{one.shape}"
-
-
-def _attr(value: Any) -> str:
-    """An attribute, so that different ones differ."""
-    if isinstance(value, CallbackName):
-        raise NoKey("a Python function is called")
-    if value is None or type(value) in (bool, int, float, str):
-        return repr(value)
-    if isinstance(value, (tuple, list)):
-        return f"({','.join(map(_attr, value))})"
-    if isinstance(value, Mapping):
-        return f"{{{','.join(f'{_attr(k)}:{_attr(value[k])}' for k in sorted(value))}}}"
-    if isinstance(value, (np.ndarray, np.generic)):
-        array = np.asarray(value)
-        return f"{array.dtype.str}{array.shape}{array.tobytes().hex()}"
-    if isinstance(value, np.dtype):
-        return value.str
-    if isinstance(value, TensorType):
-        return _type(value)
-    raise NoKey(f"an attribute of type {type(value).__name__}")
+def _line(one: Instruction) -> str:
+    """The source line of what can fail: its message names it."""
+    return "" if one.op.kind in _SILENT else str(one.location and (one.location.file, one.location.line))

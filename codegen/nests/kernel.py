@@ -45,6 +45,10 @@ class Kernel:
     #: How often one call of the whole function runs it, as far as that is known.
     trips: float = 1.0
 
+    def copy(self) -> Kernel:
+        """The same code for another instruction."""
+        return Kernel(**{name: getattr(self, name) for name in Kernel.__annotations__})
+
     @property
     def chunk(self) -> int:
         """How many tasks are claimed at a time."""

@@ -96,6 +96,8 @@ class _Fusion:
         self.defs: dict[Value, Instruction] = {result: one for one in function.body for result in one.results}
         self.units: list[_Unit] = []
         self.unit_of: dict[Value, _Unit] = {}
+        #: The units that some unit depends on.
+        self.needed = 0
         self.last_effect: Instruction | None = None
 
     def run(self) -> Function:
@@ -317,6 +319,8 @@ class _Fusion:
             if one.dependencies & moved:
                 one.dependencies = one.dependencies & ~moved | kept
         unit.dependencies = (unit.dependencies | other.dependencies) & ~(moved | kept)
+        if self.needed & moved:
+            self.needed |= kept
         other.members, other.domain = [], None
         self._spread(unit)
 
@@ -336,11 +340,14 @@ class _Fusion:
             if one is not unit:
                 unit.dependencies |= one.dependencies | 1 << one.number
         if unit.dependencies != before:
+            self.needed |= unit.dependencies
             self._spread(unit)
 
     def _spread(self, unit: _Unit) -> None:
         """Give `unit`'s dependencies to everything that depends on it."""
         own = 1 << unit.number
+        if not self.needed & own:
+            return  # mostly: what is grown is what comes last
         for one in self.units:
             if one.dependencies & own:
                 one.dependencies |= unit.dependencies

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.codegen.module import MANY_CALLS
 from tracejit.runtime.executable import Executable
 
 
@@ -55,3 +56,21 @@ def test_parallel_kernels_that_are_equal() -> None:
 def test_other_constants_are_other_code() -> None:
     executable = Executable(tj.trace(lambda x: (tj.flip(x, 0) * 2.0, x.sum() * 3.0), np.ones(40)))
     assert len(set(_functions(executable))) == len(executable.module.kernels)
+
+
+def test_long_rows_of_calls_are_compiled_in_silence(capfd: pytest.CaptureFixture[str]) -> None:
+    """LLVM says on standard error when a pass skips a function."""
+
+    def network(x, w):
+        for _ in range(MANY_CALLS):
+            x = tj.tanh(x @ w) * 0.5
+        return x
+
+    x, w = np.ones((2, 3)), np.ones((3, 3)) / 7
+    executable = Executable(tj.trace(network, x, w))
+    assert "optnone" in executable.module.text
+    want = x
+    for _ in range(MANY_CALLS):
+        want = np.tanh(want @ w) * 0.5
+    np.testing.assert_allclose(executable([x, w])[0], want, rtol=1e-9)
+    assert capfd.readouterr() == ("", "")

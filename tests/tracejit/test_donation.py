@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -184,3 +186,9 @@ def test_large_results_take_no_memory() -> None:
         p = f(p, g)
     assert p.numpy().ctypes.data == address
     assert p.tolist()[0] == 1 - 25.0
+
+
+def test_the_program_in_the_documentation() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "calls.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(program, "docs/calls.md", "exec"), {})

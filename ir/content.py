@@ -1,0 +1,83 @@
+"""The content of a Function as text that names nothing: equal for Functions that are the same but for names.
+
+It is made to be compared or digested, not to be read: see `text` for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .callbacks import CallbackName
+from .graph import Function, Instruction, Value
+from .registry import OPS
+from .types import TensorType
+
+
+class NoContent(Exception):
+    """What is computed depends on more than the Function: on Python callables, or on ops that were registered
+    or changed in this process."""
+
+
+def content(function: Function, remark: Callable[[Instruction], str] | None = None) -> str:
+    """`function` as text; ``remark(instruction)`` is added to each instruction. Raises NoContent.
+
+    Example:
+        >>> import tracejit as tj
+        >>> one, two = (tj.trace(lambda x, y: x * y, tj.ones(n), tj.ones(n)) for n in (3, 3))
+        >>> content(one) == content(two)
+        True
+    """
+    return "\n".join(_function(function, {}, remark))
+
+
+def _function(
+    function: Function, numbers: dict[Value, int], remark: Callable[[Instruction], str] | None
+) -> Iterator[str]:
+    for param in function.params:
+        numbers[param] = len(numbers)
+        yield _type(param.type)
+    for one in function.body:
+        if one.op.name in OPS.foreign or one.op.native is not None:
+            raise NoContent(f"the op {one.op.name} was registered or changed in this process")
+        operands = [numbers[operand] for operand in one.operands]
+        attrs = attributes(one.attrs)
+        for result in one.results:
+            numbers[result] = len(numbers)
+        types = [_type(result.type) for result in one.results]
+        yield f"{one.op.name}{operands}{attrs}{types}{remark(one) if remark is not None else ''}"
+        for region in one.regions:
+            yield "{"
+            yield from _function(region, numbers, remark)
+            yield "}"
+    yield repr([numbers[one] for one in function.results])
+
+
+def attributes(attrs: Mapping[str, Any]) -> list[str]:
+    """Attributes as texts, so that different ones differ. Raises NoContent."""
+    return [f"{name}={_attr(attrs[name])}" for name in sorted(attrs)]
+
+
+def _type(one: TensorType) -> str:
+    return f"{one.dtype.str}{one.shape}"
+
+
+def _attr(value: Any) -> str:
+    if isinstance(value, CallbackName):
+        raise NoContent("a Python function is called")
+    if value is None or type(value) in (bool, int, float, str):
+        return repr(value)
+    if isinstance(value, (tuple, list)):
+        return f"({','.join(map(_attr, value))})"
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{_attr(k)}:{_attr(value[k])}' for k in sorted(value))}}}"
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        return f"{array.dtype.str}{array.shape}{array.tobytes().hex()}"
+    if isinstance(value, np.dtype):
+        return value.str
+    if isinstance(value, TensorType):
+        return _type(value)
+    raise NoContent(f"an attribute of type {type(value).__name__}")
