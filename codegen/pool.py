@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Iterations of a pause loop before anyone blocks: some microseconds.
-SPINS: Final = 2000
+#: Iterations of a pause loop before anyone blocks: some microseconds (15 where a pause takes 65 cycles). A
+#: core that spins longer is missing elsewhere on a busy machine.
+SPINS: Final = 600
 
 EXPORTS: Final = ("tracejit_parallel_for", "tracejit_worker", "tracejit_pool_init", "tracejit_workers")
 

@@ -188,9 +188,11 @@ def _images(
             joined[remainder] = parts[0] if len(parts) == 1 else concatenate(parts, 2)
         view = sliced(joined[remainder], 3, start * wide, height * wide)
         product = matmul(reshaped(sliced(kernels, 0, i, 1), kernels.shape[1:]), view)
-        total = product if total is None else run("add", total, product)
+        # the columns that mix rows go before the sum: then it is one kernel that writes the result
+        part = tap(reshaped(product, (batch, outputs, height, wide)), (0, 0), (height, width), (1, 1))
+        total = part if total is None else run("add", total, part)
     assert total is not None
-    return tap(reshaped(total, (batch, outputs, height, wide)), (0, 0), (height, width), (1, 1))
+    return total
 
 
 def _one_by_one(x: Tensor, weight: Tensor, taps: list[Pair], size: Pair, steps: tuple[int, ...]) -> Tensor:
