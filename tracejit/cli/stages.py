@@ -60,12 +60,13 @@ class Stages:
             return base.mapped(self.size or BATCH).trace()
         if stage in PICTURES:
             return None
-        try:
-            return self.lowered.function_at(stage)
-        except TracejitError as error:
-            if stage.startswith("after:"):
-                raise UsageError(str(error)) from None
-            raise UsageError(f"there is no stage {stage!r}; expected one of {', '.join(STAGES)}") from None
+        if stage.startswith("after:"):
+            known = [one.stage for one in self.lowered.steps]
+            if stage.removesuffix(":1") not in known:
+                raise UsageError(f"there is no stage {stage!r}; the passes are {', '.join(known)}")
+        elif stage not in STAGES:
+            raise UsageError(f"there is no stage {stage!r}; expected one of {', '.join(STAGES)}")
+        return self.lowered.function_at(stage)
 
     def text(self, stage: str) -> str:
         """The text of `stage`, with a line break at its end."""
