@@ -18,6 +18,8 @@ SHARE: Final = 0.05
 NEAR: Final = 2.0
 #: Calls whose kernels take fewer seconds are hardly more than a call.
 SMALL: Final = 2e-6
+#: About as many plain operations take as long as one exp or log, in vectors.
+TRANSCENDENTAL: Final = 12
 #: From this many times the floor on something is wrong.
 FAR: Final = 4.0
 
@@ -120,7 +122,7 @@ def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, st
             f"{_capital(row.vectorised)}. {far} Transpose the data once outside, or compute in the other "
             "layout, so that neighbours in the loop are neighbours in memory.",
         )  # fmt: skip
-    transcendental = row.cost.transcendentals * 4 > row.cost.flops
+    transcendental = row.cost.transcendentals * TRANSCENDENTAL > row.cost.flops
     if transcendental and times > NEAR:
         return (
             "note", "exp, log and their like",
@@ -138,7 +140,7 @@ def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, st
     slow = [text for text in (row.vectorised, row.threaded) if text]
     why = f" On one thread: {row.threaded}." if row.threaded else ""
     return (
-        "bad" if times > FAR else "note", _capital(row.kind),
+        "bad" if times > FAR else "note", f"Slower than it could be: a {row.kind}",
         f"{far}{' Not vectorised: ' + row.vectorised + '.' if row.vectorised else ''}{why}"
         if slow else far,
     )  # fmt: skip
