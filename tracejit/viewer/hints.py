@@ -217,7 +217,7 @@ def _own_line(row: Row) -> Location | None:
     strided = strided_reads(row.nest) if row.nest else {}
     for member in row.nest.members if row.nest and strided else ():
         if any(isinstance(one, Memory) and one.buffer in strided for one in member.operands):
-            return member.instruction.location
+            return row.own.get(member.instruction, member.instruction).location
     return None
 
 
