@@ -88,7 +88,9 @@ def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, st
         return (
             "note", "A loop in registers" if kind is not Kind.SWITCH else "A branch in registers",
             "Its state is so small that it stays in registers: nothing is read or written between steps, "
-            "which wait for each other. Many such loops at once, by tj.vmap, would fill whole vectors.",
+            "which wait for each other. "
+            + ("Its elements do not, and fill vectors and threads." if row.nest
+               else "Many such loops at once, by tj.vmap, would fill whole vectors."),
         )  # fmt: skip
     if kind is Kind.CONTRACTION:
         rate = row.cost.flops * max(row.runs, 1) / (row.seconds or 1.0)
