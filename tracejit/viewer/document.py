@@ -6,7 +6,7 @@ Ops of the trace are numbered; a line of a listing refers to the set of ops that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..ir.graph import Function
 from ..ir.records import record
 from .drawing import Drawing
 from .hints import as_json, hints, locations_of
-from .kernels import Apart, Row, kernel_rows
+from .kernels import Apart, Row, alike, kernel_rows
 from .listings import StageNames, listing
 from .measuring import Measured, made_up, measure
 from .origins import numbered, with_views
@@ -127,9 +127,15 @@ class _Collector:
             self.nest_lines[row.name] = len(lines)
             if row.nest is not None:
                 values = [*row.instruction.operands, *row.instruction.results]
-                head, *rest = row.nest.rows(self.names, [self.names[value] for value in values])
-                lines.append((head[0], row.origins))
-                lines += [(text, one.origins if one else row.origins) for text, one in rest]
+                names = {
+                    theirs.result: self.names[own.result]
+                    for theirs, own in row.own.items()
+                    if len(own.results) == 1
+                }
+                head, *rest = row.nest.rows(names or self.names, [self.names[value] for value in values])
+                lines.append((head[0].replace(f" {row.nest.name}:", f" {row.name}:", 1), row.origins))
+                for text, one in rest:
+                    lines.append((text, row.own.get(one, one).origins if one else row.origins))
             elif row.kernel is not None:
                 lines.append((row.kernel.description, row.origins))
             else:
@@ -138,9 +144,13 @@ class _Collector:
 
     def _machine_code(self, module: Module, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
         """LLVM text and assembly; where each kernel begins in them."""
-        of_function = {row.name: row.origins for row in rows if row.kernel is not None}
+        of_function: dict[str, tuple[int, ...]] = {}
+        for row in rows:
+            if row.kernel is not None:  # equal kernels are one function, which is for the ops of all
+                before = of_function.get(row.kernel.name, ())
+                of_function[row.kernel.name] = tuple(dict.fromkeys([*before, *row.origins]))
         of_function.update({f"{name}_task": origins for name, origins in list(of_function.items())})
-        lines = marked_lines(module.text, of_function)
+        lines = list(_for_all(marked_lines(module.text, of_function), alike(rows)))
         self._stage("llvm", "LLVM", "as generated: vectors are written out", lines)
         groups = Groups()
         text = assembly(with_debug_lines(lines, groups, list(of_function)))
@@ -210,7 +220,10 @@ class _Collector:
             "group": self.group(row.origins),
             "ops": sum(len(region.body) for region in row.instruction.regions) or 1,
             "types": [str(result.type) for result in row.instruction.results],
-            "at": {"loops": self.nest_lines[row.name], **places.get(row.name, {})},
+            "at": {
+                "loops": self.nest_lines[row.name],
+                **(places.get(row.kernel.name, {}) if row.kernel else {}),
+            },
             "runs": runs,
             "flops": flops,
             "transcendentals": cost.transcendentals * many,
@@ -245,6 +258,17 @@ class _Collector:
             "made_up": len(self.subject.function.params) - known,
             "compile": measured.compiling if measured else {},
         }
+
+
+def _for_all(
+    lines: Sequence[Marked], sets: dict[str, dict[tuple[int, ...], tuple[int, ...]]]
+) -> Iterator[Marked]:
+    """Lines with the ops of every kernel that shares them."""
+    known: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for text, origins in lines:
+        if text.startswith("define "):
+            known = sets.get(text.partition("@")[2].partition("(")[0], {})
+        yield text, known.get(origins, origins)
 
 
 def _machine_json(machine: Machine | None) -> dict[str, Any] | None:

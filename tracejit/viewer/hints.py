@@ -18,6 +18,8 @@ SHARE: Final = 0.05
 NEAR: Final = 2.0
 #: Calls whose kernels take fewer seconds are hardly more than a call.
 SMALL: Final = 2e-6
+#: About as many plain operations take as long as one exp or log, in vectors.
+TRANSCENDENTAL: Final = 12
 #: From this many times the floor on something is wrong.
 FAR: Final = 4.0
 
@@ -86,7 +88,9 @@ def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, st
         return (
             "note", "A loop in registers" if kind is not Kind.SWITCH else "A branch in registers",
             "Its state is so small that it stays in registers: nothing is read or written between steps, "
-            "which wait for each other. Many such loops at once, by tj.vmap, would fill whole vectors.",
+            "which wait for each other. "
+            + ("Its elements do not, and fill vectors and threads." if row.nest
+               else "Many such loops at once, by tj.vmap, would fill whole vectors."),
         )  # fmt: skip
     if kind is Kind.CONTRACTION:
         rate = row.cost.flops * max(row.runs, 1) / (row.seconds or 1.0)
@@ -120,7 +124,7 @@ def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, st
             f"{_capital(row.vectorised)}. {far} Transpose the data once outside, or compute in the other "
             "layout, so that neighbours in the loop are neighbours in memory.",
         )  # fmt: skip
-    transcendental = row.cost.transcendentals * 4 > row.cost.flops
+    transcendental = row.cost.transcendentals * TRANSCENDENTAL > row.cost.flops
     if transcendental and times > NEAR:
         return (
             "note", "exp, log and their like",
@@ -138,7 +142,7 @@ def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, st
     slow = [text for text in (row.vectorised, row.threaded) if text]
     why = f" On one thread: {row.threaded}." if row.threaded else ""
     return (
-        "bad" if times > FAR else "note", _capital(row.kind),
+        "bad" if times > FAR else "note", f"Slower than it could be: a {row.kind}",
         f"{far}{' Not vectorised: ' + row.vectorised + '.' if row.vectorised else ''}{why}"
         if slow else far,
     )  # fmt: skip
@@ -215,7 +219,7 @@ def _own_line(row: Row) -> Location | None:
     strided = strided_reads(row.nest) if row.nest else {}
     for member in row.nest.members if row.nest and strided else ():
         if any(isinstance(one, Memory) and one.buffer in strided for one in member.operands):
-            return member.instruction.location
+            return row.own.get(member.instruction, member.instruction).location
     return None
 
 

@@ -44,6 +44,8 @@ class Row:
     cost: Cost
     #: How often one call runs it, as far as that is known before it runs.
     trips: float = 1.0
+    #: Where it shares the code of an equal kernel: the ops there to its own.
+    own: dict[Instruction, Instruction] = field(default_factory=dict)
     fused: list[dict[str, str]] = field(default_factory=list)
     vectorised: str = ""
     threaded: str = ""
@@ -71,8 +73,9 @@ def kernel_rows(
     fused: Function, module: Module, names: Mapping[Value, str], apart: Sequence[Apart]
 ) -> list[Row]:
     """The kernels of `module`, which was generated for `fused`."""
-    by_name = {one.name: one for one in module.kernels}
-    rows = list(_rows(fused, "", None, 1.0, by_name))
+    made = {one.instruction: one for one in module.kernels if one.instruction is not None}
+    rows = list(_rows(fused, "", None, 1.0, made))
+    _find_shared(rows)
     for row in reversed(rows):  # what loops do is what their kernels do
         if row.is_loop:
             inside = [one for one in rows if one.parent == row.name]
@@ -85,20 +88,49 @@ def kernel_rows(
     return rows
 
 
+def _find_shared(rows: Sequence[Row]) -> None:
+    """Equal kernels are written once: note for each which of its ops the ops of the written one are."""
+    written = {inner: row for row in rows for inner in _inside(row.instruction)}
+    for row in rows:
+        first = written.get(row.nest.members[0].instruction) if row.nest and row.nest.members else None
+        if first is not None and first is not row:
+            pairs = zip(_inside(first.instruction), _inside(row.instruction), strict=True)
+            row.own = dict(pairs)
+
+
+def _inside(instruction: Instruction) -> list[Instruction]:
+    return [one for region in instruction.regions for one in region.instructions()]
+
+
+def alike(rows: Sequence[Row]) -> dict[str, dict[tuple[int, ...], tuple[int, ...]]]:
+    """For each function of the module: from the ops that a line is marked with to all those that it is for,
+    in every kernel that the function is the code of."""
+    found: dict[str, dict[tuple[int, ...], dict[int, None]]] = {}
+    for row in rows:
+        if row.kernel is None:
+            continue
+        sets = found.setdefault(row.kernel.name, {})
+        back = {mine: theirs for theirs, mine in row.own.items()}
+        for one in _inside(row.instruction):
+            mark = back.get(one, one).origins
+            sets.setdefault(mark, dict.fromkeys(mark)).update(dict.fromkeys(one.origins))
+    return {name: {mark: tuple(all_) for mark, all_ in sets.items()} for name, sets in found.items()}
+
+
 def _rows(
-    function: Function, prefix: str, parent: str | None, trips: float, by_name: Mapping[str, Kernel]
+    function: Function, prefix: str, parent: str | None, trips: float, made: Mapping[Instruction, Kernel]
 ) -> Iterator[Row]:
     defs = {result: one for one in function.body for result in one.results}
     for number, one in enumerate(function.body):
         if one.op.kind in (Kind.CREATION, Kind.VIEW):
             continue
         name = f"{prefix}k{number}"
-        kernel = by_name.get(name)
+        kernel = made.get(one)
         yield Row(name, _kind(one, kernel), one, parent, kernel, origins_of(one), _cost(one, defs), trips)
         if kernel is None and one.op.kind in CONTROL:
             steps = float(one.attrs["length"]) if one.op.kind is Kind.SCAN else 1.0
             for index, region in enumerate(one.regions):
-                yield from _rows(region, f"{name}_r{index}_", name, trips * steps, by_name)
+                yield from _rows(region, f"{name}_r{index}_", name, trips * steps, made)
 
 
 def _cost(one: Instruction, defs: Mapping[Value, Instruction]) -> Cost:
@@ -116,10 +148,10 @@ def _kind(one: Instruction, kernel: Kernel | None) -> str:
     if kernel is None:
         loops = {Kind.SCAN: "loop", Kind.WHILE: "loop", Kind.SWITCH: "branch"}
         return loops.get(one.op.kind, "host call")
-    if kernel.nest is not None:
-        return str(kernel.nest).split(" nest ", 1)[0] + " nest" if kernel.nest.members else "copy"
     if one.op.kind in CONTROL:
         return f"{one.op.name} in registers"
+    if kernel.nest is not None:
+        return str(kernel.nest).split(" nest ", 1)[0] + " nest" if kernel.nest.members else "copy"
     return one.op.name
 
 

@@ -186,6 +186,31 @@ def test_control_flow_in_registers_and_empty_arrays():
     assert view(lambda x: x, tj.ones(3)).document["kernels"] == []
 
 
+def test_equal_kernels_share_code_and_keep_their_own_ops():
+    def layers(x, w):
+        x = tj.tanh(x @ w)
+        x = tj.tanh(x @ w)
+        return tj.tanh(x @ w)
+
+    made = view(layers, tj.ones((40, 40)), tj.ones((40, 40))).document
+    assert [kernel["kind"] for kernel in made["kernels"]] == ["matmul", "map nest"] * 3
+    assert len({kernel["group"] for kernel in made["kernels"]}) == 6
+    first = layers.__code__.co_firstlineno + 1
+    written = []
+    for number in range(3):
+        ops = ops_of_line(made, first + number)
+        assert len(ops) == 2
+        nests, _ = lines_about(made, "loops", ops)
+        assert len([line for line in nests if "tanh(" in line]) == 1
+        nest = made["kernels"][2 * number + 1]
+        names = {stage["id"]: stage["lines"] for stage in made["stages"]}
+        assert names["loops"][nest["at"]["loops"]].startswith(f"map nest {nest['name']}:")
+        written.append(lines_about(made, "llvm", ops)[0])
+        assert any(" fdiv " in line or " fmul " in line for line in written[-1])
+    texts = [[line for line in lines if line.startswith("  ")] for lines in written]
+    assert texts[0] == texts[1] == texts[2]
+
+
 def test_without_timing_nothing_runs():
     def fails(x):
         raise AssertionError("it ran")
