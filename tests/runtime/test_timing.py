@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.codegen.instrument import PLAIN
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.timing import MAX_EVENTS, TimedExecutable, measure_kernels, timed
+
+from ..programs import program
 
 
 def executable(f: Any, *args: Any) -> Executable:
@@ -106,3 +109,13 @@ def test_a_failing_call_raises_as_ever() -> None:
     made = executable(lambda x, i: x[i] * 2, tj.ones(3), tj.asarray([1]))
     with pytest.raises(tj.OutOfBoundsError):
         timed(made).run_timed([np.ones(3), np.array([7])])
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_programs_compute_what_they_did(seed: int) -> None:
+    made = program(seed)
+    results, times = TimedExecutable(made.function).run_timed(made.arrays)
+    for got, want in zip(results, Executable(made.function, PLAIN)(made.arrays), strict=True):
+        np.testing.assert_array_equal(got, want)
+    assert all(one.runs >= 0 and one.nanoseconds >= 0 for one in times.sites)
+    assert (times.events[:, 2] >= times.events[:, 1]).all()

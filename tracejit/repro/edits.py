@@ -15,6 +15,9 @@ from ..ir.registry import Kind
 from ..ir.types import TensorType
 from .cases import Array, Case
 
+#: Up to so many instructions are tried one by one where halves found nothing.
+_ONE_BY_ONE: Final = 64
+
 
 class Edit(abc.ABC):
     """One way to make a case smaller."""
@@ -43,6 +46,35 @@ class Chunked(Edit):
             yield from self.without(case, range(part, part + 1))
 
 
+class Window(Edit):
+    """Half of the instructions, from the start, the middle or the end: what they read of the others is given,
+    with the interpreter's values, and what the others read of them is a result."""
+
+    name = "half of the program"
+
+    def proposals(self, case: Case) -> Iterator[Case]:
+        body, half = case.function.body, len(case.function.body) // 2
+        known = values_of(case) if half else None
+        if known is None:
+            return
+        for start in dict.fromkeys((0, len(body) - half, half // 2)):
+            yield _window(case, body[start : start + half], known)
+
+
+def _window(case: Case, body: tuple[Instruction, ...], known: Mapping[Value, Any]) -> Case:
+    made = {value for one in body for value in one.results}
+    inside = set(body)
+    read = {operand for one in case.function.body if one not in inside for operand in one.operands}
+    read |= set(case.function.results)
+    results = tuple(value for one in body for value in one.results if value in read)
+    outside = dict.fromkeys(operand for one in body for operand in one.operands if operand not in made)
+    table = Substitution({value: Value(value.type, f"v{i}") for i, value in enumerate(outside)})
+    function = Function(
+        case.function.name, table.all(tuple(outside)), tuple(table.apply(one) for one in body), results
+    )
+    return Case(function, tuple(np.asarray(known[value], order="C") for value in outside))
+
+
 class FewerResults(Chunked):
     """Results taken out."""
 
@@ -58,12 +90,18 @@ class FewerResults(Chunked):
 
 
 class EarlierResult(Edit):
-    """What an instruction gives as the only result, so that all after it goes."""
+    """What an instruction gives as the only result, so that all after it goes: by halves, and in programs of
+    some length one after the other."""
 
     name = "an earlier result"
 
     def proposals(self, case: Case) -> Iterator[Case]:
-        for one in case.function.body:
+        body = case.function.body
+        chosen, left = [], len(body)
+        while left > 1:
+            left //= 2
+            chosen.append(body[len(body) - 1 - left])
+        for one in [*chosen, *(body if len(body) <= _ONE_BY_ONE else ())]:
             for value in one.results:
                 if (value,) != case.function.results:
                     yield _with(case, results=(value,))
@@ -242,8 +280,8 @@ def _simpler(array: Array) -> Iterator[Array]:
 
 #: In the order in which they are tried.
 EDITS: Final[tuple[Edit, ...]] = (
-    FewerResults(), EarlierResult(), ValuesAsInputs(), Bypass(), Opened(), FewerSteps(), BypassInRegions(),
-    SmallerSizes(), SimplerNumbers(),
+    Window(), FewerResults(), EarlierResult(), ValuesAsInputs(), Bypass(), Opened(), FewerSteps(),
+    BypassInRegions(), SmallerSizes(), SimplerNumbers(),
 )  # fmt: skip
 
 

@@ -147,3 +147,23 @@ def test_limits_and_progress() -> None:
     assert len(seen) > 2
     never = reduce_case(case, lambda one: False)
     assert ops(never) == ops(case)
+
+
+def test_a_long_program_takes_few_trials() -> None:
+    """One wrong op among 1,800: halves of the program are tried, not one op after the other."""
+    trials = 0
+
+    def f(x: Any) -> Any:
+        for i in range(150):
+            x = tj.sin(x * 1.1 + 0.01) + tj.cos(x) * 0.1
+            x = x + tj.tanh(x) if i == 110 else x
+        return x.sum(), x
+
+    def holds(case: Case) -> bool:
+        nonlocal trials
+        trials += 1
+        return any(one.op.name == "tanh" for one in case.function.body)
+
+    made = reduce_case(case_of(f, np.full((4, 4), 0.3)), holds)
+    assert ops(made) == ["tanh"]
+    assert trials < 100
