@@ -22,6 +22,8 @@ from .workload import Workload
 _CHAINS: Final = 12
 _TRIPS: Final = 2_000_000
 _REPEATS: Final = 7
+#: Copies of less than this measure the call.
+LEAST_BYTES: Final = 1 << 16
 
 
 def seconds(workload: Workload) -> float | None:
@@ -29,7 +31,7 @@ def seconds(workload: Workload) -> float | None:
     found = []
     if workload.traffic is not None:
         moved = workload.traffic(*workload.sizes)
-        found.append(moved / copy_bandwidth(round(moved)))
+        found.append(moved / copy_bandwidth(max(round(moved), LEAST_BYTES)))
     if workload.work is not None:
         found.append(workload.work(*workload.sizes) / peak(workload.unit))
     return max(found, default=None)

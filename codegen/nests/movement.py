@@ -7,16 +7,16 @@ Indices are checked before anything is read or written at them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...ir.access import element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Instruction, Value
 from ...ir.types import contiguous_strides
 from ..emitter import Number, Reg, constant
-from ..loops import FunctionWriter
+from ..loops import Bound, FunctionWriter
 from ..target import Target
-from .kernel import Kernel, signature
+from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, signature, task_function
 
 
 def concat_kernel(
@@ -120,24 +120,39 @@ def _contiguous_tail(shape: tuple[int, ...], by: list[int]) -> int:
 def gather_kernel(
     name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
 ) -> Kernel:
-    """Copies the slice at each tuple of indices."""
+    """Copies the slice at each tuple of indices; what fails does so before tasks are shared among threads."""
     x, *indices = instruction.operands
-    w = FunctionWriter(declarations)
-    stretch = math.prod(x.shape[len(indices) :])
-    count = indices[0].type.size
-
-    def body(number: Reg, at: Reg) -> None:
-        source = w.offset("%b0", SHORT_NAME[x.dtype], w.mul(at, stretch))
-        target = w.offset(f"%b{len(indices) + 1}", SHORT_NAME[x.dtype], w.mul(number, stretch))
-        _copy_stretch(w, SHORT_NAME[x.dtype], target, source, stretch)
-
-    _at_indices(w, x.shape, len(indices), 1, count, target.lanes("i64"), body)
-    text = w.function(signature(name, len(indices) + 2, result="i32"), "nounwind")
-    description = f"gather {name}: {count} slices of {stretch} elements of {x.type}"
+    dtype, buffers = SHORT_NAME[x.dtype], len(indices) + 2
+    stretch, count = math.prod(x.shape[len(indices) :]), indices[0].type.size
     cycles = count * (12 + stretch * x.dtype.itemsize / 8)
-    return Kernel(
-        name, text, description, cycles=cycles, errors=index_messages(instruction, x.shape, len(indices))
-    )
+    pooled = cycles > PARALLEL_TASKS * TASK_CYCLES
+
+    def copy(w: FunctionWriter, number: Reg, at: Reg) -> None:
+        source = w.offset("%b0", dtype, w.mul(at, stretch))
+        _copy_stretch(w, dtype, w.offset(f"%b{buffers - 1}", dtype, w.mul(number, stretch)), source, stretch)
+
+    w, parts = FunctionWriter(declarations), list[str]()
+    _check_indices(w, x.shape, len(indices), 1, count, target.lanes("i64"))
+    if pooled:
+        task = FunctionWriter(declarations)
+        _over_indices(task, x.shape, len(indices), 1, (Reg("%begin", "i64"), Reg("%end", "i64")), copy)
+        task.line("ret void")
+        parts = [
+            task.function(signature(f"{name}_g", buffers), "nounwind"),
+            task_function(f"{name}_g", buffers),
+        ]
+        w.allocas.append(f"  %context = alloca [{buffers} x ptr]")
+        for i in range(buffers):
+            w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
+        chunk = max(1, int(count * TASK_CYCLES / cycles))
+        w.line(f"call void @{PARALLEL_FOR}(ptr @{name}_g_task, ptr %context, i64 {count}, i64 {chunk})")
+    else:
+        _over_indices(w, x.shape, len(indices), 1, (0, count), copy)
+    w.line("ret i32 0")
+    text = "\n".join([*parts, w.function(signature(name, buffers, result="i32"), "nounwind")])
+    description = f"gather {name}: {count} slices of {stretch} elements of {x.type}"
+    errors = index_messages(instruction, x.shape, len(indices))
+    return Kernel(name, text, description, cycles=cycles, errors=errors, pooled=pooled)
 
 
 def scatter_kernel(
@@ -152,7 +167,7 @@ def scatter_kernel(
     result = f"%b{len(indices) + 2}"
     _copy_operand(w, x.type.nbytes, "%b0", result)
 
-    def body(number: Reg, at: Reg) -> None:
+    def body(w: FunctionWriter, number: Reg, at: Reg) -> None:
         source = w.offset("%b1", dtype, w.mul(number, stretch))
         place = w.offset(result, dtype, w.mul(at, stretch))
         if instruction.attrs["mode"] == "set":
@@ -160,7 +175,9 @@ def scatter_kernel(
         else:
             _add_stretch(w, dtype, place, source, stretch, target.lanes(dtype))
 
-    _at_indices(w, x.shape, len(indices), 2, count, target.lanes("i64"), body)
+    _check_indices(w, x.shape, len(indices), 2, count, target.lanes("i64"))
+    _over_indices(w, x.shape, len(indices), 2, (0, count), body)
+    w.line("ret i32 0")
     text = w.function(signature(name, len(indices) + 3, result="i32"), "nounwind")
     description = (
         f"scatter {name}: {count} slices of {stretch} elements, {instruction.attrs['mode']}, into {x.type}"
@@ -171,13 +188,10 @@ def scatter_kernel(
     )
 
 
-def _at_indices(
-    w: FunctionWriter, shape: tuple[int, ...], axes: int, first: int, count: int, lanes: int, body: object
+def _check_indices(
+    w: FunctionWriter, shape: tuple[int, ...], axes: int, first: int, count: int, lanes: int
 ) -> None:
-    """Call ``body(number, slice index)`` per index tuple; return i32, 1 + axis where one is out of range.
-
-    All indices are checked, `lanes` at a time, before the body runs at any of them.
-    """
+    """Return i32, 1 + axis where an index is out of range; `lanes` are looked at together."""
     for axis in range(axes):
         inside = _all_inside(w, f"%b{first + axis}", shape[axis], count, lanes)
         good, bad = w.label("good"), w.label("bad")
@@ -186,18 +200,27 @@ def _at_indices(
         w.line(f"ret i32 {axis + 1}")
         w.start(good)
 
+
+def _over_indices(
+    w: FunctionWriter,
+    shape: tuple[int, ...],
+    axes: int,
+    first: int,
+    bounds: tuple[Bound, Bound],
+    body: Callable[[FunctionWriter, Reg, Reg], None],
+) -> None:
+    """Call ``body(w, number, slice index)`` per index tuple; all are in range."""
+
     def run(number: Reg, _: list[Reg]) -> Sequence[Reg]:
         at = constant(0, "i64")
         for axis in range(axes):
             index = w.load(w.offset(f"%b{first + axis}", "i64", number), "i64")
             wrapped = w.select(w.lt(index, 0), w.add(index, shape[axis]), index)
             at = w.add(w.mul(at, shape[axis]), wrapped)
-        assert callable(body)
-        body(number, at)
+        body(w, number, at)
         return ()
 
-    w.loop(0, count, 1, run)
-    w.line("ret i32 0")
+    w.loop(*bounds, 1, run)
 
 
 def _all_inside(w: FunctionWriter, indices: str, extent: int, count: int, lanes: int) -> Reg:

@@ -69,6 +69,31 @@ def test_bad_indices(count: int) -> None:
     check_bad_indices(count)
 
 
+THREADS = """
+import numpy as np, tracejit as tj
+x = np.random.default_rng(0).standard_normal((5000, 3))
+i, j = [np.random.default_rng(n).integers(-n, n, 100_000) for n in (5000, 3)]
+f = tj.jit(lambda x, i, j: (x[i], x[i, j], x.ravel()[j]))
+for threads in (1, 2, 3):
+    tj.set_num_threads(threads)
+    for got, want in zip(f(x, i, j), (x[i], x[i, j], x.ravel()[j])):
+        assert (np.asarray(got) == want).all()
+    bad = j.copy()
+    bad[77_777] = 3
+    try:
+        f(x, i, bad)
+    except IndexError as error:
+        assert 'axis 1 with size 3' in str(error)
+    else:
+        raise AssertionError('no error')
+print('fine')
+"""
+
+
+def test_large_gathers_on_several_threads() -> None:
+    assert python(THREADS, 60).strip() == "fine"
+
+
 NARROW = """
 import sys
 sys.path.insert(0, '.')
