@@ -25,7 +25,7 @@ def _library() -> Library:
             functions[name] = array_api(name)
         else:
             functions[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-    return load_support("results", results_text, EXPORTS, functions)
+    return load_support("results", results_text, EXPORTS, functions, quick=True)
 
 
 def allocator_address() -> int:

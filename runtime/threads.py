@@ -53,7 +53,7 @@ class _Pool:
         """The address of ``parallel_for``, with the workers running."""
         with self.lock:
             if self.library is None:
-                self.library = load_support("pool", lambda: pool_text(host().triple), EXPORTS, {})
+                self.library = load_support("pool", lambda: pool_text(host().triple), EXPORTS, {}, quick=True)
                 self._call("tracejit_pool_init", 0)
             self._set_workers()
             return self.library.addresses["tracejit_parallel_for"]

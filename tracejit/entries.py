@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 #: The name of the global that holds the default dtype, which every compiled signature depends on.
 _DEFAULT: Final = "_default_float"
 _SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_version", "_aliases", "_hooks")
+#: The entry keeps some words for each input and result on the stack.
+_MOST: Final = 2000
 #: Static arguments that are the same for good when they are the same object.
 _IMMUTABLE: Final = (int, float, bool, str, bytes, type(None), type, types.FunctionType)
 
@@ -55,7 +57,7 @@ def make_entries(
     bindings = signature.bindings
     if any("callback" in one.attrs for one in signature.function.instructions()):
         return None, None  # a call that fails is repeated by the slow path, and callbacks ran already
-    if layout is None:
+    if layout is None or len(signature.function.params) + len(signature.function.results) > _MOST:
         return None, None
     keep: list[Any] = [bindings, signature.static]
     settings = Capture("global", id(vars(dtypes)), id(_DEFAULT), Same(id(dtypes.default_dtype())))

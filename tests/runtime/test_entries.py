@@ -223,3 +223,11 @@ def test_references_balance_in_trees() -> None:
     gc.collect()
     after = [sys.getrefcount(one) for one in objects]
     assert max(abs(a - b) for a, b in zip(after, before, strict=True)) < 50, (before, after)
+
+
+def test_more_leaves_than_the_stack_should_hold(slow_calls: list[Any]) -> None:
+    many = [np.full(1, float(i)) for i in range(2500)]
+    f = tj.jit(lambda values: values[7] + values[2499])
+    for _ in range(2):
+        assert f(many).tolist() == [2506.0]
+    assert len(slow_calls) == 2
