@@ -82,42 +82,24 @@ def _expensive(one: Instruction) -> bool:
     return one.op.kind is Kind.ELEMENTWISE and one.op.cost >= PACKED_COST
 
 
-class PackingWriter:
-    """Writes elementwise ops on many scalars."""
+class OpWriter:
+    """Writes elementwise ops: their code, or from some number of uses on a call of it."""
 
-    def __init__(self, name: str, w: FunctionWriter, target: Target) -> None:
-        self.name, self.w, self.target = name, w, target
+    def __init__(self, name: str, w: FunctionWriter, inlined: int = INLINED_USES) -> None:
+        self.name, self.w, self.inlined = name, w, inlined
         self.uses: Counter[_Shape] = Counter()
         #: Functions for expensive ops that are used often, by op and operand types: their results, and their
         #: text.
         self.outlined: dict[_Shape, tuple[str, Reg]] = {}
         self.texts: list[str] = []
 
-    def packed(self, one: Instruction, rows: Sequence[Sequence[Reg]]) -> list[Reg]:
-        """The op of `one` on each row of operands."""
-        dtypes = [SHORT_NAME[value.dtype] for value in (*one.operands, one.result)]
-        lanes = min(self.target.lanes(dtype) for dtype in dtypes)
-        if not _expensive(one) or lanes == 1 or len(rows) == 1:
-            return [self._emitted(one, row) for row in rows]
-        found: list[Reg] = []
-        for start in range(0, len(rows), lanes):
-            part = rows[start : start + lanes]
-            width = 1
-            while width < len(part):
-                width *= 2
-            # a last row fills the vector: what is poison may not be divided by
-            filled = [*part, *[part[-1]] * (width - len(part))]
-            made = self._emitted(one, [self._vector(column) for column in zip(*filled, strict=True)])
-            found += [self.w.extract(made, lane) for lane in range(len(part))]
-        return found
-
-    def _emitted(self, one: Instruction, operands: Sequence[Reg]) -> Reg:
+    def emitted(self, one: Instruction, operands: Sequence[Reg]) -> Reg:
         """The op's code, or a call of it where there is much of it already."""
         emit = one.op.emit
         assert emit is not None
         shape = (one.op.name, repr(tuple(one.attrs.items())), *[x.type for x in operands])
         self.uses[shape] += 1
-        if not _expensive(one) or self.uses[shape] <= INLINED_USES:
+        if not _expensive(one) or self.uses[shape] <= self.inlined:
             written: Reg = emit(self.w, *operands, **one.attrs)
             return written
         if shape not in self.outlined:
@@ -132,6 +114,32 @@ class PackingWriter:
         name, result = self.outlined[shape]
         arguments = ", ".join(map(str, operands))
         return self.w.assign(f"call {result.type} @{name}({arguments})", result.dtype, result.lanes)
+
+
+class PackingWriter(OpWriter):
+    """Writes elementwise ops on many scalars."""
+
+    def __init__(self, name: str, w: FunctionWriter, target: Target) -> None:
+        super().__init__(name, w)
+        self.target = target
+
+    def packed(self, one: Instruction, rows: Sequence[Sequence[Reg]]) -> list[Reg]:
+        """The op of `one` on each row of operands."""
+        dtypes = [SHORT_NAME[value.dtype] for value in (*one.operands, one.result)]
+        lanes = min(self.target.lanes(dtype) for dtype in dtypes)
+        if not _expensive(one) or lanes == 1 or len(rows) == 1:
+            return [self.emitted(one, row) for row in rows]
+        found: list[Reg] = []
+        for start in range(0, len(rows), lanes):
+            part = rows[start : start + lanes]
+            width = 1
+            while width < len(part):
+                width *= 2
+            # a last row fills the vector: what is poison may not be divided by
+            filled = [*part, *[part[-1]] * (width - len(part))]
+            made = self.emitted(one, [self._vector(column) for column in zip(*filled, strict=True)])
+            found += [self.w.extract(made, lane) for lane in range(len(part))]
+        return found
 
     def _vector(self, scalars: Sequence[Reg]) -> Reg:
         if all(one.text == scalars[0].text for one in scalars):

@@ -14,10 +14,13 @@ from ...ir.graph import Value
 from ..emitter import Reg, constant
 from ..loops import Bound, FunctionWriter
 from ..marks import mark_of
+from ..packing import OpWriter
 from .element import Pass, Places, Row
 from .nest import Constant, Leaf, Member, Memory, Nest, Window, memories_of
 from .window import read_window
 
+#: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
+INLINED_USES = 12
 #: Vectors in one task, where lanes run along the outermost loop.
 BLOCK_VECTORS = 256
 
@@ -43,6 +46,8 @@ class NestWriter:
     ) -> None:
         self.nest = nest
         self.w = FunctionWriter(declarations)
+        #: Of writers of one function: calls of what is written often.
+        self.ops: OpWriter | None = None
         #: Writes past the cache, and those among them that the code being written makes.
         self.streamed, self.streaming = streamed, frozenset[Memory]()
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
@@ -56,6 +61,7 @@ class NestWriter:
     def write(self, buffers: int) -> str:
         """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
         nest, w = self.nest, self.w
+        self.ops = OpWriter(nest.name, w, INLINED_USES)
         if 0 not in nest.sizes or len(nest.sizes) > nest.parallel:
             places = self._bases()
             aligned = w.aligned([str(places[one]) for one in self.streamed]) if self.streamed else None
@@ -67,7 +73,8 @@ class NestWriter:
                 w.line("fence seq_cst")
         w.line("ret void")
         pointers = ", ".join(f"ptr %b{i}" for i in range(buffers))
-        return w.function(f"internal void @{nest.name}({pointers}, i64 %begin, i64 %end)", "nounwind")
+        text = w.function(f"internal void @{nest.name}({pointers}, i64 %begin, i64 %end)", "nounwind")
+        return "\n".join([text, *self.ops.texts])
 
     def _tasks(self, places: Places, streaming: frozenset[Memory] = frozenset()) -> None:
         self.streaming = streaming
@@ -200,10 +207,13 @@ class NestWriter:
         return row.leaves[key]
 
     def emit(self, member: Member, operands: list[Reg]) -> Reg:
-        emit = member.instruction.op.emit
-        assert emit is not None
         outer, self.w.mark = self.w.mark, mark_of(member.instruction.origins)
-        result: Reg = emit(self.w, *operands, **member.instruction.attrs)
+        if self.ops is None:
+            emit = member.instruction.op.emit
+            assert emit is not None
+            result: Reg = emit(self.w, *operands, **member.instruction.attrs)
+        else:
+            result = self.ops.emitted(member.instruction, operands)
         self.w.mark = outer
         return result
 
