@@ -106,7 +106,8 @@ def test_a_user_op_costs_what_a_built_in_costs() -> None:
     tj.register_kernel("probe", "llvm", lambda b, x: b.sqrt(b.abs(x)))
     x = tj.tensor(np.random.default_rng(0).standard_normal(200_000))
     mine, built_in = tj.jit(lambda x: op(x).sum()), tj.jit(lambda x: tj.sqrt(tj.abs(x)).sum())
-    assert mine(x).item() == built_in(x).item()
+    # estimates of their costs differ, and with them how the sums are cut
+    assert mine(x).item() == pytest.approx(built_in(x).item(), rel=1e-13)
 
     def best(f: Any) -> float:
         seconds = []
