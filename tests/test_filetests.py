@@ -39,6 +39,7 @@ from tracejit.ir.passes.cleanup import cse, dce, decompose, fold
 from tracejit.ir.passes.fuse import fuse
 from tracejit.ir.passes.hoist import hoist
 from tracejit.ir.passes.merge import merge_scans, merge_whiles
+from tracejit.ir.passes.pads import move_pads
 from tracejit.ir.passes.simplify import simplify
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
@@ -97,6 +98,7 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "hoist": lambda function: dce(hoist(function)),
     "merge-scans": merge_scans,
     "merge-whiles": merge_whiles,
+    "pads": move_pads,
     "gradient": _gradient,
     "vmap": _mapped,
 }

@@ -18,6 +18,7 @@ from .control import map_regions
 from .fuse import fuse
 from .hoist import hoist
 from .merge import merge_scans, merge_whiles
+from .pads import move_pads
 from .simplify import simplify
 from .small import is_small
 
@@ -43,6 +44,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("cse", cse),  # equal computations once
     Pass("hoist", hoist),  # what is the same in every step of a loop, before the loop
     Pass("dce", dce),  # what the rewrites left behind
+    Pass("pads", move_pads, is_small),  # borders around arithmetic, so that both are one nest
     Pass("fuse", fuse, is_small),  # groups that become one loop nest each; small loops have none
 )
 

@@ -1,0 +1,107 @@
+"""Pads move in front of the arithmetic that is padded, so that one loop nest computes both.
+
+A *pad* is an `update` of a uniform constant: a step of a stencil with a border, for one. Apart, the
+arithmetic writes its result to memory and the pad copies it. Moved,
+
+    pad(f(a, b), c)  =  where(pad(true, false), f(pad(a, 0), pad(b, 0)), c)
+
+reads `a` and `b` through windows (`inline.py`), and what `f` makes of the zeros outside is not used.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from ..builder import Builder
+from ..dtypes import BOOL
+from ..graph import Function, Instruction, Value
+from ..registry import OPS, Kind
+from .cleanup import dce
+from .fuse import why_alone
+from .inline import is_window
+from .rewriting import Definitions, constant_of, rewrite
+
+#: Each value that is read costs a check of its place at each element.
+MOST_LEAVES: Final = 12
+
+
+def move_pads(function: Function) -> Function:
+    """*Requires*: no composites. *Ensures*: pads of elementwise results that nothing else reads are pads of
+    what those are computed from; no dead code where it changed anything."""
+    uses = Counter(operand for one in function.body for operand in one.operands)
+    uses.update(function.results)
+
+    def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+        around = constant_of(instruction.operands[0], defs)
+        if around is None or any(step != 1 for step in instruction.attrs["step"]):
+            return None
+        moved = _Moved(b, instruction, defs, uses)
+        if not moved.inside(instruction.operands[1]) or not moved.fits():
+            return None
+        return moved.write(around)
+
+    moved = rewrite(function, {"update": (rule,)})
+    return function if moved is function else dce(moved)
+
+
+class _Moved:
+    """The pad `instruction` in front of what it pads."""
+
+    def __init__(self, b: Builder, instruction: Instruction, defs: Definitions, uses: Counter[Value]) -> None:
+        self.b, self.instruction, self.defs, self.uses = b, instruction, defs, uses
+        self.shape = instruction.result.shape
+        self._padded: dict[Value, Value] = {}
+
+    def inside(self, value: Value) -> bool:
+        """Whether `value` is arithmetic for the pad alone."""
+        made = self.defs.get(value)
+        return (
+            made is not None
+            and made.op.kind is Kind.ELEMENTWISE
+            and not why_alone(made)
+            and self.uses[value] == 1
+        )
+
+    def fits(self) -> bool:
+        """Whether what is read is little, and can be read through windows."""
+        leaves: set[Value] = set()
+        stack = [self.instruction.operands[1]]
+        while stack:
+            value = stack.pop()
+            if self.inside(value):
+                stack.extend(self.defs[value].operands)
+            elif constant_of(value, self.defs) is None:
+                made = self.defs.get(value)
+                if made is not None and (made.op.name == "iota" or is_window(made, self.defs)):
+                    return False
+                leaves.add(value)
+        return 0 < len(leaves) <= MOST_LEAVES
+
+    def write(self, around: bool | int | float) -> Value:
+        """Append the arithmetic on what is padded; its value."""
+        b, location, dtype = self.b, self.b.location, self.instruction.result.dtype
+        value = self._moved(self.instruction.operands[1])
+        b.location = location
+        inside = b.broadcast_to(b.scalar(True, BOOL), self.instruction.operands[1].shape)
+        found: Value = b.where(self._pad(inside), value, b.scalar(around, dtype))
+        return found
+
+    def _moved(self, value: Value) -> Value:
+        """`value` padded: inside what it is, outside anything."""
+        b = self.b
+        if self.inside(value):
+            made = self.defs[value]
+            operands = tuple([self._moved(one) for one in made.operands])
+            b.location = made.location
+            return b.append(made.op, operands, made.attrs)[0]
+        constant = constant_of(value, self.defs)
+        if constant is not None:
+            return b.broadcast_to(b.scalar(constant, value.dtype), self.shape)
+        if value not in self._padded:
+            self._padded[value] = self._pad(value)
+        return self._padded[value]
+
+    def _pad(self, value: Value) -> Value:
+        zeros = self.b.broadcast_to(self.b.scalar(0, value.dtype), self.shape)
+        return self.b.append(OPS["update"], (zeros, value), self.instruction.attrs)[0]

@@ -1,0 +1,124 @@
+"""Pads in front of the arithmetic that is padded: the same values, fewer nests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.ir.passes import PIPELINE, run_passes
+from tracejit.ir.passes.pads import MOST_LEAVES, move_pads
+from tracejit.ir.verifier import verify
+
+from ..support import interpret, mismatch, native
+
+OPTIMIZE = tuple(one for one in PIPELINE if one.name not in ("pads", "fuse"))
+
+
+def moved(f, *arrays):
+    """The program before and after the pass; both are valid."""
+    before = run_passes(tj.trace(f, *arrays), OPTIMIZE)
+    after = move_pads(before)
+    verify(after)
+    return before, after
+
+
+def names(function):
+    return [one.op.name for one in function.body]
+
+
+def kernels(f, *arrays):
+    return [one for one in run_passes(tj.trace(f, *arrays)).body if one.op.name == "fusion"]
+
+
+def stencil(u):
+    inside = u[1:-1, 1:-1]
+    around = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+    return tj.pad(inside + 0.2 * (around - 4.0 * inside), 1)
+
+
+def test_a_stencil_with_its_border_is_one_nest():
+    u = np.random.default_rng(0).normal(size=(19, 23))
+    assert len(kernels(stencil, u)) == 1
+    np.testing.assert_allclose(tj.jit(stencil)(u), stencil(tj.tensor(u)), rtol=1e-12, atol=1e-15)
+
+
+def test_what_the_arithmetic_makes_of_the_outside_is_not_used():
+    """1 / 0 and log 0 outside, and a border that is not zero."""
+    x = np.arange(1.0, 6.0)
+
+    def f(x):
+        return tj.pad(1 / x + tj.log(x), (2, 3), constant_values=7.0)
+
+    before, after = moved(f, x)
+    assert names(after) != names(before)
+    assert interpret(after, [x])[0].tolist() == interpret(before, [x])[0].tolist()
+    assert tj.jit(f)(x).tolist()[:2] == [7, 7]
+    with tj.debug.check_nans():
+        tj.jit(f)(x)
+
+
+def test_integers_and_truth():
+    x = np.array([-4, -3, 2, 5, 7])
+    for f in (lambda x: tj.pad(100 // x + x % 3, 2), lambda x: tj.pad(x > 1, 2, constant_values=True)):
+        np.testing.assert_array_equal(tj.jit(f)(x), f(tj.tensor(x)))
+
+
+def spread(x):
+    out = tj.zeros(9)
+    out[1::2] = x[:4] * 2
+    return out
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (lambda y: (tj.pad(y, 1), y.sum()))(x * 2),  # read by somebody else
+        lambda x: tj.pad(x, 1),  # no arithmetic
+        lambda x: tj.pad(tj.cumsum(x), 1),  # a kernel of its own
+        lambda x: tj.pad(tj.arange(5.0) * x, 1),  # a counter is no memory to read through a window
+        lambda x: tj.pad(tj.gcd(x.astype("int64"), 6), 1),  # no machine code
+        spread,  # with gaps
+    ],
+)
+def test_other_pads_stay(f):
+    x = np.arange(5.0)
+    before, after = moved(f, x)
+    assert after is before
+
+
+def test_arithmetic_on_many_values_stays():
+    arrays = [np.full(5, float(i)) for i in range(MOST_LEAVES + 1)]
+    before, after = moved(lambda *xs: tj.pad(sum(xs[1:], xs[0]), 1), *arrays)
+    assert after is before
+    before, after = moved(lambda *xs: tj.pad(sum(xs[1:], xs[0]), 1), *arrays[1:])
+    assert after is not before
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_arithmetic_with_borders(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(4, 40, int(rng.integers(1, 4))).tolist())
+    dtype = rng.choice(["f4", "f8", "i4"])
+    arrays = [rng.integers(-9, 9, shape).astype(dtype) for _ in range(2)]
+    cut = [int(one) for one in rng.integers(0, 3, len(shape))]
+    plan = rng.integers(0, 5, 6).tolist()
+    border = [tuple(one) for one in rng.integers(0, 3, (len(shape), 2)).tolist()]
+    value = rng.integers(-2, 3).astype(dtype).item()
+
+    def f(x, y):
+        parts = [x[tuple(slice(n, s - 2 + n) for n, s in zip(cut, shape, strict=True))]]
+        parts.append(y[tuple(slice(1, s - 1) for s in shape)])
+        parts.append(x[tuple(slice(2, s) for s in shape)])
+        z = parts[0]
+        for step, kind in enumerate(plan):
+            other = parts[step % 3]
+            z = (z + other, z * 2, tj.maximum(z, other), -z, tj.where(other > 0, z, other))[kind]
+        return tj.pad(tj.pad(z + 1, border, constant_values=value) * 2, 1)
+
+    function = tj.trace(f, *arrays)
+    wanted = interpret(function, arrays)[0]
+    after = move_pads(run_passes(function, OPTIMIZE))
+    verify(after)
+    assert not mismatch(interpret(after, arrays)[0], wanted)
+    assert not mismatch(native(function, arrays)[0], wanted, bound=2)
