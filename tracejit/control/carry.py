@@ -188,7 +188,7 @@ def trace_loop(
                 raise changed(name, paths[i], before, after)
             if region.weak[i] and result_type(before.dtype, _python_type(after.dtype)) == before.dtype:
                 region.results[i] = region.tracer.cast(region.results[i], dtype=before.dtype)
-            elif weak[i]:
+            elif weak[i] and _becomes(before.dtype, after.dtype):
                 dtypes[i], promoted = after.dtype, True
             else:
                 raise changed(name, paths[i], before, after)
@@ -198,6 +198,11 @@ def trace_loop(
 
 def _python_type(dtype: DType) -> Any:
     return float if dtype.kind == "f" else int if dtype.kind in "iu" else dtype
+
+
+def _becomes(number: DType, dtype: DType) -> bool:
+    """Whether a Python number may become one of `dtype`: it keeps its fraction, and is no truth value."""
+    return dtype.kind == "f" or (number.kind == "i" and dtype.kind in "iu")
 
 
 def _hint(path: str, otherwise: str) -> str:
@@ -230,12 +235,12 @@ def finished(parent: Tracer, results: Sequence[Tensor], weak: Sequence[bool]) ->
 
 def kept(name: str, before: Sequence[Any], after: Tree, structure: TreeDef) -> list[Any]:
     """The carry after an eager step. Raises where it does not keep its types; a Python number may become a
-    scalar tensor of any dtype."""
+    scalar tensor of a dtype that holds it."""
     same_structure(name, "the carry", after.structure, structure)
     result = []
     for old, new, path in zip(before, after.leaves, after.paths, strict=True):
         given, made = type_of(old), type_of(new)
-        if type(old) in SCALARS and made.shape == ():
+        if type(old) in SCALARS and made.shape == () and _becomes(given.dtype, made.dtype):
             result.append(new)
         elif given == made:
             result.append(as_tensor(new))
