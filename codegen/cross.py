@@ -67,9 +67,12 @@ def named_target(name: str) -> Target:
 
 def _examined(name: str, triple: str, cpu: str, features: list[str], architecture: str) -> Target:
     is_x86 = architecture == "x86_64"
+    binding = all_targets()
+    if "+avx512f" in features and binding.llvm_version_info[0] < 21:
+        features = [*features, "+evex512"]  # until LLVM 21 its wide registers are a feature of their own
     asked = ",".join([*features, *["+64bit"] * is_x86])  # without which LLVM aborts at an unknown CPU
     try:
-        all_targets().Target.from_triple(triple)
+        binding.Target.from_triple(triple)
     except RuntimeError as error:
         raise _unknown(name, f"LLVM knows no triple {triple!r}") from error
     plain = Target(triple, cpu, asked, 128)
