@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import statistics
 import subprocess
 import sys
@@ -42,7 +43,11 @@ def environment(threads: int, caches: str) -> dict[str, str]:
 
 
 class Worker:
-    """A process that runs one library with so many threads."""
+    """A process that runs one library with so many threads.
+
+    It is stopped while it has no turn: the threads of OpenMP and of BLAS spin for some time after their work,
+    up to 200 ms, on the cores that the next library is measured on.
+    """
 
     def __init__(self, library: str, threads: int) -> None:
         self.library, self.threads = library, threads
@@ -58,6 +63,7 @@ class Worker:
         )
         #: None where the library is not installed.
         self.version: str | None = self._read()
+        self.process.send_signal(signal.SIGSTOP)
 
     def _read(self) -> Any:
         assert self.process.stdout is not None
@@ -72,14 +78,17 @@ class Worker:
     def ask(self, command: str, argument: Any) -> dict[str, Any]:
         """The answer to a command; RuntimeError where the process died of it."""
         assert self.process.stdin is not None
+        self.process.send_signal(signal.SIGCONT)
         pickle.dump((command, argument), self.process.stdin)
         self.process.stdin.flush()
         answer: dict[str, Any] = self._read()
+        self.process.send_signal(signal.SIGSTOP)
         return answer
 
     def close(self) -> None:
         """End the process."""
         assert self.process.stdin is not None
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.close()
         self.process.wait(timeout=60)
         self.caches.cleanup()
