@@ -14,8 +14,8 @@ import pytest
 from tracejit.ir.passes import run_passes
 from tracejit.runtime.executable import Executable
 
-from ..runtime.programs import python
 from ..support import Array, function_of, interpret, mismatch, native
+from .narrow import NARROWER, run_narrow
 
 SIZES = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257]
 
@@ -122,13 +122,8 @@ print('fine')
 """
 
 
-@pytest.mark.parametrize(("features", "bits"), [("-avx512f", 256), ("-avx512f,-avx2,-avx,-fma", 128)])
+@NARROWER
 def test_narrower_vectors(features: str, bits: int) -> None:
     """Random programs compiled as for a machine without AVX-512, and without AVX."""
     code = NARROW.format(bits=bits, first=bits * 100)
-    try:
-        assert python(code, 120, TRACEJIT_CPU_FEATURES=features).strip() == "fine"
-    except AssertionError as error:
-        if "Target(" in str(error):
-            pytest.skip("this machine has other vectors")
-        raise
+    run_narrow(code, features, bits)

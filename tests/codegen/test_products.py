@@ -20,8 +20,8 @@ from tracejit.codegen.target import Target, host, target_machine
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.threads import num_threads, threads
 
-from ..runtime.programs import python
 from ..support import Array, function_of
+from .narrow import NARROWER, run_narrow
 
 TILE = tile_for(host(), "f32")
 
@@ -254,11 +254,9 @@ def test_random_products() -> None:
     fuzz(int(os.environ.get("TRACEJIT_FUZZ_SEED", "1")), 60)
 
 
-@pytest.mark.parametrize(("features", "bits"), [("-avx512f", 256), ("-avx512f,-avx2,-avx,-fma", 128)])
+@NARROWER
 def test_narrower_vectors(features: str, bits: int) -> None:
-    if host().vector_bits < bits:
-        pytest.skip("this machine has narrower vectors")
-    assert python(FUZZ.format(bits=bits), 300, TRACEJIT_CPU_FEATURES=features).strip() == "fine"
+    run_narrow(FUZZ.format(bits=bits), features, bits, seconds=300)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])

@@ -1,0 +1,24 @@
+"""Programs run with part of the machine's vector features switched off."""
+
+from __future__ import annotations
+
+import platform
+
+import pytest
+
+from tracejit.codegen.target import host
+
+from ..runtime.programs import python
+
+#: What is switched off, and the bits of the vectors that are left.
+NARROWER = pytest.mark.parametrize(
+    ("features", "bits"), [("-avx512f", 256), ("-avx512f,-avx2,-avx,-fma", 128)]
+)
+
+
+def run_narrow(program: str, features: str, bits: int, seconds: int = 120) -> None:
+    """Run `program`, which prints "fine" at its end. Skipped where vectors cannot be made `bits` wide: on
+    machines that have less, and on other ones than x86."""
+    if platform.machine() not in ("x86_64", "AMD64") or host().vector_bits < bits:
+        pytest.skip(f"this machine cannot have vectors of {bits} bits by switching off {features}")
+    assert python(program, seconds, TRACEJIT_CPU_FEATURES=features).strip() == "fine"
