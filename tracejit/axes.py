@@ -32,8 +32,7 @@ def axes_of_leaves(name: str, axes: Any, structure: TreeDef, what: str) -> list[
         return list(_spread(prefix.shape, iter(given), structure.shape))
     except _NoPrefixError:
         raise ShapeError(
-            f"vmap: {name} must be a tree prefix of {what}: got {name}={axes!r} for "
-            f"{structure.unflatten(['*'] * structure.leaves)!r}"
+            f"vmap: {name} must be a tree prefix of {what}: got {name}={axes!r} for {structure}"
         ) from None
 
 

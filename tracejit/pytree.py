@@ -14,6 +14,13 @@ from .ir.errors import ShapeError, TracejitError
 from .ir.records import record
 
 
+class _Star:
+    """The place of a leaf in a printed structure."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
 class TreeDef:
     """The structure of a pytree, without its leaves. Compares and hashes by structure."""
 
@@ -40,11 +47,19 @@ class TreeDef:
         return self.shape is None
 
     def __repr__(self) -> str:
-        return f"TreeDef({self.unflatten(['*'] * self.leaves)!r})"
+        return f"TreeDef({self.stars()!r})"
+
+    def __str__(self) -> str:
+        """For messages: the containers, with a star for each leaf."""
+        return "a single value" if self.is_leaf else repr(self.stars())
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The tree of this structure with `leaves`."""
         return _build(self.shape, iter(leaves))
+
+    def stars(self) -> Any:
+        """The tree of this structure with a star in the place of each leaf, to print."""
+        return self.unflatten([_Star()] * self.leaves)
 
 
 @record

@@ -102,12 +102,7 @@ def _structure_changes(
 
 def _arguments(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> dict[str, str]:
     """Each argument's structure, with ``*`` for leaves."""
-
-    class Leaf:
-        def __repr__(self) -> str:
-            return "*"
-
-    positional, named = structure.unflatten([Leaf()] * structure.leaves)
+    positional, named = structure.stars()
     order = _parameters(fn, static)
     found = {(order[i] if i < len(order) else f"arg{i}"): repr(one) for i, one in enumerate(positional)}
     return {**found, **{name: repr(one) for name, one in named.items()}}

@@ -77,7 +77,9 @@ def test_structures_compare_and_hash():
     ]
     structures = [flatten(one)[1] for one in different]
     assert len(set(structures)) == len(different)
-    assert repr(flatten((1, {"a": 2}))[1]) == "TreeDef(('*', {'a': '*'}))"
+    assert repr(flatten((1, {"a": 2}))[1]) == "TreeDef((*, {'a': *}))"
+    assert str(flatten((1, {"a": 2}))[1]) == "(*, {'a': *})"
+    assert str(flatten(1)[1]) == "a single value"
 
 
 def test_paths():
