@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from .contest import Outcome
-from .libraries import OURS
+from .libraries import COMPILED_TORCH, OURS
 from .timing import Spread
 
 _WIDTHS: Final = (19, 14, 26, 19, 8, 8)
+#: How many times ours a peer's first call should take, by peer.
+FIRST_CALL_GOALS: Final = {"jax": 3.0, COMPILED_TORCH: 100.0}
 HEADER: Final = ("workload", OURS, "best peer", "peer/ours (min-max)", "of limit", "goal")
 
 
@@ -43,10 +45,9 @@ def row(outcome: Outcome, limit: float | None) -> str:
 
 def table(outcomes: list[Outcome], peers: list[str]) -> str:
     """A Markdown table of every peer's ratio, and of first calls."""
-    lines = [
-        "| workload | " + OURS + " | " + " | ".join(peers) + " | first call | jax's / ours |",
-        "|" + "---|" * (len(peers) + 4),
-    ]
+    compilers = [peer for peer in peers if peer in FIRST_CALL_GOALS]
+    heads = ["workload", OURS, *peers, "first call", *(f"{peer}'s / ours" for peer in compilers)]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for one in outcomes:
         cells = [f"`{one.workload.name}`"]
         cells.append(duration(one.seconds[OURS].median) if OURS in one.seconds else "failed")
@@ -54,23 +55,32 @@ def table(outcomes: list[Outcome], peers: list[str]) -> str:
             ratio = one.ratios.get(peer)
             text = "" if ratio is None else f"{ratio.median:.2f}"
             cells.append(f"**{text}**" if ratio is not None and ratio.median < 1 else text)
-        mine, jax = one.first.get(OURS), one.first.get("jax")
-        if not one.workload.compiled or mine is None:
-            cells += ["", ""]
-        else:
-            cells += [duration(mine), "" if jax is None else f"{jax / mine:.1f}"]
+        shown = one.workload.compiled and OURS in one.first
+        cells.append(duration(one.first[OURS]) if shown else "")
+        for peer in compilers:
+            ratio_of_first = first_call_ratio(one, peer)
+            cells.append("" if ratio_of_first is None else f"{ratio_of_first:.1f}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
+def first_call_ratio(outcome: Outcome, peer: str) -> float | None:
+    """The peer's first call over ours, None where nothing is compiled or one of the two is missing."""
+    if not outcome.workload.compiled or OURS not in outcome.first or peer not in outcome.first:
+        return None
+    return outcome.first[peer] / outcome.first[OURS]
+
+
 def summary(outcomes: list[Outcome], peers: list[str]) -> list[str]:
-    """Geometric means, and how many workloads are slower than the best peer."""
+    """Geometric means, first calls, and how many workloads are slower than the best peer."""
     lines = []
     for peer in peers:
         ratios = [one.ratios[peer].median for one in outcomes if peer in one.ratios]
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
             lines.append(f"{peer}: geometric mean {mean:.2f} of {len(ratios)} workloads")
+    for peer in [one for one in peers if one in FIRST_CALL_GOALS]:
+        lines += _first_calls(outcomes, peer)
     slower = [one for one in outcomes if one.ratio is not None and one.ratio.median < one.workload.goal]
     slower.sort(key=lambda one: one.ratio.median if one.ratio is not None else 0.0)
     lines.append(f"behind the goal: {len(slower)} of {len(outcomes)} workloads")
@@ -80,6 +90,20 @@ def summary(outcomes: list[Outcome], peers: list[str]) -> list[str]:
         if one.ratio is not None
     ]
     return lines
+
+
+def _first_calls(outcomes: list[Outcome], peer: str) -> list[str]:
+    """How many times ours the first calls of a peer take, and where that is below the goal."""
+    found = {one.workload.name: first_call_ratio(one, peer) for one in outcomes}
+    ratios = {name: ratio for name, ratio in found.items() if ratio is not None}
+    if not ratios:
+        return []
+    goal, mean = FIRST_CALL_GOALS[peer], math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    below = sorted((ratio, name) for name, ratio in ratios.items() if ratio < goal)
+    where = f"below in {len(below)} of {len(ratios)}"
+    return [f"first calls: {peer} takes {mean:.1f} times ours, goal {goal:g}; {where}"] + [
+        f"  {name}: {ratio:.1f}" for ratio, name in below
+    ]
 
 
 def remarks(outcome: Outcome) -> list[str]:

@@ -112,12 +112,12 @@ def test_values_that_differ_are_named() -> None:
     assert "nan" in difference(workload, "jax", {**values, "jax": [right * np.nan]})
 
 
-def outcome(name: str, **ratios: float) -> Outcome:
+def outcome(name: str, first: float = 0.02, **ratios: float) -> Outcome:
     seconds = {"tracejit": Spread(1e-3, 1e-3, 1e-3)}
     seconds |= {peer: Spread(ratio * 1e-3, 0, 1) for peer, ratio in ratios.items()}
     spreads = {peer: Spread(ratio, ratio, ratio) for peer, ratio in ratios.items()}
     return Outcome(
-        BY_NAME[name], seconds, dict.fromkeys(seconds, 1), spreads, {"tracejit": 0.02, "jax": 0.06}
+        BY_NAME[name], seconds, dict.fromkeys(seconds, 1), spreads, {"tracejit": first, "jax": 0.06}
     )
 
 
@@ -125,9 +125,11 @@ def test_the_goal_is_against_the_best_peer_or_the_named_one() -> None:
     assert outcome("softmax", jax=3.0, numpy=0.5).best_peer == "numpy"
     assert outcome("lorenz-grad", jax=3.5, numba=0.5).best_peer == "jax"
     assert outcome("lorenz-grad", numba=0.5).ratio is None
-    text = report.summary([outcome("softmax", jax=4.0, numpy=0.5), outcome("max-rows", jax=1.0)], ["jax"])
-    assert text == [
+    outcomes = [outcome("softmax", jax=4.0, numpy=0.5), outcome("max-rows", first=0.06, jax=1.0)]
+    assert report.summary(outcomes, ["jax"]) == [
         "jax: geometric mean 2.00 of 2 workloads",
+        "first calls: jax takes 1.7 times ours, goal 3; below in 1 of 2",
+        "  max-rows: 1.0",
         "behind the goal: 1 of 2 workloads",
         "  softmax: 0.50 of numpy's time, goal 1",
     ]
