@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from . import strided
 from .emitter import LLVM_SCALAR, Number, Reg, constant, llvm_type, suffix
 from .maths import MathsEmitter
 
@@ -204,6 +205,9 @@ class FunctionWriter(MathsEmitter):
         if lanes == 1:
             return self.load(pointer, dtype)
         memory = "u8" if dtype == "bool" else dtype
+        if mask is None and strided.pays(stride, lanes):
+            raw = self._near(pointer, memory, stride, lanes)
+            return self.ne(raw, 0) if dtype == "bool" else raw
         kind = llvm_type(memory, lanes)
         pointers = self._lane_pointers(pointer, dtype, stride, lanes)
         name = f"llvm.masked.gather.{suffix(memory, lanes)}.v{lanes}p0"
@@ -216,6 +220,21 @@ class FunctionWriter(MathsEmitter):
             lanes,
         )
         return self.ne(raw, 0) if dtype == "bool" else raw
+
+    def _near(self, pointer: str, dtype: str, stride: int, lanes: int) -> Reg:
+        """`lanes` elements a few places apart, by whole vectors; nothing before the first or behind the last
+        one is read."""
+        step = abs(stride)
+        first = pointer if stride > 0 else self.offset(pointer, dtype, (lanes - 1) * stride)
+        ends = [None] * (step - 1) + [self.tail_mask(lanes - step + 1, lanes) if step > 1 else None]
+        vectors = [
+            self.load(self.offset(first, dtype, number * lanes), dtype, lanes, mask)
+            for number, mask in enumerate(ends)
+        ]
+        found = vectors[0]
+        for chosen, vector in zip(strided.picks(stride, lanes), vectors[1:] or vectors, strict=True):
+            found = self.shuffle(found, vector, chosen)
+        return found
 
     def scatter(self, value: Reg, pointer: str, stride: int, mask: Reg | None = None) -> None:
         """Store lanes `stride` elements apart."""
@@ -251,13 +270,15 @@ class FunctionWriter(MathsEmitter):
             if half == 1:
                 parts = [self.extract(total, lane) for lane in range(2)]
             else:
-                parts = [self._lanes(total, start, half) for start in (0, half)]
+                parts = [self.shuffle(total, None, range(start, start + half)) for start in (0, half)]
             total = combine(parts[0], parts[1])
         return total
 
-    def _lanes(self, x: Reg, start: int, count: int) -> Reg:
-        picks = ", ".join(f"i32 {lane}" for lane in range(start, start + count))
-        return self.assign(f"shufflevector {x}, {x.type} poison, <{count} x i32> <{picks}>", x.dtype, count)
+    def shuffle(self, x: Reg, y: Reg | None, lanes: Sequence[int]) -> Reg:
+        """Lanes of `x` (from 0) and of `y`, where there is one (behind those of `x`)."""
+        picks = ", ".join(f"i32 {lane}" for lane in lanes)
+        other = f"{x.type} poison" if y is None else str(y)
+        return self.assign(f"shufflevector {x}, {other}, <{len(lanes)} x i32> <{picks}>", x.dtype, len(lanes))
 
     # -- the text ---------------------------------------------------------------------------------
 
