@@ -14,6 +14,7 @@ from .nest import Nest
 from .schedule import schedule
 from .split import SplitWriter, workspace_of
 from .streaming import streamed
+from .tiles import TileWriter, tiles_of
 
 
 class Fusions:
@@ -43,7 +44,10 @@ class Fusions:
         if nest.split is not None:
             text = SplitWriter(nest, declarations, buffers).text()
             return Kernel(name, text, str(nest), 1, nest.cycles, nest=nest, pooled=True)
+        past_cache, tiles = streamed(nest, instruction), tiles_of(nest)
+        if tiles is not None:
+            text, tasks = TileWriter(nest, tiles, declarations, past_cache).write(buffers), tiles.tasks(nest)
+            return Kernel(name, text, f"{nest}\n{tiles}", tasks, nest.cycles, nest=nest)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
-        past_cache = streamed(nest, instruction)
         text = NestWriter(nest, declarations, past_cache).write(buffers)
         return Kernel(name, text, str(nest), tasks, nest.cycles, nest=nest)

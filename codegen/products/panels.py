@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from ..emitter import Reg, constant
 from ..loops import FunctionWriter
+from ..squares import turned
 from ..target import Target
 from .tiles import Tile
 
@@ -134,26 +135,11 @@ class _Packing:
             here = w.offset(source, self.dtype, start)
             there = w.offset(panel, self.dtype, w.mul(start, self.width))
             block = [w.load(w.offset(here, self.dtype, row), self.dtype, lanes) for row in rows]
-            for i, column in enumerate(self._turned(block)):
+            for i, column in enumerate(turned(w, block)):
                 w.store(column, w.offset(there, self.dtype, w.mul(self.width, i)), mask)
             return ()
 
         w.loop(0, self.k, lanes, square, nonempty=True)
-
-    def _turned(self, block: list[Reg]) -> list[Reg]:
-        """The transpose of a square in registers, by log2(lanes) rounds of interleaving its upper and lower
-        half: each moves one bit of an element's row to its lane."""
-        w, lanes = self.w, self.lanes
-        half = lanes // 2
-        for _ in range(lanes.bit_length() - 1):
-            following: list[Reg] = []
-            for a, b in zip(block[:half], block[half:], strict=True):
-                for start in (0, half):
-                    picks = ", ".join(f"i32 {start + i // 2 + i % 2 * lanes}" for i in range(lanes))
-                    text = f"shufflevector {a}, {b}, <{lanes} x i32> <{picks}>"
-                    following.append(w.assign(text, self.dtype, lanes))
-            block = following
-        return block
 
     def _element_by_element(self, source: str, panel: str, valid: Reg) -> None:
         w = self.w
