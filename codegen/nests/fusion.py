@@ -12,6 +12,7 @@ from .fused import NestWriter, task_count
 from .kernel import Kernel
 from .nest import Nest
 from .schedule import schedule
+from .sorting import sort_workspace
 from .split import SplitWriter, workspace_of
 from .streaming import streamed
 
@@ -33,6 +34,8 @@ class Fusions:
         """Bytes of the workspace that an instruction's kernel needs."""
         if instruction.op.kind is Kind.REGION:
             return workspace_of(self.nest(instruction))
+        if instruction.op.kind in (Kind.SORT, Kind.ARG_SORT):
+            return sort_workspace(instruction)
         return workspace_bytes(instruction, defs, self.target)
 
     def kernel(self, instruction: Instruction, name: str, declarations: dict[str, str]) -> Kernel:
