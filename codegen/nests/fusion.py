@@ -8,6 +8,7 @@ from ...ir.graph import Instruction, Value
 from ...ir.registry import Kind
 from ..target import Target
 from .contraction import workspace_bytes
+from .cumulative import cumulative_workspace
 from .fused import NestWriter, task_count
 from .kernel import Kernel
 from .nest import Nest
@@ -36,6 +37,8 @@ class Fusions:
             return workspace_of(self.nest(instruction))
         if instruction.op.kind in (Kind.SORT, Kind.ARG_SORT):
             return sort_workspace(instruction)
+        if instruction.op.kind is Kind.CUMULATIVE:
+            return cumulative_workspace(instruction, self.target)
         return workspace_bytes(instruction, defs, self.target)
 
     def kernel(self, instruction: Instruction, name: str, declarations: dict[str, str]) -> Kernel:

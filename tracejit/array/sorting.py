@@ -70,7 +70,8 @@ def sort(
     """The elements of `x` in ascending order along `axis`, or all of them if that is None; NaN last.
 
     `descending` (the Array API's) gives the reverse of that order. `kind` and `stable` are taken for NumPy's
-    sake: equal elements cannot be told apart, but for 0.0 and -0.0, in no order that is told. The gradient goes back to where each element came from.
+    sake: equal elements cannot be told apart, but for 0.0 and -0.0, in no order that is told. The gradient
+    goes back to where each element came from.
 
     Example:
         >>> import tracejit as tj
