@@ -243,7 +243,18 @@ class FunctionWriter(MathsEmitter):
             return
         if value.dtype == "bool":
             value = self.assign(f"zext {value} to {llvm_type('u8', value.lanes)}", "u8", value.lanes)
-        pointers = self._lane_pointers(pointer, value.dtype, stride, value.lanes)
+        self._scatter(value, self._lane_pointers(pointer, value.dtype, stride, value.lanes), mask)
+
+    def scatter_at(self, value: Reg, pointer: str, places: Reg, mask: Reg | None = None) -> None:
+        """Store each lane at its element of `places` (i64)."""
+        if value.lanes == 1:
+            self.store(value, self.offset(pointer, value.dtype, places))
+            return
+        name = self.fresh("g")
+        self.line(f"{name} = getelementptr {LLVM_SCALAR[value.dtype]}, ptr {pointer}, {places}")
+        self._scatter(value, name, mask)
+
+    def _scatter(self, value: Reg, pointers: str, mask: Reg | None) -> None:
         name = f"llvm.masked.scatter.{suffix(value.dtype, value.lanes)}.v{value.lanes}p0"
         self.declare(name, f"void @{name}({value.type}, <{value.lanes} x ptr>, i32, <{value.lanes} x i1>)")
         chosen = mask.text if mask is not None else "splat (i1 true)"

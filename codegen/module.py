@@ -33,6 +33,8 @@ from .nests.external import external_kernel
 from .nests.fusion import Fusions
 from .nests.kernel import PARALLEL_FOR, Kernel, task_function
 from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
+from .nests.searching import search_kernel
+from .nests.sorting import sort_kernel
 from .registers import register_kernel
 from .target import Target
 
@@ -373,6 +375,9 @@ _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel 
     Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.target, m.declarations),
     Kind.SCATTER: lambda m, one, name: scatter_kernel(name, one, m.target, m.declarations),
     Kind.CUMULATIVE: lambda m, one, name: cumulative_kernel(name, one, m.target, m.declarations),
+    Kind.SORT: lambda m, one, name: sort_kernel(name, one, m.target, m.declarations),
+    Kind.ARG_SORT: lambda m, one, name: sort_kernel(name, one, m.target, m.declarations),
+    Kind.SEARCH: lambda m, one, name: search_kernel(name, one, m.declarations),
     Kind.HOST: lambda m, one, name: external_kernel(name, one),
     **dict.fromkeys(CONTROL, lambda m, one, name: register_kernel(name, one, m.target, m.declarations)),
     Kind.SCAN: lambda m, one, name: (

@@ -27,7 +27,7 @@ from ..ir.registry import Kind
 #: Kinds of ops whose code never fails, so that it holds no source line.
 _SILENT: Final = (
     Kind.ELEMENTWISE, Kind.REDUCTION, Kind.VIEW, Kind.CREATION, Kind.CONTRACTION, Kind.CONCAT, Kind.UPDATE,
-    Kind.CUMULATIVE, Kind.ARG_REDUCTION,
+    Kind.CUMULATIVE, Kind.ARG_REDUCTION, Kind.SORT, Kind.ARG_SORT, Kind.SEARCH,
 )  # fmt: skip
 #: What ``/proc/cpuinfo`` says of a CPU that LLVM looks at too.
 _CPU_FIELDS: Final = (

@@ -244,9 +244,15 @@ def _scatters(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         )
 
 
-def _random_orders(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
-    for size in (0, 1, 3, 100):
-        yield Sample([random_values(BY_NAME["u64"], (size,), rng)])  # small values among them: ties
+def _lines(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, shape in itertools.product(DTYPES, [(0,), (1,), (3,), (100,), (5, 33), (2, 0), (2, 3, 300)]):
+        yield Sample([mixed_values(dtype, shape, rng)])
+
+
+def _searches(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, size, side in itertools.product(DTYPES, (0, 1, 2, 33), ("left", "right")):
+        line = np.sort(mixed_values(dtype, (size,), rng))
+        yield Sample([line, mixed_values(dtype, (5, 7), rng)], {"side": side})
 
 
 def _fulls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
@@ -286,7 +292,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "pow": _powers, "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
     "gather": _gathers, "scatter": _scatters, "full": _fulls, "iota": _iotas, "constant": _constants,
-    "random_order": _random_orders,
+    "sort": _lines, "argsort": _lines, "searchsorted": _searches,
 }  # fmt: skip
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {
@@ -394,7 +400,8 @@ def _threefry(key: Any, counter: Any) -> Array:
 
 
 _RENAMED = {
-    "threefry": _threefry, "random_order": lambda bits: np.lexsort((np.arange(len(bits)), bits)),
+    "threefry": _threefry,
+    "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
     "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "pow": np.power,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "bitwise_not": np.invert, "shift_left": np.left_shift,

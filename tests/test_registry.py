@@ -67,6 +67,8 @@ def tolerance(op: Op, sample: Sample, want: Array) -> dict[str, Any]:
             count = max(1, summed) + 2
             atol = eps * count * terms
             allowed.update(atol=np.where(np.isfinite(atol), atol, 0.0), zero_sign=False)
+        if op.name == "sort":  # 0.0 and -0.0 are equal, in any order
+            allowed.update(zero_sign=False)
         if op.name == "prod":  # each factor contributes one rounding, and subnormals their own
             allowed.update(bound=2.0 * sample.operands[0].size + 2, zero_sign=False)
     return allowed
@@ -155,7 +157,7 @@ def test_text_round_trip(name: str) -> None:
 
 
 #: Ops without native code, by the kinds of dtype of their first operand.
-HOSTED = {"gcd": "biu", "lcm": "biu", "spacing": "f", "pow": "biu", "reciprocal": "iu", "random_order": "u"}
+HOSTED = {"gcd": "biu", "lcm": "biu", "spacing": "f", "pow": "biu", "reciprocal": "iu"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -101,6 +101,8 @@ class MathsEmitter(BlockEmitter):
     sign = ordering.sign
     maximum = ordering.maximum
     minimum = ordering.minimum
+    fold_maximum = ordering.fold_maximum
+    fold_minimum = ordering.fold_minimum
     fmax = ordering.fmax
     fmin = ordering.fmin
     isinf = ordering.isinf

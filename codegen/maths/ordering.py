@@ -33,6 +33,29 @@ def minimum(b: Emitter, x: Reg, y: Reg) -> Reg:
     return b.select(b.isnan(x), x, smaller) if x.is_float else smaller
 
 
+def fold_maximum(b: Emitter, total: Reg, x: Reg) -> Reg:
+    """As `maximum`, for folds: quicker, but of zeros that differ in sign either may be the result.
+
+    Where one is NaN, `Emitter.max` gives its second operand: the two orders give both. So the bits of either
+    are those of the larger number, and together those of a NaN. (A comparison of NaNs takes several cycles,
+    and the next step of the fold waits for it.)
+    """
+    if not x.is_float:
+        return maximum(b, total, x)
+    return _either(b, b.max(total, x), b.max(x, total))
+
+
+def fold_minimum(b: Emitter, total: Reg, x: Reg) -> Reg:
+    """As `minimum`, for folds; see `fold_maximum`."""
+    if not x.is_float:
+        return minimum(b, total, x)
+    return _either(b, b.min(total, x), b.min(x, total))
+
+
+def _either(b: Emitter, x: Reg, y: Reg) -> Reg:
+    return b.bitcast(b.or_(b.bits(x), b.bits(y)), x.dtype)
+
+
 def fmax(b: Emitter, x: Reg, y: Reg) -> Reg:
     """The larger; the other where one is NaN."""
     return b.select(b.isnan(y), x, b.max(x, y)) if x.is_float else maximum(b, x, y)

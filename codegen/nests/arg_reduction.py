@@ -40,18 +40,14 @@ class _Writer:
         (x,) = instruction.operands
         self.w = FunctionWriter(declarations)
         self.dtype = SHORT_NAME[x.dtype]
-        self.lines = Lines(x.shape, instruction.attrs["axis"])
         better = instruction.op.emit
         assert better is not None
         self.better = better
         #: Indices in lanes of the elements' width where they fit.
-        self.index = (
-            "i32" if self.lines.extent < 1 << 31 and self.dtype not in ("f64", "i64", "u64") else "i64"
-        )
-        self.lanes = min(target.lanes(self.dtype), target.lanes(self.index))
-        along = self.lines.extent if self.lines.contiguous else self.lines.inner
-        while self.lanes > max(along, 1):
-            self.lanes //= 2
+        short = x.shape[instruction.attrs["axis"]] < 1 << 31 and self.dtype not in ("f64", "i64", "u64")
+        self.index = "i32" if short else "i64"
+        self.lines = Lines(x.shape, instruction.attrs["axis"], target, self.dtype, self.index)
+        self.lanes = self.lines.lanes
 
     def write(self, name: str) -> str:
         if self.lines.contiguous:
@@ -128,27 +124,14 @@ class _Writer:
     # -- columns ----------------------------------------------------------------------------------
 
     def _columns(self, outer: Reg, first: Reg, stop: Reg) -> None:
-        w, lines, lanes = self.w, self.lines, self.lanes
+        w, lines = self.w, self.lines
         base = w.mul(outer, lines.extent * lines.inner)
         results = w.mul(outer, lines.inner)
 
-        def group(copies: int, lanes: int) -> object:
-            def columns(column: Reg, _: list[Reg]) -> Sequence[Reg]:
-                self._group(w.add(base, column), w.add(results, column), copies, lanes)
-                return ()
+        def group(column: Reg, copies: int, lanes: int) -> None:
+            self._group(w.add(base, column), w.add(results, column), copies, lanes)
 
-            return columns
-
-        count = w.sub(stop, first)
-        for copies, wide in ((UNROLL, lanes), (1, lanes), (1, 1)):
-            size = copies * wide
-            done = w.add(first, w.sub(count, w.and_(count, size - 1)))
-            body = group(copies, wide)
-            assert callable(body)
-            w.loop(first, done, size, body)
-            if size == 1:
-                break
-            first, count = done, w.sub(stop, done)
+        lines.across(w, first, stop, UNROLL, group)
 
     def _group(self, start: Reg, result: Reg, copies: int, lanes: int) -> None:
         """Neighbouring columns that begin at element `start`."""

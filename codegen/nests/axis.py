@@ -13,22 +13,27 @@ from typing import Final
 
 from ...ir.types import Shape
 from ..emitter import Reg
-from ..loops import FunctionWriter
+from ..loops import Bound, FunctionWriter
+from ..target import Target
 
 #: Columns in one task: their row is some cache lines long, so that the next ones are fetched ahead.
 BLOCK_COLUMNS: Final = 512
 
 
 class Lines:
-    """The lines of an array of `shape` along `axis`."""
+    """The lines of an array of `shape` along `axis`, walked with vectors of `dtypes`."""
 
-    def __init__(self, shape: Shape, axis: int) -> None:
+    def __init__(self, shape: Shape, axis: int, target: Target, *dtypes: str) -> None:
         self.outer = math.prod(shape[:axis])
         self.extent = shape[axis]
         self.inner = math.prod(shape[axis + 1 :])
         #: Whether lines are contiguous.
         self.contiguous = self.inner == 1
         self.blocks = max(1, -(-self.inner // BLOCK_COLUMNS))
+        #: Elements of a vector: no more than there are along the lanes.
+        self.lanes = min(target.lanes(dtype) for dtype in dtypes)
+        while self.lanes > max(self.extent if self.contiguous else self.inner, 1):
+            self.lanes //= 2
 
     @property
     def tasks(self) -> int:
@@ -45,6 +50,25 @@ class Lines:
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
+
+    def across(
+        self, w: FunctionWriter, first: Bound, stop: Bound, copies: int, body: Callable[[Reg, int, int], None]
+    ) -> None:
+        """Call ``body(column, copies, lanes)`` over columns: vectors side by side, then single ones, then
+        elements."""
+
+        def group(copies: int, lanes: int) -> Callable[[Reg, list[Reg]], Sequence[Reg]]:
+            def run(column: Reg, _: list[Reg]) -> Sequence[Reg]:
+                body(column, copies, lanes)
+                return ()
+
+            return run
+
+        for count, lanes in dict.fromkeys(((copies, self.lanes), (1, self.lanes), (1, 1))):
+            size = count * lanes
+            done = w.add(first, w.and_(w.sub(stop, first), -size)) if size > 1 else stop
+            w.loop(first, done, size, group(count, lanes))
+            first = done
 
     def rows(self, w: FunctionWriter, body: Callable[[Reg], None]) -> None:
         """Call ``body(line)`` for each contiguous line of the tasks."""

@@ -8,10 +8,12 @@ from ...ir.graph import Instruction, Value
 from ...ir.registry import Kind
 from ..target import Target
 from .contraction import workspace_bytes
+from .cumulative import cumulative_workspace
 from .fused import NestWriter, task_count
 from .kernel import Kernel
 from .nest import Nest
 from .schedule import schedule
+from .sorting import sort_workspace
 from .split import SplitWriter, workspace_of
 from .streaming import streamed
 from .tiles import TileWriter, tiles_of
@@ -34,6 +36,10 @@ class Fusions:
         """Bytes of the workspace that an instruction's kernel needs."""
         if instruction.op.kind is Kind.REGION:
             return workspace_of(self.nest(instruction))
+        if instruction.op.kind in (Kind.SORT, Kind.ARG_SORT):
+            return sort_workspace(instruction)
+        if instruction.op.kind is Kind.CUMULATIVE:
+            return cumulative_workspace(instruction, self.target)
         return workspace_bytes(instruction, defs, self.target)
 
     def kernel(self, instruction: Instruction, name: str, declarations: dict[str, str]) -> Kernel:

@@ -14,6 +14,7 @@ from . import (
     reductions,
     rewinding,
     shape,
+    sorting,
     transcendental,
 )
 
@@ -28,6 +29,7 @@ __all__ = [
     "reductions",
     "rewinding",
     "shape",
+    "sorting",
     "transcendental",
 ]
 

@@ -1,4 +1,4 @@
-"""Counter-based random bits: the Threefry-2x32 block function with 20 rounds, and the order of random bits.
+"""Counter-based random bits: the Threefry-2x32 block function with 20 rounds.
 
 Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011 (Random123).
 Threefry turns a counter of two 32-bit words into two words that look random, under a key of two words.
@@ -14,9 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..batching import batch_pointwise
-from ..dtypes import BY_NAME, INT64, DType, Operand, describe, is_float
-from ..errors import DTypeError, ShapeError
+from ..dtypes import BY_NAME, DType, Operand, describe
+from ..errors import DTypeError
 from ..registry import NONDIFF, Attrs, Kind
 from ..types import TensorType
 from .define import define, same_shape
@@ -124,18 +123,4 @@ THREEFRY = define(
     "threefry", Kind.ELEMENTWISE, "key counter", doc="64 random bits: Threefry-2x32 of `counter` under `key`",
     infer=_threefry_infer, eval=_threefry_eval, promote=_threefry_promote, vjp=NONDIFF, emit=_threefry_emit,
     cost=60.0,
-)  # fmt: skip
-
-
-def _random_order_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-    if types[0].ndim < 1 or not (types[0].dtype is _UINT64 or is_float(types[0].dtype)):
-        raise ShapeError(f"random_order: expected bits u64[..., n] or floating scores, got {types[0]}")
-    return (TensorType(INT64, types[0].shape),)
-
-
-RANDOM_ORDER = define(
-    "random_order", Kind.HOST, "bits", batch=batch_pointwise,
-    doc="the positions of `bits` in ascending order along the last axis, ties by position",
-    infer=_random_order_infer, vjp=NONDIFF,
-    eval=lambda bits: np.argsort(bits, kind="stable").astype(INT64, copy=False),
 )  # fmt: skip

@@ -141,11 +141,11 @@ def _limit(dtype: str, infinity: float) -> Any:
 
 MAX = _reduction(
     "max", np.maximum.reduce, "the largest; NaN if any is NaN", {"x": _extremum_rule},
-    Reduction(_lowest, lambda b, acc, x: b.maximum(acc, x)), needs_elements=True,
+    Reduction(_lowest, lambda b, acc, x: b.fold_maximum(acc, x)), needs_elements=True,
 )  # fmt: skip
 MIN = _reduction(
     "min", np.minimum.reduce, "the smallest; NaN if any is NaN", {"x": _extremum_rule},
-    Reduction(_highest, lambda b, acc, x: b.minimum(acc, x)), needs_elements=True,
+    Reduction(_highest, lambda b, acc, x: b.fold_minimum(acc, x)), needs_elements=True,
 )  # fmt: skip
 ALL = _reduction(
     "all", np.logical_and.reduce, "whether all are true", NONDIFF,

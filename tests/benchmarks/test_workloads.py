@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tracejit as tj
 from benchmarks.libraries import leaves, load
 from benchmarks.workload import Workload
 from benchmarks.workloads import WORKLOADS
@@ -16,9 +15,6 @@ from benchmarks.workloads import WORKLOADS
 OURS, NUMPY = load("tracejit"), load("numpy")
 assert OURS is not None
 assert NUMPY is not None
-
-#: Functions that tracejit does not have yet, by workload.
-MISSING = {} if hasattr(tj, "sort") else {"sort": "tracejit has no sort"}
 
 
 def tiny(workload: Workload) -> Workload:
@@ -55,8 +51,6 @@ def like(tree: Any, rng: np.random.Generator) -> Any:
 
 @pytest.mark.parametrize("workload", PLAIN, ids=name_of)
 def test_values_are_numpys(workload: Workload) -> None:
-    if workload.name in MISSING:
-        pytest.xfail(MISSING[workload.name])
     program = dataclasses.replace(workload, gradient=None)
     expected = leaves(program.function(NUMPY)(*program.arguments(NUMPY)))
     found = leaves(program.function(OURS)(*program.arguments(OURS)))

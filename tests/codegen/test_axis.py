@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.codegen.nests.cumulative import CHUNK_BYTES, ROUND
+
 from ..runtime.programs import python
 from ..support import Array, function_of, interpret, native
 from .narrow import NARROWER, run_narrow
@@ -49,6 +51,26 @@ def test_along_columns(dtype: str) -> None:
     check([(5, n) for n in LENGTHS] + [(1, 9), (40, 3), (2, 1030)], dtype, 0)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i4", "?"])
+def test_long_lines_in_chunks(dtype: str) -> None:
+    chunk = CHUNK_BYTES // np.dtype(dtype).itemsize
+    for shape in ((chunk,), (chunk + 1,), (2, 2 * chunk + 5), (3 * chunk,)):
+        x = np.random.default_rng(0).integers(0, 3, shape).astype(dtype)
+
+        def build(b: Any, x: Any) -> list[Any]:
+            return [b.cumsum(x, axis=len(x.shape) - 1, reverse=reverse) for reverse in (False, True)]
+
+        function = function_of("long", [x], build)
+        for got, want in zip(native(function, [x]), interpret(function, [x]), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_more_chunks_than_a_round() -> None:
+    x = np.random.default_rng(0).integers(-3, 4, (ROUND + 3) * CHUNK_BYTES // 8 + 7).astype(float)
+    function = function_of("long", [x], lambda b, x: b.cumsum(x, axis=0, reverse=True))
+    np.testing.assert_array_equal(native(function, [x])[0], interpret(function, [x])[0])
+
+
 def test_between_other_axes() -> None:
     check([(2, 5, n) for n in (1, 3, 8, 17, 513)], "f4", 1)
 
@@ -73,7 +95,9 @@ def test_long_sums_are_close_to_exact() -> None:
 SPLIT = """
 import numpy as np, tracejit as tj
 x = np.random.default_rng(0).standard_normal((70, 3000)).astype('f4')
-f = tj.jit(lambda x: (tj.cumsum(x, 1), tj.cumsum(x, 0), tj.argmax(x, 1), tj.argmin(x, 0)))
+f = tj.jit(
+    lambda x: (tj.cumsum(x, 1), tj.cumsum(x, 0), tj.argmax(x, 1), tj.argmin(x, 0), tj.cumsum(x), tj.max(x, 0))
+)
 found = []
 for threads in (1, 2, 3):
     tj.set_num_threads(threads)
@@ -99,6 +123,7 @@ assert host().vector_bits == {bits}, host()
 for dtype in DTYPES:
     test_along_contiguous_lines(dtype)
     test_along_columns(dtype)
+    test_long_lines_in_chunks(dtype)
 print('fine')
 """
 

@@ -169,6 +169,12 @@ def test_users_errors_stay_what_they_are() -> None:
         (lambda x: x @ x.T, [np.eye(100)]),
         (lambda x: x @ x, [np.ones((7, 33, 33))]),
         (lambda x: tj.cumsum(x), [np.arange(100.0)]),
+        (lambda x: (tj.cumsum(x), tj.cumsum(x[:300], 0)), [np.arange(50_001.0)]),  # in chunks
+        (lambda x: (tj.cumsum(x, 0), tj.cumsum(x, 1)), [np.arange(1200.0).reshape(20, 60)]),
+        (lambda x: (tj.sort(x), tj.argsort(x)), [np.sin(np.arange(1200.0)).reshape(20, 60)]),
+        (lambda x: (tj.sort(x), tj.argsort(x)), [np.sin(np.arange(1200.0)).reshape(3, 400)]),
+        (lambda x: (tj.sort(x), tj.argsort(x)), [np.sin(np.arange(40_000.0))]),
+        (lambda x: tj.searchsorted(x, x * 2), [np.arange(300.0)]),
         (lambda x, i: x[i], [np.arange(60.0).reshape(20, 3), np.array([1, -1])]),
         (lambda x: tj.concatenate([x, x * 2]), [np.ones(30)]),
         (lambda x: tj.argmax(x, axis=0), [np.ones((100, 70))]),

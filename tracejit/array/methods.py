@@ -23,6 +23,7 @@ from . import (
     manipulation,
     rearranging,
     reductions,
+    sorting,
     statistics,
     transcendental,
 )
@@ -100,6 +101,20 @@ def _astype(x: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:
     return manipulation.astype(x, dtype, copy=copy)
 
 
+def _sort(
+    x: Tensor,
+    axis: int = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
+) -> None:
+    """``sort`` in place, as NumPy's method; ``tj.sort(x)`` leaves `x` what it is."""
+    inplace.write(
+        x, "sort", (), lambda old: sorting.sort(old, axis, kind, descending=descending, stable=stable)
+    )
+
+
 _OPERATORS: dict[str, _Binary] = {
     "add": elementwise.add,
     "sub": elementwise.subtract,
@@ -145,6 +160,10 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "argmax": reductions.argmax,
     "argmin": reductions.argmin,
     "cumsum": reductions.cumsum,
+    "argsort": sorting.argsort,
+    "argpartition": sorting.argpartition,
+    "searchsorted": sorting.searchsorted,
+    "sort": _sort,
     "reshape": _reshape,
     "ravel": manipulation.ravel,
     "flatten": manipulation.flatten,

@@ -129,7 +129,7 @@ def permutation(key: Any, x: Any, axis: int = 0) -> Tensor:
         return permutation(key, arange(count))
     items = as_tensor(x)
     place = normalize_axis("random.permutation", axis, items.ndim)
-    order = run("random_order", bits(key, items.shape[place]))
+    order = run("argsort", bits(key, items.shape[place]))
     return take(items, order, axis=place)
 
 

@@ -69,7 +69,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     else:
         some = run("gt", weights, 0.0)
         logs = run("where", some, run("log", run("where", some, weights, 1.0)), -math.inf)
-        chosen = run("random_order", -(logs + gumbel(key, weights.shape, weights.dtype)))[:wanted]
+        chosen = run("argsort", -(logs + gumbel(key, weights.shape, weights.dtype)))[:wanted]
     if items is None:
         return reshaped(chosen, sizes)
     found = take(items, chosen, axis=place)

@@ -25,6 +25,9 @@ _SERIAL_KINDS: Final = {
     Kind.SCATTER: "it writes one slice after the other, in order: two indices may name the same place",
     Kind.CUMULATIVE: "each element needs the one before it",
     Kind.ARG_REDUCTION: "",
+    Kind.SORT: "each element moves by what all others are",
+    Kind.ARG_SORT: "each element moves by what all others are",
+    Kind.SEARCH: "each element takes a search of its own",
     Kind.CONCAT: "it copies whole stretches of memory",
     Kind.UPDATE: "it copies whole stretches of memory",
 }

@@ -1,0 +1,157 @@
+"""Native sorts and searches against NumPy: by ranks, by digits in tasks, and in chunks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.codegen.nests.sort_plan import CHUNKED, RANKED
+
+from ..runtime.programs import python
+from ..support import Array, function_of, native
+from .narrow import NARROWER, run_narrow
+
+DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
+RANKED_SHAPES = [(0,), (3, 0), (0, 3), (1,), (2, 1), (2,), (7,), (4, 16), (17,), (5, 33), (3, RANKED)]
+TASKS = [(3, RANKED + 1), (70, 300), (2, 3, 1000)]
+CHUNKS = [(CHUNKED,), (3, CHUNKED + 1), (50_001,)]
+
+
+def values(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
+    """Ties, every bit pattern of integers, and of floats all that sorts in its own way."""
+    rng = np.random.default_rng([seed, *shape])
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return rng.integers(0, 2, shape).astype(kind)
+    if kind.kind in "iu":
+        count = int(np.prod(shape))
+        bits = np.frombuffer(rng.bytes(count * kind.itemsize), kind).reshape(shape)
+        return np.where(rng.random(shape) < 0.3, rng.integers(0, 5, shape).astype(kind), bits)
+    x = rng.normal(size=shape).astype(kind)
+    flat = x.reshape(-1)
+    for one in (np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, 1e-40):
+        if flat.size:
+            flat[rng.integers(0, flat.size, 1 + flat.size // 20)] = one
+    return x
+
+
+def check(shape: tuple[int, ...], dtype: str, seed: int = 0) -> None:
+    x = values(shape, dtype, seed)
+    function = function_of("sorted", [x], lambda b, x: [b.sort(x), b.argsort(x)])
+    ordered, places = native(function, [x])
+    np.testing.assert_array_equal(places, np.argsort(x, axis=-1, kind="stable"))
+    np.testing.assert_array_equal(ordered, np.sort(x, axis=-1))
+    if x.dtype.kind == "f":  # the same zeros and NaNs
+        assert np.signbit(ordered).sum() == np.signbit(x).sum()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shapes", [RANKED_SHAPES, TASKS, CHUNKS], ids=["ranks", "tasks", "chunks"])
+def test_sorts(dtype: str, shapes: list[tuple[int, ...]]) -> None:
+    for shape in shapes:
+        check(shape, dtype)
+
+
+def test_random_shapes() -> None:
+    rng = np.random.default_rng(3)
+    for seed in range(12):
+        check((int(rng.integers(1, 70)), int(rng.integers(1, 600))), ("f4", "f8", "i4", "u1")[seed % 4], seed)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_searches(dtype: str) -> None:
+    for size in (0, 1, 2, 3, 8, 100, 1000):
+        line, v = np.sort(values((size,), dtype)), values((3, 99), dtype)
+
+        def build(b: Any, line: Any, v: Any) -> list[Any]:
+            return [b.searchsorted(line, v, side=side) for side in ("left", "right")]
+
+        for got, side in zip(
+            native(function_of("found", [line, v], build), [line, v]), ("left", "right"), strict=True
+        ):
+            np.testing.assert_array_equal(got, np.searchsorted(line, v, side=side))
+
+
+def test_searches_stay_in_lines_that_are_not_sorted() -> None:
+    line, v = values((501,), "f8"), values((400,), "f8", 1)
+    (got,) = native(function_of("f", [line, v], lambda b, *x: b.searchsorted(*x, side="left")), [line, v])
+    assert ((got >= 0) & (got <= 501)).all()
+
+
+def test_sorts_in_a_loop_share_memory() -> None:
+    """A region's kernels work in the caller's arena."""
+    x = np.random.default_rng(0).normal(size=(4, 700))
+
+    def turns(x: Any) -> Any:
+        return tj.fori_loop(0, 3, lambda i, y: tj.sort(y * -1.5, 1), x)
+
+    want = x
+    for _ in range(3):
+        want = np.sort(want * -1.5, 1)
+    np.testing.assert_array_equal(tj.jit(turns)(x), want)
+
+
+def test_donated_operand() -> None:
+    x = np.random.default_rng(0).normal(size=40_000)
+    want = np.sort(x)
+    np.testing.assert_array_equal(tj.jit(tj.sort, donate_argnums=0)(tj.tensor(x.copy())), want)
+
+
+THREADS = """
+import numpy as np, tracejit as tj
+x = np.random.default_rng(0).normal(size=(100_000,)).astype('f4')
+y = x[:90_000].reshape(90, 1000)
+f = tj.jit(
+    lambda x, y: (tj.sort(x), tj.argsort(x), tj.sort(y), tj.argsort(y), tj.searchsorted(tj.sort(x), y))
+)
+found = []
+for threads in (1, 2, 3):
+    tj.set_num_threads(threads)
+    found.append([one.numpy() for one in f(x, y)])
+for other in found[1:]:
+    assert all((a == b).all() for a, b in zip(found[0], other))
+assert (found[0][1] == np.argsort(x, kind='stable')).all()
+print('fine')
+"""
+
+
+def test_the_same_for_every_number_of_threads() -> None:
+    assert python(THREADS, 60).strip() == "fine"
+
+
+CHECKED = """
+import sys
+sys.path.insert(0, '.')
+from tests.codegen.test_sorting import *
+for dtype in ('?', 'i2', 'f4', 'i8'):
+    for shape in [(5, 33), (3, 256), (70, 300), (33_001,)]:
+        check(shape, dtype)
+    test_searches(dtype)
+print('fine')
+"""
+
+
+def test_every_access_is_inside() -> None:
+    assert python(CHECKED, 120, TRACEJIT_CHECK="1").strip() == "fine"
+
+
+NARROW = """
+import sys
+sys.path.insert(0, '.')
+from tests.codegen.test_sorting import *
+from tracejit.codegen.target import host
+assert host().vector_bits == {bits}, host()
+for dtype in ('?', 'i2', 'f4', 'f8', 'u8'):
+    for shapes in (RANKED_SHAPES, TASKS, CHUNKS):
+        test_sorts(dtype, shapes)
+    test_searches(dtype)
+print('fine')
+"""
+
+
+@NARROWER
+def test_narrower_vectors(features: str, bits: int) -> None:
+    run_narrow(NARROW.format(bits=bits), features, bits)
