@@ -28,8 +28,8 @@ class Library:
 
     name: str
     version: str
-    #: NumPy's names, and ``erf``, ``erfc``, ``rsqrt``, ``sigmoid``, ``softplus``, ``logsumexp``, ``index_add``,
-    #: ``conv2d``; for numba the module itself.
+    #: NumPy's names, and ``erf``, ``erfc``, ``rsqrt``, ``sigmoid``, ``softplus``, ``logsumexp``,
+    #: ``index_add``, ``conv2d``; for numba the module itself.
     np: Any
     #: Compile a function; the identity where the library does not.
     jit: Callable[[Callable[..., Any]], Callable[..., Any]]

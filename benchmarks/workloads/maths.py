@@ -1,5 +1,5 @@
-"""Each maths function alone, in both dtypes, on 100,000 numbers: they fit the second cache, so that what is measured
-is arithmetic. A group of its own, `python -m benchmarks --group maths --threads 1`.
+"""Each maths function alone, in both dtypes, on 100,000 numbers: they fit the second cache, so that what is
+measured is arithmetic. A group of its own, `python -m benchmarks --group maths --threads 1`.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ BINARY: Final[dict[str, tuple[float, float]]] = {
 #: What a library does not have as one function of arrays.
 SKIP: Final[dict[str, tuple[str, ...]]] = {"cbrt": ("torch", "torch.compile")}
 #: Where Python's `math` names it otherwise, for Numba; None where it does not name it.
-IN_MATH: Final[dict[str, str | None]] = {"power": "pow", "remainder": "fmod"} | dict.fromkeys(
-    ("exp2", "cbrt", "rsqrt", "reciprocal", "sigmoid", "softplus", "logaddexp"), None
+IN_MATH: Final[dict[str, str | None]] = {"power": "pow"} | dict.fromkeys(
+    ("exp2", "cbrt", "rsqrt", "reciprocal", "sigmoid", "softplus", "logaddexp", "remainder"), None
 )
 SIZE: Final = 100_000
 #: Within 10% of the best peer.
