@@ -28,7 +28,8 @@ class Library:
 
     name: str
     version: str
-    #: NumPy's names, and ``erf``, ``logsumexp``, ``index_add``, ``conv2d``; for numba the module itself.
+    #: NumPy's names, and ``erf``, ``erfc``, ``rsqrt``, ``sigmoid``, ``softplus``, ``logsumexp``,
+    #: ``index_add``, ``conv2d``; for numba the module itself.
     np: Any
     #: Compile a function; the identity where the library does not.
     jit: Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -59,7 +60,13 @@ def _tracejit() -> Library:
     def variable(array: Array) -> Any:
         return tj.tensor(array).requires_grad_()
 
-    names = _names(tj, conv2d=lambda x, w: tj.nn.conv2d(x, w, padding=1))
+    names = _names(
+        tj,
+        rsqrt=lambda x: 1 / tj.sqrt(x),
+        sigmoid=tj.nn.sigmoid,
+        softplus=tj.nn.softplus,
+        conv2d=lambda x, w: tj.nn.conv2d(x, w, padding=1),
+    )
     return Library(
         OURS,
         tj.__version__,
@@ -75,9 +82,11 @@ def _tracejit() -> Library:
 
 def _numpy() -> Library:
     try:
-        erf = importlib.import_module("scipy.special").erf
+        special = importlib.import_module("scipy.special")
+        erf, erfc, sigmoid = special.erf, special.erfc, special.expit
     except ModuleNotFoundError:
-        erf = np.vectorize(math.erf)
+        erf, erfc = np.vectorize(math.erf), np.vectorize(math.erfc)
+        sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
 
     def logsumexp(x: Array, axis: int, *, keepdims: bool = False) -> Any:
         top = np.max(x, axis=axis, keepdims=True)
@@ -94,7 +103,17 @@ def _numpy() -> Library:
         windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], axis=(2, 3))
         return np.einsum("nchwij,ocij->nohw", windows, w, optimize=True)
 
-    names = _names(np, erf=erf, logsumexp=logsumexp, index_add=index_add, conv2d=conv2d)
+    names = _names(
+        np,
+        erf=erf,
+        erfc=erfc,
+        rsqrt=lambda x: 1 / np.sqrt(x),
+        sigmoid=sigmoid,
+        softplus=lambda x: np.logaddexp(x, x.dtype.type(0)),
+        logsumexp=logsumexp,
+        index_add=index_add,
+        conv2d=conv2d,
+    )
     return Library("numpy", np.__version__, names, lambda f: f, np.asarray, control=python_control(np.stack))
 
 
@@ -110,7 +129,15 @@ def _jax() -> Library:
         return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME")
 
     names = _names(
-        jnp, erf=jax.scipy.special.erf, logsumexp=jax.nn.logsumexp, index_add=index_add, conv2d=conv2d
+        jnp,
+        erf=jax.scipy.special.erf,
+        erfc=jax.scipy.special.erfc,
+        rsqrt=jax.lax.rsqrt,
+        sigmoid=jax.nn.sigmoid,
+        softplus=jax.nn.softplus,
+        logsumexp=jax.nn.logsumexp,
+        index_add=index_add,
+        conv2d=conv2d,
     )
     return Library(
         "jax",
@@ -141,6 +168,7 @@ def _torch_names(torch: Any) -> ModuleType:
         maximum=either(torch.maximum, "min"),
         minimum=either(torch.minimum, "max"),
         power=torch.pow,
+        softplus=torch.nn.functional.softplus,
         take=lambda x, index: x[index],
         index_add=lambda x, index, values: torch.index_add(x, 0, index, values),
         pad=lambda x, width: torch.nn.functional.pad(x, (width,) * (2 * x.ndim)),

@@ -21,14 +21,14 @@ import numpy as np
 
 from .libraries import Library, leaves, load
 from .timing import calls_for, least
-from .workloads import WORKLOADS
+from .workloads import GROUPS
 
 
 class _Contender:
     """The workload that was prepared last."""
 
     def __init__(self, lib: Library, name: str) -> None:
-        workload = next(one for one in WORKLOADS if one.name == name)
+        workload = next(one for group in GROUPS.values() for one in group if one.name == name)
         self.wait = lib.wait if workload.waits else None
         self.f = workload.function(lib)
         self.args = workload.arguments(lib)

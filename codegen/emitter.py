@@ -14,6 +14,8 @@ from __future__ import annotations
 import struct
 from typing import Final, TypeAlias
 
+from .declarations import Declarations
+
 LLVM_SCALAR: Final = {
     "bool": "i1",
     "i8": "i8",
@@ -111,7 +113,9 @@ class Emitter:
         self.lines: list[str] = []
         self._counter = 0
         #: Declarations of intrinsics and externals, shared by the functions of a module.
-        self.declarations: dict[str, str] = {} if declarations is None else declarations
+        self.declarations: dict[str, str] = Declarations() if declarations is None else declarations
+        #: Whether the machine has what `maths.wide` writes.
+        self.wide_tables = isinstance(declarations, Declarations) and declarations.wide_tables
 
     # -- plumbing ---------------------------------------------------------------------------------
 

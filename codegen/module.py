@@ -19,6 +19,7 @@ from ..ir.passes.control import CONTROL
 from ..ir.registry import Kind
 from .buffers import READS_VIEWS, Place, Plan, plan_buffers
 from .control import RegionCode, write_control
+from .declarations import Declarations
 from .growing import ARENA, release_function
 from .instrument import PLAIN, Instrument
 from .known import KnownKernels
@@ -65,7 +66,7 @@ class _ModuleWriter:
         self.fusions = Fusions(target)
         self.plan: Plan = plan_buffers(function, self.fusions.workspace)
         self.cycles = 0.0
-        self.declarations: dict[str, str] = {}
+        self.declarations: dict[str, str] = Declarations(target.wide_tables)
         self.functions: list[str] = []
         self.globals: list[str] = []
         self.kernels: list[Kernel] = []

@@ -30,6 +30,12 @@ class Target:
         """Whether masked loads and stores are single instructions for every element size."""
         return "+avx512bw" in self.features and "+avx512vl" in self.features
 
+    @property
+    def wide_tables(self) -> bool:
+        """Whether maths functions may look up tables in registers (`maths.wide`)."""
+        # one who has avx512bw has avx512f, whether it is named or not
+        return self.vector_bits >= 512 and ("+avx512f" in self.features or "+avx512bw" in self.features)
+
 
 @functools.lru_cache(maxsize=1)
 def host() -> Target:

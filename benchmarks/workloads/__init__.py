@@ -6,7 +6,7 @@ A program is a function of a Library that returns a function of arrays, so every
 from typing import Final
 
 from ..workload import Workload
-from . import calls, elementwise, learning, loops, movement, products, reductions, simulation
+from . import calls, elementwise, learning, loops, maths, movement, products, reductions, simulation
 
 WORKLOADS: Final[tuple[Workload, ...]] = (
     *calls.WORKLOADS,
@@ -18,3 +18,6 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
     *products.WORKLOADS,
     *movement.WORKLOADS,
 )
+
+#: What ``--group`` chooses between. Numbers of the whole suite leave out those with a group of their own.
+GROUPS: Final = {"suite": WORKLOADS, "maths": maths.WORKLOADS}

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ...ir.records import record
 from ..emitter import Emitter, Reg
+from . import wide, wide_logarithm
+from .bases import BINARY, DECIMAL, NATURAL, Base
 from .coefficients import LOG
-from .exponential import LN2_HIGH, LN2_LOW, exp, exp2
+from .exponential import exp, exp2
 from .support import (
     BIAS,
     INFINITY,
@@ -29,36 +30,6 @@ from .support import (
     two_sum,
 )
 
-
-@record
-class Base:
-    """log_b(2) = two_high + two_low, the first exact in products with e; log_b(e) = e_high + e_low."""
-
-    two_high: dict[str, float]
-    two_low: dict[str, float]
-    e_high: dict[str, float]
-    e_low: dict[str, float]
-
-
-def _table(f32: str, f64: str) -> dict[str, float]:
-    return {"f32": float.fromhex(f32), "f64": float.fromhex(f64)}
-
-
-ONE: Final = {"f32": 1.0, "f64": 1.0}
-ZERO: Final = {"f32": 0.0, "f64": 0.0}
-NATURAL: Final = Base(LN2_HIGH, LN2_LOW, ONE, ZERO)
-BINARY: Final = Base(
-    ONE,
-    ZERO,
-    _table("0x1.715476p+0", "0x1.71547652b82fep+0"),
-    _table("0x1.4ae0cp-26", "0x1.777d0ffda0d24p-56"),
-)
-DECIMAL: Final = Base(
-    _table("0x1.344p-2", "0x1.34413509f7000p-2"),
-    _table("0x1.3509f8p-18", "0x1.3fde623e2566bp-43"),
-    _table("0x1.bcb7b2p-2", "0x1.bcb7b1526e50ep-2"),
-    _table("-0x1.5b235ep-27", "0x1.95355baaafad3p-57"),
-)
 SQRT_HALF: Final = 0.5**0.5
 LN2: Final = float.fromhex("0x1.62e42fefa39efp-1")
 
@@ -137,6 +108,8 @@ def patch(b: Emitter, x: Reg, y: Reg) -> Reg:
 
 
 def _logarithm(b: Emitter, x: Reg, base: Base) -> Reg:
+    if wide.usable(b, x):
+        return wide_logarithm.log(b, x, base)
     e, m = split_any(b, x)
     return patch(b, x, combine(b, e, b.exact("fsub", m, 1.0), None, base))
 
@@ -158,6 +131,8 @@ def log10(b: Emitter, x: Reg) -> Reg:
 
 def log1p_wide(b: Emitter, x: Reg, x_low: Reg | None = None, base: Base = NATURAL) -> Reg:
     """log_b(1 + x + x_low) for x > -1; the sign of zero and the special values are the caller's."""
+    if wide.usable(b, x):
+        return wide_logarithm.log1p(b, x, x_low, base)
     dtype = x.dtype
     larger, smaller = b.max(x, 1.0), b.min(x, 1.0)
     u, low = two_sum(b, larger, smaller)
@@ -173,6 +148,8 @@ def log1p_wide(b: Emitter, x: Reg, x_low: Reg | None = None, base: Base = NATURA
 
 def log1p(b: Emitter, x: Reg) -> Reg:
     """ln(1 + x), within 1 ulp."""
+    if wide.usable(b, x):
+        return b.copysign(wide_logarithm.log1p(b, x, None, NATURAL), x)
     return b.copysign(patch(b, b.add(x, 1.0), log1p_wide(b, x)), x)
 
 

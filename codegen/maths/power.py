@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import INT_OF, Emitter, Reg, llvm_type
+from . import wide, wide_power
 from .coefficients import LOG2_IN_F64, LOG2_WIDE
 from .exponential import clamp, exp2_reduced, scale
 from .logarithm import split_any
@@ -17,6 +18,7 @@ from .support import (
     INFINITY,
     MAGIC,
     NAN,
+    BlockEmitter,
     muladd,
     polynomial,
     two_product,
@@ -78,8 +80,10 @@ def _pow_f64(b: Emitter, size: Reg, y: Reg) -> Reg:
     return scale(b, exp2_reduced(b, r), biased)
 
 
-def pow(b: Emitter, x: Reg, y: Reg) -> Reg:
+def pow(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
     """x^y, within 1.2 ulp in f32, 1.7 in f64; special values as C99, annex F.10.4.4."""
+    if wide.usable(b, x):
+        return wide_power.pow(b, x, y)
     size = b.abs(x)
     value = _pow_f32(b, size, y) if x.dtype == "f32" else _pow_f64(b, size, y)
     integer = b.eq(b.trunc(y), y)

@@ -12,8 +12,10 @@ import mpmath as mp
 import numpy as np
 from numpy.typing import NDArray
 
+from tracejit.codegen.declarations import Declarations
 from tracejit.codegen.emitter import LLVM_SCALAR, Reg, llvm_type
 from tracejit.codegen.maths import MathsEmitter
+from tracejit.codegen.target import host
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -36,10 +38,18 @@ def jit() -> tuple[Any, Any]:
 
 
 def module_text(
-    method: str, dtypes: Sequence[str], lanes: int, branches: bool = True, name: str = "kernel"
+    method: str,
+    dtypes: Sequence[str],
+    lanes: int,
+    branches: bool = True,
+    name: str = "kernel",
+    wide_tables: bool | None = None,
 ) -> str:
-    """The IR of ``void name(ptr out, ptr a, ..., i64 n)``, n a multiple of `lanes`."""
-    b = MathsEmitter()
+    """The IR of ``void name(ptr out, ptr a, ..., i64 n)``, n a multiple of `lanes`.
+
+    With AVX-512's tables where this machine has them, unless `wide_tables` says otherwise.
+    """
+    b = MathsEmitter(Declarations(host().wide_tables if wide_tables is None else wide_tables))
     b.branches = branches
     args = []
     for position, dtype in enumerate(dtypes):
@@ -90,11 +100,16 @@ def link(text: str, name: str) -> tuple[int, Any]:
 
 @cache
 def compiled(
-    method: str, dtypes: tuple[str, ...], result: str, lanes: int, branches: bool = True
+    method: str,
+    dtypes: tuple[str, ...],
+    result: str,
+    lanes: int,
+    branches: bool = True,
+    wide_tables: bool | None = None,
 ) -> Callable[..., Array]:
     """The function over equally long arrays, in vectors of `lanes`."""
     name = f"kernel_{next(_counter)}"
-    address, library = link(module_text(method, dtypes, lanes, branches, name), name)
+    address, library = link(module_text(method, dtypes, lanes, branches, name, wide_tables), name)
     entry = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(dtypes) + 1), ctypes.c_int64)(address)
 
     def call(*arrays: Array) -> Array:

@@ -15,7 +15,8 @@ from tracejit.codegen.maths import ULP_BOUND, MathsEmitter
 from .maths_harness import NATIVE, NUMPY, Array, compiled, module_text, ulp_errors
 
 POINTS = 60  # in each of a function's intervals, for each dtype and each number of lanes
-LN2 = mp.log(2)
+with mp.workprec(1300):
+    LN2 = mp.log(2)
 
 #: The function in mpmath, and intervals to sample uniformly: (f32 low, f32 high), then f64's where they
 #: differ.

@@ -1,0 +1,116 @@
+"""Each maths function alone, in both dtypes, on 100,000 numbers: they fit the second cache, so that what is
+measured is arithmetic. A group of its own, `python -m benchmarks --group maths --threads 1`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from ..libraries import Library
+from ..workload import Function, Workload
+from .inputs import BYTES, uniform
+
+#: Name and where its arguments lie; for two arguments both alike.
+UNARY: Final[dict[str, tuple[float, float]]] = {
+    "exp": (-10.0, 10.0),
+    "exp2": (-10.0, 10.0),
+    "expm1": (-5.0, 5.0),
+    "log": (0.1, 5.0),
+    "log2": (0.1, 5.0),
+    "log10": (0.1, 5.0),
+    "log1p": (-0.9, 5.0),
+    "sin": (-20.0, 20.0),
+    "cos": (-20.0, 20.0),
+    "tan": (-20.0, 20.0),
+    "asin": (-1.0, 1.0),
+    "acos": (-1.0, 1.0),
+    "atan": (-5.0, 5.0),
+    "sinh": (-5.0, 5.0),
+    "cosh": (-5.0, 5.0),
+    "tanh": (-5.0, 5.0),
+    "asinh": (-5.0, 5.0),
+    "acosh": (1.0, 6.0),
+    "atanh": (-0.99, 0.99),
+    "erf": (-3.0, 3.0),
+    "erfc": (-3.0, 3.0),
+    "sqrt": (0.1, 5.0),
+    "rsqrt": (0.1, 5.0),
+    "cbrt": (-5.0, 5.0),
+    "reciprocal": (0.1, 5.0),
+    "sigmoid": (-5.0, 5.0),
+    "softplus": (-5.0, 5.0),
+}
+BINARY: Final[dict[str, tuple[float, float]]] = {
+    "power": (0.1, 5.0),
+    "atan2": (-5.0, 5.0),
+    "hypot": (-5.0, 5.0),
+    "logaddexp": (-5.0, 5.0),
+    "remainder": (0.1, 5.0),
+}
+#: What a library does not have as one function of arrays.
+SKIP: Final[dict[str, tuple[str, ...]]] = {"cbrt": ("torch", "torch.compile")}
+#: Where Python's `math` names it otherwise, for Numba; None where it does not name it.
+IN_MATH: Final[dict[str, str | None]] = {"power": "pow"} | dict.fromkeys(
+    ("exp2", "cbrt", "rsqrt", "reciprocal", "sigmoid", "softplus", "logaddexp", "remainder"), None
+)
+SIZE: Final = 100_000
+#: Within 10% of the best peer.
+GOAL: Final = 0.91
+
+
+def _program(lib: Library, name: str, dtype: str, size: int) -> Function:
+    found: Function = getattr(lib.np, name)
+    return found
+
+
+def _numba(nb: Any, name: str, dtype: str, size: int) -> Function:
+    f = getattr(math, IN_MATH.get(name) or name)
+
+    @nb.njit(parallel=True)
+    def one(x: Any) -> Any:
+        out = np.empty_like(x)
+        for i in nb.prange(x.size):
+            out[i] = f(x[i])
+        return out
+
+    @nb.njit(parallel=True)
+    def two(x: Any, y: Any) -> Any:
+        out = np.empty_like(x)
+        for i in nb.prange(x.size):
+            out[i] = f(x[i], y[i])
+        return out
+
+    chosen: Function = two if name in BINARY else one
+    return chosen
+
+
+def _workloads() -> list[Workload]:
+    found = []
+    for name, (low, high) in (UNARY | BINARY).items():
+        arity = 2 if name in BINARY else 1
+        for dtype in ("f32", "f64"):
+            found.append(
+                Workload(
+                    f"maths-{name}-{dtype}",
+                    f"{name} of {SIZE:,} {dtype}",
+                    _program,
+                    lambda name, dtype, size, low=low, high=high, arity=arity: uniform(
+                        *[(size,)] * arity, low=low, high=high, dtype=dtype
+                    ),
+                    sizes=(name, dtype, SIZE),
+                    tiny=(name, dtype, 37),
+                    numba=None if IN_MATH.get(name, name) is None else _numba,
+                    skip=SKIP.get(name, ()),
+                    # Some peers are wrong by dozens of ulps.
+                    tolerance=2e-6 if dtype == "f32" else 2e-14,
+                    traffic=lambda name, dtype, size, arity=arity: (arity + 1) * size * BYTES[dtype],
+                    goal=GOAL,
+                )
+            )
+    return found
+
+
+WORKLOADS: Final = tuple(_workloads())

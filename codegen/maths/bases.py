@@ -1,0 +1,53 @@
+"""The bases of logarithms: e, 2 and 10, with what the kernels of each need."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...ir.records import record
+from . import tables
+from .coefficients import Table
+from .exponential import LN2_HIGH, LN2_LOW
+
+
+@record
+class Base:
+    """log_b(2) = two_high + two_low, the first exact in products with e; log_b(e) = e_high + e_low."""
+
+    two_high: dict[str, float]
+    two_low: dict[str, float]
+    e_high: dict[str, float]
+    e_low: dict[str, float]
+    #: Tables of `wide_logarithm`: c of each cell, -log_b c, and the series.
+    inverses: Table
+    logs: Table
+    series: Table
+
+
+def _table(f32: str, f64: str) -> dict[str, float]:
+    return {"f32": float.fromhex(f32), "f64": float.fromhex(f64)}
+
+
+ONE: Final = {"f32": 1.0, "f64": 1.0}
+ZERO: Final = {"f32": 0.0, "f64": 0.0}
+NATURAL: Final = Base(
+    LN2_HIGH, LN2_LOW, ONE, ZERO, tables.NATURAL_INVERSES, tables.NATURAL_LOGS, tables.NATURAL_SERIES
+)
+BINARY: Final = Base(
+    ONE,
+    ZERO,
+    _table("0x1.715476p+0", "0x1.71547652b82fep+0"),
+    _table("0x1.4ae0cp-26", "0x1.777d0ffda0d24p-56"),
+    tables.BINARY_INVERSES,
+    tables.BINARY_LOGS,
+    tables.BINARY_SERIES,
+)
+DECIMAL: Final = Base(
+    _table("0x1.344p-2", "0x1.34413509f7000p-2"),
+    _table("0x1.3509f8p-18", "0x1.3fde623e2566bp-43"),
+    _table("0x1.bcb7b2p-2", "0x1.bcb7b1526e50ep-2"),
+    _table("-0x1.5b235ep-27", "0x1.95355baaafad3p-57"),
+    tables.DECIMAL_INVERSES,
+    tables.DECIMAL_LOGS,
+    tables.DECIMAL_SERIES,
+)

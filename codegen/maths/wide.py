@@ -1,0 +1,102 @@
+"""AVX-512's instructions that look up tables in registers and take floats apart.
+
+They are written where `Emitter.wide_tables` says that the machine has them; each function of this package
+that uses them has another way for other machines. All work on registers of 512 bits: narrower vectors and
+scalars are their first lanes, so that results do not depend on the number of lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..emitter import LLVM_SCALAR, Emitter, Reg, literal, llvm_type
+
+#: Lanes of a register.
+LANES: Final = {"f32": 16, "f64": 8}
+_PS_OR_PD: Final = {"f32": "ps", "f64": "pd"}
+#: The rounding that is in force.
+_CURRENT: Final = "i32 4"
+
+
+def usable(b: Emitter, x: Reg) -> bool:
+    """Whether the machine has these instructions, and `x` fits a register."""
+    return b.wide_tables and x.lanes <= LANES[x.dtype]
+
+
+def _widen(b: Emitter, x: Reg, lanes: int) -> Reg:
+    if x.lanes == lanes:
+        return x
+    kind = llvm_type(x.dtype, lanes)
+    if x.lanes == 1:
+        return b.assign(f"insertelement {kind} poison, {x}, i64 0", x.dtype, lanes)
+    picks = ", ".join(f"i32 {i}" if i < x.lanes else "i32 poison" for i in range(lanes))
+    return b.assign(f"shufflevector {x}, {x.type} poison, <{lanes} x i32> <{picks}>", x.dtype, lanes)
+
+
+def _narrow(b: Emitter, x: Reg, lanes: int) -> Reg:
+    if x.lanes == lanes or lanes == 1:
+        return b.extract(x, 0) if lanes == 1 else x
+    picks = ", ".join(f"i32 {i}" for i in range(lanes))
+    return b.assign(f"shufflevector {x}, {x.type} poison, <{lanes} x i32> <{picks}>", x.dtype, lanes)
+
+
+def _call(b: Emitter, name: str, dtype: str, lanes: int, *arguments: Reg | str) -> Reg:
+    """The intrinsic on whole registers, for its first `lanes`; strings are constants with their types."""
+    whole = LANES[dtype]
+    texts = [one if isinstance(one, str) else str(_widen(b, one, whole)) for one in arguments]
+    kind, full = llvm_type(dtype, whole), f"llvm.x86.avx512.{name}.512"
+    b.declare(full, f"{kind} @{full}({', '.join(text[: _end_of_type(text)] for text in texts)})")
+    return _narrow(b, b.assign(f"call {kind} @{full}({', '.join(texts)})", dtype, whole), lanes)
+
+
+def _end_of_type(text: str) -> int:
+    return text.index(">") + 1 if text.startswith("<") else text.index(" ")
+
+
+def _unmasked(dtype: str) -> tuple[str, str]:
+    lanes = LANES[dtype]
+    return f"{llvm_type(dtype, lanes)} poison", f"i{lanes} -1"
+
+
+def exponent(b: Emitter, x: Reg) -> Reg:
+    """floor(log2 |x|) as a float, of denormals too; -infinity for 0, infinity and NaN for themselves."""
+    name = f"mask.getexp.{_PS_OR_PD[x.dtype]}"
+    return _call(b, name, x.dtype, x.lanes, x, *_unmasked(x.dtype), _CURRENT)
+
+
+def significand(b: Emitter, x: Reg, selection: int) -> Reg:
+    """x without its exponent: in [1, 2) for selection 0, in [3/4, 3/2) for 3. With 4 more |x|'s, with 8
+    more NaN for negative x."""
+    name = f"mask.getmant.{_PS_OR_PD[x.dtype]}"
+    return _call(b, name, x.dtype, x.lanes, x, f"i32 {selection}", *_unmasked(x.dtype), _CURRENT)
+
+
+def scale(b: Emitter, x: Reg, k: Reg) -> Reg:
+    """x 2^floor(k) with one rounding, whatever the size of k."""
+    name = f"mask.scalef.{_PS_OR_PD[x.dtype]}"
+    return _call(b, name, x.dtype, x.lanes, x, k, *_unmasked(x.dtype), _CURRENT)
+
+
+def lookup(b: Emitter, table: Sequence[float], index: Reg, dtype: str) -> Reg:
+    """table[index modulo its length] for integers; tables of 1, 2 or 4 registers."""
+    lanes = LANES[dtype]
+    rows = [table[i : i + lanes] for i in range(0, len(table), lanes)]
+    texts = [_constant(row, dtype) for row in rows]
+    kind, wide = ("sf" if dtype == "f32" else "df"), _widen(b, index, lanes)
+    if len(rows) == 1:
+        return _call(b, f"permvar.{kind}", dtype, index.lanes, texts[0], wide)
+    pairs = [
+        _call(b, f"vpermi2var.{_PS_OR_PD[dtype]}", dtype, index.lanes, texts[i], wide, texts[i + 1])
+        for i in range(0, len(rows), 2)
+    ]
+    if len(pairs) == 1:
+        return pairs[0]
+    upper = b.ne(b.and_(index, 2 * lanes), 0)
+    return b.select(upper, pairs[1], pairs[0])
+
+
+def _constant(row: Sequence[float], dtype: str) -> str:
+    scalar = LLVM_SCALAR[dtype]
+    items = ", ".join(f"{scalar} {literal(one, dtype)}" for one in row)
+    return f"<{len(row)} x {scalar}> <{items}>"
