@@ -18,12 +18,9 @@ from typing import Any, Final
 from ..ir.graph import Instruction
 from ..ir.records import record
 from .instrument import Instrument, Writing
+from .interface import FAILED, REPORT
 from .nests.kernel import Kernel
 
-#: Where the first failed check is noted: its number in the kernel plus 1, and its first byte in the buffer.
-REPORT: Final = "check_report"
-#: What messages of failed checks begin with.
-FAILED: Final = "checked code"
 _TRASH_BYTES: Final = 4096
 
 _NAME = r"[%@][\w.]+"

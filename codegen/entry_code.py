@@ -19,34 +19,16 @@ from typing import Final
 from .entry import AT, KINDS, STARTS, STEPS, Layout
 from .entry_making import MAKING
 from .entry_matching import MATCHING
-from .results import CACHED_BYTES
-
-ENTRY: Final = "tracejit_entry"
-
-#: C functions that it calls.
-FUNCTIONS: Final = (
-    "PyObject_Vectorcall", "PyType_GenericAlloc", "PyTuple_New", "PyList_New", "PyDict_New", "PyDict_SetItem",
-    "PyDict_Next", "PyDict_Size", "PyDict_GetItemWithError", "PyObject_GetAttr", "PyEval_SaveThread",
-    "PyEval_RestoreThread", "PyErr_Occurred", "PyErr_Clear", "PyLong_AsLongLong", "PyLong_FromLong",
-    "Py_IncRef", "Py_DecRef",
-)  # fmt: skip
-#: Objects whose addresses it compares with, as symbols ``object_Tensor`` and so on.
-OBJECTS: Final = (
-    "None",
-    "False",
-    "True",
-    "Tensor",
-    "ndarray",
-    "float",
-    "int",
-    "tuple",
-    "list",
-    "dict",
-    "str",
+from .interface import (
+    BYTES_DATA,
+    CACHED_BYTES,
+    CELL_REF,
+    ENTRY_OBJECTS,
+    LIST_ITEMS,
+    SIZE,
+    TUPLE_ITEMS,
+    TYPE,
 )
-
-#: Offsets in CPython's objects; `runtime.capi` probes them.
-TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32
 
 _DECLARATIONS: Final = """
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -376,7 +358,7 @@ def entry_code(layout: Layout) -> str:
         if name not in ("_data", "_requires_grad"):
             filling += ["  call void @Py_IncRef(ptr @object_None)"]
             filling += [f"  store ptr @object_None, ptr [%tensor+SLOT{name}]"]
-    objects = "".join(f"@object_{name} = external global i8\n" for name in OBJECTS)
+    objects = "".join(f"@object_{name} = external global i8\n" for name in ENTRY_OBJECTS)
     text = (_DECLARATIONS + objects + MATCHING + MAKING + _ENTRY).replace("  FILL_NONE", "\n".join(filling))
     names = sorted(numbers, key=len, reverse=True)
     text = re.sub(rf"\b({'|'.join(names)})\b", lambda found: str(numbers[found[1]]), text)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ir.errors import CompileError
-from ..ir.records import field, record
+from .interface import Library
 from .lazy import llvm_binding
 from .target import Target, host, target_machine
 
@@ -22,16 +22,6 @@ _LOCK = threading.RLock()
 _NAMES = itertools.count()
 #: Level of code generation: 1 takes a tenth less time than 2, and the code is as fast on our workloads.
 _LEVEL = 1
-
-
-@record(eq=False, frozen=False)
-class Library:
-    """Linked code: addresses by symbol."""
-
-    addresses: Mapping[str, int]
-    tracker: Any
-    #: Milliseconds by phase: parse, optimize, codegen, link.
-    milliseconds: dict[str, float] = field(default_factory=dict)
 
 
 def compile_module(

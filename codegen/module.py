@@ -45,9 +45,9 @@ STACK_ARENA: Final = 4096
 MANY_CALLS: Final = 100
 
 
-def generate(function: Function, target: Target, instrument: Instrument = PLAIN) -> Module:
+def generate(function: Function, target: Target, instrument: Instrument | None = None) -> Module:
     """LLVM text for a fused `function`, with what `instrument` adds."""
-    writer = _ModuleWriter(function, target, instrument)
+    writer = _ModuleWriter(function, target, instrument or PLAIN)
     module = writer.run()
     module.plan = writer.plan
     return module

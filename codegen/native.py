@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from ..ir.graph import Instruction
 from ..ir.records import field, record
 from .buffers import Plan
+from .interface import HostCall as HostCall
 from .nests.kernel import Kernel
-
-
-@record(eq=False, frozen=False)
-class HostCall:
-    """An instruction run by its NumPy kernel; `symbol` is what the module calls."""
-
-    symbol: str
-    instruction: Instruction
 
 
 @record(eq=False, frozen=False)

@@ -15,8 +15,6 @@ from typing import Final
 #: core that spins longer is missing elsewhere on a busy machine.
 SPINS: Final = 600
 
-EXPORTS: Final = ("tracejit_parallel_for", "tracejit_worker", "tracejit_pool_init", "tracejit_workers")
-
 POOL_TEXT: Final = f"""
 @job = internal global {{ ptr, ptr, i64, i64 }} zeroinitializer, align 64
 @ticket = internal global i64 0, align 64

@@ -9,23 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Results from this size on come from the cache.
-CACHED_BYTES: Final = 1 << 15
 #: The cache keeps at most this much memory, in at most this many blocks.
 CACHE_LIMIT: Final = 1 << 26
 _SLOTS: Final = 32
 #: Blocks from this size on are aligned to, and asked to be, huge pages.
 _HUGE: Final = 1 << 21
-
-EXPORTS: Final = ("tracejit_result_array", "tracejit_result_bytes")
-#: C functions it calls, which the runtime resolves.
-IMPORTS: Final = (
-    "PyCapsule_New",
-    "PyCapsule_GetPointer",
-    "Py_DecRef",
-    "PyArray_NewFromDescr",
-    "PyArray_SetBaseObject",
-)
 
 _TEXT: Final = """
 @sizes = internal global [SLOTS x i64] zeroinitializer

@@ -15,10 +15,9 @@ made for its owner alone, and used only where it belongs to this user and nobody
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import itertools
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -26,9 +25,16 @@ from typing import Final
 from ..ir.errors import TracejitError
 from ..ir.records import record
 
+try:  # hashlib's own; with hashlib comes OpenSSL, which takes some milliseconds to load
+    from _blake2 import blake2b as blake2b
+except ImportError:
+    from hashlib import blake2b as blake2b
+
 _FORMAT: Final = b"tracejit cache 1\n"
 _CHECKSUM: Final = 32
 _SUFFIX: Final = ".tjc"
+#: What makes this process's temporary files differ.
+_NAMES: Final = itertools.count()
 #: Megabytes unless ``TRACEJIT_CACHE_MB`` says otherwise.
 _LIMIT: Final = 256
 #: Stores between two looks at the folder's size, by one process.
@@ -132,10 +138,11 @@ class DiskCache:
         if self.problem:
             return
         folder = self.folder
-        data = _FORMAT + hashlib.blake2b(payload, digest_size=_CHECKSUM).digest() + payload
+        data = _FORMAT + blake2b(payload, digest_size=_CHECKSUM).digest() + payload
         temporary = ""
         try:
-            handle, temporary = tempfile.mkstemp(".tmp", key[:16], folder)
+            temporary = str(folder / f"{key[:16]}.{os.getpid()}.{next(_NAMES)}.tmp")
+            handle = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
             os.replace(temporary, folder / (key + _SUFFIX))
@@ -195,7 +202,7 @@ def _checked(data: bytes) -> bytes | None:
     if not data.startswith(_FORMAT) or len(data) < head:
         return None
     payload = data[head:]
-    digest = hashlib.blake2b(payload, digest_size=_CHECKSUM).digest()
+    digest = blake2b(payload, digest_size=_CHECKSUM).digest()
     return payload if digest == data[len(_FORMAT) : head] else None
 
 

@@ -17,12 +17,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..codegen.entry_code import (
+from ..codegen.interface import (
     BYTES_DATA,
     CELL_REF,
-    FUNCTIONS,
+    ENTRY_FUNCTIONS,
+    ENTRY_OBJECTS,
     LIST_ITEMS,
-    OBJECTS,
     SIZE,
     TUPLE_ITEMS,
     TYPE,
@@ -57,13 +57,14 @@ def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterfa
     try:
         symbols = {
             name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-            for name in FUNCTIONS
+            for name in ENTRY_FUNCTIONS
         }
         symbols["PyArray_Empty"] = _array_empty()
     except (AttributeError, ImportError):
         return None
     named = {"Tensor": tensor_type, "ndarray": np.ndarray}
-    symbols |= {f"object_{name}": id(named.get(name, getattr(builtins, name, None))) for name in OBJECTS}
+    objects = {name: named.get(name, getattr(builtins, name, None)) for name in ENTRY_OBJECTS}
+    symbols |= {f"object_{name}": id(one) for name, one in objects.items()}
     offsets = {name: _slot_offset(tensor_type, name) for name in slots}
     if not (_array_layout_holds() and _slots_hold(tensor_type, offsets) and _containers_hold()):
         return None

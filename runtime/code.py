@@ -10,7 +10,6 @@ from typing import Final
 from ..ir.errors import TracejitError
 from ..ir.graph import Function, Instruction, Value
 from ..ir.records import record
-from ..ir.text.parser import parse_function
 from .cache import CACHE
 
 
@@ -57,6 +56,8 @@ def instruction_text(one: Instruction) -> str:
 
 def read_instruction(text: str) -> Instruction:
     """The instruction in what `instruction_text` gave."""
+    from ..ir.text.parser import parse_function
+
     (one,) = parse_function(text).body
     return one
 

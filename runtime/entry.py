@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 from ..codegen.entry import EntrySpec, Layout, entry_table
-from ..codegen.entry_code import ENTRY, entry_code
+from ..codegen.interface import ENTRY
 from .bypass import BYPASS_ADDRESS
 from .capi import (
     ARRAY_DATA,
@@ -79,9 +79,7 @@ def _definition(layout: Layout) -> _MethodDef:
             "tracejit_result_array": allocator_address(),
             "tracejit_bypass": BYPASS_ADDRESS,
         }
-        library = load_support(
-            "entry", lambda: entry_code(layout), (ENTRY,), symbols, sorted(layout.slots.items())
-        )
+        library = load_support("entry", (ENTRY,), symbols, layout, parameters=sorted(layout.slots.items()))
         made = _MethodDef(b"jitted", library.addresses[ENTRY], _METH_FASTCALL_KEYWORDS, None)
         _KEPT.append((layout, library))
         _DEFINITIONS[id(layout)] = made

@@ -9,18 +9,11 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.checks import FAILED, REPORT, AccessChecks
-from ..codegen.donation import reuses
-from ..codegen.instrument import PLAIN, Instrument
-from ..codegen.llvm import Library, emit_object
-from ..codegen.module import HostCall, Module, generate
-from ..codegen.nests.kernel import PARALLEL_FOR
-from ..codegen.products.library import symbol
-from ..codegen.target import host
+from ..codegen.interface import FAILED, PARALLEL_FOR, REPORT, HostCall, Library, product_symbol
 from ..ir.content import NoContent
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
@@ -33,6 +26,10 @@ from .observing import OBSERVER
 from .products import product_address
 from .results import empty
 from .threads import POOL
+
+if TYPE_CHECKING:
+    from ..codegen.instrument import Instrument
+    from ..codegen.module import Module
 
 Array = np.ndarray[Any, Any]
 
@@ -64,8 +61,10 @@ class Executable:
     ) -> None:
         if OBSERVER.compiling is not None and instrument is None:
             OBSERVER.compiling(function)
-        if instrument is None:
-            instrument = AccessChecks() if os.environ.get("TRACEJIT_CHECK") == "1" else PLAIN
+        if instrument is None and os.environ.get("TRACEJIT_CHECK") == "1":
+            from ..codegen.checks import AccessChecks
+
+            instrument = AccessChecks()
         self.begun = time.monotonic_ns()
         self.source = function
         self.milliseconds: dict[str, float] = {}
@@ -106,7 +105,7 @@ class Executable:
 
     def _key(self, donated: tuple[int, ...]) -> str | None:
         """What the disk cache knows the code by; None where it cannot be kept, or is not to be."""
-        if CACHE.problem or self._instrument is not PLAIN:
+        if CACHE.problem or self._instrument is not None:
             return None
         try:
             return function_key(self.source, repr(donated))
@@ -115,6 +114,9 @@ class Executable:
 
     def _compile(self, donated: tuple[int, ...]) -> Code:
         start = time.perf_counter()
+        from ..codegen.donation import reuses
+        from ..codegen.llvm import emit_object
+
         fused = self.fused
         self._lap("passes", start)
         start = time.perf_counter()
@@ -144,13 +146,16 @@ class Executable:
     @functools.cached_property
     def module(self) -> Module:
         """The LLVM text and its kernels; made anew where the machine code was found on disk."""
+        from ..codegen.module import generate
+        from ..codegen.target import host
+
         return generate(self.fused, host(), self._instrument)
 
     def _lap(self, phase: str, start: float) -> None:
         self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
 
     def _link(self, code: Code) -> Library:
-        imports = {symbol(dtype): product_address(dtype) for dtype in code.products}
+        imports = {product_symbol(dtype): product_address(dtype) for dtype in code.products}
         if code.parallel:
             imports[PARALLEL_FOR] = POOL.address()
         for (name, _), callback in zip(code.host_calls, self._callbacks, strict=True):

@@ -8,7 +8,6 @@ versions and sources of tracejit, LLVM and NumPy, and the CPU. A Function that d
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib.util
 import os
 import platform
@@ -19,10 +18,10 @@ from typing import Final
 
 import numpy as np
 
-from ..codegen.target import host
 from ..ir.content import content
 from ..ir.graph import Function, Instruction
 from ..ir.registry import Kind
+from .cache import blake2b
 
 #: Kinds of ops whose code never fails, so that it holds no source line.
 _SILENT: Final = (
@@ -38,7 +37,7 @@ _CPU_FIELDS: Final = (
 
 def key_of(*parts: str) -> str:
     """A key from texts."""
-    return hashlib.blake2b("\0".join(parts).encode(), digest_size=24).hexdigest()
+    return blake2b("\0".join(parts).encode(), digest_size=24).hexdigest()
 
 
 @functools.lru_cache(maxsize=1)
@@ -86,6 +85,8 @@ def _cpu() -> str:
         with open("/proc/cpuinfo") as file:
             text = file.read(8192).split("\n\n")[0]
     except OSError:
+        from ..codegen.target import host
+
         return repr(host())
     fields = [line for line in text.splitlines() if line.split(":")[0].strip() in _CPU_FIELDS]
     return "\n".join(fields) + changed

@@ -21,7 +21,7 @@ from collections.abc import Mapping as Table
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..codegen.llvm import Library
+from ..codegen.interface import Library
 from ..ir.records import record
 
 #: Section header types and flags, relocation types.

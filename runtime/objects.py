@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from ..codegen.llvm import Library, emit_object, link_object
+from ..codegen.interface import Library
 from .cache import CACHE
 from .keys import environment, key_of
 from .loader import Unlinkable, load
@@ -20,6 +21,8 @@ def link(image: bytes, exports: Sequence[str], imports: Mapping[str, int]) -> Li
     try:
         library = load(image, exports, imports)
     except Unlinkable:
+        from ..codegen.llvm import link_object
+
         library = link_object(image, exports, imports)
     library.milliseconds["link"] = (time.perf_counter() - start) * 1e3
     return library
@@ -27,19 +30,23 @@ def link(image: bytes, exports: Sequence[str], imports: Mapping[str, int]) -> Li
 
 def load_support(
     name: str,
-    text: Callable[[], str],
     exports: Sequence[str],
     imports: Mapping[str, int],
-    *parameters: object,
-    quick: bool = False,
+    *arguments: Any,
+    parameters: object = None,
 ) -> Library:
-    """The machine code of a part of the runtime itself, from the LLVM text that ``text()`` gives; the text
-    follows from tracejit's source, this machine, `name` and `parameters`."""
-    key = key_of("support", name, repr(parameters), environment())
+    """The machine code of a part of the runtime, whose LLVM text `support.TEXTS` gives for `arguments`.
+
+    The text follows from tracejit's source, this machine, `name`, and `arguments` or `parameters`, which
+    stand for them.
+    """
+    key = key_of("support", name, repr(arguments if parameters is None else parameters), environment())
     image = CACHE.load(key)
     milliseconds: dict[str, float] = {}
     if image is None:
-        image, milliseconds = emit_object(text(), quick=quick)
+        from .support import support_object
+
+        image, milliseconds = support_object(name, *arguments)
         CACHE.store(key, image)
     library = link(image, exports, imports)
     library.milliseconds.update(milliseconds)

@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 import threading
 
-from ..codegen.llvm import Library
-from ..codegen.products.library import KERNELS, driver_text, kernels_text, symbol
-from ..codegen.target import host
+from ..codegen.interface import PRODUCT_KERNELS, Library, product_symbol
 from .objects import load_support
 
 
@@ -25,15 +23,10 @@ class _Products:
     def address(self, dtype: str) -> int:
         with self.lock:
             if dtype not in self.libraries:
-                kernels = load_support(
-                    "product kernels", lambda: kernels_text(host(), dtype), KERNELS, {}, dtype
-                )
-                driver = load_support(
-                    "product", lambda: driver_text(host(), dtype), [symbol(dtype)], kernels.addresses, dtype,
-                    quick=True,
-                )  # fmt: skip
+                kernels = load_support("product kernels", PRODUCT_KERNELS, {}, dtype)
+                driver = load_support("product", [product_symbol(dtype)], kernels.addresses, dtype)
                 self.libraries[dtype] = kernels, driver
-            return self.libraries[dtype][1].addresses[symbol(dtype)]
+            return self.libraries[dtype][1].addresses[product_symbol(dtype)]
 
     def after_fork(self) -> None:
         """In a child: the thread that held the lock may not be there. What is linked stays so."""

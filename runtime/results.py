@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.llvm import Library
-from ..codegen.results import CACHED_BYTES, EXPORTS, IMPORTS, results_text
+from ..codegen.interface import CACHED_BYTES, RESULTS_EXPORTS, RESULTS_IMPORTS, Library
 from .capi import array_api
 from .objects import load_support
 
@@ -20,12 +19,12 @@ _LOCK = threading.Lock()
 @functools.lru_cache(maxsize=1)
 def _library() -> Library:
     functions: dict[str, int] = {}
-    for name in IMPORTS:
+    for name in RESULTS_IMPORTS:
         if name.startswith("PyArray"):
             functions[name] = array_api(name)
         else:
             functions[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-    return load_support("results", results_text, EXPORTS, functions, quick=True)
+    return load_support("results", RESULTS_EXPORTS, functions)
 
 
 def allocator_address() -> int:

@@ -15,9 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..codegen.llvm import Library
-from ..codegen.pool import EXPORTS, pool_text
-from ..codegen.target import host
+from ..codegen.interface import PARALLEL_FOR, POOL_EXPORTS, Library
 from ..ir.errors import TracejitError
 from .objects import load_support
 
@@ -53,10 +51,10 @@ class _Pool:
         """The address of ``parallel_for``, with the workers running."""
         with self.lock:
             if self.library is None:
-                self.library = load_support("pool", lambda: pool_text(host().triple), EXPORTS, {}, quick=True)
+                self.library = load_support("pool", POOL_EXPORTS, {})
                 self._call("tracejit_pool_init", 0)
             self._set_workers()
-            return self.library.addresses["tracejit_parallel_for"]
+            return self.library.addresses[PARALLEL_FOR]
 
     def set_wanted(self, count: int) -> None:
         with self.lock:

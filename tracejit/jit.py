@@ -26,7 +26,6 @@ from .ir.dtypes import default_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function
 from .ir.types import TensorType
-from .lowered import Lowered
 from .paths import MAX_PATHS, Paths
 from .pytree import TreeDef, flatten, leaf_paths
 from .reasons import reason_for
@@ -55,6 +54,7 @@ from .watched import watch
 
 if TYPE_CHECKING:
     from .explaining import Explanation
+    from .lowered import Lowered
 
 #: How many native entries are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
@@ -265,6 +265,8 @@ class JitFunction(Viewable):
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function at every stage of compilation, as text: ``f.lower(x).as_text("loops")``."""
+        from .lowered import Lowered
+
         return Lowered(self.trace(*args, **kwargs))
 
     def explain(self) -> Explanation:

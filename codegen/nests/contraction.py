@@ -15,8 +15,9 @@ from ...ir.graph import Instruction, Value
 from ...ir.registry import Kind
 from ...ir.types import TensorType, contiguous_strides
 from ..emitter import Reg
+from ..interface import product_symbol
 from ..loops import FunctionWriter
-from ..products.library import declaration, descriptor, symbol
+from ..products.library import declaration, descriptor
 from ..products.tiles import PARALLEL_WORK, Blocking, blocking, tile_for
 from ..target import Target
 from .batches import Strided, over_batch
@@ -118,7 +119,7 @@ class _PackedKernel:
         self.batch = math.prod(one.result.shape[:-2])
         self.batched = _batched(one, cut)
         self.pooled = not self.batched and cut.m * cut.n * cut.k >= PARALLEL_WORK
-        declarations[symbol(self.dtype)] = declaration(self.dtype)
+        declarations[product_symbol(self.dtype)] = declaration(self.dtype)
         self.w = FunctionWriter(declarations)
 
     def kernel(self) -> Kernel:
@@ -152,7 +153,7 @@ class _PackedKernel:
         def multiply(at: list[str]) -> None:
             a, b, c = at
             w.line(
-                f"call void @{symbol(dtype)}(ptr @{self.name}_numbers, ptr {a}, ptr {b}, ptr {c}, "
+                f"call void @{product_symbol(dtype)}(ptr @{self.name}_numbers, ptr {a}, ptr {b}, ptr {c}, "
                 f"ptr {work}, ptr {pool})"
             )
 

@@ -6,10 +6,9 @@ from typing import Final
 
 from ...ir.graph import Instruction
 from ...ir.records import record
+from ..interface import PARALLEL_FOR as PARALLEL_FOR
 from .nest import Nest
 
-#: Symbol of the runtime's ``void parallel_for(ptr task, ptr context, i64 tasks, i64 chunk)``.
-PARALLEL_FOR: Final = "tracejit_parallel_for"
 #: Estimated cycles that each task of a nest should at least have, and of a product, where estimates
 #: are close.
 TASK_CYCLES: Final = 30_000.0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..emitter import Reg, constant
+from ..interface import PRODUCT_KERNELS, product_symbol
 from ..loops import FunctionWriter
 from ..target import Target
 from .micro import NAME as MICRO
@@ -19,7 +20,7 @@ from .panels import packing_function
 from .tiles import Blocking, Tile, tile_for
 
 #: The functions in which products spend their time.
-KERNELS: Final = (MICRO, PACK)
+KERNELS: Final = PRODUCT_KERNELS
 #: The numbers of a descriptor, in order: sizes; strides of x, y and the result's rows; blocks.
 FIELDS: Final = (
     "m", "n", "k", "x_row", "x_column", "y_row", "y_column", "row",
@@ -29,14 +30,9 @@ FIELDS: Final = (
 _CONTEXT: Final = ("descriptor", "x", "y", "result", "px", "py", "rows", "columns", "inner", "first")
 
 
-def symbol(dtype: str) -> str:
-    """The name of the product function for `dtype`."""
-    return f"tracejit_product_{dtype}"
-
-
 def declaration(dtype: str) -> str:
     """The product function's LLVM declaration: descriptor, x, y, result, workspace, parallel_for or null."""
-    return f"declare void @{symbol(dtype)}(ptr, ptr, ptr, ptr, ptr, ptr)"
+    return f"declare void @{product_symbol(dtype)}(ptr, ptr, ptr, ptr, ptr, ptr)"
 
 
 def descriptor(
@@ -260,7 +256,7 @@ class _Driver(_Writer):
         blocks(n, columns, over_columns)
         w.line("ret void")
         return w.function(
-            f"void @{symbol(self.dtype)}(ptr %descriptor, ptr %x, ptr %y, ptr %result, ptr %work, "
+            f"void @{product_symbol(self.dtype)}(ptr %descriptor, ptr %x, ptr %y, ptr %result, ptr %work, "
             "ptr %parallel)",
             "nounwind",
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..emitter import Reg, constant
+from ..interface import PRODUCT_KERNELS
 from ..loops import FunctionWriter
 from ..maths.support import muladd
 from .tiles import Tile
 
-NAME = "micro"
+NAME = PRODUCT_KERNELS[0]
 
 
 def micro_kernel(tile: Tile, declarations: dict[str, str]) -> str:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..emitter import Reg, constant
+from ..interface import PRODUCT_KERNELS
 from ..loops import FunctionWriter
 from ..squares import turned
 from ..target import Target
 from .tiles import Tile
 
-NAME = "pack"
+NAME = PRODUCT_KERNELS[1]
 
 
 def packing_function(tile: Tile, target: Target, declarations: dict[str, str]) -> str:

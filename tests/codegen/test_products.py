@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.codegen.interface import product_symbol as symbol
 from tracejit.codegen.lazy import llvm_binding
-from tracejit.codegen.products.library import KERNELS, driver_text, kernels_text, symbol
+from tracejit.codegen.products.library import KERNELS, driver_text, kernels_text
 from tracejit.codegen.products.tiles import blocking, tile_for
 from tracejit.codegen.target import Target, host, target_machine
 from tracejit.runtime.executable import Executable

@@ -1,0 +1,88 @@
+"""What machine code and those who link and call it agree on: names, sizes and records.
+
+It imports no code generation: a process that finds its machine code on disk needs nothing else of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..ir.graph import Instruction
+from ..ir.records import field, record
+
+
+@record(eq=False, frozen=False)
+class Library:
+    """Linked code: addresses by symbol. It owns the code; dropping it gives the memory back."""
+
+    addresses: Mapping[str, int]
+    tracker: Any
+    #: Milliseconds by phase: parse, optimize, codegen, link.
+    milliseconds: dict[str, float] = field(default_factory=dict)
+
+
+@record(eq=False, frozen=False)
+class HostCall:
+    """An instruction run by its NumPy kernel; `symbol` is what the module calls."""
+
+    symbol: str
+    instruction: Instruction
+
+
+# -- functions -----------------------------------------------------------------------------------------
+
+#: Symbol of the runtime's ``void parallel_for(ptr task, ptr context, i64 tasks, i64 chunk)``.
+PARALLEL_FOR: Final = "tracejit_parallel_for"
+
+
+def product_symbol(dtype: str) -> str:
+    """The name of the product function for `dtype`."""
+    return f"tracejit_product_{dtype}"
+
+
+#: The functions in which products spend their time: the product of panels, and packing.
+PRODUCT_KERNELS: Final = ("micro", "pack")
+
+
+# -- checks of accesses --------------------------------------------------------------------------------
+
+#: Where the first failed check is noted: its number in the kernel plus 1, and its first byte in the buffer.
+REPORT: Final = "check_report"
+#: What messages of failed checks begin with.
+FAILED: Final = "checked code"
+
+# -- the worker pool -----------------------------------------------------------------------------------
+
+POOL_EXPORTS: Final = (PARALLEL_FOR, "tracejit_worker", "tracejit_pool_init", "tracejit_workers")
+
+# -- the allocator of large results --------------------------------------------------------------------
+
+#: Results from this size on come from the cache.
+CACHED_BYTES: Final = 1 << 15
+RESULTS_EXPORTS: Final = ("tracejit_result_array", "tracejit_result_bytes")
+#: C functions it calls, which the runtime resolves.
+RESULTS_IMPORTS: Final = (
+    "PyCapsule_New",
+    "PyCapsule_GetPointer",
+    "Py_DecRef",
+    "PyArray_NewFromDescr",
+    "PyArray_SetBaseObject",
+)
+
+# -- the native call entry -----------------------------------------------------------------------------
+
+ENTRY: Final = "tracejit_entry"
+#: C functions that it calls.
+ENTRY_FUNCTIONS: Final = (
+    "PyObject_Vectorcall", "PyType_GenericAlloc", "PyTuple_New", "PyList_New", "PyDict_New", "PyDict_SetItem",
+    "PyDict_Next", "PyDict_Size", "PyDict_GetItemWithError", "PyObject_GetAttr", "PyEval_SaveThread",
+    "PyEval_RestoreThread", "PyErr_Occurred", "PyErr_Clear", "PyLong_AsLongLong", "PyLong_FromLong",
+    "Py_IncRef", "Py_DecRef",
+)  # fmt: skip
+#: Objects whose addresses it compares with, as symbols ``object_Tensor`` and so on.
+ENTRY_OBJECTS: Final = (
+    "None", "False", "True", "Tensor", "ndarray", "float", "int", "tuple", "list", "dict", "str",
+)  # fmt: skip
+#: Offsets in CPython's objects; `runtime.capi` probes them.
+TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32

@@ -1,0 +1,32 @@
+"""Compiles the parts of the runtime that are machine code themselves, each at its first use.
+
+Loaded where the disk cache does not have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..codegen.entry_code import entry_code
+from ..codegen.llvm import emit_object
+from ..codegen.pool import pool_text
+from ..codegen.products.library import driver_text, kernels_text
+from ..codegen.results import results_text
+from ..codegen.target import host
+
+#: The LLVM text of each part.
+TEXTS: Final[dict[str, Callable[..., str]]] = {
+    "entry": entry_code,
+    "pool": lambda: pool_text(host().triple),
+    "product": lambda dtype: driver_text(host(), dtype),
+    "product kernels": lambda dtype: kernels_text(host(), dtype),
+    "results": results_text,
+}
+#: Parts that are no faster for being optimised.
+_QUICK: Final = ("pool", "product", "results")
+
+
+def support_object(name: str, *arguments: Any) -> tuple[bytes, dict[str, float]]:
+    """The part `name` as an object file, and milliseconds by phase."""
+    return emit_object(TEXTS[name](*arguments), quick=name in _QUICK)

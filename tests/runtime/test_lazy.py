@@ -1,0 +1,49 @@
+"""What a process loads: code generation and LLVM only where something is compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+#: All of codegen that a process needs which compiles nothing: records, names and tables.
+LIGHT = {"tracejit.codegen", "tracejit.codegen.entry", "tracejit.codegen.interface"}
+LOADED = "print(*sorted(one for one in sys.modules if 'codegen' in one or one == 'llvmlite'))"
+#: A product, a large result, work for threads, a host call, a gradient, and native entries.
+WORK = f"""
+import sys
+import numpy as np, tracejit as tj
+f = tj.jit(lambda x, p: {{"y": (x @ x) * p["w"] + tj.tensor(3.0), "order": tj.gcd(tj.arange(300), 12)}})
+g = tj.jit(tj.grad(lambda x: tj.sin(x).sum()))
+x = np.linspace(0.0, 1.0, 300 * 300).reshape(300, 300)
+for _ in range(3):
+    print(float(f(x, {{"w": np.ones(300)}})["y"].sum()), float(g(x).sum()))
+    print(float(tj.jit(lambda x: x * 2)(np.ones((700, 700)))[0, 0]))
+{LOADED}
+"""
+
+
+def run(program: str, cache: Path) -> list[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TRACEJIT_CACHE_DIR": str(cache)}
+    environment.pop("TRACEJIT_CACHE", None)
+    environment.pop("TRACEJIT_CHECK", None)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_importing_loads_no_code_generation(tmp_path: Path) -> None:
+    (loaded,) = run(f"import sys, tracejit\n{LOADED}", tmp_path)
+    assert set(loaded.split()) == LIGHT
+
+
+def test_a_process_that_finds_its_code_loads_no_code_generation(tmp_path: Path) -> None:
+    *cold, compiling = run(WORK, tmp_path)
+    assert {"llvmlite", "tracejit.codegen.module"} < set(compiling.split())
+    *warm, finding = run(WORK, tmp_path)
+    assert set(finding.split()) == LIGHT
+    assert warm == cold
