@@ -39,7 +39,9 @@ from tracejit.ir.passes.cleanup import cse, dce, decompose, fold
 from tracejit.ir.passes.fuse import fuse
 from tracejit.ir.passes.hoist import hoist
 from tracejit.ir.passes.merge import merge_scans, merge_whiles
+from tracejit.ir.passes.narrow import write_out_columns
 from tracejit.ir.passes.pads import move_pads
+from tracejit.ir.passes.recompute import compute_again
 from tracejit.ir.passes.simplify import simplify
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
@@ -99,6 +101,8 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "merge-scans": merge_scans,
     "merge-whiles": merge_whiles,
     "pads": move_pads,
+    "narrow": write_out_columns,
+    "recompute": compute_again,
     "gradient": _gradient,
     "vmap": _mapped,
 }

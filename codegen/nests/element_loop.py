@@ -92,6 +92,8 @@ def _flat(body: Function) -> Function | None:
 def _own_elements_alone(step: Function, shape: Shape) -> bool:
     """Whether everything computed has `shape`, by elementwise ops that read of each other just the element at
     their own place."""
+    if any(one.op.kind is Kind.CONCAT for one in step.body):
+        return False
     defs = {result: one for one in step.body for result in one.results}
     computed = {one.result for one in step.body if one.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION)}
     if any(defs[one].op.kind is Kind.REDUCTION or one.shape != shape for one in computed):

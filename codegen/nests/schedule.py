@@ -74,6 +74,8 @@ class _Scheduler:
             if one.op.kind is Kind.REDUCTION:
                 return one.operands[0].shape, one.attrs["axes"]
         values = [*self.computed, *self.region.results]
+        if self.computed:  # columns that are put side by side have one dimension less than what they make
+            values = [one for one in values if not self._columns(one)]
         return max((value.shape for value in values), key=lambda shape: (len(shape), shape)), ()
 
     def _last_wide_axis(self) -> int:
@@ -166,6 +168,10 @@ class _Scheduler:
         writes = []
         for position, result in enumerate(self.region.results):
             buffer = len(self.region.params) + position
+            columns = self._columns(result)
+            if columns:
+                writes += self._interleaved(buffer, result, columns, known)
+                continue
             memory = Memory(
                 buffer,
                 SHORT_NAME[result.dtype],
@@ -177,6 +183,23 @@ class _Scheduler:
             row_level = member.row_level if member else result.shape != self.domain
             stage = member.stage if member else 0
             writes.append(Write(source, memory, row_level, stage))
+        return writes
+
+    def _columns(self, value: Value) -> tuple[Value, ...]:
+        """The columns that `value` puts side by side."""
+        definition = self.defs.get(value)
+        return definition.operands if definition is not None and definition.op.kind is Kind.CONCAT else ()
+
+    def _interleaved(
+        self, buffer: int, result: Value, columns: tuple[Value, ...], known: dict[Value, Member]
+    ) -> list[Write]:
+        """The writes of columns into their places in `result`."""
+        writes = []
+        for column, operand in enumerate(columns):
+            source, _ = resolve(operand, self.defs)
+            strides = contiguous_strides(result.shape)[:-1]
+            memory = Memory(buffer, SHORT_NAME[result.dtype], self._spread(strides, source.shape), column)
+            writes.append(Write(source, memory, known[source].row_level, known[source].stage))
         return writes
 
     # -- dimensions -------------------------------------------------------------------------------

@@ -25,8 +25,10 @@ def streamed(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
     if dim is None or nest.split is not None or nest.nbytes < 2 * STREAMED_BYTES:
         return frozenset()
     found = []
-    for write, value in zip(nest.writes, fusion.results, strict=True):
+    for write in nest.writes:
         memory = write.memory
+        assert memory.buffer is not None
+        value = fusion.results[memory.buffer - len(fusion.operands)]
         others = [stride for axis, stride in enumerate(memory.strides) if axis != dim]
         if (
             value.type.nbytes >= STREAMED_BYTES

@@ -18,7 +18,9 @@ from .control import map_regions
 from .fuse import fuse
 from .hoist import hoist
 from .merge import merge_scans, merge_whiles
+from .narrow import write_out_columns
 from .pads import move_pads
+from .recompute import compute_again
 from .simplify import simplify
 from .small import is_small
 
@@ -45,6 +47,8 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("hoist", hoist),  # what is the same in every step of a loop, before the loop
     Pass("dce", dce),  # what the rewrites left behind
     Pass("pads", move_pads, is_small),  # borders around arithmetic, so that both are one nest
+    Pass("narrow", write_out_columns, is_small),  # few columns one by one, so that lanes run along the rows
+    Pass("recompute", compute_again, is_small),  # large values from small ones, for each nest that reads them
     Pass("fuse", fuse, is_small),  # groups that become one loop nest each; small loops have none
 )
 

@@ -24,14 +24,13 @@ from ..graph import Function, Instruction, Value
 from ..records import field, record
 from ..registry import Access, Kind
 from ..types import Shape
-from .inline import is_inline, sources
+from .inline import columns_of, is_inline, sources
 from .outline import outline
 
 #: Rows longer than this many bytes are not kept for a second pass over the row.
 ROW_BYTES: Final = 1 << 17
 #: Groups stop growing here: beyond it, compile time and register pressure cost more than a pass.
 MAX_MEMBERS: Final = 200
-
 #: For each dimension of a value, the domain dimension it runs along; None for size 1.
 Coordinates = tuple[int | None, ...]
 #: Told why an instruction did not join a group of producers: (instruction, what it reads of the group, why).
@@ -110,7 +109,7 @@ class _Fusion:
     # -- grouping ---------------------------------------------------------------------------------
 
     def _place(self, instruction: Instruction) -> None:
-        unit = self._join(instruction) if _fusable(instruction) else None
+        unit = self._join(instruction) if _fusable(instruction) else self._of_columns(instruction)
         if unit is None:
             unit = self._new_unit(instruction)
         unit.members.append(instruction)
@@ -171,6 +170,16 @@ class _Fusion:
             unit.coordinates[instruction.result] = coordinates
             return unit
         return None
+
+    def _of_columns(self, instruction: Instruction) -> _Unit | None:
+        """The group that computes what `instruction` puts side by side: it writes that where it belongs."""
+        columns = columns_of(instruction, self.defs)
+        where = {(self.unit_of[one].number, self.unit_of[one].coordinates.get(one)) for one in columns}
+        if len(where) != 1 or None in [coordinates for _, coordinates in where]:
+            return None
+        unit = self.unit_of[columns[0]]
+        unit.coordinates[instruction.result] = (None,) * instruction.result.type.ndim  # nothing reads it here
+        return unit
 
     def _tell(self, instruction: Instruction, unit: _Unit, why: str) -> None:
         """Note why `instruction` is not in `unit`, with the first member that it reads there."""

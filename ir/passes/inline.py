@@ -16,6 +16,9 @@ from ..registry import Access, Kind
 #: How zero is written, and not minus zero.
 _ZEROS: Final = ("0", "0.0", "False")
 
+#: More columns are put side by side by copying them: single elements far apart are slow to write.
+MOST_COLUMNS: Final = 4
+
 Definitions = Mapping[Value, Instruction]
 
 
@@ -48,3 +51,26 @@ def sources(value: Value, defs: Definitions) -> Iterator[tuple[Value, Access | N
         yield resolve(definition.operands[1], defs)[0], None
     else:
         yield source, access
+
+
+def columns_of(instruction: Instruction, defs: Definitions) -> tuple[Value, ...]:
+    """The computed values that a concatenation puts side by side as columns, where a nest that computes them
+    can write each into its place; none for anything else."""
+    if instruction.op.kind is not Kind.CONCAT or len(instruction.operands) > MOST_COLUMNS:
+        return ()
+    if instruction.attrs["axis"] != instruction.result.type.ndim - 1:
+        return ()
+    found = []
+    for operand in instruction.operands:
+        source, access = resolve(operand, defs)
+        made = defs.get(source)
+        own = tuple((axis, 1, 0) for axis in range(len(source.shape)))
+        if made is None or made.op.kind not in (Kind.ELEMENTWISE, Kind.REDUCTION):
+            return ()
+        if operand.shape != (*source.shape, 1) or any(
+            size != 1 and dim != place
+            for dim, place, size in zip(access.dims, own, source.shape, strict=True)
+        ):
+            return ()
+        found.append(source)
+    return tuple(found)
