@@ -3,6 +3,7 @@
 A program is a function of a Library that returns a function of arrays, so every library runs the same source.
 """
 
+import argparse
 from typing import Final
 
 from ..workload import Workload
@@ -18,3 +19,18 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
     *products.WORKLOADS,
     *movement.WORKLOADS,
 )
+
+
+def only_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--only``, whose value is for `chosen`."""
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="workloads whose name begins so; may be repeated"
+    )
+
+
+def chosen(parser: argparse.ArgumentParser, only: list[str] | None) -> list[Workload]:
+    """The workloads whose names begin so, all of them by default; the parser's error where there are none."""
+    found = [one for one in WORKLOADS if not only or one.name.startswith(tuple(only))]
+    if not found:
+        parser.error(f"no workload is called so; there are {', '.join(one.name for one in WORKLOADS)}")
+    return found
