@@ -4,8 +4,8 @@ Each library runs each workload in a process of its own. What is printed is the 
 call (the kernel's high-water mark, reset before the call) over the resident set before: intermediate values
 and results. The call is not the first one: code is compiled, threads run, and the results of the first call
 are kept, so that no cache has their memory at hand; the allocator's free pages are given back before. Ours
-keeps its arena between calls: what is called is a new jitted function of the same program, whose code comes from
-the disk cache, and which has no arena yet. Reads ``/proc``, so it runs on Linux alone.
+keeps its arena between calls: what is called is a new jitted function of the same program, whose code comes
+from the disk cache, and which has no arena yet. Reads ``/proc``, so it runs on Linux alone.
 """
 
 from __future__ import annotations

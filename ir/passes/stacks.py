@@ -1,4 +1,4 @@
-"""Stacked results of scans that are there already: what a step hands on unchanged, and what it hands out twice.
+"""Stacked results of scans that are there already: what a step hands on as it is, or hands out twice.
 
 Gradients of loops make many of them: the backward scan stacks the factors of each step's products, and some
 are what the forward scan has stacked before.
