@@ -13,14 +13,12 @@ from . import chart, limits, report
 from .contest import Contest, Outcome
 from .libraries import COMPILED_TORCH, LIBRARIES, OURS
 from .timing import FULL, QUICK
-from .workloads import GROUPS
+from .workloads import GROUPS, chosen, only_option
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="tracejit beside its peers")
-    parser.add_argument(
-        "--only", action="append", metavar="NAME", help="workloads whose name begins so; may be repeated"
-    )
+    only_option(parser)
     parser.add_argument(
         "--group", choices=tuple(GROUPS), default="suite", help="the suite, or each maths function alone"
     )
@@ -36,12 +34,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--svg", metavar="FILE", type=Path, help="write a chart there")
     parser.add_argument("--list", action="store_true", help="name the workloads and stop")
     options = parser.parse_args()
-    workloads = GROUPS[options.group]
-    options.chosen = [
-        one for one in workloads if not options.only or one.name.startswith(tuple(options.only))
-    ]
-    if not options.chosen:
-        parser.error(f"no workload is called so; there are {', '.join(one.name for one in workloads)}")
+    options.chosen = chosen(parser, options.only, GROUPS[options.group])
     peers = LIBRARIES[1:] if options.peers is None else tuple(filter(None, options.peers.split(",")))
     if unknown := set(peers) - set(LIBRARIES):
         parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(LIBRARIES[1:])}")

@@ -88,9 +88,12 @@ class Worker:
     def close(self) -> None:
         """End the process."""
         assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.send_signal(signal.SIGCONT)
         self.process.stdin.close()
         self.process.wait(timeout=60)
+        self.process.stdout.close()
+        self.complaints.close()
         self.caches.cleanup()
 
 

@@ -20,27 +20,28 @@ FIRST_CALL_GOALS: Final = {"jax": 3.0, COMPILED_TORCH: 100.0}
 HEADER: Final = ("workload", OURS, "best peer", "peer/ours (min-max)", "of limit", "goal")
 
 
-def _line(cells: Iterable[str], widths: Iterable[int]) -> str:
+def line(cells: Iterable[str], widths: Iterable[int]) -> str:
+    """A line of a Markdown table whose columns are so wide."""
     return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
 
 
 def header() -> str:
     """The head of the table that a run prints."""
-    return _line(HEADER, _WIDTHS) + "\n" + _line(["-" * width for width in _WIDTHS], _WIDTHS)
+    return line(HEADER, _WIDTHS) + "\n" + line(["-" * width for width in _WIDTHS], _WIDTHS)
 
 
 def row(outcome: Outcome, limit: float | None) -> str:
     """A workload's line: ours, the best peer, their ratio, and the limit's share of our time."""
     name, best, ratio = outcome.workload.name, outcome.best_peer, outcome.ratio
     if OURS not in outcome.seconds:
-        return _line((name, "failed", "", "", "", "MISSED"), _WIDTHS)
+        return line((name, "failed", "", "", "", "MISSED"), _WIDTHS)
     mine = outcome.seconds[OURS].median
     ours = f"{duration(mine)}/{outcome.threads[OURS]}"
     share = "" if limit is None else f"{limit / mine:.0%}"
     if best is None or ratio is None:
-        return _line((name, ours, "", "", share, ""), _WIDTHS)
+        return line((name, ours, "", "", share, ""), _WIDTHS)
     theirs = f"{best} {duration(outcome.seconds[best].median)}/{outcome.threads[best]}"
-    return _line((name, ours, theirs, _ratio(ratio), share, _goal(outcome)), _WIDTHS)
+    return line((name, ours, theirs, _ratio(ratio), share, _goal(outcome)), _WIDTHS)
 
 
 def table(outcomes: list[Outcome], peers: list[str]) -> str:

@@ -92,6 +92,15 @@ def least(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, calls: int, 
     return best
 
 
+def mean(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, calls: int, seconds: float) -> float:
+    """The mean seconds per call over about `seconds`, in batches of `calls`."""
+    timer, spent, done = _timer(f, args, wait), 0.0, 0
+    while spent < seconds:
+        spent += timer.timeit(calls)
+        done += calls
+    return spent / done
+
+
 def call_turn(f: Callable[..., Any], args: tuple[Any, ...], wait: Wait, seconds: float) -> Turn:
     """A turn of ``f(*args)`` in this process."""
     calls = calls_for(f, args, wait, seconds)

@@ -15,13 +15,16 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 
 from .libraries import Library, leaves, load
-from .timing import calls_for, least
+from .timing import calls_for, least, mean
 from .workloads import GROUPS
+
+#: By command: the least seconds per call, and the mean.
+_MEASURES: Final = {"time": least, "mean": mean}
 
 
 class _Contender:
@@ -58,7 +61,7 @@ def _warm_up(lib: Library) -> None:
 
 
 def serve(lib: Library, commands: BinaryIO, answers: BinaryIO) -> None:
-    """Answer ``("prepare", workload)`` and ``("time", seconds)`` until the input ends."""
+    """Answer ``("prepare", workload)``, and ``("time" or "mean", seconds)``, until the input ends."""
     contender: _Contender | None = None
     calls = 0
     while True:
@@ -77,7 +80,8 @@ def serve(lib: Library, commands: BinaryIO, answers: BinaryIO) -> None:
             else:
                 assert contender is not None, "prepare comes first"
                 calls = calls or calls_for(contender.f, contender.args, contender.wait, argument)
-                answer = {"seconds": least(contender.f, contender.args, contender.wait, calls, argument)}
+                measure = _MEASURES[command]
+                answer = {"seconds": measure(contender.f, contender.args, contender.wait, calls, argument)}
         except Exception:  # whatever a library raises is the answer
             answer = {"error": traceback.format_exc()}
         pickle.dump(answer, answers)

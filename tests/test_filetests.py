@@ -43,6 +43,7 @@ from tracejit.ir.passes.narrow import write_out_columns
 from tracejit.ir.passes.pads import move_pads
 from tracejit.ir.passes.recompute import compute_again
 from tracejit.ir.passes.simplify import simplify
+from tracejit.ir.passes.stacks import reuse_stacks
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
@@ -98,6 +99,7 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "decompose": lambda function: dce(decompose(function)),
     "fuse": fuse,
     "hoist": lambda function: dce(hoist(function)),
+    "stacks": lambda function: dce(reuse_stacks(function)),
     "merge-scans": merge_scans,
     "merge-whiles": merge_whiles,
     "pads": move_pads,

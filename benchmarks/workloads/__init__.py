@@ -3,6 +3,7 @@
 A program is a function of a Library that returns a function of arrays, so every library runs the same source.
 """
 
+import argparse
 from typing import Final
 
 from ..workload import Workload
@@ -21,3 +22,20 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
 
 #: What ``--group`` chooses between. Numbers of the whole suite leave out those with a group of their own.
 GROUPS: Final = {"suite": WORKLOADS, "maths": maths.WORKLOADS}
+
+
+def only_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--only``, whose value is for `chosen`."""
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="workloads whose name begins so; may be repeated"
+    )
+
+
+def chosen(
+    parser: argparse.ArgumentParser, only: list[str] | None, workloads: tuple[Workload, ...] = WORKLOADS
+) -> list[Workload]:
+    """The workloads whose names begin so, all of them by default; the parser's error where there are none."""
+    found = [one for one in workloads if not only or one.name.startswith(tuple(only))]
+    if not found:
+        parser.error(f"no workload is called so; there are {', '.join(one.name for one in workloads)}")
+    return found

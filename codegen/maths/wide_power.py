@@ -12,7 +12,18 @@ from ..emitter import Emitter, Reg, suffix
 from . import tables, wide
 from .bases import BINARY
 from .exponential import exp2_reduced
-from .support import INFINITY, MAGIC, NAN, BlockEmitter, horner, muladd, polynomial, rarely, two_product, two_sum
+from .support import (
+    INFINITY,
+    MAGIC,
+    NAN,
+    BlockEmitter,
+    horner,
+    muladd,
+    polynomial,
+    rarely,
+    two_product,
+    two_sum,
+)
 from .wide_logarithm import cell
 
 #: `wide.significand`'s selection: 3/4 <= m < 3/2, of |x|.
@@ -84,7 +95,9 @@ def _declare(b: BlockEmitter, *args: Reg) -> str:
         params = [Reg(f"%p{i}", one.dtype, one.lanes) for i, one in enumerate(args)]
         result = _special(inner, *params)
         inner.line(f"ret {result}")
-        head = f"define internal {result.type} @{name}({', '.join(map(str, params))}) cold noinline nounwind {{"
+        head = (
+            f"define internal {result.type} @{name}({', '.join(map(str, params))}) cold noinline nounwind {{"
+        )
         b.declarations[name] = "\n".join([head, *inner.lines, "}"])
     return name
 

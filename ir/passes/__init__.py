@@ -23,6 +23,7 @@ from .pads import move_pads
 from .recompute import compute_again
 from .simplify import simplify
 from .small import is_small
+from .stacks import reuse_stacks
 
 
 @record
@@ -44,6 +45,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("fold", fold),  # elementwise ops of constants
     Pass("simplify", simplify),  # what the constants allow
     Pass("cse", cse),  # equal computations once
+    Pass("stacks", reuse_stacks),  # what scans stack, once
     Pass("hoist", hoist),  # what is the same in every step of a loop, before the loop
     Pass("dce", dce),  # what the rewrites left behind
     Pass("pads", move_pads, is_small),  # borders around arithmetic, so that both are one nest
