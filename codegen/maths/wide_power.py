@@ -1,7 +1,7 @@
 """pow with tables in AVX-512's registers: exp2(y log2 |x|), the logarithm as a double word.
 
-log2 |x| is good to about 2^-34 in f32 and 2^-63 in f64. Negative x, and results that are or nearly are infinite or 0,
-are left to a function that is called where some lane needs it.
+log2 |x| is good to about 2^-34 in f32 and 2^-63 in f64. Negative x, and results that are or nearly are
+infinite or 0, are left to a function that is called where some lane needs it.
 """
 
 from __future__ import annotations
