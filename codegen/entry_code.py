@@ -13,22 +13,13 @@ memory, that result is the Tensor itself.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from .entry import AT, KINDS, STARTS, STEPS, Layout
-from .entry_making import MAKING
+from .entry_making import MAKING, WRAPPING
 from .entry_matching import MATCHING
-from .interface import (
-    BYTES_DATA,
-    CACHED_BYTES,
-    CELL_REF,
-    ENTRY_OBJECTS,
-    LIST_ITEMS,
-    SIZE,
-    TUPLE_ITEMS,
-    TYPE,
-)
+from .entry_text import filled
+from .interface import CACHED_BYTES
 
 _DECLARATIONS: Final = """
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -82,7 +73,7 @@ define internal ptr @slot(ptr %s) nounwind {
 }
 """
 
-# In these texts `[p+8]` stands for the pointer 8 bytes behind p (see `_expanded`).
+# In these texts `[p+8]` stands for the pointer 8 bytes behind p (see `entry_text`).
 _ENTRY: Final = """
 define ptr @tracejit_entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {
 entry:
@@ -340,38 +331,11 @@ slow:
 
 def entry_code(layout: Layout) -> str:
     """The module of the entry for this interpreter's and NumPy's layout."""
-    data, rank, sizes, descriptor, flags = layout.array_offsets
     numbers = {
-        "TYPE": TYPE, "SIZE": SIZE, "TUPLE_ITEMS": TUPLE_ITEMS, "LIST_ITEMS": LIST_ITEMS,
-        "CELL_REF": CELL_REF,
-        "BYTES_DATA": BYTES_DATA, "ARRAY_DATA": data, "ARRAY_NDIM": rank, "ARRAY_DIMS": sizes,
-        "ARRAY_DESCR": descriptor, "ARRAY_FLAGS": flags, "FLOAT_VALUE": layout.float_value,
         "CACHED_BYTES": CACHED_BYTES,
         **{f"AT_{name}": at for name, at in AT.items()},
         **{f"KIND_{name}": number for name, number in KINDS.items()},
         **{f"STEP_{name}": number for name, number in STEPS.items()},
         **{f"START_{name}": number for name, number in STARTS.items()},
-        **{f"SLOT{name}": offset for name, offset in layout.slots.items()},
-    }  # fmt: skip
-    filling = []
-    for name in layout.slots:
-        if name not in ("_data", "_requires_grad"):
-            filling += ["  call void @Py_IncRef(ptr @object_None)"]
-            filling += [f"  store ptr @object_None, ptr [%tensor+SLOT{name}]"]
-    objects = "".join(f"@object_{name} = external global i8\n" for name in ENTRY_OBJECTS)
-    text = (_DECLARATIONS + objects + MATCHING + MAKING + _ENTRY).replace("  FILL_NONE", "\n".join(filling))
-    names = sorted(numbers, key=len, reverse=True)
-    text = re.sub(rf"\b({'|'.join(names)})\b", lambda found: str(numbers[found[1]]), text)
-    return _expanded(text)
-
-
-def _expanded(text: str) -> str:
-    """`text` with ``[%p+8]`` written out: an address computed on the line before."""
-    lines: list[str] = []
-    for number, line in enumerate(text.splitlines()):
-        found = re.search(r"\[(%\w+)\+(\d+)\]", line)
-        if found is not None:
-            lines.append(f"  %at{number} = getelementptr i8, ptr {found[1]}, i64 {found[2]}")
-            line = line.replace(found[0], f"%at{number}")
-        lines.append(line)
-    return "\n".join(lines)
+    }
+    return filled(_DECLARATIONS + MATCHING + MAKING + WRAPPING + _ENTRY, layout, numbers)

@@ -4,6 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
+#: `wrap`, the one part that eager ops use as well.
+WRAPPING: Final = """
+; A leaf Tensor that takes over %array; null where there is no memory.
+define internal ptr @wrap(ptr %array) nounwind {
+entry:
+  %tensor = call ptr @PyType_GenericAlloc(ptr @object_Tensor, i64 0)
+  %none = icmp eq ptr %tensor, null
+  br i1 %none, label %failed, label %fill
+failed:
+  call void @Py_DecRef(ptr %array)
+  ret ptr null
+fill:
+  store ptr %array, ptr [%tensor+SLOT_data]
+  call void @Py_IncRef(ptr @object_False)
+  store ptr @object_False, ptr [%tensor+SLOT_requires_grad]
+  FILL_NONE
+  ret ptr %tensor
+}
+"""
+
 MAKING: Final = """
 ; Give back what matching took.
 define internal void @let_go(ptr %s) nounwind {
@@ -136,23 +156,6 @@ cached:
 small:
   %array = call ptr @PyArray_Empty(i32 %nd32, ptr %dims, ptr %descr, i32 0)
   ret ptr %array
-}
-
-; A leaf Tensor that takes over %array; null where there is no memory.
-define internal ptr @wrap(ptr %array) nounwind {
-entry:
-  %tensor = call ptr @PyType_GenericAlloc(ptr @object_Tensor, i64 0)
-  %none = icmp eq ptr %tensor, null
-  br i1 %none, label %failed, label %fill
-failed:
-  call void @Py_DecRef(ptr %array)
-  ret ptr null
-fill:
-  store ptr %array, ptr [%tensor+SLOT_data]
-  call void @Py_IncRef(ptr @object_False)
-  store ptr @object_False, ptr [%tensor+SLOT_requires_grad]
-  FILL_NONE
-  ret ptr %tensor
 }
 
 ; The object of a structure node whose leaves are at *%cursor on, which it takes over; null where there is no

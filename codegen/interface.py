@@ -86,3 +86,23 @@ ENTRY_OBJECTS: Final = (
 )  # fmt: skip
 #: Offsets in CPython's objects; `runtime.capi` probes them.
 TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32
+
+# -- eager operations ----------------------------------------------------------------------------------
+
+EAGER: Final = "tracejit_eager"
+#: C's functions of <fenv.h> that it calls, beside those of `entry_code`.
+FLAG_FUNCTIONS: Final = ("fetestexcept", "feclearexcept")
+#: Results of more elements are NumPy's business: it lets go of the GIL, and overhead is nothing there.
+MOST_ELEMENTS: Final = 4096
+
+#: The words of a table: whether it is in use, how many operands the op takes, the Python callables for
+#: what does not fit and for recording, and how many loops follow.
+EAGER_TABLE: Final = ("on", "operands", "slow", "remember", "loops")
+#: The words of a loop: descriptor of the operands, the ufunc's function and its data, descriptor of the
+#: result, bytes of an operand's element and of the result's, how Python numbers become operands, and
+#: whether results can require gradients.
+EAGER_LOOP: Final = (
+    "operand", "function", "data", "result", "operand_bytes", "result_bytes", "numbers", "gradients",
+)  # fmt: skip
+#: How Python numbers become operands beside arrays of a dtype.
+EAGER_NUMBERS: Final = {"none": 0, "f64": 1, "f32": 2, "i64": 3, "i32": 4}

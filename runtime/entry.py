@@ -28,7 +28,9 @@ _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _LOCK = threading.Lock()
 
 
-class _MethodDef(ctypes.Structure):
+class MethodDef(ctypes.Structure):
+    """A C function as Python describes it. Builtin functions refer to it, and do not own it."""
+
     _fields_ = (
         ("name", ctypes.c_char_p),
         ("function", ctypes.c_void_p),
@@ -63,15 +65,20 @@ def make_entry(spec: EntrySpec, layout: Layout, executable: Any, otherwise: Any,
     failed = executable.fail
     table = _Table(entry_table(spec, layout, main=executable.address, slow=id(otherwise), failed=id(failed)))
     table.keep = (executable, otherwise, failed, keep)
+    return function_of(definition, table)
+
+
+def function_of(definition: MethodDef, bound: Any) -> Any:
+    """The builtin function that calls what `definition` describes with `bound` as its ``self``."""
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return new(ctypes.addressof(definition), table, None)
+    return new(ctypes.addressof(definition), bound, None)
 
 
-_DEFINITIONS: dict[int, _MethodDef] = {}
+_DEFINITIONS: dict[int, MethodDef] = {}
 
 
-def _definition(layout: Layout) -> _MethodDef:
+def _definition(layout: Layout) -> MethodDef:
     """The entry as Python describes C functions; it is compiled at the first call of this."""
     made = _DEFINITIONS.get(id(layout))
     if made is None:
@@ -80,7 +87,7 @@ def _definition(layout: Layout) -> _MethodDef:
             "tracejit_bypass": BYPASS_ADDRESS,
         }
         library = load_support("entry", (ENTRY,), symbols, layout, parameters=sorted(layout.slots.items()))
-        made = _MethodDef(b"jitted", library.addresses[ENTRY], _METH_FASTCALL_KEYWORDS, None)
+        made = MethodDef(b"jitted", library.addresses[ENTRY], _METH_FASTCALL_KEYWORDS, None)
         _KEPT.append((layout, library))
         _DEFINITIONS[id(layout)] = made
     return made

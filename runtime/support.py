@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..codegen.eager_code import eager_code
 from ..codegen.entry_code import entry_code
 from ..codegen.llvm import emit_object
 from ..codegen.pool import pool_text
@@ -17,6 +18,7 @@ from ..codegen.target import host
 
 #: The LLVM text of each part.
 TEXTS: Final[dict[str, Callable[..., str]]] = {
+    "eager": eager_code,
     "entry": entry_code,
     "pool": lambda: pool_text(host().triple),
     "product": lambda dtype: driver_text(host(), dtype),

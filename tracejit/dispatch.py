@@ -2,7 +2,8 @@
 requires a gradient; under a trace into the graph.
 
 `apply` serves every op. `unary` and `binary` make the callables of elementwise ops, which do the same with
-fewer steps, since small eager operations are bound by Python overhead.
+fewer steps, since small eager operations are bound by Python overhead, and become native functions where a
+program runs many of them (`quick`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .ir.errors import DomainError, DTypeError, ShapeError, TraceError, Tracejit
 from .ir.graph import Value
 from .ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from .ir.types import TensorType
+from .quick import offer
 from .state import STATE
 from .tape.recording import binary_recorder, record, unary_recorder
 from .tensor import Tensor, as_array, wrap
@@ -150,7 +152,7 @@ def unary(name: str) -> Callable[[Any], Tensor]:
 
     OPS.follow_kernel(op, use)
 
-    def call(x: Any, /) -> Tensor:
+    def plain(x: Any, /) -> Tensor:
         tracer = STATE.tracer
         if tracer is not None:
             return _traced(tracer, op, (x,), _NO_ATTRS)  # type: ignore[no-any-return]
@@ -166,10 +168,20 @@ def unary(name: str) -> Callable[[Any], Tensor]:
         result._data = out
         result._grad = result._node = result._version = result._aliases = result._hooks = None
         result._requires_grad = False
-        if x._requires_grad and STATE.recording and out.dtype.kind == "f":
+        if x._requires_grad and out.dtype.kind == "f":
             remember(x, result)
         return result
 
+    run: Callable[[Any], Tensor] = plain
+
+    def call(x: Any, /) -> Tensor:
+        return run(x)
+
+    def become(function: Callable[[Any], Tensor]) -> None:
+        nonlocal run
+        run = function
+
+    offer(op, plain, remember, become)
     return call
 
 
@@ -185,7 +197,7 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
 
     OPS.follow_kernel(op, use)
 
-    def call(x: Any, y: Any, /) -> Tensor:
+    def plain(x: Any, y: Any, /) -> Tensor:
         tracer = STATE.tracer
         if tracer is not None:
             return _traced(tracer, op, (x, y), _NO_ATTRS)  # type: ignore[no-any-return]
@@ -201,12 +213,20 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
         result._data = out
         result._grad = result._node = result._version = result._aliases = result._hooks = None
         result._requires_grad = False
-        if (
-            ((type(x) is Tensor and x._requires_grad) or (type(y) is Tensor and y._requires_grad))
-            and STATE.recording
-            and out.dtype.kind == "f"
+        if out.dtype.kind == "f" and (
+            (type(x) is Tensor and x._requires_grad) or (type(y) is Tensor and y._requires_grad)
         ):
             remember(x, y, result)
         return result
 
+    run: Callable[[Any, Any], Tensor] = plain
+
+    def call(x: Any, y: Any, /) -> Tensor:
+        return run(x, y)
+
+    def become(function: Callable[[Any, Any], Tensor]) -> None:
+        nonlocal run
+        run = function
+
+    offer(op, plain, remember, become)
     return call

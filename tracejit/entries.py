@@ -12,7 +12,6 @@ from .codegen.entry import (
     Capture,
     ContainerSpec,
     EntrySpec,
-    Layout,
     ResultSpec,
     Same,
     ScalarSpec,
@@ -21,8 +20,8 @@ from .codegen.entry import (
 )
 from .generator import Draws
 from .ir import dtypes
-from .runtime.entry import entry_layout, make_entry
-from .tensor import Tensor
+from .layout import entry_layout_of_tensors
+from .runtime.entry import make_entry
 
 if TYPE_CHECKING:
     from .captures import Source
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 #: The name of the global that holds the default dtype, which every compiled signature depends on.
 _DEFAULT: Final = "_default_float"
-_SLOTS: Final = ("_data", "_grad", "_node", "_requires_grad", "_version", "_aliases", "_hooks")
 #: The entry keeps some words for each input and result on the stack.
 _MOST: Final = 2000
 #: Static arguments that are the same for good when they are the same object.
@@ -39,11 +37,6 @@ _IMMUTABLE: Final = (int, float, bool, str, bytes, type(None), type, types.Funct
 
 class _Unsupported(Exception):
     """Only Python can look this up or build it."""
-
-
-def entry_layout_of_tensors() -> Layout | None:
-    """What native entries need to know of Tensors, None where this interpreter does not allow them."""
-    return entry_layout(Tensor, _SLOTS)
 
 
 def make_entries(

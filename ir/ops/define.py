@@ -147,7 +147,17 @@ def floating_kernel(ufunc: np.ufunc) -> Callable[..., Any]:
                 return ufunc(*(np.asarray(one, t) for one, t in zip(operands, types, strict=False)))
         return ufunc(*operands)
 
+    setattr(kernel, "ufunc", ufunc)  # noqa: B010
     return kernel
+
+
+def ufunc_behind(kernel: Callable[..., Any]) -> tuple[np.ufunc, bool] | None:
+    """The ufunc that `kernel` is, or that it calls for operands of floating dtypes, and whether that is for
+    those alone; None of other kernels."""
+    if isinstance(kernel, np.ufunc):
+        return kernel, False
+    found = getattr(kernel, "ufunc", None)
+    return None if found is None else (found, True)
 
 
 _FLOAT_DTYPES = frozenset((np.dtype(np.float32), np.dtype(np.float64)))

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
+from .. import __version__, quick
 from ..array.creation import tensor
 from ..codegen.lazy import llvm_binding
 from ..codegen.products.tiles import tile_for
 from ..codegen.target import host
-from ..entries import entry_layout_of_tensors
 from ..jit import jit
+from ..layout import entry_layout_of_tensors
 from ..runtime.cache import CACHE
 from ..runtime.threads import available_cores, num_threads
 
@@ -72,9 +72,15 @@ def examine() -> dict[str, str]:
         "native call entry": "in use"
         if entry_layout_of_tensors()
         else "not available here: calls take the slow path",
+        "native eager ops": _native_eager(),
         "compile cache": (CACHE.problem and f"not used: {CACHE.problem}") or str(CACHE.folder),
         "compiling": _try_compiling(),
     }
+
+
+def _native_eager() -> str:
+    problem = quick.load()
+    return f"not available here: {problem}" if problem else "in use after a thousand eager operations"
 
 
 def _tile(dtype: str) -> str:

@@ -125,7 +125,8 @@ _NEW = object.__new__
 
 
 def unary_recorder(op: Op) -> Callable[[Tensor, Tensor], None]:
-    """`record` for a unary elementwise op without attributes, of an operand that requires a gradient.
+    """`record` for a unary elementwise op without attributes, of an operand that requires a gradient, where
+    this thread records.
 
     Small eager operations are bound by this function and `binary_recorder`, so they take the common case
     (no trace, nobody watching) in a straight line, and leave everything else to `record`.
@@ -133,6 +134,8 @@ def unary_recorder(op: Op) -> Callable[[Tensor, Tensor], None]:
     observers = _observers
 
     def fast(x: Tensor, result: Tensor) -> None:
+        if not STATE.recording:
+            return
         if observers[0]:
             record(op, (x,), _NO_ATTRS, result)
             return
@@ -152,10 +155,13 @@ def unary_recorder(op: Op) -> Callable[[Tensor, Tensor], None]:
 
 
 def binary_recorder(op: Op) -> Callable[[Any, Any, Tensor], None]:
-    """`record` for a binary elementwise op without attributes, where an operand requires a gradient."""
+    """`record` for a binary elementwise op without attributes, where an operand requires a gradient and this
+    thread records."""
     observers = _observers
 
     def fast(x: Any, y: Any, result: Tensor) -> None:
+        if not STATE.recording:
+            return
         of_x, of_y = type(x) is Tensor, type(y) is Tensor
         if observers[0] or not ((of_x or type(x) in _SCALARS) and (of_y or type(y) in _SCALARS)):
             record(op, (x, y), _NO_ATTRS, result)

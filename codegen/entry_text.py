@@ -1,0 +1,45 @@
+"""What the LLVM texts of native entries share: names for offsets, objects, and how they are filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .entry import Layout
+from .interface import BYTES_DATA, CELL_REF, ENTRY_OBJECTS, LIST_ITEMS, SIZE, TUPLE_ITEMS, TYPE
+
+
+def filled(text: str, layout: Layout, more: Mapping[str, int]) -> str:
+    """`text` as LLVM reads it: with the numbers that its names in capitals stand for, and with ``[%p+8]``
+    written out, which stands for the pointer 8 bytes behind ``%p``."""
+    data, rank, sizes, descriptor, flags = layout.array_offsets
+    numbers = {
+        "TYPE": TYPE, "SIZE": SIZE, "TUPLE_ITEMS": TUPLE_ITEMS, "LIST_ITEMS": LIST_ITEMS,
+        "CELL_REF": CELL_REF, "BYTES_DATA": BYTES_DATA,
+        "ARRAY_DATA": data, "ARRAY_NDIM": rank, "ARRAY_DIMS": sizes, "ARRAY_DESCR": descriptor,
+        "ARRAY_FLAGS": flags, "ARRAY_PLAIN": layout.plain_flags, "FLOAT_VALUE": layout.float_value,
+        **{f"SLOT{name}": offset for name, offset in layout.slots.items()},
+        **more,
+    }  # fmt: skip
+    filling = []
+    for name in layout.slots:
+        if name not in ("_data", "_requires_grad"):
+            filling += ["  call void @Py_IncRef(ptr @object_None)"]
+            filling += [f"  store ptr @object_None, ptr [%tensor+SLOT{name}]"]
+    objects = "".join(f"@object_{name} = external global i8\n" for name in ENTRY_OBJECTS)
+    text = (objects + text).replace("  FILL_NONE", "\n".join(filling))
+    names = sorted(numbers, key=len, reverse=True)
+    text = re.sub(rf"\b({'|'.join(names)})\b", lambda found: str(numbers[found[1]]), text)
+    return _expanded(text)
+
+
+def _expanded(text: str) -> str:
+    """`text` with ``[%p+8]`` written out: an address computed on the line before."""
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines()):
+        found = re.search(r"\[(%\w+)\+(\d+)\]", line)
+        if found is not None:
+            lines.append(f"  %at{number} = getelementptr i8, ptr {found[1]}, i64 {found[2]}")
+            line = line.replace(found[0], f"%at{number}")
+        lines.append(line)
+    return "\n".join(lines)

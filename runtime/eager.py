@@ -1,0 +1,108 @@
+"""Native functions of small eager operations: what `codegen.eager_code` needs of this process."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ..codegen.entry import Layout
+from ..codegen.interface import EAGER, EAGER_LOOP, EAGER_NUMBERS, EAGER_TABLE, FLAG_FUNCTIONS
+from ..ir.dtypes import BOOL, BY_NAME, FLOATS, SHORT_NAME
+from ..ir.records import record
+from .bypass import BYPASS_ADDRESS
+from .entry import MethodDef, function_of
+from .objects import load_support
+from .ufuncs import Loop, loops_of
+
+_METH_FASTCALL: Final = 0x0080
+#: FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW and FE_UNDERFLOW of <fenv.h>.
+_FLAGS: Final = {"x86_64": 1 | 4 | 8 | 16, "aarch64": 1 | 2 | 4 | 8}
+_INTEGERS: Final = (BY_NAME["i64"], BY_NAME["i32"], BOOL)
+#: Ask for the truth of a Python number, and not of what the other operand's dtype makes of it.
+_TRUTHS: Final = (np.logical_and, np.logical_or, np.logical_xor)
+
+
+class _Table(bytes):
+    """The address of an op's table, and what keeps it and what it refers to alive."""
+
+    keep: Any
+
+
+class NativeOps:
+    """Makes the native functions of elementwise ops."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Links the code, which is found in the disk cache or compiled. Raises CompileError."""
+        library = ctypes.CDLL(None)
+        functions = {name: ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in FLAG_FUNCTIONS}
+        flags = _FLAGS[platform.machine()]
+        self._library = load_support(
+            "eager",
+            (EAGER,),
+            layout.symbols | functions | {"tracejit_bypass": BYPASS_ADDRESS},
+            layout,
+            flags,
+            parameters=(sorted(layout.slots.items()), flags),
+        )
+        self._definition = MethodDef(b"eager", self._library.addresses[EAGER], _METH_FASTCALL, None)
+        _KEPT.append(self)
+
+    def make(
+        self, ufunc: np.ufunc, slow: Callable[..., Any], remember: Callable[..., Any], *, floats: bool
+    ) -> NativeOp:
+        """The native function of the op that `ufunc` computes.
+
+        `slow` is called for what the ufunc's loops do not serve, with `floats` just those of floating dtypes;
+        `remember` with operands and result where an operand requires a gradient.
+        """
+        loops = list(loops_of(ufunc, FLOATS if floats else FLOATS + _INTEGERS))
+        words = [0, ufunc.nin, id(slow), id(remember), len(loops)]
+        for one in loops:
+            words += _words(one, numbers=ufunc not in _TRUTHS)
+        table = (ctypes.c_int64 * len(words))(*words)
+        bound = _Table(ctypes.addressof(table).to_bytes(8, "little"))
+        bound.keep = (table, slow, remember, ufunc)
+        return NativeOp(function_of(self._definition, bound), table)
+
+
+#: What native functions refer to, without owning it.
+_KEPT: Final[list[NativeOps]] = []
+
+
+@record(eq=False)
+class NativeOp:
+    """The native function of an elementwise op, switched off at first."""
+
+    call: Callable[..., Any]
+    table: Any
+
+    def switch(self, on: bool) -> None:
+        """Whether to run the ufunc's loops, or send every call to the slow path."""
+        self.table[EAGER_TABLE.index("on")] = on
+
+
+def _words(loop: Loop, *, numbers: bool) -> list[int]:
+    words = {
+        "operand": id(loop.operand),
+        "function": loop.function,
+        "data": loop.context,
+        "result": id(loop.result),
+        "operand_bytes": loop.operand.itemsize,
+        "result_bytes": loop.result.itemsize,
+        "numbers": EAGER_NUMBERS.get(SHORT_NAME[loop.operand] if numbers else "none", EAGER_NUMBERS["none"]),
+        "gradients": int(loop.result in FLOATS),
+    }
+    return [words[name] for name in EAGER_LOOP]
+
+
+def eager_problem() -> str:
+    """Why there can be no native eager operations here; empty where there can."""
+    if platform.machine() not in _FLAGS:
+        return f"no floating-point flags known for {platform.machine()}"
+    if not any(loops_of(np.add, FLOATS)):
+        return "NumPy's ufuncs are laid out in another way"
+    return ""

@@ -1,0 +1,128 @@
+"""Quick eager ops: elementwise ops become native functions in a program that runs many of them.
+
+`dispatch` offers each op's Python function here. While it is on offer its calls are counted; after `_CALLS`
+of all ops a thread in the background links the native code (`runtime.eager`), which takes some milliseconds
+where the disk cache has it and a tenth of a second where it is compiled, and the ops change over. The native
+functions give what does not suit them back to the Python functions, so nothing depends on when that happens.
+Where there can be no native code, `problem` says why, and ``tracejit doctor`` reports it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from .ir.errors import TracejitError
+from .ir.ops.define import ufunc_behind
+from .ir.records import record
+from .ir.registry import OPS, Op
+from .layout import entry_layout_of_tensors
+
+if TYPE_CHECKING:
+    from .runtime.eager import NativeOps
+
+#: A program that runs fewer eager ops is over before native code could help it.
+_CALLS: Final = 1000
+
+
+@record(eq=False)
+class _Offer:
+    op: Op
+    plain: Callable[..., Any]
+    remember: Callable[..., Any]
+    become: Callable[[Callable[..., Any]], None]
+
+
+@record(eq=False, frozen=False)
+class _Progress:
+    calls: int = 0
+    asked: bool = False
+    done: bool = False
+    problem: str = ""
+
+
+_OFFERS: Final[list[_Offer]] = []
+_PROGRESS: Final = _Progress()
+_LOCK: Final = threading.Lock()
+
+
+def offer(
+    op: Op,
+    plain: Callable[..., Any],
+    remember: Callable[..., Any],
+    become: Callable[[Callable[..., Any]], None],
+) -> None:
+    """Offer the eager function `plain` of the elementwise `op`.
+
+    ``become(function)`` is called with what is to run in its place. ``remember(*operands, result)`` puts a
+    result on the tape where this thread records.
+    """
+    known = ufunc_behind(op.eval)
+    if known is None or known[0].nout != 1 or known[0].nin != len(op.params):
+        return
+    _OFFERS.append(_Offer(op, plain, remember, become))
+
+    def counted(*operands: Any) -> Any:
+        _PROGRESS.calls += 1
+        if _PROGRESS.calls >= _CALLS and not _PROGRESS.asked:
+            _load_in_background()
+        return plain(*operands)
+
+    become(counted)
+
+
+def _load_in_background() -> None:
+    _PROGRESS.asked = True
+    thread = threading.Thread(target=load, name="tracejit eager ops")
+    try:
+        thread.start()
+    except RuntimeError as error:  # the interpreter is shutting down, or there are too many threads
+        _PROGRESS.problem = str(error)
+        return
+    if hasattr(os, "register_at_fork"):  # a child would inherit the locks of a compile, and not the thread
+        os.register_at_fork(before=thread.join)
+
+
+def load() -> str:
+    """Change all ops on offer over to native functions now. Returns why that is impossible, empty if it is
+    done."""
+    with _LOCK:
+        if not _PROGRESS.done:
+            _PROGRESS.asked = True
+            try:
+                _PROGRESS.problem = _change_over()
+            except (TracejitError, OSError, ImportError, AttributeError) as error:
+                _PROGRESS.problem = f"{type(error).__name__}: {error}"
+            if _PROGRESS.problem:
+                for one in _OFFERS:
+                    one.become(one.plain)
+            _PROGRESS.done = True
+        return _PROGRESS.problem
+
+
+def _change_over() -> str:
+    layout = entry_layout_of_tensors()
+    if layout is None:
+        return "this interpreter has no native call entries"
+    runtime = importlib.import_module(".runtime.eager", __package__)  # nothing that a short program needs
+    if problem := runtime.eager_problem():
+        return str(problem)
+    natives = runtime.NativeOps(layout)
+    for one in _OFFERS:
+        _change_over_one(natives, one)
+    return ""
+
+
+def _change_over_one(natives: NativeOps, one: _Offer) -> None:
+    known = ufunc_behind(one.op.eval)
+    if known is None:  # somebody has registered another kernel
+        one.become(one.plain)
+        return
+    kernel = one.op.eval
+    ufunc, floats = known
+    native = natives.make(ufunc, one.plain, one.remember, floats=floats)
+    OPS.follow_kernel(one.op, lambda used: native.switch(used is kernel))
+    one.become(native.call)
