@@ -1,4 +1,4 @@
-"""The exceptions tracejit raises on purpose.
+"""The exceptions tracejit raises on purpose, and its warnings.
 
 Each also derives from the built-in class that NumPy raises for the same mistake, so code that
 catches ``ValueError``, ``TypeError`` or ``IndexError`` keeps working.
@@ -47,6 +47,10 @@ class TraceError(TracejitError, RuntimeError):
 
 class GradientError(TracejitError, RuntimeError):
     """A gradient was asked for that does not exist."""
+
+
+class LostGradientWarning(UserWarning):
+    """A Python number was made of a tensor while its gradient is computed: to that it is a constant."""
 
 
 class NonFiniteError(TracejitError, FloatingPointError):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from .ir.dtypes import is_float
 from .ir.errors import ConcretizationError
 from .ir.graph import Instruction, Location, Value
 from .ir.interpreter import run_instruction
@@ -45,8 +46,9 @@ class Decision:
 class Branches:
     """The decisions of one trace: first those of `prefix`, then by the values of `inputs`."""
 
-    def __init__(self, inputs: Sequence[Array], prefix: Sequence[Any]) -> None:
-        self.inputs = inputs
+    def __init__(self, inputs: Sequence[Tensor], prefix: Sequence[Any]) -> None:
+        self.inputs = [one._data for one in inputs]
+        self._tracked = [one._requires_grad for one in inputs]
         self.prefix = tuple(prefix)
         self.made: list[Decision] = []
         self._known: dict[Value, Any] = {}
@@ -67,6 +69,17 @@ class Branches:
             seen = self._evaluate(tracer, value).item()
         self.made.append(Decision(value, seen, user_location(), len(tracer.body)))
         return np.asarray(seen, value.dtype)
+
+    def requires_grad(self, tracer: Tracer, value: Value) -> bool:
+        """Whether `value` is computed from an argument or a capture of this call that requires grad."""
+        reached = {param for param, one in zip(tracer.params, self._tracked, strict=False) if one}
+        for holder, param in tracer.captures.values():
+            if isinstance(holder, Tensor) and holder._requires_grad:
+                reached.add(param)
+        for instruction in tracer.body:
+            if instruction.op.name != "stop_gradient" and not reached.isdisjoint(instruction.operands):
+                reached.update(one for one in instruction.results if is_float(one.dtype))
+        return value in reached
 
     def _evaluate(self, tracer: Tracer, value: Value) -> Array:
         """`value` for the inputs of this call, by the interpreter."""

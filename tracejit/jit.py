@@ -199,7 +199,7 @@ class JitFunction(Viewable):
         """The values that Python code may ask for, None where it may not or there are none."""
         if self._max_paths == 0 or any(isinstance(leaf, TensorType) for leaf in leaves):
             return None
-        return Branches([as_input(leaf)._data for leaf in leaves], prefix)
+        return Branches([as_input(leaf) for leaf in leaves], prefix)
 
     def _names(self, structure: TreeDef) -> list[str]:
         """What the IR and messages call the leaves of the arguments."""

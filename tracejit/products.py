@@ -18,7 +18,17 @@ from .ir.errors import DTypeError, GradientError, ShapeError, TracejitError
 from .pytree import TreeDef, flatten, leaf_paths
 from .tape.backward import run_backward
 from .tensor import Tensor
-from .transforms import SEEDS, grad, name_of, own_inputs, recording, released, split_aux, tracks_more
+from .transforms import (
+    SEEDS,
+    differentiating,
+    grad,
+    name_of,
+    own_inputs,
+    recording,
+    released,
+    split_aux,
+    tracks_more,
+)
 
 _NUMBERS = (Tensor, np.ndarray, np.generic, bool, int, float)
 
@@ -141,7 +151,8 @@ class _Recorded:
         self.primals: TreeDef = flatten(primals)[1]
         with recording():
             self.inputs = own_inputs(label, primals)
-            outcome = fun(*self.primals.unflatten(self.inputs))
+            with differentiating(label):
+                outcome = fun(*self.primals.unflatten(self.inputs))
             value, self.aux = split_aux(label, outcome, has_aux=has_aux)
         leaves, self.structure = flatten(value)
         self.outputs = [

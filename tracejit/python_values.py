@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .ir.dtypes import default_dtype
-from .ir.errors import ConcretizationError, DTypeError, GradientError, ShapeError
+from .ir.errors import ConcretizationError, DTypeError, GradientError, LostGradientWarning, ShapeError
 from .ir.graph import Value
 from .location import user_location
+from .state import STATE
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -24,6 +29,26 @@ def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> Concre
     return ConcretizationError(
         f"{asked} needs the value of a traced tensor of type {value.type}{place}. {rest}"
     )
+
+
+def warn_of_lost_gradient(tensor: Tensor, asked: str) -> None:
+    """Warn where a Python number is made of `tensor`, which requires grad, while a transform such as
+    ``tj.grad`` runs its function."""
+    transform = STATE.differentiating
+    if transform is None:
+        return
+    data, tracer = tensor._data, STATE.tracer
+    tracked = tensor._requires_grad
+    if not tracked and isinstance(data, Value) and tracer is not None and tracer.can_decide(data):
+        tracked = tracer.branches.requires_grad(tracer, data)  # type: ignore[union-attr]
+    if tracked:
+        warnings.warn(
+            f"{transform}: {asked} makes a Python number, which no gradient follows: what is computed from "
+            "it is a constant to the gradient. Use tj.exp(x) and its like in place of math.exp(x), or say "
+            "x.item() or x.detach() where a constant is meant",
+            LostGradientWarning,
+            stacklevel=4,
+        )
 
 
 def from_python(value: Any) -> Array:

@@ -24,6 +24,8 @@ class _State(threading.local):
     anomaly: bool | None = None
     #: The innermost backward pass that runs in this thread.
     walk: Any = None
+    #: The innermost transform that runs its function in this thread, as messages call it: "grad of loss".
+    differentiating: str | None = None
     #: The backend that eager operations of this thread go to, None for the process's choice.
     backend: Any = None
     #: Whether inference mode is on.

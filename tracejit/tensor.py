@@ -15,7 +15,7 @@ from .ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_float
 from .ir.errors import DTypeError, GradientError, ShapeError
 from .ir.graph import Value
 from .ir.types import Shape, TensorType
-from .python_values import from_python, no_value
+from .python_values import from_python, no_value, warn_of_lost_gradient
 from .state import STATE
 from .text import tensor_text
 
@@ -189,6 +189,7 @@ class Tensor(Signatures):
         return complex(self._one("complex(x)"))
 
     def _one(self, asked: str) -> Any:
+        warn_of_lost_gradient(self, asked)
         instead = "the tensor itself, tj.debug.print, or an argument named in static_argnums"
         data = self._concrete(asked, instead, decides=True)
         if data.size != 1:

@@ -56,7 +56,8 @@ def value_and_grad(
         with recording():
             inputs = own_inputs(label, trees)
             chosen = structure.unflatten(inputs)
-            outcome = fun(*with_arguments(args, positions, chosen), **kwargs)
+            with differentiating(label):
+                outcome = fun(*with_arguments(args, positions, chosen), **kwargs)
             value, aux = split_aux(label, outcome, has_aux=has_aux)
             value = _scalar(label, value)
             gradients, again = _gradients(value, inputs)
@@ -163,6 +164,21 @@ class recording:
 
     def __exit__(self, *exc: object) -> None:
         STATE.recording, STATE.blocked = self._outer
+
+
+class differentiating:
+    """Context manager: the transform `label` runs its function in this thread, whose tensors warn where a
+    gradient is lost."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+
+    def __enter__(self) -> None:
+        self._outer = STATE.differentiating
+        STATE.differentiating = self._label
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.differentiating = self._outer
 
 
 def own_inputs(label: str, trees: Any) -> list[Tensor]:

@@ -14,6 +14,7 @@ from ..array.joining import stack
 from ..ir.dtypes import is_float
 from ..ir.errors import DTypeError, GradientError, ShapeError
 from ..tensor import Tensor, wrap
+from ..transforms import differentiating, name_of
 from .passes import grad
 
 Tensors = tuple[Tensor, ...]
@@ -35,7 +36,9 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[bool, Tensors]:
 
 def call(func: Callable[..., Any], inputs: Tensors, name: str, *, strict: bool) -> tuple[bool, Tensors]:
     """Whether `func` of `inputs` returns a tuple, and its outputs; with `strict` all must require grad."""
-    many, outputs = as_tuple(func(*inputs), "result of the function", name)
+    with differentiating(f"{name} of {name_of(func)}"):
+        outcome = func(*inputs)
+    many, outputs = as_tuple(outcome, "result of the function", name)
     for position, one in enumerate(outputs):
         if strict and not one.requires_grad:
             raise GradientError(
