@@ -14,6 +14,7 @@ from ..dtypes import FLOAT32, FLOAT64, default_dtype, is_float
 from ..errors import DTypeError
 from ..registry import Kind
 from .define import define, elementwise
+from .error_function import erf, erfc
 
 _LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
@@ -98,18 +99,6 @@ LOGADDEXP2 = elementwise(
 )  # fmt: skip
 
 
-def _by_math(function: Any) -> Any:
-    """A NumPy kernel from a function of ``math``, which NumPy lacks as a ufunc."""
-    each = np.frompyfunc(function, 1, 1)
-
-    def kernel(x: Any) -> Any:
-        x = np.asarray(x)
-        dtype = x.dtype if is_float(x.dtype) else _float_for(x.dtype)
-        return np.asarray(each(x)).astype(dtype)
-
-    return kernel
-
-
 def _float_for(dtype: Any) -> Any:
     """The float a floating function makes of an integer dtype: as NumPy, never float16."""
     wide = FLOAT64 if dtype.itemsize > 2 else FLOAT32
@@ -117,6 +106,10 @@ def _float_for(dtype: Any) -> Any:
 
 
 def _error_function(name: str, function: Any, doc: str, sign: float) -> Any:
+    def kernel(x: Any) -> Any:
+        x = np.asarray(x)
+        return function(x, x.dtype if is_float(x.dtype) else _float_for(x.dtype))
+
     def promote(operands: Any) -> Any:
         operand = operands[0]
         if isinstance(operand, type):
@@ -132,10 +125,10 @@ def _error_function(name: str, function: Any, doc: str, sign: float) -> Any:
         return b.mul(ct, b.mul(b.exp(b.neg(b.square(x))), sign * _TWO_OVER_SQRT_PI))
 
     return define(
-        name, Kind.ELEMENTWISE, "x", doc=doc, infer=infer, eval=_by_math(function), promote=promote,
+        name, Kind.ELEMENTWISE, "x", doc=doc, infer=infer, eval=kernel, promote=promote,
         vjp={"x": rule}, emit=lambda b, x: getattr(b, name)(x), cost=30.0,
     )  # fmt: skip
 
 
-ERF = _error_function("erf", math.erf, "the error function", 1.0)
-ERFC = _error_function("erfc", math.erfc, "1 - erf(x), without cancellation", -1.0)
+ERF = _error_function("erf", erf, "the error function", 1.0)
+ERFC = _error_function("erfc", erfc, "1 - erf(x), without cancellation", -1.0)
