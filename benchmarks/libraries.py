@@ -65,7 +65,7 @@ def _tracejit() -> Library:
         rsqrt=lambda x: 1 / tj.sqrt(x),
         sigmoid=tj.nn.sigmoid,
         softplus=tj.nn.softplus,
-        conv2d=lambda x, w: tj.nn.conv2d(x, w, padding=1),
+        conv2d=lambda x, w, stride=1: tj.nn.conv2d(x, w, stride=stride, padding=w.shape[2] // 2),
     )
     return Library(
         OURS,
@@ -98,10 +98,11 @@ def _numpy() -> Library:
         np.add.at(result, index, values)
         return result
 
-    def conv2d(x: Array, w: Array) -> Array:
-        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    def conv2d(x: Array, w: Array, stride: int = 1) -> Array:
+        around = (w.shape[2] // 2,) * 2
+        padded = np.pad(x, ((0, 0), (0, 0), around, around))
         windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], axis=(2, 3))
-        return np.einsum("nchwij,ocij->nohw", windows, w, optimize=True)
+        return np.einsum("nchwij,ocij->nohw", windows[:, :, ::stride, ::stride], w, optimize=True)
 
     names = _names(
         np,
@@ -125,8 +126,9 @@ def _jax() -> Library:
     def index_add(x: Any, index: Any, values: Any) -> Any:
         return x.at[index].add(values)
 
-    def conv2d(x: Any, w: Any) -> Any:
-        return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME")
+    def conv2d(x: Any, w: Any, stride: int = 1) -> Any:
+        around = (w.shape[2] // 2,) * 2
+        return jax.lax.conv_general_dilated(x, w, (stride, stride), (around, around))
 
     names = _names(
         jnp,
@@ -172,7 +174,9 @@ def _torch_names(torch: Any) -> ModuleType:
         take=lambda x, index: x[index],
         index_add=lambda x, index, values: torch.index_add(x, 0, index, values),
         pad=lambda x, width: torch.nn.functional.pad(x, (width,) * (2 * x.ndim)),
-        conv2d=lambda x, w: torch.nn.functional.conv2d(x, w, padding=1),
+        conv2d=lambda x, w, stride=1: torch.nn.functional.conv2d(
+            x, w, stride=stride, padding=w.shape[2] // 2
+        ),
         logsumexp=lambda x, axis, keepdims=False: torch.logsumexp(x, axis, keepdim=keepdims),
     )
 

@@ -22,7 +22,7 @@ _ALIGNMENT: Final = 64
 #: Ops that change a few elements of their first operand.
 TAKES_OVER: Final = (Kind.UPDATE, Kind.SCATTER)
 #: Kinds whose kernels read their operands as views.
-READS_VIEWS: Final = (Kind.CONTRACTION, Kind.CONCAT)
+READS_VIEWS: Final = (Kind.CONTRACTION, Kind.CONVOLUTION, Kind.CONCAT)
 #: How many bytes an instruction's kernel needs to work in, given the definitions around it.
 Workspace: TypeAlias = Callable[[Instruction, Mapping[Value, Instruction]], int]
 

@@ -5,7 +5,7 @@ a spare piece of memory where it does not. So a wrong kernel does no harm, runs 
 then returns with a message that names the kernel and the instruction. It has no branches of its own, so that
 the kernel's blocks stay what they are.
 
-Buffers are a kernel's parameters, whose sizes follow from its instruction's types, and its stack slots.
+Buffers are a kernel's parameters, whose sizes follow from its instruction's types, tables and stack slots.
 What it calls (a product, a user's C function) is not looked into.
 """
 
@@ -27,6 +27,7 @@ _NAME = r"[%@][\w.]+"
 _DEFINE = re.compile(r"define \w+ \w+ @([\w.]+)\(")
 _MOVED = re.compile(rf"\s*({_NAME}) = getelementptr [^,]+, ptr ({_NAME}), (.*)")
 _ALLOCA = re.compile(rf"\s*({_NAME}) = alloca \[(\d+) x (\w+)\]")
+_TABLE = re.compile(rf"({_NAME}) = internal constant \[(\d+) x (\w+)\]")
 _LOAD = re.compile(rf"\s*{_NAME} = load (<[^>]+>|\w+), ptr ({_NAME}), align (\d+)")
 _STORE = re.compile(rf"\s*store (<\d+ x \w+>|\w+) .*, ptr ({_NAME}), align (\d+)")
 #: A mask: a register, a constant for each lane, or the same for all.
@@ -70,7 +71,9 @@ class AccessChecks(Instrument):
             if begun:
                 # the parts of a kernel take what it takes, under the same names
                 part = begun[1] == kernel.name or begun[1].startswith(f"{kernel.name}_")
+                tables = {name: one for name, one in buffers.items() if name.startswith("@")}
                 buffers = {name: one for name, one in given.items() if part and f"ptr {name}," in line}
+                buffers |= tables
             lines += self._checked(line, buffers, kernel.name, instruction)
         kernel.text = "\n".join(lines)
 
@@ -108,10 +111,11 @@ class AccessChecks(Instrument):
             if moved[2] in buffers:
                 buffers[moved[1]] = buffers[moved[2]]
             return [line]
-        slot = _ALLOCA.match(line)
+        slot = _ALLOCA.match(line) or _TABLE.match(line)
         if slot:
             nbytes = int(slot[2]) * _WIDTH[slot[3]]
-            buffers[slot[1]] = _Buffer(slot[1], nbytes, f"a stack slot of {nbytes} bytes")
+            what = "stack slot" if slot[1].startswith("%") else "table"
+            buffers[slot[1]] = _Buffer(slot[1], nbytes, f"a {what} of {nbytes} bytes")
             return [line]
         plain = _LOAD.match(line) or _STORE.match(line)
         if plain:

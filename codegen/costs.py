@@ -121,6 +121,8 @@ def _work(instruction: Instruction) -> Cost:
     dtype = instruction.results[0].dtype
     if op.kind is Kind.CONTRACTION:
         return Cost(flops=2 * instruction.result.type.size * instruction.operands[0].shape[-1])
+    if op.kind is Kind.CONVOLUTION:
+        return Cost(flops=2 * instruction.result.type.size * math.prod(instruction.operands[1].shape[2:]))
     if not is_float(dtype):
         return Cost()
     if op.kind in (Kind.REDUCTION, Kind.CUMULATIVE):

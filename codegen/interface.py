@@ -41,6 +41,11 @@ def product_symbol(dtype: str) -> str:
     return f"tracejit_product_{dtype}"
 
 
+def pack_symbol(dtype: str) -> str:
+    """The name by which kernels call the packing function for `dtype`."""
+    return f"tracejit_pack_{dtype}"
+
+
 #: The functions in which products spend their time: the product of panels, and packing.
 PRODUCT_KERNELS: Final = ("micro", "pack")
 

@@ -55,7 +55,7 @@ def _content_of(one: Instruction, defs: Mapping[Value, Instruction]) -> str | No
     try:
         if one.op.kind is Kind.REGION:
             return "\n".join(content(region) for region in one.regions)
-        if one.op.kind is Kind.CONTRACTION:
+        if one.op.kind in (Kind.CONTRACTION, Kind.CONVOLUTION):
             operands = [(operand.type, *_source(operand, defs)) for operand in one.operands]
             return f"{one.op.name} {attributes(one.attrs)} {operands} {one.result.type}"
     except NoContent:

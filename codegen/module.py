@@ -28,6 +28,7 @@ from .native import HostCall as HostCall
 from .native import Module as Module
 from .nests.arg_reduction import arg_reduction_kernel
 from .nests.contraction import contraction_kernel
+from .nests.convolution import convolution_kernel
 from .nests.cumulative import cumulative_kernel
 from .nests.element_loop import element_loop_kernel
 from .nests.external import external_kernel
@@ -371,6 +372,7 @@ class _RegionWriter(_ModuleWriter):
 _LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel | None]]] = {
     Kind.REGION: lambda m, one, name: m.fusions.kernel(one, name, m.declarations),
     Kind.CONTRACTION: lambda m, one, name: contraction_kernel(name, one, m.defs, m.target, m.declarations),
+    Kind.CONVOLUTION: lambda m, one, name: convolution_kernel(name, one, m.defs, m.target, m.declarations),
     Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.defs, m.declarations),
     Kind.UPDATE: lambda m, one, name: update_kernel(name, one, m.declarations),
     Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.target, m.declarations),

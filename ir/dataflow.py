@@ -10,7 +10,15 @@ from .registry import Kind
 
 #: What may run though the loop has no step: it cannot fail, but for powers of integers.
 _MOVABLE: Final = frozenset(
-    (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.CONTRACTION, Kind.CUMULATIVE, Kind.VIEW, Kind.CREATION)
+    (
+        Kind.ELEMENTWISE,
+        Kind.REDUCTION,
+        Kind.CONTRACTION,
+        Kind.CONVOLUTION,
+        Kind.CUMULATIVE,
+        Kind.VIEW,
+        Kind.CREATION,
+    )
 )
 
 

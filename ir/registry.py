@@ -47,6 +47,7 @@ class Kind(enum.Enum):
     ARG_SORT = "arg-sort"
     SEARCH = "search"
     CONTRACTION = "contraction"
+    CONVOLUTION = "convolution"
     CREATION = "creation"
     COMPOSITE = "composite"
     REGION = "region"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.interface import FAILED, PARALLEL_FOR, REPORT, HostCall, Library, product_symbol
+from ..codegen.interface import FAILED, PARALLEL_FOR, REPORT, HostCall, Library
 from ..ir.content import NoContent
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
@@ -23,7 +23,7 @@ from .code import Code, instruction_text, load_code, read_instruction, store_cod
 from .keys import function_key
 from .objects import link
 from .observing import OBSERVER
-from .products import product_address
+from .products import product_addresses
 from .results import empty
 from .threads import POOL
 
@@ -155,7 +155,9 @@ class Executable:
         self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
 
     def _link(self, code: Code) -> Library:
-        imports = {product_symbol(dtype): product_address(dtype) for dtype in code.products}
+        imports: dict[str, int] = {}
+        for dtype in code.products:
+            imports.update(product_addresses(dtype))
         if code.parallel:
             imports[PARALLEL_FOR] = POOL.address()
         for (name, _), callback in zip(code.host_calls, self._callbacks, strict=True):

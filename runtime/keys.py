@@ -26,7 +26,7 @@ from .cache import blake2b
 #: Kinds of ops whose code never fails, so that it holds no source line.
 _SILENT: Final = (
     Kind.ELEMENTWISE, Kind.REDUCTION, Kind.VIEW, Kind.CREATION, Kind.CONTRACTION, Kind.CONCAT, Kind.UPDATE,
-    Kind.CUMULATIVE, Kind.ARG_REDUCTION, Kind.SORT, Kind.ARG_SORT, Kind.SEARCH,
+    Kind.CUMULATIVE, Kind.ARG_REDUCTION, Kind.SORT, Kind.ARG_SORT, Kind.SEARCH, Kind.CONVOLUTION,
 )  # fmt: skip
 #: What ``/proc/cpuinfo`` says of a CPU that LLVM looks at too.
 _CPU_FIELDS: Final = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 
-from ..codegen.interface import PRODUCT_KERNELS, Library, product_symbol
+from ..codegen.interface import PRODUCT_KERNELS, Library, pack_symbol, product_symbol
 from .objects import load_support
 
 
@@ -20,13 +20,17 @@ class _Products:
         #: By dtype: the kernels, and the function that calls them.
         self.libraries: dict[str, tuple[Library, Library]] = {}
 
-    def address(self, dtype: str) -> int:
+    def addresses(self, dtype: str) -> dict[str, int]:
         with self.lock:
             if dtype not in self.libraries:
                 kernels = load_support("product kernels", PRODUCT_KERNELS, {}, dtype)
                 driver = load_support("product", [product_symbol(dtype)], kernels.addresses, dtype)
                 self.libraries[dtype] = kernels, driver
-            return self.libraries[dtype][1].addresses[product_symbol(dtype)]
+            kernels, driver = self.libraries[dtype]
+            return {
+                product_symbol(dtype): driver.addresses[product_symbol(dtype)],
+                pack_symbol(dtype): kernels.addresses[PRODUCT_KERNELS[1]],
+            }
 
     def after_fork(self) -> None:
         """In a child: the thread that held the lock may not be there. What is linked stays so."""
@@ -38,6 +42,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_PRODUCTS.after_fork)
 
 
-def product_address(dtype: str) -> int:
-    """The address of the product function of `dtype`, f32 or f64."""
-    return _PRODUCTS.address(dtype)
+def product_addresses(dtype: str) -> dict[str, int]:
+    """The addresses, by name, of the functions for products of `dtype`, f32 or f64."""
+    return _PRODUCTS.addresses(dtype)

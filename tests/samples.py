@@ -215,6 +215,19 @@ def _matmuls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample([random_values(dtype, (2, 3, 4, 5), rng), random_values(dtype, (2, 3, 5, 2), rng)])
 
 
+def _convolutions(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    """Kernels are finite: whether others meet the zeros of padding is open."""
+    cases = [
+        ((2, 3, 5, 6), (4, 3, 3, 2), {"stride": (1, 1), "padding": (1, 1, 0, 1), "dilation": (1, 1)}),
+        ((1, 2, 2, 7, 5), (2, 3, 2, 2, 3), {"stride": (2, 3), "padding": (0, 2, 1, 1), "dilation": (2, 1)}),
+        ((3, 1, 1, 9), (20, 1, 1, 4), {"stride": (1, 2), "padding": (0, 0, -1, 3), "dilation": (1, 2)}),
+        ((0, 1, 3, 3), (2, 1, 3, 3), {"stride": (1, 1), "padding": (0, 0, 0, 0), "dilation": (1, 1)}),
+    ]
+    for dtype, (x, w, attrs) in itertools.product(DTYPES, cases):
+        yield Sample([random_values(dtype, x, rng), random_values(dtype, w, rng)], attrs)
+        yield Sample([_some_infinite(dtype, x, rng), random_values(dtype, w, rng)], attrs)
+
+
 _INDEXED = [
     ((7,), (4,), 1),
     ((7,), (), 1),
@@ -291,6 +304,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "undifferentiable": _undifferentiable,
     "pow": _powers, "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
+    "convolve": _convolutions,
     "gather": _gathers, "scatter": _scatters, "full": _fulls, "iota": _iotas, "constant": _constants,
     "sort": _lines, "argsort": _lines, "searchsorted": _searches,
 }  # fmt: skip
@@ -346,6 +360,24 @@ def _np_update(x: Array, v: Array, start: Any, step: Any) -> Array:
         out[_np_slice(start, v.shape, step)] = v
         return out
     return v.copy()
+
+
+def np_convolve(x: Array, w: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+    """Every window of the padded images, times the kernels."""
+    if x.ndim == 4:
+        return np_convolve(x[:, None], w[None], stride, padding, dilation)[:, 0]
+    (top, bottom, left, right), room = padding, 16
+    wide = np.pad(x, [(0, 0)] * 3 + [(room + max(0, top), room + max(0, bottom)),
+                                     (room + max(0, left), room + max(0, right))])  # fmt: skip
+    start = [room + max(0, one) - one for one in (top, left)]
+    size = [x.shape[3] + top + bottom, x.shape[4] + left + right]
+    wide = wide[..., start[0] : start[0] + size[0], start[1] : start[1] + size[1]]
+    reach = [(count - 1) * apart + 1 for count, apart in zip(w.shape[3:], dilation, strict=True)]
+    windows = np.lib.stride_tricks.sliding_window_view(wide, reach, axis=(3, 4))
+    windows = windows[:, :, :, :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
+    if x.dtype == np.bool_:
+        return np.einsum("ngcrqij,gocij->ngorq", windows.astype(int), w.astype(int)) > 0
+    return np.einsum("ngcrqij,gocij->ngorq", windows, w)
 
 
 def _np_scatter(x: Array, v: Array, *indices: Array, mode: str) -> Array:
@@ -421,7 +453,7 @@ _RENAMED = {
     "reshape": lambda x, shape: x.reshape(shape), "broadcast": lambda x, shape: np.broadcast_to(x, shape),
     "slice": lambda x, start, size, step: x[_np_slice(start, size, step)] if x.ndim else x,
     "concat": lambda *xs, axis: np.concatenate(xs, axis), "update": _np_update,
-    "gather": lambda x, *indices: x[indices], "scatter": _np_scatter,
+    "convolve": np_convolve, "gather": lambda x, *indices: x[indices], "scatter": _np_scatter,
     "full": lambda value, shape, dtype: np.full(shape, value, dtype),
     "iota": lambda shape, axis, dtype: np.indices(shape)[axis].astype(dtype),
     "constant": lambda data, shape, dtype: np.array(data, dtype).reshape(shape),

@@ -22,7 +22,7 @@ from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 
-from .samples import DTYPES, ELSEWHERE, Sample, numpy_meaning, samples_of
+from .samples import DTYPES, ELSEWHERE, Sample, np_convolve, numpy_meaning, samples_of
 from .support import Array, check_round_trip, function_of, interpret, mismatch, native, type_of
 
 NAMES = [op.name for op in OPS if op.name not in ELSEWHERE]
@@ -85,6 +85,8 @@ def _terms(op: Op, sample: Sample) -> Any:
         return np.cumsum(sizes[0][turned], axis=axis)[turned]
     if op.kind is Kind.CONTRACTION:
         return np.matmul(*sizes) * sizes[0].shape[-1]
+    if op.kind is Kind.CONVOLUTION:
+        return np_convolve(*sizes, **sample.attrs) * np.prod(sample.operands[1].shape[-3:])
     return None
 
 

@@ -27,9 +27,16 @@ def _dense(lib: Library, size: int) -> Function:
     return lambda x, w, b: lib.np.maximum(x @ w + b, 0.0)
 
 
-def _convolution(lib: Library, *sizes: int) -> Function:
-    convolution: Function = lib.np.conv2d
-    return convolution
+def _convolution(lib: Library, *sizes: int, stride: int = 1) -> Function:
+    return lambda x, w: lib.np.conv2d(x, w, stride)
+
+
+def _convolution_loss(lib: Library, *sizes: int) -> Function:
+    return lambda x, w, y: lib.np.sum(lib.np.conv2d(x, w) * y)
+
+
+def _strided_convolution(lib: Library, *sizes: int) -> Function:
+    return _convolution(lib, *sizes, stride=2)
 
 
 def _tolerance(dtype: str) -> float:
@@ -82,14 +89,38 @@ WORKLOADS: Final = (
         )
         for size in (64, 512)
     ),
+    *(
+        Workload(
+            f"conv-{size}x{size}",
+            f"convolution {size}x{size} of 32x64x28x28 into 64 channels, f32",
+            _convolution,
+            lambda n, c, h, w, k: normal((n, c, h, w), (c, c, k, k), dtype="f32"),
+            sizes=(32, 64, 28, 28, size),
+            tiny=(2, 3, 5, 4, size),
+            tolerance=1e-4,
+            work=lambda n, c, h, w, k: 2 * k * k * n * c * c * h * w,
+        )
+        for size in (1, 3)
+    ),
     Workload(
-        "conv-3x3",
-        "convolution 3x3 of 32x64x28x28 into 64 channels, f32",
-        _convolution,
+        "conv-3x3-stride",
+        "convolution 3x3 of 32x64x28x28 into 64 channels, every second row and column, f32",
+        _strided_convolution,
         lambda n, c, h, w: normal((n, c, h, w), (c, c, 3, 3), dtype="f32"),
         sizes=(32, 64, 28, 28),
         tiny=(2, 3, 5, 4),
         tolerance=1e-4,
-        work=lambda n, c, h, w: 2 * 9 * n * c * c * h * w,
+        work=lambda n, c, h, w: 2 * 9 * n * c * c * h * w // 4,
+    ),
+    Workload(
+        "conv-3x3-grad",
+        "value and gradient of sum(convolution * y), 3x3 of 32x64x28x28 into 64 channels, f32",
+        _convolution_loss,
+        lambda n, c, h, w: normal((n, c, h, w), (c, c, 3, 3), (n, c, h, w), dtype="f32"),
+        sizes=(32, 64, 28, 28),
+        tiny=(2, 3, 5, 4),
+        gradient=(0, 1),
+        tolerance=1e-3,
+        work=lambda n, c, h, w: 3 * 2 * 9 * n * c * c * h * w,
     ),
 )

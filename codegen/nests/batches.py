@@ -1,4 +1,4 @@
-"""What kernels of matrix products share: operands as strided memory, and the loop over a batch."""
+"""What kernels of products share: operands as strided memory, a step of a sum, and the loop over a batch."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ...ir.records import record
 from ...ir.types import TensorType, contiguous_strides
 from ..emitter import Reg
 from ..loops import FunctionWriter
+from ..maths.support import muladd
 
 
 @record
@@ -22,6 +23,16 @@ class Strided:
     def start(self, w: FunctionWriter, dtype: str) -> str:
         """The pointer to its first element."""
         return w.offset(f"%b{self.buffer}", dtype, self.offset)
+
+
+def accumulate(w: FunctionWriter, total: Reg, x: Reg, y: Reg) -> Reg:
+    """`total` with the product of `x` and `y` added: by one rounding of floats, modular for integers, and for
+    bools ``or``."""
+    if total.dtype == "bool":
+        return w.or_(total, w.and_(x, y))
+    if total.is_float:
+        return muladd(w, x, y, total)
+    return w.add(total, w.mul(x, y))
 
 
 def over_batch(

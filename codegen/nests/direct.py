@@ -15,10 +15,9 @@ from ...ir.records import record
 from ...ir.types import TensorType
 from ..emitter import BITS, Reg, constant
 from ..loops import FunctionWriter
-from ..maths.support import muladd
 from ..products.tiles import tile_for
 from ..target import Target
-from .batches import Strided, over_batch
+from .batches import Strided, accumulate, over_batch
 from .kernel import PRODUCT_CYCLES, Kernel, signature
 
 #: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
@@ -281,7 +280,7 @@ class _Nest:
             for row in range(shape.rows):
                 x = w.splat(w.load(w.offset(x_column, dtype, row * x_strides[0]), dtype), lanes)
                 for v in range(vectors):
-                    out.append(self._accumulate(sums[row * vectors + v], x, ys[v]))
+                    out.append(accumulate(w, sums[row * vectors + v], x, ys[v]))
             return out
 
         sums = [constant(0, dtype, lanes)] * (shape.rows * vectors)
@@ -295,11 +294,3 @@ class _Nest:
         """Ask for the line at `place`, in the next strip of y, which the machine cannot foresee."""
         self.w.declare("llvm.prefetch.p0", "void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         self.w.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
-
-    def _accumulate(self, total: Reg, x: Reg, y: Reg) -> Reg:
-        w = self.w
-        if self.dtype == "bool":
-            return w.or_(total, w.and_(x, y))
-        if self.dtype[0] == "f":
-            return muladd(w, x, y, total)
-        return w.add(total, w.mul(x, y))

@@ -8,6 +8,7 @@ from ...ir.graph import Instruction, Value
 from ...ir.registry import Kind
 from ..target import Target
 from .contraction import workspace_bytes
+from .convolution import convolution_workspace
 from .cumulative import cumulative_workspace
 from .fused import NestWriter, task_count
 from .kernel import Kernel
@@ -40,6 +41,8 @@ class Fusions:
             return sort_workspace(instruction)
         if instruction.op.kind is Kind.CUMULATIVE:
             return cumulative_workspace(instruction, self.target)
+        if instruction.op.kind is Kind.CONVOLUTION:
+            return convolution_workspace(instruction, self.target)
         return workspace_bytes(instruction, defs, self.target)
 
     def kernel(self, instruction: Instruction, name: str, declarations: dict[str, str]) -> Kernel:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..emitter import Reg, constant
-from ..interface import PRODUCT_KERNELS, product_symbol
+from ..interface import PRODUCT_KERNELS, pack_symbol, product_symbol
 from ..loops import FunctionWriter
 from ..target import Target
 from .micro import NAME as MICRO
@@ -33,6 +33,11 @@ _CONTEXT: Final = ("descriptor", "x", "y", "result", "px", "py", "rows", "column
 def declaration(dtype: str) -> str:
     """The product function's LLVM declaration: descriptor, x, y, result, workspace, parallel_for or null."""
     return f"declare void @{product_symbol(dtype)}(ptr, ptr, ptr, ptr, ptr, ptr)"
+
+
+def pack_declaration(dtype: str) -> str:
+    """The packing function's LLVM declaration."""
+    return f"declare void @{pack_symbol(dtype)}(ptr, i64, i64, ptr, i64, i64, i64)"
 
 
 def descriptor(

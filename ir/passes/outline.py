@@ -26,13 +26,15 @@ STRETCH: Final = 64
 
 def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruction]) -> bool:
     """Whether `reader` takes `operand` as a strided view of memory: matrix products do, where rows or
-    columns are contiguous, and concatenations where stretches are."""
+    columns are contiguous, convolutions always, and concatenations where stretches are."""
     source, access = resolve(operand, defs)
     definition = defs.get(source)
-    if reader.op.kind not in (Kind.CONTRACTION, Kind.CONCAT):
+    if reader.op.kind not in (Kind.CONTRACTION, Kind.CONVOLUTION, Kind.CONCAT):
         return False
     if definition is not None and is_inline(definition, defs):
         return False
+    if reader.op.kind is Kind.CONVOLUTION:
+        return True
     strides, _ = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
     if reader.op.kind is Kind.CONCAT:
         row = operand.shape[-1] * operand.dtype.itemsize if operand.shape else 0

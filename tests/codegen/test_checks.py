@@ -186,6 +186,11 @@ def test_users_errors_stay_what_they_are() -> None:
         (lambda x: (x - x.mean()).std(), [np.arange(500_000.0)]),  # split over tasks, with workspaces
         (lambda x: x.sum(axis=0), [np.arange(400_000.0).reshape(-1, 8)]),
         (lambda x: x @ x.T, [np.eye(300)]),
+        (lambda x, w: tj.nn.conv2d(x, w, padding=2), [np.ones((2, 70, 9, 31)), np.ones((19, 70, 5, 5))]),
+        (
+            lambda x, w: tj.nn.conv2d(x, w, stride=2),
+            [np.ones((3, 2, 9, 40), "i4"), np.ones((3, 2, 3, 3), "i4")],
+        ),
     ],
 )
 def test_right_kernels_give_what_they_gave(f: Any, arrays: Any) -> None:

@@ -1,20 +1,14 @@
-"""Convolutions (cross-correlations, as in all of deep learning) as matrix products of shifted views.
+"""Convolutions (cross-correlations, as in all of deep learning): PyTorch's arguments for the op ``convolve``.
 
-Let the padded rows of one channel lie one after the other, W elements each. Then the input at an offset of
-(i, j) is the same memory, read from element i W + j on: one strided view for a whole image, which the matrix
-product takes as it is. The result has W columns too, of which the last kw - 1 mix two rows and are dropped.
-So the input is copied kw times (the offsets j, joined to the channels) instead of the kh kw times of im2col,
-and there are kh matrix products, whose results are added. A stride first splits the input into its phases
-(every s-th row and column), each of which is then read with stride 1.
+Where each channel is a group of its own there is no sum over channels to share what is read: these are sums
+of products of shifted views, which fusion makes one loop nest of.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..array.contraction import matmul
-from ..array.joining import concatenate
-from ..array.operands import permuted, promoted, reshaped, run, sliced
+from ..array.operands import promoted, reshaped, run, sliced
 from ..array.rearranging import pad
 from ..ir.errors import DomainError, ShapeError
 from ..tensor import Tensor
@@ -46,6 +40,8 @@ def conv2d(
         >>> tj.nn.conv2d(tj.ones((1, 1, 3, 3)), tj.ones((1, 1, 2, 2)))
         tensor([[[[4., 4.],
                   [4., 4.]]]])
+
+    Whether an infinite or NaN kernel meets the zeros of the padding, and makes NaN of them, is open.
 
     Raises ShapeError for shapes that do not fit or a kernel larger than the padded input, DomainError for
     other arguments out of range. Semantics: ``torch.nn.functional.conv2d``.
@@ -155,44 +151,21 @@ def _images(
     """The convolution of (N, C, H, W) with (O, C / groups, kh, kw)."""
     batch, channels = x.shape[:2]
     outputs, _, *kernel = weight.shape
-    (rows, columns), (row_step, column_step) = kernel, steps
-    # result row r reads the input row r step + i apart: row r + quotient of phase remainder, by divmod
-    down = [divmod(i * apart[0], row_step) for i in range(rows)]
-    right = [divmod(j * apart[1], column_step) for j in range(columns)]
-    height, width = (
-        (size + sum(both) - (count - 1) * gap - 1) // step + 1
-        for size, both, count, gap, step in zip(x.shape[2:], widths, kernel, apart, steps, strict=True)
+    size = tuple(
+        (extent + sum(both) - (count - 1) * gap - 1) // step + 1
+        for extent, both, count, gap, step in zip(x.shape[2:], widths, kernel, apart, steps, strict=True)
     )
     if groups > 1 and groups == channels:
-        taps = [(i * apart[0], j * apart[1]) for i in range(rows) for j in range(columns)]
-        return _one_by_one(_padded(x, widths, (0, 0)), weight, taps, (height, width), steps)
-    # the size of a phase; where there are offsets j, one more row keeps (i + rows of the result) W + j inside
-    tall, wide = height + down[-1][0], width + right[-1][0]
-    shifted = 1 if right[-1][0] else 0
-    needed = (tall + shifted) * row_step, wide * column_step
-    x = _padded(x, widths, needed)
-
-    def phase(row: int, column: int) -> Tensor:
-        image = tap(x, (row, column), (tall + shifted, wide), steps)  # type: ignore[arg-type]
-        return reshaped(image, (batch, groups, channels // groups, (tall + shifted) * wide))
-
-    kernels = permuted(
-        reshaped(weight, (groups, outputs // groups, channels // groups, rows, columns)), (3, 0, 1, 4, 2)
-    )
-    kernels = reshaped(kernels, (rows, 1, groups, outputs // groups, columns * (channels // groups)))
-    joined: dict[int, Tensor] = {}
-    total: Tensor | None = None
-    for i, (start, remainder) in enumerate(down):
-        if remainder not in joined:
-            parts = [sliced(phase(remainder, other), 3, offset, tall * wide) for offset, other in right]
-            joined[remainder] = parts[0] if len(parts) == 1 else concatenate(parts, 2)
-        view = sliced(joined[remainder], 3, start * wide, height * wide)
-        product = matmul(reshaped(sliced(kernels, 0, i, 1), kernels.shape[1:]), view)
-        # the columns that mix rows go before the sum: then it is one kernel that writes the result
-        part = tap(reshaped(product, (batch, outputs, height, wide)), (0, 0), (height, width), (1, 1))
-        total = part if total is None else run("add", total, part)
-    assert total is not None
-    return total
+        taps = [(i * apart[0], j * apart[1]) for i in range(kernel[0]) for j in range(kernel[1])]
+        padded = pad(x, [(0, 0), (0, 0), *widths]) if any(map(any, widths)) else x
+        return _one_by_one(padded, weight, taps, size, steps)  # type: ignore[arg-type]
+    around = (*widths[0], *widths[1])
+    if groups == 1:
+        return run("convolve", x, weight, stride=steps, padding=around, dilation=apart)
+    images = reshaped(x, (batch, groups, channels // groups, *x.shape[2:]))
+    kernels = reshaped(weight, (groups, outputs // groups, *weight.shape[1:]))
+    result = run("convolve", images, kernels, stride=steps, padding=around, dilation=apart)
+    return reshaped(result, (batch, outputs, *size))
 
 
 def _one_by_one(x: Tensor, weight: Tensor, taps: list[Pair], size: Pair, steps: tuple[int, ...]) -> Tensor:
@@ -209,12 +182,3 @@ def _one_by_one(x: Tensor, weight: Tensor, taps: list[Pair], size: Pair, steps: 
         total = product if total is None else run("add", total, product)
     assert total is not None
     return reshaped(total, (batch, outputs, *size))
-
-
-def _padded(x: Tensor, widths: list[Pair], needed: Pair) -> Tensor:
-    """`x` with zeros around, to at least the sizes `needed`."""
-    both = [
-        (before, max(after, wanted - size - before))
-        for size, (before, after), wanted in zip(x.shape[2:], widths, needed, strict=True)
-    ]
-    return pad(x, [(0, 0), (0, 0), *both]) if any(map(any, both)) else x
