@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import Emitter, Reg
+from . import tables, wide
 from .coefficients import EXP, EXP2
-from .support import BIAS, MAGIC, muladd, polynomial, power_of_two
+from .support import BIAS, MAGIC, horner, muladd, polynomial, power_of_two
 
 LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
 #: ln 2 in two parts, the first with 15 (f32) or 41 (f64) bits, so that its products with k are exact.
@@ -20,6 +21,8 @@ LN2_LOW: Final = {"f32": float.fromhex("0x1.7f7d1cp-20"), "f64": float.fromhex("
 #: Beyond these exp gives 0 or infinity.
 EXP_RANGE: Final = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
 EXP2_RANGE: Final = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
+#: What is added to round to integers (f32) or sixteenths (f64).
+WIDE_MAGIC: Final = {"f32": MAGIC["f32"], "f64": MAGIC["f64"] / 16}
 #: Below the first expm1 is -1; below the second in size it is x.
 EXPM1_LOW: Final = {"f32": -20.0, "f64": -40.0}
 EXPM1_TINY: Final = {"f32": 2.0**-25, "f64": 2.0**-54}
@@ -59,9 +62,46 @@ def exp2_reduced(b: Emitter, r: Reg) -> Reg:
     return muladd(b, r, muladd(b, r, polynomial(b, r, rest), first), 1.0)
 
 
+def _sixteenths(b: Emitter, shifted: Reg, excess: Reg, k: Reg) -> Reg:
+    """2^k (1 + excess) in f64 for k in sixteenths, those in the low bits of `shifted`."""
+    index = b.bits(shifted)
+    power = wide.lookup(b, tables.POWERS["f64"], index, "f64")
+    excess = b.add(excess, wide.lookup(b, tables.POWERS_LOW["f64"], index, "f64"))
+    return wide.scale(b, muladd(b, power, excess, power), k)
+
+
+def _exp_wide(b: Emitter, x: Reg) -> Reg:
+    """e^x where `wide` can be used, for x that is not too large: in f64 with a table of 2^(j/16)."""
+    dtype = x.dtype
+    magic = WIDE_MAGIC[dtype]
+    shifted = muladd(b, x, LOG2_E, magic)
+    k = b.exact("fsub", shifted, magic)
+    r = muladd(b, k, -LN2_LOW[dtype], muladd(b, k, -LN2_HIGH[dtype], x))
+    if dtype == "f32":
+        slope = muladd(b, r, polynomial(b, r, EXP[dtype]), 1.0)
+        return wide.scale(b, muladd(b, r, slope, 1.0), k)
+    excess = muladd(b, b.mul(r, r), horner(b, r, tables.EXP_SHORT[dtype]), r)
+    return _sixteenths(b, shifted, excess, k)
+
+
+def exp2_wide(b: Emitter, x: Reg, x_low: Reg | None) -> Reg:
+    """2^(x + x_low) where `wide` can be used, for x that is not too large."""
+    magic = WIDE_MAGIC[x.dtype]
+    shifted = b.exact("fadd", x if x_low is None else b.exact("fadd", x, x_low), magic)
+    k = b.exact("fsub", shifted, magic)
+    r = b.exact("fsub", x, k)
+    if x_low is not None:
+        r = b.add(r, x_low)
+    if x.dtype == "f32":
+        return wide.scale(b, exp2_reduced(b, r), k)
+    return _sixteenths(b, shifted, b.mul(r, horner(b, r, tables.EXP2_SHORT["f64"])), k)
+
+
 def exp(b: Emitter, x: Reg) -> Reg:
     """e^x, within 1 ulp."""
     low, high = EXP_RANGE[x.dtype]
+    if wide.usable(b, x):
+        return _exp_wide(b, clamp(b, x, low, high))
     biased, r = reduce(b, clamp(b, x, low, high), 2 * BIAS[x.dtype])
     slope = muladd(b, r, polynomial(b, r, EXP[x.dtype]), 1.0)
     return scale(b, muladd(b, r, slope, 1.0), biased)
@@ -71,6 +111,8 @@ def exp2(b: Emitter, x: Reg) -> Reg:
     """2^x, within 1 ulp; exact for integers."""
     low, high = EXP2_RANGE[x.dtype]
     x = clamp(b, x, low, high)
+    if wide.usable(b, x):
+        return exp2_wide(b, x, None)
     offset = MAGIC[x.dtype] + 2 * BIAS[x.dtype]
     biased = b.exact("fadd", x, offset)
     r = b.exact("fsub", x, b.exact("fsub", biased, offset))

@@ -10,10 +10,22 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import Emitter, Reg
-from .coefficients import COSH, SINH, TANH
+from . import tables, wide
+from .coefficients import COSH, SINH
 from .exponential import expm1_reduced, reduce
 from .logarithm import LN2, log1p_wide
-from .support import BIAS, INFINITY, MAGIC, NAN, bit_pattern, integer_like, muladd, polynomial, power_of_two
+from .support import (
+    BIAS,
+    INFINITY,
+    MAGIC,
+    NAN,
+    bit_pattern,
+    integer_like,
+    muladd,
+    polynomial,
+    power_of_two,
+    two_sum,
+)
 
 #: sinh and cosh are infinite from here on, and k is 129 or 1025.
 HYPERBOLIC_TOP: Final = {"f32": 89.6, "f64": 710.6}
@@ -60,19 +72,22 @@ def cosh(b: Emitter, x: Reg) -> Reg:
 
 
 def tanh(b: Emitter, x: Reg) -> Reg:
-    """tanh x, within 1.4 ulp.
-
-    An odd series up to 9/16; beyond, with 2 |x| = k ln 2 + r, 1 - 2^(1-k) / (e^r - 1 + (1 + 2^-k)).
-    """
+    """tanh x, within 2 ulp: E / (E + 2) with E = e^(2 |x|) - 1 = 2^k (e^r - 1) + (2^k - 1)."""
     dtype = x.dtype
     size = b.min(TANH_TOP[dtype], b.abs(x))
-    biased, r = reduce(b, b.add(size, size), 0.0)
-    down = power_of_two(b, b.sub(integer_like(b, BIAS[dtype], x), b.bits(biased)), dtype)
-    below = b.add(expm1_reduced(b, r), b.add(down, 1.0))
-    far = b.sub(1.0, b.div(b.add(down, down), below))
-    z = b.mul(size, size)
-    near = muladd(b, b.mul(size, z), polynomial(b, z, TANH[dtype]), size)
-    return b.copysign(b.select(b.gt(size, 0.5625), far, near), x)
+    if dtype == "f32" and wide.usable(b, x):
+        return b.copysign(wide.piecewise(b, size, tables.TANH_QUARTERS, -4), x)
+    biased, r = reduce(b, b.add(size, size), BIAS[dtype])
+    up = power_of_two(b, b.bits(biased), dtype)
+    excess = muladd(b, up, expm1_reduced(b, r), b.sub(up, 1.0))
+    larger, smaller = b.max(excess, 2.0), b.min(excess, 2.0)
+    below, below_low = two_sum(b, larger, smaller)
+    inverse = b.div(1.0, below)
+    ratio = b.mul(excess, inverse)
+    minus = b.neg(ratio)
+    missing = b.fma(minus, below_low, b.fma(minus, below, excess))
+    ratio = muladd(b, missing, inverse, ratio)
+    return b.copysign(ratio, x)
 
 
 def asinh(b: Emitter, x: Reg) -> Reg:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..emitter import LLVM_SCALAR, Emitter, Reg, literal, llvm_type
+from .support import BIAS, STORED, muladd
 
 #: Lanes of a register.
 LANES: Final = {"f32": 16, "f64": 8}
@@ -94,6 +95,22 @@ def lookup(b: Emitter, table: Sequence[float], index: Reg, dtype: str) -> Reg:
         return pairs[0]
     upper = b.ne(b.and_(index, 2 * lanes), 0)
     return b.select(upper, pairs[1], pairs[0])
+
+
+def piecewise(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], lowest: int) -> Reg:
+    """A function of f32 by 32 polynomials, on quarters of binades from 2^lowest on; the first one from 0 on.
+
+    For 0 <= x < 2^(lowest + 8). `rows` are the centres, and the coefficients from the constant one on.
+    """
+    zero = (lowest + BIAS["f32"]) * 4
+    quarter = b.sub(b.lshr(b.bits(x), STORED["f32"] - 2), zero)
+    index = b.select(b.gt(quarter, 0), quarter, 0)
+    centre, start, *others = (lookup(b, row, index, "f32") for row in rows)
+    distance = b.exact("fsub", x, centre)
+    total = others[-1]
+    for one in reversed(others[:-1]):
+        total = muladd(b, total, distance, one)
+    return muladd(b, total, distance, start)
 
 
 def _constant(row: Sequence[float], dtype: str) -> str:

@@ -11,19 +11,8 @@ from typing import Final
 from ..emitter import Emitter, Reg, suffix
 from . import tables, wide
 from .bases import BINARY
-from .exponential import exp2_reduced
-from .support import (
-    INFINITY,
-    MAGIC,
-    NAN,
-    BlockEmitter,
-    horner,
-    muladd,
-    polynomial,
-    rarely,
-    two_product,
-    two_sum,
-)
+from .exponential import exp2_wide
+from .support import INFINITY, NAN, BlockEmitter, muladd, polynomial, rarely, two_product, two_sum
 from .wide_logarithm import cell
 
 #: `wide.significand`'s selection: 3/4 <= m < 3/2, of |x|.
@@ -53,22 +42,6 @@ def _log2(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
     near_low = muladd(b, bent_low, BINARY.e_high[dtype], near_low)
     total, lost = two_sum(b, b.exact("fadd", e, high), near)
     return total, b.add(b.add(lost, low), near_low)
-
-
-def _exp2(b: Emitter, t: Reg, t_low: Reg) -> Reg:
-    """2^(t + t_low) for |t| below the limit; denormal results are rounded once."""
-    dtype = t.dtype
-    magic = MAGIC[dtype] if dtype == "f32" else MAGIC[dtype] / 16
-    shifted = b.exact("fadd", b.exact("fadd", t, t_low), magic)
-    k = b.exact("fsub", shifted, magic)
-    r = b.add(b.exact("fsub", t, k), t_low)
-    if dtype == "f32":
-        return wide.scale(b, exp2_reduced(b, r), k)
-    index = b.bits(shifted)
-    power = wide.lookup(b, tables.POWERS[dtype], index, dtype)
-    lacking = wide.lookup(b, tables.POWERS_LOW[dtype], index, dtype)
-    excess = muladd(b, r, horner(b, r, tables.EXP2_SHORT[dtype]), lacking)
-    return wide.scale(b, muladd(b, power, excess, power), k)
 
 
 def _special(b: Emitter, common: Reg, x: Reg, y: Reg, t: Reg) -> Reg:
@@ -106,6 +79,6 @@ def pow(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
     """x^y, within 1 ulp in f32, 1.2 in f64."""
     high, low = _log2(b, x)
     t, t_low = two_product(b, y, high)
-    common = _exp2(b, t, muladd(b, y, low, t_low))
+    common = exp2_wide(b, t, muladd(b, y, low, t_low))
     usual = b.and_(b.lt(b.abs(t), LIMIT[x.dtype]), b.ge(x, 0.0))
     return rarely(b, b.not_(usual), _declare(b, common, x, y, t), common, x, y, t)

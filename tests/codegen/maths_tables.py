@@ -197,12 +197,59 @@ def exponentials() -> None:
         show(name, {"f64": tuple(map(float, found))}, note)
 
 
+def quarters(name: str, function: Any, lowest: int, degree: int) -> None:
+    """A function of f32 on quarters of binades, from 0 on in the first cell: centres, and a row for each power."""
+    rows: list[list[float]] = []
+    worst = mp.mpf(0)
+    for i in range(32):
+        low = mp.mpf(2) ** (lowest + i // 4) * (1 + mp.mpf(i % 4) / 4)
+        high = low + mp.mpf(2) ** (lowest + i // 4) / 4
+        centre = 0.0
+        if i:  # where the function is nearly a float
+            middle = rounded((low + high) / 2, "f32")
+            spacing = ulp(middle, "f32")
+            tries = [middle + float(spacing) * j for j in range(-1500, 1501)]
+            centre = min(
+                tries, key=lambda c: abs(function(mp.mpf(c)) / rounded(function(mp.mpf(c)), "f32") - 1)
+            )
+        start = mp.mpf(0) if i == 0 else low
+        origin = function(mp.mpf(centre))
+
+        def target(d: Any, centre: float = centre, origin: Any = origin) -> Any:
+            return (function(centre + d) - origin) / d
+
+        def weight(d: Any, centre: float = centre) -> Any:
+            return d / function(centre + d)
+
+        c, error = remez(
+            Spec(name, guarded(target), guarded(weight), start - centre, high - centre, degree - 1, "f32")
+        )
+        worst = max(worst, error)
+        rows.append([centre, rounded(origin, "f32"), *(rounded(one, "f32") for one in c)])
+    print(
+        f"#: {name.lower()} x = sum of row[k + 1] (x - row[0])^k in each of 32 quarters of binades from 2^{lowest} on,"
+    )
+    print(f"#: the first one from 0 on; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
+    print(f"{name}_QUARTERS: Final = (")
+    for column in zip(*rows, strict=True):
+        print("    (")
+        print(
+            textwrap.fill(
+                ", ".join(map(repr, column)), 109, initial_indent=" " * 8, subsequent_indent=" " * 8
+            )
+            + ","
+        )
+        print("    ),")
+    print(")\n", flush=True)
+
+
 def main() -> None:
     logarithms("NATURAL", {"f32": 3, "f64": 9})
     logarithms("BINARY", {"f32": 3, "f64": 9})
     logarithms("DECIMAL", {"f32": 3, "f64": 9})
     wide_log2({"f32": 3, "f64": 9})
     exponentials()
+    quarters("TANH", mp.tanh, -4, 5)
 
 
 if __name__ == "__main__":
