@@ -42,6 +42,9 @@ from .target import Target
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096
+#: Arenas from this size on are asked for in huge pages, whose size is the other one.
+HUGE_ARENA: Final = 1 << 22
+HUGE_PAGE: Final = 1 << 21
 #: Functions of more instructions than this are compiled as they stand: they are calls, in a row.
 MANY_CALLS: Final = 100
 
@@ -136,7 +139,13 @@ class _ModuleWriter:
         w.line("%none = icmp eq ptr %kept, null")
         w.line("br i1 %none, label %allocate, label %ready")
         w.start("allocate")
-        w.line(f"%fresh = call ptr @aligned_alloc(i64 64, i64 {size})")
+        if size < HUGE_ARENA:
+            w.line(f"%fresh = call ptr @aligned_alloc(i64 64, i64 {size})")
+        else:  # in huge pages where the system has them: panels of products are read from end to end
+            whole = -(-size // HUGE_PAGE) * HUGE_PAGE
+            w.line(f"%fresh = call ptr @aligned_alloc(i64 {HUGE_PAGE}, i64 {whole})")
+            w.declare("madvise", "i32 @madvise(ptr, i64, i32)")
+            w.line(f"%advised = call i32 @madvise(ptr %fresh, i64 {whole}, i32 14)")
         w.line("%failed = icmp eq ptr %fresh, null")
         w.line("br i1 %failed, label %nomemory, label %ready")
         w.start("nomemory")

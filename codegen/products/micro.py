@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..emitter import Reg, constant
+from ..emitter import BITS, Reg, constant
 from ..interface import PRODUCT_KERNELS
 from ..loops import FunctionWriter
 from ..maths.support import muladd
 from .tiles import Tile
 
 NAME = PRODUCT_KERNELS[0]
+#: Bytes of a line of the caches.
+LINE = 64
 
 
 def micro_kernel(tile: Tile, declarations: dict[str, str]) -> str:
@@ -29,7 +31,15 @@ class _Micro:
 
     def text(self) -> str:
         w, tile = self.w, self.tile
-        sums = self._sums()
+        self._fetch()
+        few, many = w.label("few"), w.label("many")
+        half = -(-tile.rows // 2)
+        w.branch_if(w.le(Reg("%rows", "i64"), half), few, many)
+        w.start(few)
+        self._part(self._sums(half))
+        w.line("ret void")
+        w.start(many)
+        sums = self._sums(tile.rows)
         whole = w.and_(w.eq(Reg("%rows", "i64"), tile.rows), w.eq(Reg("%columns", "i64"), tile.columns))
         full, part = w.label("full"), w.label("part")
         w.branch_if(whole, full, part)
@@ -45,7 +55,8 @@ class _Micro:
             "nounwind",
         )
 
-    def _sums(self) -> list[Reg]:
+    def _sums(self, rows: int) -> list[Reg]:
+        """The sums of the tile's first `rows`."""
         w, tile = self.w, self.tile
         dtype, lanes = tile.dtype, tile.lanes
 
@@ -54,7 +65,7 @@ class _Micro:
             ys = [w.load(w.offset(row, dtype, v * lanes), dtype, lanes) for v in range(tile.vectors)]
             column = w.offset("%a", dtype, w.mul(index, tile.rows))
             out = []
-            for i in range(tile.rows):
+            for i in range(rows):
                 x = w.splat(w.load(w.offset(column, dtype, i), dtype), lanes)
                 out += [
                     muladd(w, x, y, total)
@@ -63,7 +74,17 @@ class _Micro:
             return out
 
         zero = constant(0, dtype, lanes)
-        return w.loop(0, Reg("%k", "i64"), 1, step, [zero] * (tile.rows * tile.vectors), nonempty=True)
+        return w.loop(0, Reg("%k", "i64"), 1, step, [zero] * (rows * tile.vectors), nonempty=True)
+
+    def _fetch(self) -> None:
+        """Ask for the tile of the result, which is far away: it is there when the sums are."""
+        w, tile = self.w, self.tile
+        w.declare("llvm.prefetch.p0", "void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        lines = range(0, tile.columns * BITS[tile.dtype] // 8, LINE)
+        for i in range(tile.rows):
+            row = w.offset("%c", tile.dtype, w.mul(Reg("%stride", "i64"), i)) if i else "%c"
+            for at in lines:
+                w.line(f"call void @llvm.prefetch.p0(ptr {w.offset(row, 'u8', at)}, i32 1, i32 3, i32 1)")
 
     def _place(self, row: Reg | int, vector: int) -> str:
         w, tile = self.w, self.tile
@@ -86,10 +107,11 @@ class _Micro:
         w.start(end)
 
     def _part(self, sums: list[Reg]) -> None:
-        """Through a whole tile on the stack, of which the part that is there is copied."""
+        """Through the stack, from where the part that is there is copied."""
         w, tile = self.w, self.tile
-        kept = w.slot(tile.dtype, tile.rows * tile.columns)
-        for i in range(tile.rows):
+        rows = len(sums) // tile.vectors
+        kept = w.slot(tile.dtype, rows * tile.columns)
+        for i in range(rows):
             for v in range(tile.vectors):
                 total = sums[i * tile.vectors + v]
                 w.store(total, w.offset(kept, tile.dtype, i * tile.columns + v * tile.lanes))
