@@ -115,6 +115,24 @@ class FunctionWriter(MathsEmitter):
             merged.append(self.assign(choice, new.dtype, new.lanes))
         return merged
 
+    def until(
+        self, start: Reg, stop: Bound, step: int, body: Callable[[Reg], tuple[Reg, Reg]]
+    ) -> tuple[Reg, Reg]:
+        """``body(i) -> (whether to end, value)`` for i in range(start, stop, step), at least once, until it
+        says so; the last i and its value."""
+        before, head, done = self.block, self.label("loop"), self.label("done")
+        self.branch(head)
+        self.start(head)
+        index = Reg(self.fresh("i"), "i64")
+        position = len(self.lines)
+        ends, value = body(index)
+        following = self.add(index, step)
+        text = f"  {index.text} = phi i64 [ {start.text}, %{before} ], [ {following.text}, %{self.block} ]"
+        self.lines.insert(position, text)
+        self.branch_if(self.and_(self.not_(ends), self.lt(following, stop)), head, done)
+        self.start(done)
+        return index, value
+
     # -- memory -----------------------------------------------------------------------------------
 
     def holder(self) -> str:
@@ -290,6 +308,19 @@ class FunctionWriter(MathsEmitter):
         picks = ", ".join(f"i32 {lane}" for lane in lanes)
         other = f"{x.type} poison" if y is None else str(y)
         return self.assign(f"shufflevector {x}, {other}, <{len(lanes)} x i32> <{picks}>", x.dtype, len(lanes))
+
+    def mask_bits(self, mask: Reg) -> Reg:
+        """Up to 64 lanes of bools as the bits of an i64, the first one lowest."""
+        packed = mask.text
+        if mask.lanes > 1:
+            packed = self.assign(f"bitcast {mask} to i{mask.lanes}", "i64").text
+        if mask.lanes == 64:
+            return Reg(packed, "i64")
+        return self.assign(f"zext i{mask.lanes} {packed} to i64", "i64")
+
+    def trailing_zeros(self, x: Reg) -> Reg:
+        """The number of the lowest bit that is set, the width where none is."""
+        return self.call(f"llvm.cttz.{suffix(x.dtype)}", x.dtype, 1, x, extra=", i1 false")
 
     # -- the text ---------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """The index along one axis of the element that beats all others, the first of equals.
 
 Each lane keeps its best element and where that was. Along the last axis several vectors are walked side by
-side and what they found is compared at the end; of equals the smaller index stays.
+side and what they found is compared at the end; of equals the smaller index stays. There all are taken for
+numbers, and whether one is a NaN is noted on the side: such a line is looked through for it once more.
 """
 
 from __future__ import annotations
@@ -69,25 +70,26 @@ class _Writer:
         while copies * lanes > extent:
             copies //= 2
         group = copies * lanes
-        state: list[Reg] = []
-        for copy in range(copies):
-            state.append(self._load(w.add(start, copy * lanes), lanes))
-            state.append(w.add(w.ramp(lanes, self.index), copy * lanes))
+        whole = extent // group * group
 
         def step(position: Reg, state: list[Reg]) -> Sequence[Reg]:
+            at, where = w.add(start, position), w.splat(w.cast(position, self.index), lanes)
+            values = [self._load(w.add(at, copy * lanes), lanes) for copy in range(copies)]
             out: list[Reg] = []
-            for copy in range(copies):
-                begin = w.add(position, copy * lanes)
-                where = w.add(w.splat(w.cast(begin, self.index), lanes), w.ramp(lanes, self.index))
-                value = self._load(w.add(start, begin), lanes)
+            for copy, value in enumerate(values):
                 best, place = state[2 * copy : 2 * copy + 2]
-                wins = self.better(w, value, best)
+                wins = self.better(w, value, best, numbers=True)
                 out += [w.select(wins, value, best), w.select(wins, where, place)]
-            return out
+            return [*out, *self._nans(values, state[2 * copies :])]
 
-        whole = extent // group * group
-        state = w.loop(group, whole, group, step, state)
-        found = [(state[2 * copy], state[2 * copy + 1]) for copy in range(copies)]
+        values = [self._load(w.add(start, copy * lanes), lanes) for copy in range(copies)]
+        state = [one for value in values for one in (value, constant(0, self.index, lanes))]
+        none = [constant(False, "bool", lanes)] if values[0].is_float else []
+        state = w.loop(group, whole, group, step, [*state, *self._nans(values, none)])
+        found = []
+        for copy in range(copies):
+            place = w.add(w.add(state[2 * copy + 1], w.ramp(lanes, self.index)), copy * lanes)
+            found.append((state[2 * copy], place))
         while len(found) > 1:
             found = [self._better_of(a, b) for a, b in zip(found[::2], found[1::2], strict=True)]
         best, place = self._across_lanes(*found[0])
@@ -98,8 +100,38 @@ class _Writer:
             wins = self.better(w, value, best)
             return [w.select(wins, value, best), w.select(wins, w.cast(position, self.index), place)]
 
-        _, place = w.loop(whole, extent, 1, single, [best, place])
-        w.store(w.cast(place, "i64"), w.offset("%b1", "i64", line))
+        _, last = w.loop(whole, extent, 1, single, [best, place])
+        result = w.offset("%b1", "i64", line)
+        w.store(w.cast(last, "i64"), result)
+        for nans in state[2 * copies :]:
+            some = w.ne(w.mask_bits(nans), 0)
+            w.when(some, lambda: w.store(self._first_nan(start, constant(whole, "i64"), copies), result))
+
+    def _nans(self, values: list[Reg], known: list[Reg]) -> list[Reg]:
+        """`known`, the lanes that held a NaN so far (nothing for integers), with those of `values`.
+
+        LLVM makes one comparison of the tests of two vectors.
+        """
+        w = self.w
+        for first in range(0, len(values) if known else 0, 2):
+            pair = [w.isnan(one) for one in values[first : first + 2]]
+            known = [w.or_(known[0], pair[0] if len(pair) == 1 else w.or_(*pair))]
+        return known
+
+    def _first_nan(self, start: Reg, stop: Reg, copies: int) -> Reg:
+        """Where the first NaN is, which is before `stop`."""
+        w, lanes = self.w, self.lanes
+
+        def hits(position: Reg) -> tuple[Reg, Reg]:
+            """Whether there is one in a group, and a bit for each of its elements."""
+            mask = constant(0, "i64")
+            for copy in range(copies):
+                value = self._load(w.add(w.add(start, position), copy * lanes), lanes)
+                mask = w.or_(mask, w.shl(w.mask_bits(w.isnan(value)), copy * lanes))
+            return w.ne(mask, 0), mask
+
+        position, mask = w.until(constant(0, "i64"), stop, copies * lanes, hits)
+        return w.add(position, w.trailing_zeros(mask))
 
     def _better_of(self, a: tuple[Reg, Reg], b: tuple[Reg, Reg]) -> tuple[Reg, Reg]:
         """The better of two finds; where neither beats the other, that with the smaller index."""

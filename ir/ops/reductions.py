@@ -199,24 +199,24 @@ def _arg_reduction(name: str, kernel: Callable[..., Any], doc: str, better: Call
     )  # fmt: skip
 
 
-def _arg_better(compare: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
-    """Whether candidate `x` beats `best`: it is better, or it is the first NaN."""
+def _arg_better(is_not: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
+    """Whether candidate `x` beats `best`: ``is_not(b, x, best)`` does not hold, and `best` is no NaN.
 
-    def emit(b: Any, x: Any, best: Any) -> Any:
-        wins = compare(b, x, best)
-        if not x.is_float:
-            return wins
-        first_nan = b.and_(b.isnan(x), b.not_(b.isnan(best)))
-        return b.or_(wins, first_nan)
+    Comparisons with NaN do not hold, so the first NaN beats all numbers. With `numbers`, there is none.
+    """
+
+    def emit(b: Any, x: Any, best: Any, numbers: bool = False) -> Any:
+        wins = b.not_(is_not(b, x, best))
+        return b.and_(wins, b.eq(best, best)) if x.is_float and not numbers else wins
 
     return emit
 
 
 ARGMAX = _arg_reduction(
-    "argmax", np.argmax, "the index of the first maximum or NaN", _arg_better(lambda b, x, y: b.gt(x, y))
+    "argmax", np.argmax, "the index of the first maximum or NaN", _arg_better(lambda b, x, y: b.le(x, y))
 )
 ARGMIN = _arg_reduction(
-    "argmin", np.argmin, "the index of the first minimum or NaN", _arg_better(lambda b, x, y: b.lt(x, y))
+    "argmin", np.argmin, "the index of the first minimum or NaN", _arg_better(lambda b, x, y: b.ge(x, y))
 )
 
 

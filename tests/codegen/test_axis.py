@@ -51,6 +51,24 @@ def test_along_columns(dtype: str) -> None:
     check([(5, n) for n in LENGTHS] + [(1, 9), (40, 3), (2, 1030)], dtype, 0)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_lines_with_one_nan_or_none(dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    for n in (1, 5, 64, 131, 1000):
+        x = rng.normal(size=(12, n)).astype(dtype)
+        x[1::3, rng.integers(n)] = np.nan
+        x[2, -1] = x[3, 0] = -np.nan
+        x[4], x[5] = -np.inf, np.inf
+        x[6] = np.where(rng.random(n) < 0.5, 0.0, -0.0)
+        for axis in (0, 1):
+            build = [lambda b, x, axis=axis: [b.argmax(x, axis=axis), b.argmin(x, axis=axis)]]
+            build += [lambda b, x, axis=axis: [b.max(x, axes=(axis,)), b.min(x, axes=(axis,))]]
+            for one in build:
+                function = function_of("lines", [x], one)
+                for got, want in zip(native(function, [x]), interpret(function, [x]), strict=True):
+                    np.testing.assert_array_equal(got, want)
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i4", "?"])
 def test_long_lines_in_chunks(dtype: str) -> None:
     chunk = CHUNK_BYTES // np.dtype(dtype).itemsize
@@ -124,6 +142,7 @@ for dtype in DTYPES:
     test_along_contiguous_lines(dtype)
     test_along_columns(dtype)
     test_long_lines_in_chunks(dtype)
+test_lines_with_one_nan_or_none('f4')
 print('fine')
 """
 
