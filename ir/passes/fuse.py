@@ -15,6 +15,7 @@ and index maps fit and no path leaves a group and comes back (`_Units` keeps tra
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
@@ -98,14 +99,8 @@ class _Fusion:
         #: The units that some unit depends on.
         self.needed = 0
         self.last_effect: Instruction | None = None
-        #: What is read for a value, by what asked before.
-        self.known: dict[Value, list[tuple[Value, Access | None]]] = {}
-
-    def _sources(self, value: Value) -> list[tuple[Value, Access | None]]:
-        found = self.known.get(value)
-        if found is None:
-            found = self.known[value] = list(sources(value, self.defs))
-        return found
+        defs = self.defs  # not through self, which would be a cycle
+        self._sources = functools.cache(lambda value: list(sources(value, defs)))
 
     def run(self) -> Function:
         for instruction in self.function.body:
