@@ -5,11 +5,13 @@ A `Library` owns the code it was linked from; dropping it gives the memory back.
 
 from __future__ import annotations
 
+import contextlib
+import enum
 import functools
 import itertools
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir.errors import CompileError
@@ -18,46 +20,80 @@ from .lazy import llvm_binding
 from .target import Target, host, target_machine
 
 #: LLVM's global context is shared, so one thread compiles at a time.
-_LOCK = threading.RLock()
+LOCK = threading.RLock()
 _NAMES = itertools.count()
 #: Level of code generation: 1 takes a tenth less time than 2, and the code is as fast on our workloads.
 _LEVEL = 1
 
 
+class Effort(enum.Enum):
+    """How much LLVM does for the speed of code."""
+
+    #: All that pays.
+    FULL = "full"
+    #: As it stands: a quarter of the time, and code that takes twice as long or more.
+    PLAIN = "plain"
+
+
 def compile_module(
-    text: str, exports: Sequence[str], imports: Mapping[str, int] | None = None, *, quick: bool = False
+    text: str,
+    exports: Sequence[str],
+    imports: Mapping[str, int] | None = None,
+    effort: Effort = Effort.FULL,
 ) -> Library:
     """Compile `text` for the host and link it.
 
     `exports` are the functions whose addresses are wanted, `imports` external symbols by address; libc's
-    are found in the process. `quick` is for code whose speed does not matter: it is compiled as it stands.
-    Raises CompileError with LLVM's message.
+    are found in the process. Raises CompileError with LLVM's message.
     """
-    image, milliseconds = emit_object(text, quick=quick)
+    image, milliseconds = emit_object(text, effort)
     start = time.perf_counter()
     library = link_object(image, exports, imports)
     library.milliseconds = milliseconds | {"link": (time.perf_counter() - start) * 1e3}
     return library
 
 
-def emit_object(text: str, *, quick: bool = False) -> tuple[bytes, dict[str, float]]:
-    """`text` as an object file for the host, and milliseconds by phase."""
-    with _LOCK:
+def emit_object(
+    text: str, effort: Effort = Effort.FULL, *, reduce_loops: bool = True
+) -> tuple[bytes, dict[str, float]]:
+    """`text` as an object file for the host, and milliseconds by phase.
+
+    Without `reduce_loops` LLVM leaves the addresses in loops as they are written ("loop strength reduction"),
+    which for unrolled code takes up to half of the time and gains nothing.
+    """
+    with LOCK:
         clock = _Clock()
         module = _parse(text, host())
         clock.lap("parse")
-        if not quick:
+        if effort is not Effort.PLAIN:
             _optimize(module)
         clock.lap("optimize")
-        image: bytes = _machine(host(), 0 if quick else _LEVEL).emit_object(module)
+        with _loop_reduction(reduce_loops):
+            image: bytes = _machine(host(), _LEVEL if effort is Effort.FULL else 0).emit_object(module)
         clock.lap("codegen")
+        del module  # under the lock: see `runtime.tiers`
         return image, clock.laps
+
+
+@contextlib.contextmanager
+def _loop_reduction(wanted: bool) -> Iterator[None]:
+    """Code generation with loop strength reduction or without. The option is the process's, so it is put back
+    at once."""
+    if wanted:
+        yield
+        return
+    binding = llvm_binding()
+    binding.set_option("tracejit", "-disable-lsr")
+    try:
+        yield
+    finally:
+        binding.set_option("tracejit", "-disable-lsr=false")
 
 
 def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int] | None = None) -> Library:
     """Link an object image into this process."""
     binding = llvm_binding()
-    with _LOCK:
+    with LOCK:
         builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
         for name in exports:
             builder.export_symbol(name)
@@ -72,7 +108,7 @@ def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int]
 
 def optimized_text(text: str, target: Target | None = None) -> str:
     """`text` after LLVM's passes, for ``--stage llvm-opt``."""
-    with _LOCK:
+    with LOCK:
         module = _parse(text, target or host())
         _optimize(module, target)
         return str(module)
@@ -80,7 +116,7 @@ def optimized_text(text: str, target: Target | None = None) -> str:
 
 def assembly(text: str, target: Target | None = None) -> str:
     """The machine code of `text` as assembly."""
-    with _LOCK:
+    with LOCK:
         module = _parse(text, target or host())
         _optimize(module, target)
         return str(_machine(target or host()).emit_assembly(module))

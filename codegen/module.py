@@ -99,9 +99,15 @@ class _ModuleWriter:
         text = "\n".join([*self.globals, *self.declarations.values(), *self.functions, main])
         products = sorted({kernel.product for kernel in self.kernels if kernel.product})
         cycles = self.cycles + 1e5 * len(self.host_calls)
+        unrolled = {
+            one.name: len(one.text)
+            for one in self.kernels
+            if one.instruction and one.instruction.op.kind is Kind.CONTRACTION
+        }
         return Module(
             text, self.kernels, self.host_calls, self.errors, self.parallel, products,
             self.plan.arena_bytes, cycles, self.descriptions,
+            reduce_loops=2 * sum(unrolled.values()) < len(text),
         )  # fmt: skip
 
     def _attributes(self) -> str:

@@ -24,6 +24,8 @@ class Module:
     cycles: float = 0.0
     descriptions: list[str] = field(default_factory=list)
     plan: Plan = field(default_factory=Plan)
+    #: Whether LLVM is to look for better addresses in loops; see `llvm.emit_object`.
+    reduce_loops: bool = True
 
     def loops_text(self) -> str:
         """The loop nests, for ``--stage loops``."""

@@ -6,6 +6,7 @@ from the value's index space to the source's. Fusion and codegen both read opera
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 from .graph import Instruction, Value
@@ -13,6 +14,7 @@ from .registry import Access, Kind
 from .types import Shape
 
 
+@functools.lru_cache(maxsize=64)
 def identity(rank: int) -> Access:
     """Element i is element i."""
     return Access(tuple((axis, 1, 0) for axis in range(rank)))
@@ -40,13 +42,13 @@ def view_access(instruction: Instruction) -> Access | None:
 
 def resolve(value: Value, defs: Mapping[Value, Instruction]) -> tuple[Value, Access]:
     """The value that `value` is a view of, through any number of affine views, and the index map."""
-    access = identity(len(value.shape))
+    access = None
     while True:
         instruction = defs.get(value)
         step = view_access(instruction) if instruction is not None else None
         if instruction is None or step is None:
-            return value, access
-        access = compose(access, step)
+            return value, identity(len(value.shape)) if access is None else access
+        access = step if access is None else compose(access, step)
         value = instruction.operands[0]
 
 

@@ -57,6 +57,8 @@ class Kind(enum.Enum):
     REWIND = "rewind"
     HOST = "host"
 
+    __hash__ = object.__hash__  # Enum's is Python code, and passes ask for kinds all the time
+
 
 class Nondiff(enum.Enum):
     """The statement that an op has no gradient, because its result is not a floating number."""

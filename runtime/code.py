@@ -41,8 +41,12 @@ class Code:
     arena_bytes: int
     reuses: dict[int, int]
 
+    def with_image(self, image: bytes) -> Code:
+        """The same with another object file, which does the same."""
+        return Code(image=image, **{name: getattr(self, name) for name in _FIELDS})
 
-_FIELDS: Final = (
+
+_FIELDS: Final[tuple[str, ...]] = (
     "errors", "parallel", "products", "host_calls", "exports", "cycles", "kernels", "arena_bytes", "reuses",
 )  # fmt: skip
 

@@ -7,8 +7,8 @@ import functools
 import threading
 from typing import Any
 
-from ..codegen.entry import EntrySpec, Layout, entry_table
-from ..codegen.interface import ENTRY
+from ..codegen.entry import AT, EntrySpec, Layout, entry_table
+from ..codegen.interface import BYTES_DATA, ENTRY
 from .bypass import BYPASS_ADDRESS
 from .capi import (
     ARRAY_DATA,
@@ -65,6 +65,7 @@ def make_entry(spec: EntrySpec, layout: Layout, executable: Any, otherwise: Any,
     failed = executable.fail
     table = _Table(entry_table(spec, layout, main=executable.address, slow=id(otherwise), failed=id(failed)))
     table.keep = (executable, otherwise, failed, keep)
+    executable.follow(table, id(table) + BYTES_DATA + AT["main"])
     return function_of(definition, table)
 
 

@@ -26,6 +26,7 @@ from .observing import OBSERVER
 from .products import product_addresses
 from .results import empty
 from .threads import POOL
+from .tiers import BACKGROUND, is_large, saves_time, tiers_are_on
 
 if TYPE_CHECKING:
     from ..codegen.instrument import Instrument
@@ -51,6 +52,8 @@ class Executable:
         slow_enough: whether a call pays for letting go of the GIL.
         begun: when compiling began, by `time.monotonic_ns`.
         reuses: by result, the parameter of those `donated` whose memory the caller may give it.
+        tier: "quick" where the full code is not there yet, else "full"; see `tiers`.
+        problem: why the full code could not be made, empty otherwise.
     """
 
     #: The variant with clocks around its kernels, once somebody wanted it; see `timing`.
@@ -70,6 +73,12 @@ class Executable:
         self.milliseconds: dict[str, float] = {}
         self._instrument = instrument
         self._raised = threading.local()
+        self.tier, self.problem = "full", ""
+        #: What `_upgrade` needs to make the full tier, the quick one's code, and who holds `address`.
+        self._job: tuple[Any, ...] | None = None
+        self._earlier: Library | None = None
+        self._followers: list[tuple[Any, int]] = []
+        self._lock = threading.Lock()
         code, self.found = self._code(tuple(sorted(donated)))
         self.errors, self.reuses = code.errors, code.reuses
         self.kernels, self.arena_bytes = code.kernels, code.arena_bytes
@@ -80,14 +89,40 @@ class Executable:
             calls = self.module.host_calls
         self.not_lowered = [call.instruction.op.name for call in calls]
         self._callbacks = [_callback(call, self._raised) for call in calls]
-        self.library = self._link(code)
+        self._use(self._link(code))
         self.milliseconds.update(self.library.milliseconds)
+        if self._job is not None:
+            BACKGROUND.submit(functools.partial(_upgrade, weakref.ref(self), *self._job))
+
+    def _use(self, library: Library) -> None:
+        """Let calls run the code in `library`."""
+        self.library = library
         self._main: Callable[[int, int], int] = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p
         )(self.address)
-        if "release" in self.library.addresses:
+        if "release" in library.addresses:
             # not __del__: in a cycle the collector may finalise the library, which unmaps the code, first
-            weakref.finalize(self, _release, self.library).atexit = False
+            weakref.finalize(self, _release, library).atexit = False
+
+    def follow(self, holder: Any, place: int) -> None:
+        """Write `address` to the memory at `place`, which `holder` owns, now and when it changes."""
+        with self._lock:
+            ctypes.c_int64.from_address(place).value = self.address
+            if self.tier != "full":
+                self._followers.append((holder, place))
+
+    def _replace(self, library: Library) -> None:
+        """Let calls run the full tier from now on. Those that run the quick one end there, so it stays."""
+        with self._lock:
+            self._earlier = self.library
+            self._use(library)
+            self.tier, self._job = "full", None
+            for _, place in self._followers:
+                # one store: a call reads the one or the other
+                ctypes.c_int64.from_address(place).value = self.address
+            self._followers.clear()
+        if "release" in self._earlier.addresses:
+            _release(self._earlier)  # the arena that it keeps
 
     def _code(self, donated: tuple[int, ...]) -> tuple[Code, bool]:
         """The machine code, and whether it was found on disk."""
@@ -98,8 +133,12 @@ class Executable:
             self._lap("cache", start)
             return code, True
         code = self._compile(donated)
+        texts = []
         if key is not None:
             texts = [instruction_text(call.instruction) for call in self.module.host_calls]
+        if self._job is not None:
+            self._job = (*self._job, code, key, texts)
+        elif key is not None:
             store_code(key, code, texts)
         return code, False
 
@@ -114,8 +153,9 @@ class Executable:
 
     def _compile(self, donated: tuple[int, ...]) -> Code:
         start = time.perf_counter()
+        from ..codegen.contracting import contracted
         from ..codegen.donation import reuses
-        from ..codegen.llvm import emit_object
+        from ..codegen.llvm import Effort, emit_object
 
         fused = self.fused
         self._lap("passes", start)
@@ -124,7 +164,13 @@ class Executable:
         text = module.text
         self._lap("generate", start)
         exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
-        image, milliseconds = emit_object(text)
+        effort = Effort.FULL
+        if self._instrument is None and is_large(text):
+            text = contracted(text)
+            if tiers_are_on() and saves_time(text, module.cycles):
+                effort, self.tier = Effort.PLAIN, "quick"
+                self._job = (text, module.reduce_loops)
+        image, milliseconds = emit_object(text, effort, reduce_loops=module.reduce_loops)
         self.milliseconds.update(milliseconds)
         return Code(
             image, list(module.errors), module.parallel, list(module.products),
@@ -220,6 +266,33 @@ class Executable:
             first = ctypes.c_int64.from_address(self.library.addresses[REPORT] + 8).value
             raise CompileError(f"{message}: it begins at byte {first}. A bug in tracejit: please report it")
         raise OutOfBoundsError(message)
+
+
+def _upgrade(
+    executable: weakref.ref[Executable],
+    text: str,
+    reduce_loops: bool,
+    code: Code,
+    key: str | None,
+    calls: list[str],
+) -> None:
+    """Compile the full tier of `executable`, keep it on disk, and put it into the quick one's place."""
+    from ..codegen.llvm import emit_object
+
+    if executable() is None:
+        return
+    try:
+        full = code.with_image(emit_object(text, reduce_loops=reduce_loops)[0])
+        if key is not None:
+            store_code(key, full, calls)
+        alive = executable()
+        if alive is not None:
+            alive._replace(alive._link(full))
+    except Exception as error:
+        alive = executable()
+        if alive is not None:
+            alive.problem, alive._job = f"{type(error).__name__}: {error}", None
+        raise
 
 
 def _release(library: Library) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..codegen.eager_code import eager_code
 from ..codegen.entry_code import entry_code
-from ..codegen.llvm import emit_object
+from ..codegen.llvm import Effort, emit_object
 from ..codegen.pool import pool_text
 from ..codegen.products.library import driver_text, kernels_text
 from ..codegen.results import results_text
@@ -26,9 +26,9 @@ TEXTS: Final[dict[str, Callable[..., str]]] = {
     "results": results_text,
 }
 #: Parts that are no faster for being optimised.
-_QUICK: Final = ("pool", "product", "results")
+_PLAIN: Final = ("pool", "product", "results")
 
 
 def support_object(name: str, *arguments: Any) -> tuple[bytes, dict[str, float]]:
     """The part `name` as an object file, and milliseconds by phase."""
-    return emit_object(TEXTS[name](*arguments), quick=name in _QUICK)
+    return emit_object(TEXTS[name](*arguments), Effort.PLAIN if name in _PLAIN else Effort.FULL)

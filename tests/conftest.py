@@ -11,6 +11,8 @@ import pytest
 os.environ.setdefault("TRACEJIT_VERIFY", "1")
 # what is tested is compiled anew; the tests of the cache have folders of their own
 os.environ["TRACEJIT_CACHE"] = "0"
+# what is tested is the full code at once; the tests of tiers, and TRACEJIT_TIERS=always, have both
+os.environ.setdefault("TRACEJIT_TIERS", "0")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -22,6 +22,7 @@ LAZY = {
     ("codegen/lazy.py", "llvmlite.binding"): "LLVM loads at the first compile, not at import",
     ("runtime/code.py", "text.parser"): "costs import time; for host calls in code found on disk",
     ("runtime/executable.py", "codegen.checks"): "a process that finds its code on disk compiles nothing",
+    ("runtime/executable.py", "codegen.contracting"): "the same",
     ("runtime/executable.py", "codegen.donation"): "the same",
     ("runtime/executable.py", "codegen.llvm"): "the same",
     ("runtime/executable.py", "codegen.module"): "the same",

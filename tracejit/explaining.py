@@ -45,6 +45,8 @@ class ProgramReport:
         arena_bytes: bytes for intermediate values.
         host_calls: what it does not do in native code.
         from_disk: whether its machine code was found in the cache on disk (docs/cache.md).
+        tier: "quick" while the full code is compiled in the background (docs/tiers.md), else "full".
+        problem: why the full code could not be compiled; empty otherwise.
     """
 
     label: str
@@ -53,6 +55,8 @@ class ProgramReport:
     arena_bytes: int
     host_calls: tuple[HostCallReport, ...]
     from_disk: bool
+    tier: str = "full"
+    problem: str = ""
 
 
 @record
@@ -233,6 +237,8 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
         executable.arena_bytes,
         tuple(_host_call(one.instruction) for one in calls),
         executable.found,
+        executable.tier,
+        executable.problem,
     )
 
 
@@ -300,6 +306,10 @@ def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:
         yield f"      milliseconds: {spent}; {sum(one.milliseconds.values()):.1f} together"
         found = "; found in the cache on disk" if one.from_disk else ""
         yield f"      kernels: {one.kernels}, arena {one.arena_bytes} bytes{found}"
+        if one.problem:
+            yield f"      calls run quick code: the full code could not be compiled: {one.problem}"
+        elif one.tier == "quick":
+            yield "      calls run quick code until the full code is compiled"
         if not one.host_calls:
             yield "      everything is native code"
             continue

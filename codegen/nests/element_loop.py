@@ -25,6 +25,9 @@ from .schedule import schedule
 #: Vectors of carries that are in registers together: one element's steps wait for each other.
 REGISTERS: Final = 12
 COPIES: Final = 4
+#: Steps of more operations are nests over memory. LLVM's time for one block grows faster than the block, and
+#: where there is so much to do between reading and writing, both cost little.
+MAX_MEMBERS: Final = 400
 
 
 def element_loop_kernel(
@@ -56,7 +59,7 @@ def _nest(name: str, instruction: Instruction, target: Target) -> Nest | None:
     if step is None or not _own_elements_alone(step, *shapes):
         return None
     nest = schedule(step, name, target)
-    if len(nest.sizes) != nest.parallel or nest.vector_dim is None:
+    if len(nest.sizes) != nest.parallel or nest.vector_dim is None or len(nest.members) > MAX_MEMBERS:
         return None
     own = nest.writes[0].memory.strides
     sources = {one for member in nest.members for one in member.operands}
@@ -66,7 +69,10 @@ def _nest(name: str, instruction: Instruction, target: Target) -> Nest | None:
         if isinstance(one, Window) and _is_carry(one.inside, carries):
             return None
     nest.unroll = 1 << max(1, min(COPIES, REGISTERS // carries)).bit_length() - 1
-    while nest.unroll > 1 and nest.sizes[nest.vector_dim] < nest.unroll * nest.lanes:
+    while nest.unroll > 1 and (
+        nest.sizes[nest.vector_dim] < nest.unroll * nest.lanes
+        or len(nest.members) * nest.unroll > MAX_MEMBERS
+    ):
         nest.unroll //= 2
     return nest
 

@@ -15,6 +15,7 @@ and index maps fit and no path leaves a group and comes back (`_Units` keeps tra
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
@@ -98,6 +99,8 @@ class _Fusion:
         #: The units that some unit depends on.
         self.needed = 0
         self.last_effect: Instruction | None = None
+        defs = self.defs  # not through self, which would be a cycle
+        self._sources = functools.cache(lambda value: list(sources(value, defs)))
 
     def run(self) -> Function:
         for instruction in self.function.body:
@@ -141,7 +144,7 @@ class _Fusion:
             before = self.unit_of[self.last_effect.results[0]]
             found[before.number] = before
         for operand in instruction.operands:
-            for source, _ in sources(operand, self.defs):
+            for source, _ in self._sources(operand):
                 unit = self.unit_of.get(source)
                 if unit is not None:
                     found[unit.number] = unit
@@ -184,7 +187,7 @@ class _Fusion:
     def _tell(self, instruction: Instruction, unit: _Unit, why: str) -> None:
         """Note why `instruction` is not in `unit`, with the first member that it reads there."""
         for operand in instruction.operands if self.note else ():
-            for source, _ in sources(operand, self.defs):
+            for source, _ in self._sources(operand):
                 if self.note and self.unit_of.get(source) is unit:
                     return self.note(instruction, self.defs[source], why)
 
@@ -212,7 +215,7 @@ class _Fusion:
         if own is None:
             return _OTHER_SHAPE
         for operand in instruction.operands:
-            for source, access in sources(operand, self.defs):
+            for source, access in self._sources(operand):
                 if self.unit_of.get(source) is unit and not _reads_own_element(
                     access, own, unit.coordinates[source], source.shape, domain
                 ):
@@ -247,7 +250,7 @@ class _Fusion:
         domain, _ = _domain_of(units)
         full = own == tuple(range(len(domain)))
         for operand in instruction.operands:
-            for source, access in sources(operand, self.defs):
+            for source, access in self._sources(operand):
                 unit = self.unit_of.get(source)
                 if unit not in units:
                     continue

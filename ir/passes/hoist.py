@@ -33,14 +33,16 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
     params = body.params[first:last]
     same = invariant(body, params)
     moved = [one for one in body.body if all(result in same for result in one.results)]
-    inside = {operand for one in body.body if one not in set(moved) for operand in one.operands}
+    leaving = set(moved)
+    inside = {operand for one in body.body if one not in leaving for operand in one.operands}
     inside |= set(body.results)
+    inside |= _read_through_views(moved, inside)
     wanted = [
         result
         for one in moved
         if one.op.kind not in (Kind.VIEW, Kind.CREATION)
         for result in one.results
-        if result in inside or _read_through_views(result, moved, inside)
+        if result in inside
     ]
     if not wanted:
         return [loop]
@@ -71,10 +73,10 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
     return [*made, Instruction(loop.op, operands, loop.attrs, loop.results, loop.location, regions)]
 
 
-def _read_through_views(value: Value, moved: list[Instruction], inside: set[Value]) -> bool:
-    """Whether a view of `value` that stays in the body is read there."""
-    for one in moved:
-        reads = one.op.kind is Kind.VIEW and value in one.operands
-        if reads and (one.result in inside or _read_through_views(one.result, moved, inside)):
-            return True
-    return False
+def _read_through_views(moved: list[Instruction], inside: set[Value]) -> set[Value]:
+    """What is read `inside` the body through views of it, which stay there."""
+    found = set[Value]()
+    for one in reversed(moved):
+        if one.op.kind is Kind.VIEW and (one.result in inside or one.result in found):
+            found.update(one.operands)
+    return found

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 #: All of codegen that a process needs which compiles nothing: records, names and tables.
 LIGHT = {"tracejit.codegen", "tracejit.codegen.entry", "tracejit.codegen.interface"}
@@ -25,8 +27,13 @@ for _ in range(3):
 """
 
 
-def run(program: str, cache: Path) -> list[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TRACEJIT_CACHE_DIR": str(cache)}
+def run(program: str, cache: Path, tiers: str = "0") -> list[str]:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "TRACEJIT_CACHE_DIR": str(cache),
+        "TRACEJIT_TIERS": tiers,
+    }
     environment.pop("TRACEJIT_CACHE", None)
     environment.pop("TRACEJIT_CHECK", None)
     done = subprocess.run(
@@ -41,9 +48,10 @@ def test_importing_loads_no_code_generation(tmp_path: Path) -> None:
     assert set(loaded.split()) == LIGHT
 
 
-def test_a_process_that_finds_its_code_loads_no_code_generation(tmp_path: Path) -> None:
-    *cold, compiling = run(WORK, tmp_path)
+@pytest.mark.parametrize("tiers", ["0", "always"])
+def test_a_process_that_finds_its_code_loads_no_code_generation(tmp_path: Path, tiers: str) -> None:
+    *cold, compiling = run(WORK, tmp_path, tiers)
     assert {"llvmlite", "tracejit.codegen.module"} < set(compiling.split())
-    *warm, finding = run(WORK, tmp_path)
+    *warm, finding = run(WORK, tmp_path, tiers)
     assert set(finding.split()) == LIGHT
     assert warm == cold

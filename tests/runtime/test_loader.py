@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tracejit.codegen.llvm import emit_object, link_object
+from tracejit.codegen.llvm import Effort, emit_object, link_object
 from tracejit.runtime.loader import Unlinkable, load
 from tracejit.runtime.objects import link
 
@@ -83,7 +83,7 @@ IMPORTS = {
 
 @pytest.mark.parametrize("quick", [True, False])
 def test_as_llvm_links_it(quick: bool) -> None:
-    image, _ = emit_object(TEXT, quick=quick)
+    image, _ = emit_object(TEXT, Effort.PLAIN if quick else Effort.FULL)
     results = []
     for linker in (load, link_object):
         library = linker(image, ["main", "counter"], IMPORTS)

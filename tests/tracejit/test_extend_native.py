@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.llvm import compile_module
+from tracejit.codegen.llvm import Effort, compile_module
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +73,7 @@ end:
 
 @pytest.fixture(scope="module")
 def c_code() -> Any:
-    return compile_module(_TEXT, ["square_add", "next", "row_sums"], quick=True)
+    return compile_module(_TEXT, ["square_add", "next", "row_sums"], effort=Effort.PLAIN)
 
 
 # -- scalar code ------------------------------------------------------------------------------------

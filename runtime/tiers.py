@@ -1,0 +1,146 @@
+"""Two tiers: what takes LLVM long is compiled quickly first, and well by a thread in the background.
+
+The quick code is slower, and gives the same bits (save those of NaN), since both are made of the same text
+(`codegen.contracting`). It answers calls until the full code takes its place. One thread works off the queue;
+LLVM runs without the GIL, one compilation at a time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from .cache import CACHE
+
+#: There is a quick tier where LLVM takes more milliseconds than this, by estimate: for less the thread and
+#: the second linking cost what it gains.
+FROM_MILLISECONDS: Final = 4.0
+#: LLVM's time in milliseconds: for a module, and for a character of its text; measured on the benchmarks.
+_PER_MODULE: Final = 2.0
+_PER_CHARACTER: Final = 0.0006
+#: What the quick tier saves of it, and how much longer its code takes, which for tight loops is more.
+_SAVED: Final = 0.7
+_SLOWDOWN: Final = 3.0
+_CYCLES_PER_MILLISECOND: Final = 3e6
+#: How long the end of a process waits for code that later ones will find on disk. Without a quick tier the
+#: first call would have waited for it.
+_ENDING_SECONDS: Final = 1.0
+
+
+def tiers_are_on() -> bool:
+    """Whether there are quick tiers: not with ``TRACEJIT_TIERS=0``."""
+    return os.environ.get("TRACEJIT_TIERS") != "0"
+
+
+def is_large(text: str) -> bool:
+    """Whether LLVM takes so long for the module `text` that a quick tier pays. It follows from the text
+    alone, and so do the bits of the results."""
+    if os.environ.get("TRACEJIT_TIERS") == "always":
+        return True
+    return _estimated(text) > FROM_MILLISECONDS
+
+
+def saves_time(text: str, cycles: float) -> bool:
+    """Whether compiling quickly makes the first call faster, whose code takes about `cycles`."""
+    if os.environ.get("TRACEJIT_TIERS") == "always":
+        return True
+    return _SAVED * _estimated(text) > (_SLOWDOWN - 1) * cycles / _CYCLES_PER_MILLISECOND
+
+
+def _estimated(text: str) -> float:
+    return _PER_MODULE + _PER_CHARACTER * len(text)
+
+
+class _Background:
+    """Jobs, and the thread that does them one after the other."""
+
+    def __init__(self) -> None:
+        self._queue: deque[Callable[[], None]] = deque()
+        self._current: Callable[[], None] | None = None
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._ending = False
+        #: The lock that a thread which forks holds meanwhile.
+        self._held = threading.local()
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Do `job` at some time. It raises nothing that anybody could handle."""
+        with self._changed:
+            if self._ending:
+                return
+            self._queue.append(job)
+            if self._thread is None:
+                # a daemon, since Python joins others before `end` could say that it is time
+                self._thread = threading.Thread(target=self._work, name="tracejit-compiler", daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                if not self._queue:
+                    self._thread = None  # an idle thread would be in the way of those who fork
+                    return
+                self._current = self._queue.popleft()
+            try:
+                self._current()
+            except BaseException:  # nobody waits for it: reported as any thread's
+                threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), threading.current_thread()]))
+            with self._changed:
+                self._current = None
+                self._changed.notify_all()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until everything is done that was submitted; whether it is, after `timeout` seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._queue and self._current is None, timeout)
+
+    def end(self) -> None:
+        """At the end of the process: for a while finish what the disk cache is to keep, drop the rest, and
+        wait for what is begun, since LLVM's own memory is torn down next."""
+        if not CACHE.problem:
+            self.wait(_ENDING_SECONDS)
+        with self._changed:
+            self._ending = True
+            self._queue.clear()
+            self._changed.wait_for(lambda: self._current is None)
+
+    def before_fork(self) -> None:
+        """Wait until the thread is not inside LLVM, whose state the child takes over as it is."""
+        self._held.lock = _llvm_lock()
+        self._held.lock.acquire()
+
+    def after_fork(self) -> None:
+        """In the parent."""
+        self._held.lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """The thread is not there: begin anew with what it had not done."""
+        self._held.lock.release()
+        jobs = [self._current] if self._current is not None else []
+        jobs += self._queue
+        self.__init__()  # type: ignore[misc]
+        for one in jobs:
+            self.submit(one)
+
+
+def _llvm_lock() -> Any:
+    """The lock of `codegen.llvm`, where that is loaded; else one of nobody's."""
+    module = sys.modules.get(f"{__package__.rpartition('.')[0]}.codegen.llvm")
+    return getattr(module, "LOCK", _NOBODYS)
+
+
+_NOBODYS: Final = threading.RLock()
+
+BACKGROUND: Final = _Background()
+atexit.register(BACKGROUND.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=BACKGROUND.before_fork,
+        after_in_parent=BACKGROUND.after_fork,
+        after_in_child=BACKGROUND.after_fork_in_child,
+    )

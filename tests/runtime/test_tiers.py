@@ -1,0 +1,315 @@
+"""Quick code first, full code in its place: the same results, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.codegen import llvm
+from tracejit.runtime import tiers
+from tracejit.runtime.executable import Executable
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Everything has a quick tier, and nothing is left to do after a test."""
+    monkeypatch.setenv("TRACEJIT_TIERS", "always")
+    yield
+    assert tiers.BACKGROUND.wait(60)
+
+
+@pytest.fixture
+def held() -> Iterator[threading.Event]:
+    """No full tier is made before this is set."""
+    event = threading.Event()
+
+    def hold() -> None:
+        event.wait(60)
+
+    tiers.BACKGROUND.submit(hold)
+    yield event
+    event.set()
+
+
+def mixed(x: Any, w: Any) -> Any:
+    """Products, sums over rows, a loop in registers, maths functions, and what contraction applies to."""
+    y = tj.tanh(x @ w) * x + x * 0.3
+    y = y - y.mean(axis=1, keepdims=True) * tj.exp(-y * y)
+    carry, steps = tj.scan(lambda c, row: (c * 0.9 + row.sum() * 0.1, c), tj.tensor(0.5), y)
+    return y / (1 + tj.sin(y) * y), carry, steps, tj.cumsum(y, 0), y.max(axis=0)
+
+
+def inputs(seed: int = 0) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    generator = np.random.default_rng(seed)
+    return generator.standard_normal((40, 40)), generator.standard_normal((40, 40))
+
+
+def bits(results: Any) -> list[bytes]:
+    return [np.asarray(one).tobytes() for one in results]
+
+
+def test_both_tiers_give_the_same_bits(held: threading.Event) -> None:
+    function = tj.trace(mixed, *inputs())
+    executable = Executable(function)
+    assert executable.tier == "quick"
+    quick = bits(executable(inputs()))
+    held.set()
+    assert tiers.BACKGROUND.wait(60)
+    assert executable.tier == "full"
+    assert bits(executable(inputs())) == quick
+
+
+def test_gradients_give_the_same_bits(held: threading.Event) -> None:
+    loss = lambda x, w: sum(one.sum() for one in mixed(x, w))  # noqa: E731
+    f = tj.jit(tj.grad(loss, argnums=(0, 1)))
+    quick = bits(f(*inputs()))
+    held.set()
+    assert tiers.BACKGROUND.wait(60)
+    assert bits(f(*inputs())) == quick
+
+
+def test_native_entries_go_to_the_full_code(held: threading.Event) -> None:
+    f = tj.jit(lambda x: x * 2 + 1)
+    x = np.ones(3)
+    assert f(x).tolist() == [3.0] * 3
+    (signature,) = f._signatures.values()
+    executable = signature.compiled.executable
+    quick = executable.address
+    assert f._entry is not None
+    assert "quick code until" in f.explain()
+    tables = [holder for holder, _ in executable._followers]
+    assert len(tables) == 2
+    assert all(quick.to_bytes(8, "little") in one for one in tables)
+    held.set()
+    assert tiers.BACKGROUND.wait(60)
+    assert executable.address != quick
+    assert executable.tier == "full"
+    assert all(executable.address.to_bytes(8, "little") in one for one in tables)
+    assert all(quick.to_bytes(8, "little") not in one for one in tables)
+    assert f(x).tolist() == [3.0] * 3
+    assert "quick code" not in f.explain()
+    assert f.explain().signatures[0].programs[0].tier == "full"
+
+
+def test_entries_made_later_go_to_the_full_code() -> None:
+    executable = Executable(tj.trace(lambda x: x + 1, np.ones(3)))
+    assert tiers.BACKGROUND.wait(60)
+    holder = bytearray(8)
+    place = np.frombuffer(holder, np.int64)
+    executable.follow(holder, place.ctypes.data)
+    assert int(place[0]) == executable.address
+    assert not executable._followers
+
+
+def test_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_TIERS", "0")
+    assert Executable(tj.trace(mixed, *inputs())).tier == "full"
+
+
+def test_small_functions_and_those_that_run_long_have_one_tier(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRACEJIT_TIERS")
+    assert Executable(tj.trace(lambda x: x + 1, np.ones(3))).tier == "full"
+    long = "x" * 100_000
+    assert tiers.is_large(long)
+    assert tiers.saves_time(long, 1e6)
+    assert not tiers.saves_time(long, 1e9)
+
+
+def test_the_bits_do_not_depend_on_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def large(x: Any) -> Any:
+        for i in range(60):
+            x = tj.sin(x) * x + tj.exp(-x * x) * (i + 0.1)
+            x = x - x.mean(axis=1, keepdims=True) * x
+        return x
+
+    monkeypatch.setenv("TRACEJIT_TIERS", "")
+    function = tj.trace(large, inputs()[0])
+    with_tiers = Executable(function)
+    assert with_tiers.tier == "quick"
+    monkeypatch.setenv("TRACEJIT_TIERS", "0")
+    without = Executable(function)
+    assert without.tier == "full"
+    assert bits(with_tiers(inputs()[:1])) == bits(without(inputs()[:1]))
+
+
+def test_first_calls_of_many_threads() -> None:
+    functions = [tj.jit(lambda x, i=i: tj.sin(x) * i + x @ x) for i in range(6)]
+    x = inputs()[0]
+    wanted = [np.sin(x) * i + x @ x for i in range(6)]
+
+    def work(seed: int) -> None:
+        for position in np.random.default_rng(seed).permutation(6 * 20) % 6:
+            np.testing.assert_allclose(
+                functions[position](x).numpy(), wanted[position], rtol=1e-12, atol=1e-12
+            )
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert tiers.BACKGROUND.wait(60)
+    assert all(one.compiled.executable.tier == "full" for f in functions for one in f._signatures.values())
+
+
+def test_calls_go_on_while_the_code_is_replaced() -> None:
+    x = np.linspace(0.0, 1.0, 20_000)
+    stop = threading.Event()
+    wrong: list[float] = []
+
+    def call(f: Any, wanted: bytes) -> None:
+        while not stop.is_set():
+            if f(x).numpy().tobytes() != wanted:
+                wrong.append(1.0)
+
+    for _ in range(5):
+        f = tj.jit(lambda x: tj.sin(x) * x + 0.5)
+        wanted = f(x).numpy().tobytes()
+        callers = [threading.Thread(target=call, args=(f, wanted)) for _ in range(3)]
+        for one in callers:
+            one.start()
+        assert tiers.BACKGROUND.wait(60)
+        stop.set()
+        for one in callers:
+            one.join()
+        stop.clear()
+    assert not wrong
+
+
+def test_what_is_dropped_is_not_compiled(held: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    executable = Executable(tj.trace(lambda x: x + 1, np.ones(3)))
+    gone = weakref.ref(executable)
+    compiled: list[str] = []
+    monkeypatch.setattr(llvm, "emit_object", lambda text, **_: compiled.append(text))
+    del executable
+    gc.collect()
+    assert gone() is None
+    held.set()
+    assert tiers.BACKGROUND.wait(60)
+    assert not compiled
+
+
+def test_errors_in_the_background_are_told(held: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    f = tj.jit(lambda x: x + 1)
+    assert f(np.ones(3)).tolist() == [2.0] * 3
+
+    def fail(text: str, **_: Any) -> Any:
+        raise RuntimeError("no full code today")
+
+    monkeypatch.setattr(llvm, "emit_object", fail)
+    held.set()
+    assert tiers.BACKGROUND.wait(60)
+    assert [str(one.exc_value) for one in told] == ["no full code today"]
+    assert f(np.ones(3)).tolist() == [2.0] * 3
+    assert "could not be compiled: RuntimeError: no full code today" in f.explain()
+
+
+def test_the_disk_cache_keeps_the_full_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRACEJIT_CACHE")
+    monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
+    images: list[bytes] = []
+    emit = llvm.emit_object
+
+    def noted(text: str, effort: llvm.Effort = llvm.Effort.FULL, **more: Any) -> Any:
+        made = emit(text, effort, **more)
+        if effort is llvm.Effort.FULL and "@main" in text:
+            images.append(made[0])
+        return made
+
+    monkeypatch.setattr(llvm, "emit_object", noted)
+    function = tj.trace(mixed, *inputs())
+    executable = Executable(function)
+    quick = bits(executable(inputs()))
+    assert tiers.BACKGROUND.wait(60)
+    assert executable.tier == "full"
+    found = Executable(function)
+    assert found.found
+    assert found.tier == "full"
+    assert bits(found(inputs())) == quick
+    (image,) = images
+    assert any(image in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_memory_stays_over_compile_and_drop() -> None:
+    def cycle(number: int) -> None:
+        f = tj.jit(lambda x: tj.exp(x) * number + x)
+        f(np.ones(2000))
+        if number % 2:
+            assert tiers.BACKGROUND.wait(60)
+
+    def resident() -> int:
+        gc.collect()
+        assert tiers.BACKGROUND.wait(60)
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("needs /proc")
+    for number in range(60):
+        cycle(number)
+    before = resident()
+    for number in range(120):
+        cycle(number)
+    assert resident() - before < 6 << 20
+
+
+LARGE = """
+import os, sys, time
+os.environ["TRACEJIT_TIERS"] = "always"
+import numpy as np, tracejit as tj
+from tracejit.runtime import tiers
+
+def large(x):
+    for i in range(300):
+        x = tj.sin(x) * x + tj.exp(-x * x) * (i + 0.1)
+    return x
+
+f = tj.jit(large)
+x = np.linspace(0.0, 1.0, 100)
+wanted = f(x).numpy().tobytes()
+(one,) = f._signatures.values()
+"""
+
+
+def run(program: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", LARGE + program],
+        capture_output=True, text=True, env=environment, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout.strip()
+
+
+def test_a_process_ends_while_code_is_compiled() -> None:
+    assert run("for g in range(3): tj.jit(lambda x: large(x) + g)(x)\nprint(one.compiled.executable.tier)")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_goes_on_compiling() -> None:
+    program = """
+os.environ["TRACEJIT_NUM_THREADS"] = "1"
+time.sleep(0.05)
+child = os.fork()
+if child == 0:
+    ok = tiers.BACKGROUND.wait(60) and one.compiled.executable.tier == "full"
+    ok = ok and f(x).numpy().tobytes() == wanted
+    ok = ok and tj.jit(lambda x: x + 1)(x)[0] == 1.0
+    os._exit(0 if ok else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+assert tiers.BACKGROUND.wait(60) and one.compiled.executable.tier == "full"
+"""
+    assert run(program) == "0"
