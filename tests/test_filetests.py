@@ -36,6 +36,7 @@ from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.cleanup import cse, dce, decompose, fold
+from tracejit.ir.passes.defer import defer_products
 from tracejit.ir.passes.fuse import fuse
 from tracejit.ir.passes.hoist import hoist
 from tracejit.ir.passes.merge import merge_scans, merge_whiles
@@ -102,6 +103,7 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "stacks": lambda function: dce(reuse_stacks(function)),
     "merge-scans": merge_scans,
     "merge-whiles": merge_whiles,
+    "defer": defer_products,
     "pads": move_pads,
     "narrow": write_out_columns,
     "recompute": compute_again,

@@ -23,6 +23,8 @@ class Writer(Protocol):
     w: FunctionWriter
     members: dict[Value, Member]
     reload: dict[Value, Memory]
+    #: Checks of windows that are known to hold.
+    holds: frozenset[tuple[Memory, int]]
 
     def read(self, leaf: Leaf, places: Places, copy: int, mask: Reg | None, *, row_level: bool) -> Reg: ...
     def put(

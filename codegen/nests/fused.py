@@ -17,7 +17,7 @@ from ..marks import mark_of
 from ..packing import OpWriter
 from .element import Pass, Places, Row
 from .nest import Constant, Leaf, Member, Memory, Nest, Window, memories_of
-from .window import read_window
+from .window import Interior, read_window, write_line
 
 #: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
 INLINED_USES = 12
@@ -50,6 +50,8 @@ class NestWriter:
         self.ops: OpWriter | None = None
         #: Writes past the cache, and those among them that the code being written makes.
         self.streamed, self.streaming = streamed, frozenset[Memory]()
+        #: Where checks of windows hold; which do, and the loops' indices, where code is being written.
+        self.interior, self.holds, self.at = Interior(nest), frozenset[tuple[Memory, int]](), dict[int, Reg]()
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
         #: Where full-level values of earlier stages can be read back.
@@ -135,28 +137,30 @@ class NestWriter:
             self.w.loop(0, nest.sizes[dim], 1, lambda i, _: self._inside(dim, places, i))
 
     def _inside(self, dim: int, places: Places, index: Reg) -> Sequence[Reg]:
+        self.at[dim] = index
         self._outer(dim + 1, self._advance(places, dim, index), index, index)
         return ()
 
     def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
         """The loop that carries the lanes, when its dimension is parallel: whole groups, then the rest."""
-        nest, w = self.nest, self.w
-        extent, group = nest.sizes[dim], nest.lanes * nest.unroll
-        whole = extent // group * group
+        nest, w, extent = self.nest, self.w, self.nest.sizes[dim]
+        group = nest.lanes * nest.unroll
 
-        def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self._point(self._advance(places, dim, index), nest.unroll, None)
-            return ()
+        def vectors(first: Bound, stop: Bound, copies: int) -> None:
+            def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+                self._point(self._advance(places, dim, index), copies, None)
+                return ()
+
+            w.loop(first, stop, nest.lanes * copies, body)
 
         if dim != 0 or task_count(nest) == 1:
-            w.loop(0, whole, group, body)
-            self._rest(dim, places, whole)
+            write_line(self, dim, vectors, lambda start: self._rest(dim, places, start))
             return
-        step = group * _block(nest)
+        step, whole = group * _block(nest), extent // group * group
         start = w.mul(begin, step)
         stop = w.mul(end, step)
         if whole:
-            w.loop(start, w.min(stop, constant(whole, "i64")), group, body)
+            vectors(start, w.min(stop, constant(whole, "i64")), nest.unroll)
         if whole < extent:
             w.when(w.ge(stop, extent), lambda: self._rest(dim, places, whole))
 

@@ -8,7 +8,6 @@ from the forward scan, which is extended by it; invariants and slices are read w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from ..autodiff import Pullback, split_pullback
 from ..builder import Builder, inline
@@ -16,9 +15,6 @@ from ..dataflow import invariant, needed
 from ..dtypes import is_float
 from ..graph import Function, Instruction, Value
 from ..registry import OPS
-
-#: Elements from which on a sum of matrix products is made behind the loop.
-LARGE_PRODUCT: Final = 1024
 
 
 def _zeros(b: Builder, like: Value) -> Value:
@@ -42,25 +38,6 @@ def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruc
     start, step, value = one.attrs["start"], one.attrs["step"], one.operands[1]
     old = b.slice(total, start=start, size=value.shape, step=step)
     return b.update(total, b.add(old, value), start=start, step=step)  # type: ignore[no-any-return]
-
-
-def _product(part: Value, defs: dict[Value, Instruction]) -> tuple[Value, Value] | None:
-    """x and y, where `part` is x^T y and a step's rows of both take less memory than the product: the sum
-    over the steps is then a product of all rows, which is faster than many small ones and their sum."""
-    one = defs.get(part)
-    if one is None or one.op.name != "matmul" or part.type.ndim != 2 or part.type.size < LARGE_PRODUCT:
-        return None
-    transposed = defs.get(one.operands[0])
-    if transposed is None or transposed.op.name != "transpose":
-        return None
-    x, y = transposed.operands[0], one.operands[1]
-    return (x, y) if x.type.size + y.type.size <= part.type.size else None
-
-
-def _rows(b: Builder, stack: Value) -> Value:
-    """The rows of all steps one under the other."""
-    length, rows, columns = stack.shape
-    return b.reshape(stack, shape=(length * rows, columns))  # type: ignore[no-any-return]
 
 
 def _sparse(value: Value, defs: dict[Value, Instruction]) -> bool:
@@ -125,9 +102,6 @@ class _ScanPullback:
         wrt = (*self.carries, *self.invariants, *self.slices)
         self.split = split_pullback(self.body, wrt, (*self.carries, *self.stacked))
 
-        #: Invariants whose cotangent is one product over the rows of all steps, made behind the loop.
-        self.products: list[int] = []
-
     def run(self) -> list[Value | None]:
         b, instruction = self.b, self.instruction
         fixed, read = self._residuals()
@@ -147,10 +121,6 @@ class _ScanPullback:
             (*self.carries, *self.invariants, *self.slices), gradients, strict=False
         ):
             found[position] = gradient
-        factors = gradients[len(self.carries) + len(self.invariants) + len(self.slices) :]
-        for number, position in enumerate(self.products):
-            left, right = factors[2 * number : 2 * number + 2]
-            found[position] = b.matmul(b.transpose(_rows(b, left), perm=(1, 0)), _rows(b, right))
         return found
 
     def _residuals(self) -> tuple[dict[Value, Value], dict[Value, Value]]:
@@ -206,17 +176,8 @@ class _ScanPullback:
         b.location = None
         middle = len(self.carries), len(self.carries) + len(self.invariants)
         defs = {result: one for one in b.body for result in one.results}
-        added: list[Value] = []
-        factors: list[Value] = []
-        for position, total, one in zip(self.invariants, sums, gradients[slice(*middle)], strict=True):
-            product = _product(one, defs)
-            if product is None:
-                added.append(accumulated(b, total, one, defs))
-                continue
-            self.products.append(position)
-            added.append(total)  # stays zero, and nobody reads it
-            factors += product
+        parts = zip(sums, gradients[slice(*middle)], strict=True)
+        added = [accumulated(b, total, one, defs) for total, one in parts]
         return b.finish(
-            f"{self.body.name}_backward",
-            [*gradients[: middle[0]], *added, *gradients[middle[1] :], *factors],
+            f"{self.body.name}_backward", [*gradients[: middle[0]], *added, *gradients[middle[1] :]]
         )

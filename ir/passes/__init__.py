@@ -15,6 +15,7 @@ from ..records import record
 from ..verifier import verify
 from .cleanup import cse, dce, decompose, fold
 from .control import map_regions
+from .defer import defer_products
 from .fuse import fuse
 from .hoist import hoist
 from .merge import merge_scans, merge_whiles
@@ -47,6 +48,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("cse", cse),  # equal computations once
     Pass("stacks", reuse_stacks),  # what scans stack, once
     Pass("hoist", hoist),  # what is the same in every step of a loop, before the loop
+    Pass("defer", defer_products),  # products that loops add up, as one product after the loop
     Pass("dce", dce),  # what the rewrites left behind
     Pass("pads", move_pads, is_small),  # borders around arithmetic, so that both are one nest
     Pass("narrow", write_out_columns, is_small),  # few columns one by one, so that lanes run along the rows

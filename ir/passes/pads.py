@@ -5,14 +5,21 @@ arithmetic writes its result to memory and the pad copies it. Moved,
 
     pad(f(a, b), c)  =  where(pad(true, false), f(pad(a, 0), pad(b, 0)), c)
 
-reads `a` and `b` through windows (`inline.py`), and what `f` makes of the zeros outside is not used.
+reads `a` and `b` through windows (`inline.py`), and what `f` makes of the zeros outside is not used. Factors
+move behind pads with zeros,
+
+    pad(a * c, 0)  =  pad(a, 0) * c
+
+also where several pads read the product, as in gradients of stencils.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Final
 
+from ..access import resolve
 from ..builder import Builder
 from ..dtypes import BOOL
 from ..graph import Function, Instruction, Value
@@ -31,11 +38,17 @@ def move_pads(function: Function) -> Function:
     what those are computed from; no dead code where it changed anything."""
     uses = Counter(operand for one in function.body for operand in one.operands)
     uses.update(function.results)
+    padded = Counter(one.operands[1] for one in function.body if one.op.kind is Kind.UPDATE)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         around = constant_of(instruction.operands[0], defs)
         if around is None or any(step != 1 for step in instruction.attrs["step"]):
             return None
+        value = instruction.operands[1]
+        if around == 0 and padded[value] > 1:
+            scaled = _scaled(b, instruction, defs)
+            if scaled is not None:
+                return scaled
         moved = _Moved(b, instruction, defs, uses)
         if not moved.inside(instruction.operands[1]) or not moved.fits():
             return None
@@ -43,6 +56,24 @@ def move_pads(function: Function) -> Function:
 
     moved = rewrite(function, {"update": (rule,)})
     return function if moved is function else dce(moved)
+
+
+def _scaled(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    """A pad with zeros of a product with a constant as such a product."""
+    made = defs.get(instruction.operands[1])
+    if made is None or made.op.name != "mul" or instruction.result.dtype.kind != "f":
+        return None
+    for factor, other in (made.operands, made.operands[::-1]):
+        number = constant_of(factor, defs)
+        source = defs.get(resolve(other, defs)[0])
+        if source is not None and (source.op.name == "iota" or is_window(source, defs)):
+            continue  # not read through a window
+        # minus zero is no zero of a pad, and infinity makes none of it
+        if number is not None and 0 < number < math.inf:
+            (pad,) = b.append(instruction.op, (instruction.operands[0], other), instruction.attrs)
+            found: Value = b.mul(pad, b.scalar(number, factor.dtype))
+            return found
+    return None
 
 
 class _Moved:

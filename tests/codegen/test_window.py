@@ -220,3 +220,39 @@ print('fine')
 @NARROWER
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)
+
+
+STENCILS = """
+import itertools
+import numpy as np, tracejit as tj
+
+def step(u, before, behind):
+    inner = tuple(slice(before, n - behind) for n in u.shape)
+    found = 2.0 * u[inner] + 1.0
+    for axis in range(u.ndim):
+        for by in (-before, behind):
+            cut = list(inner)
+            cut[axis] = slice(before + by, u.shape[axis] - behind + by)
+            found = found - 0.1 * u[tuple(cut)]
+    return tj.pad(found, (before, behind), constant_values=3.0)
+
+shapes = [(n,) for n in (3, 7, 8, 9, 17, 34, 70)]
+shapes += [*itertools.product((3, 4, 9), (3, 8, 18, 41)), (4, 5, 19), (3, 4, 33)]
+for shape, (before, behind) in itertools.product(shapes, ((1, 1), (0, 2), (2, 0))):
+    for dtype in ("f8", "f4"):
+        u = np.random.default_rng(0).normal(size=shape).astype(dtype)
+        got, want = tj.jit(step, static_argnums=(1, 2))(u, before, behind), step(tj.tensor(u), before, behind)
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+print("fine")
+"""
+
+
+@pytest.mark.parametrize("flag", ["0", "1"])
+def test_lines_inside_the_windows_have_no_checks(flag: str) -> None:
+    """Stencils of many widths, in up to three dimensions; with checks of accesses, too."""
+    assert python(STENCILS, 200, TRACEJIT_CHECK=flag).strip() == "fine"
+
+
+@NARROWER
+def test_lines_inside_the_windows_with_narrower_vectors(features: str, bits: int) -> None:
+    run_narrow(STENCILS, features, bits)

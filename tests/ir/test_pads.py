@@ -64,6 +64,36 @@ def test_integers_and_truth():
         np.testing.assert_array_equal(tj.jit(f)(x), f(tj.tensor(x)))
 
 
+def test_a_step_back_through_a_stencil_is_one_nest():
+    u = np.random.default_rng(0).normal(size=(19, 23))
+
+    def back(u, ct):
+        return tj.vjp(stencil, u)[1](ct)
+
+    function = tj.trace(back, u, u + 1)
+    assert len(kernels(back, u, u + 1)) == 1
+    np.testing.assert_allclose(
+        native(function, [u, u + 1])[0], interpret(function, [u, u + 1])[0], rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("factor", [2.0, -2.0, 0.0, float("inf"), float("nan")])
+def test_pads_of_one_product(factor):
+    """Outside is zero, and not minus zero or NaN."""
+    x = np.arange(-2.0, 3.0)
+
+    def f(x):
+        y = x * factor
+        return tj.pad(y, (1, 2)) + tj.pad(y, (2, 1)), tj.pad(y, (0, 3)), tj.pad(y, 1)
+
+    before, after = moved(f, x)
+    assert (after is not before) == (factor == 2)
+    for got in (interpret(after, [x]), native(before, [x])):
+        for one, other in zip(got, interpret(before, [x]), strict=True):
+            np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
+
+
 def spread(x):
     out = tj.zeros(9)
     out[1::2] = x[:4] * 2
