@@ -9,7 +9,7 @@ from typing import Final
 from ..ir.records import record
 
 #: Arenas of so many bytes are worth a second try, where there are no more blocks: it looks at pairs.
-_WORTH_BYTES: Final = 1 << 16
+_WORTH_BYTES: Final = 1 << 13
 _MANY: Final = 150
 
 

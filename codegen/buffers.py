@@ -25,7 +25,8 @@ _ALIGNMENT: Final = 64
 TAKES_OVER: Final = (Kind.UPDATE, Kind.SCATTER)
 #: Kinds whose kernels read their operands as views.
 READS_VIEWS: Final = (Kind.CONTRACTION, Kind.CONVOLUTION, Kind.CONCAT)
-#: Values of at least so many bytes may lie in the array of a result that is written later.
+#: Values of at least so many bytes hand their memory on, and may lie in the array of a result that is written
+#: later. What is smaller stays in the first cache, and small arrays are aligned to 16 bytes alone.
 _LARGE: Final = 1 << 15
 #: The second buffer of a carry that steps update in place, and of one whose first value's memory it is.
 IN_PLACE: Final = -1
@@ -260,6 +261,8 @@ class _Planner:
         if one.op.kind in TAKES_OVER:
             if roots[0] not in roots[1:]:
                 yield one.result, roots[0]
+        elif max([result.type.nbytes for result in one.results], default=0) < _LARGE:
+            return
         elif one.op.kind is Kind.REGION:
             pairs = self.kernels.overwrites(one)
             for i, result in enumerate(one.results):
