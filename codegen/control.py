@@ -15,7 +15,7 @@ from ..ir.dtypes import BOOL
 from ..ir.graph import Function, Instruction, Value
 from ..ir.records import record
 from ..ir.registry import Kind
-from .buffers import Layout, Plan, on_stack
+from .buffers import FIRST_VALUE, IN_PLACE, Layout, Plan, on_stack
 from .emitter import Reg, constant
 from .growing import Stack, no_memory
 from .loops import FunctionWriter
@@ -119,9 +119,11 @@ class _ControlWriter:
         as a copy of what comes in."""
         found = []
         for position, offset in enumerate(self.layout.spares):
-            if offset < 0:
+            if offset == IN_PLACE:
                 found.append(self.results[position])
                 self._copy(position, inits[position])
+            elif offset == FIRST_VALUE:
+                found.append(inits[position])
             else:
                 found.append(self.w.offset(self.arena, "u8", offset))
         return found

@@ -2,19 +2,17 @@
 
 A result may take over a donated parameter's memory where everything that reads the parameter has run before
 anything writes the result; or where what writes the result is what reads the parameter last, and reads each
-element before it writes there: a nest without reductions whose members read the parameter at their own
-element, and updates and scatters of the parameter itself. The code is the same with and without: `@main` is
-given one pointer twice.
+element before it writes there: nests that say so (`nests/overwriting.py`), and updates and scatters of the
+parameter itself. The code is the same with and without: `@main` is given one pointer twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
-from ..ir.access import identity, resolve
 from ..ir.graph import Function, Instruction, Value
 from ..ir.registry import Kind
-from .buffers import TAKES_OVER, Plan, reads
+from .buffers import TAKES_OVER, Place, Plan, reads
 
 
 def reuses(function: Function, plan: Plan, donated: Collection[int]) -> dict[int, int]:
@@ -43,7 +41,7 @@ class _Analysis:
     end come after them, in order."""
 
     def __init__(self, function: Function, plan: Plan) -> None:
-        self.function = function
+        self.function, self.plan = function, plan
         self.defs = {result: one for one in function.body for result in one.results}
         self.first_write: dict[int, int] = {}
         self.last_read: dict[Value, int] = {}
@@ -84,39 +82,17 @@ class _Analysis:
             return False
         if result in self.copied:
             return self.copied[result] is param
-        return self._reads_before_writing(self.function.body[written], param)
+        one = self.function.body[written]
+        places = [self.plan.places[value] for value in one.results]
+        return self._reads_before_writing(one, one.results[places.index(Place("output", result))], param)
 
-    def _reads_before_writing(self, one: Instruction, param: Value) -> bool:
+    def _reads_before_writing(self, one: Instruction, value: Value, param: Value) -> bool:
         if one.op.kind in TAKES_OVER:
             return self._root(one.operands[0]) is param and all(
                 self._root(other) is not param for other in one.operands[1:]
             )
         if one.op.kind is not Kind.REGION:
             return False
-        (region,) = one.regions
-        inside = [
-            inner
-            for inner, operand in zip(region.params, one.operands, strict=True)
-            if self._root(operand) is param
-        ]
-        return _elementwise(region, inside)
-
-
-def _elementwise(region: Function, params: Collection[Value]) -> bool:
-    """Whether `region` computes each element of its results from just that element of `params`, which it
-    reads with its other operands before it writes."""
-    defs: Mapping[Value, Instruction] = {result: one for one in region.body for result in one.results}
-    shapes = {one.shape for one in region.results}
-    if len(shapes) != 1 or any(one.op.kind is Kind.REDUCTION for one in region.body):
-        return False
-    (shape,) = shapes
-    if any(one not in defs or defs[one].op.kind is not Kind.ELEMENTWISE for one in region.results):
-        return False  # results that are views are read while others are written
-    for one in region.body:
-        if one.op.kind is not Kind.ELEMENTWISE:
-            continue
-        for operand in one.operands:
-            source, access = resolve(operand, defs)
-            if source in params and (source.shape != shape or access != identity(len(shape))):
-                return False
-    return True
+        read = [j for j, operand in enumerate(one.operands) if self._root(operand) is param]
+        pairs = self.plan.overwrites[one]
+        return all((one.results.index(value), j) in pairs for j in read)

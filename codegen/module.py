@@ -8,7 +8,7 @@ from within through a callback.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 import numpy as np
@@ -49,9 +49,15 @@ HUGE_PAGE: Final = 1 << 21
 MANY_CALLS: Final = 100
 
 
-def generate(function: Function, target: Target, instrument: Instrument | None = None) -> Module:
-    """LLVM text for a fused `function`, with what `instrument` adds."""
-    writer = _ModuleWriter(function, target, instrument or PLAIN)
+def generate(
+    function: Function,
+    target: Target,
+    instrument: Instrument | None = None,
+    donated: Collection[int] = (),
+) -> Module:
+    """LLVM text for a fused `function`, with what `instrument` adds; some results may be written over
+    `donated` parameters, see `donation`."""
+    writer = _ModuleWriter(function, target, instrument or PLAIN, donated)
     module = writer.run()
     module.plan = writer.plan
     return module
@@ -63,12 +69,14 @@ class _ModuleWriter:
     #: How often a call runs this function's instructions, for estimates.
     trips = 1.0
 
-    def __init__(self, function: Function, target: Target, instrument: Instrument) -> None:
+    def __init__(
+        self, function: Function, target: Target, instrument: Instrument, donated: Collection[int]
+    ) -> None:
         self.function, self.target, self.instrument = function, target, instrument
         self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
         self.defs = {result: one for one in function.body for result in one.results}
         self.fusions = Fusions(target)
-        self.plan: Plan = plan_buffers(function, self.fusions.workspace)
+        self.plan: Plan = plan_buffers(function, self.fusions, donated=donated)
         self.cycles = 0.0
         self.declarations: dict[str, str] = Declarations(target.wide_tables)
         self.functions: list[str] = []

@@ -73,13 +73,14 @@ class Executable:
         self.milliseconds: dict[str, float] = {}
         self._instrument = instrument
         self._raised = threading.local()
+        self._donated = tuple(sorted(donated))
         self.tier, self.problem = "full", ""
         #: What `_upgrade` needs to make the full tier, the quick one's code, and who holds `address`.
         self._job: tuple[Any, ...] | None = None
         self._earlier: Library | None = None
         self._followers: list[tuple[Any, int]] = []
         self._lock = threading.Lock()
-        code, self.found = self._code(tuple(sorted(donated)))
+        code, self.found = self._code()
         self.errors, self.reuses = code.errors, code.reuses
         self.kernels, self.arena_bytes = code.kernels, code.arena_bytes
         self.slow_enough = code.cycles > RELEASE_GIL_CYCLES
@@ -124,15 +125,15 @@ class Executable:
         if "release" in self._earlier.addresses:
             _release(self._earlier)  # the arena that it keeps
 
-    def _code(self, donated: tuple[int, ...]) -> tuple[Code, bool]:
+    def _code(self) -> tuple[Code, bool]:
         """The machine code, and whether it was found on disk."""
         start = time.perf_counter()
-        key = self._key(donated)
+        key = self._key()
         code = None if key is None else load_code(key)
         if code is not None:
             self._lap("cache", start)
             return code, True
-        code = self._compile(donated)
+        code = self._compile()
         texts = []
         if key is not None:
             texts = [instruction_text(call.instruction) for call in self.module.host_calls]
@@ -142,16 +143,16 @@ class Executable:
             store_code(key, code, texts)
         return code, False
 
-    def _key(self, donated: tuple[int, ...]) -> str | None:
+    def _key(self) -> str | None:
         """What the disk cache knows the code by; None where it cannot be kept, or is not to be."""
         if CACHE.problem or self._instrument is not None:
             return None
         try:
-            return function_key(self.source, repr(donated))
+            return function_key(self.source, repr(self._donated))
         except NoContent:
             return None
 
-    def _compile(self, donated: tuple[int, ...]) -> Code:
+    def _compile(self) -> Code:
         start = time.perf_counter()
         from ..codegen.contracting import contracted
         from ..codegen.donation import reuses
@@ -176,7 +177,7 @@ class Executable:
             image, list(module.errors), module.parallel, list(module.products),
             [(call.symbol, "") for call in module.host_calls],
             exports, module.cycles, len(module.kernels), module.arena_bytes,
-            reuses(fused, module.plan, donated),
+            reuses(fused, module.plan, self._donated),
         )  # fmt: skip
 
     @functools.cached_property
@@ -195,7 +196,7 @@ class Executable:
         from ..codegen.module import generate
         from ..codegen.target import host
 
-        return generate(self.fused, host(), self._instrument)
+        return generate(self.fused, host(), self._instrument, self._donated)
 
     def _lap(self, phase: str, start: float) -> None:
         self.milliseconds[phase] = (time.perf_counter() - start) * 1e3

@@ -13,6 +13,7 @@ from .cumulative import cumulative_workspace
 from .fused import NestWriter, task_count
 from .kernel import Kernel
 from .nest import Nest
+from .overwriting import overwritable
 from .schedule import schedule
 from .sorting import sort_workspace
 from .split import SplitWriter, workspace_of
@@ -26,6 +27,7 @@ class Fusions:
     def __init__(self, target: Target) -> None:
         self.target = target
         self._nests: dict[Instruction, Nest] = {}
+        self._overwrites: dict[Instruction, frozenset[tuple[int, int]]] = {}
 
     def nest(self, instruction: Instruction) -> Nest:
         """The loop nest of a fusion."""
@@ -44,6 +46,12 @@ class Fusions:
         if instruction.op.kind is Kind.CONVOLUTION:
             return convolution_workspace(instruction, self.target)
         return workspace_bytes(instruction, defs, self.target)
+
+    def overwrites(self, instruction: Instruction) -> frozenset[tuple[int, int]]:
+        """Positions of results of a fusion, each with that of an operand over which it may be written."""
+        if instruction not in self._overwrites:
+            self._overwrites[instruction] = overwritable(self.nest(instruction), instruction)
+        return self._overwrites[instruction]
 
     def kernel(self, instruction: Instruction, name: str, declarations: dict[str, str]) -> Kernel:
         """The kernel of a fusion."""
