@@ -180,8 +180,8 @@ class Plan:
         self.pulls = tuple([(i, *_bound(op, i, rule)) for i, rule in rules])
 
 
-#: What a gradient rule takes beside namespace and cotangent: nothing, the operand at a position from 0 on, the
-#: output, or all that a node holds: ``(inputs, output, operand types, attributes)``.
+#: What a gradient rule takes beside namespace and cotangent: nothing, the operand at a position from 0 on,
+#: the output, or all that a node holds: ``(inputs, output, operand types, attributes)``.
 _NOTHING, _OUTPUT, _ALL = -1, -2, -3
 
 
