@@ -5,7 +5,7 @@ for each dtype that it serves). It takes one or two Tensors, or a Tensor and a P
 contiguous, of one dtype, and of one shape or the one of rank 0. It makes the result's array, runs over it the
 loop that the ufunc itself would run, and wraps it: the values are NumPy's to the bit, without the ufunc's
 search for what to run. Where an operand requires a gradient it calls the table's `remember` to put the result
-on the tape.
+on the tape. Tables without `tensors` are for ndarrays, as backward passes have them, in and out.
 
 Everything else goes to the table's `slow`, in the same call: other operands, large arrays, whatever sets a
 floating-point flag (NumPy decides what a division by zero means), and every call while a thread traces or
@@ -59,11 +59,13 @@ entry:
   %go = and i1 %nobody, %ison
   br i1 %go, label %first, label %miss
 first:
-  %xa = call ptr @array_of(ptr %x)
+  %tensorsword = load i64, ptr [%table+AT_tensors]
+  %tensors = icmp ne i64 %tensorsword, 0
+  %xa = call ptr @array_of(ptr %x, i1 %tensors)
   %alone = icmp eq ptr %y, null
   br i1 %alone, label %leading, label %second
 second:
-  %ya = call ptr @array_of(ptr %y)
+  %ya = call ptr @array_of(ptr %y, i1 %tensors)
   %nox = icmp eq ptr %xa, null
   br i1 %nox, label %leading, label %maybe
 maybe:
@@ -182,7 +184,11 @@ run:
 checkerror:
   %error = call ptr @PyErr_Occurred()
   %fine = icmp eq ptr %error, null
-  br i1 %fine, label %wrapping, label %dropboth
+  br i1 %fine, label %computed, label %dropboth
+computed:
+  br i1 %tensors, label %wrapping, label %bare
+bare:
+  ret ptr %array
 dropboth:
   call void @PyErr_Clear()
   br label %drop

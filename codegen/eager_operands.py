@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 OPERANDS: Final = """
-; The ndarray of %value where it is a Tensor with a contiguous one, else null.
-define internal ptr @array_of(ptr %value) nounwind {
+; The contiguous ndarray that %value is, or with %tensors that it holds as a Tensor; else null.
+define internal ptr @array_of(ptr %value, i1 %tensors) nounwind {
 entry:
+  br i1 %tensors, label %holder, label %typed
+holder:
   %type = load ptr, ptr [%value+TYPE]
   %istensor = icmp eq ptr %type, @object_Tensor
   br i1 %istensor, label %tensor, label %no
 tensor:
-  %array = load ptr, ptr [%value+SLOT_data]
-  %unset = icmp eq ptr %array, null
+  %held = load ptr, ptr [%value+SLOT_data]
+  %unset = icmp eq ptr %held, null
   br i1 %unset, label %no, label %typed
 typed:
+  %array = phi ptr [ %value, %entry ], [ %held, %tensor ]
   %arraytype = load ptr, ptr [%array+TYPE]
   %isarray = icmp eq ptr %arraytype, @object_ndarray
   br i1 %isarray, label %flagged, label %no

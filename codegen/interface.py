@@ -100,9 +100,10 @@ FLAG_FUNCTIONS: Final = ("fetestexcept", "feclearexcept")
 #: Results of more elements are NumPy's business: it lets go of the GIL, and overhead is nothing there.
 MOST_ELEMENTS: Final = 4096
 
-#: The words of a table: whether it is in use, how many operands the op takes, the Python callables for
-#: what does not fit and for recording, and how many loops follow.
-EAGER_TABLE: Final = ("on", "operands", "slow", "remember", "loops")
+#: The words of a table: whether it is in use, whether operands and result are Tensors or ndarrays, how many
+#: operands the op takes, the Python callables for what does not fit and for recording, and how many loops
+#: follow.
+EAGER_TABLE: Final = ("on", "tensors", "operands", "slow", "remember", "loops")
 #: The words of a loop: descriptor of the operands, the ufunc's function and its data, descriptor of the
 #: result, bytes of an operand's element and of the result's, how Python numbers become operands, and
 #: whether results can require gradients.

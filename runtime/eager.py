@@ -59,8 +59,19 @@ class NativeOps:
         `slow` is called for what the ufunc's loops do not serve, with `floats` just those of floating dtypes;
         `remember` with operands and result where an operand requires a gradient.
         """
+        return self._made(ufunc, slow, remember, floats=floats)
+
+    def make_for_arrays(self, ufunc: np.ufunc, slow: Callable[..., Any], *, floats: bool) -> NativeOp:
+        """The same for ndarrays, as a function that gives an ndarray."""
+        return self._made(ufunc, slow, None, floats=floats)
+
+    def _made(self, ufunc: np.ufunc, slow: Any, remember: Any, *, floats: bool) -> NativeOp:
         loops = list(loops_of(ufunc, FLOATS if floats else FLOATS + _INTEGERS))
-        words = [0, ufunc.nin, id(slow), id(remember), len(loops)]
+        header = {
+            "on": 0, "tensors": int(remember is not None), "operands": ufunc.nin, "slow": id(slow),
+            "remember": id(remember), "loops": len(loops),
+        }  # fmt: skip
+        words = [header[name] for name in EAGER_TABLE]
         for one in loops:
             words += _words(one, numbers=ufunc not in _TRUTHS)
         table = (ctypes.c_int64 * len(words))(*words)

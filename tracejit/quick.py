@@ -4,6 +4,7 @@
 of all ops a thread in the background links the native code (`runtime.eager`), which takes some milliseconds
 where the disk cache has it and a tenth of a second where it is compiled, and the ops change over. The native
 functions give what does not suit them back to the Python functions, so nothing depends on when that happens.
+Backward passes get native functions on ndarrays, `kernel_on_arrays`.
 Where there can be no native code, `problem` says why, and ``tracejit doctor`` reports it.
 """
 
@@ -45,6 +46,10 @@ class _Progress:
 
 
 _OFFERS: Final[list[_Offer]] = []
+#: The native functions on ndarrays, by op, with the kernels that they stand for.
+_ON_ARRAYS: Final[dict[Op, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
+#: Whom to tell when there are native functions.
+_WAITING: Final[list[Callable[[], None]]] = []
 _PROGRESS: Final = _Progress()
 _LOCK: Final = threading.Lock()
 
@@ -72,6 +77,18 @@ def offer(
         return plain(*operands)
 
     become(counted)
+
+
+def kernel_on_arrays(op: Op) -> Callable[..., Any]:
+    """``op.kernel``, or the native function on ndarrays that is as good."""
+    kernel = op.kernel
+    found = _ON_ARRAYS.get(op)
+    return found[1] if found is not None and found[0] is kernel else kernel
+
+
+def when_changed(tell: Callable[[], None]) -> None:
+    """Call ``tell()`` once `kernel_on_arrays` has native functions to give."""
+    _WAITING.append(tell)
 
 
 def _load_in_background() -> None:
@@ -113,6 +130,8 @@ def _change_over() -> str:
     natives = runtime.NativeOps(layout)
     for one in _OFFERS:
         _change_over_one(natives, one)
+    for tell in _WAITING:
+        tell()
     return ""
 
 
@@ -124,5 +143,12 @@ def _change_over_one(natives: NativeOps, one: _Offer) -> None:
     kernel = one.op.eval
     ufunc, floats = known
     native = natives.make(ufunc, one.plain, one.remember, floats=floats)
-    OPS.follow_kernel(one.op, lambda used: native.switch(used is kernel))
+    on_arrays = natives.make_for_arrays(ufunc, kernel, floats=floats)
+    _ON_ARRAYS[one.op] = kernel, on_arrays.call
+
+    def follow(used: Callable[..., Any]) -> None:
+        native.switch(used is kernel)
+        on_arrays.switch(used is kernel)
+
+    OPS.follow_kernel(one.op, follow)
     one.become(native.call)

@@ -85,6 +85,49 @@ def outcome(function: Callable[..., Any], operands: Any) -> Any:
     return data.tobytes(), data.dtype, data.shape, data.strides, known, result.requires_grad
 
 
+@pytest.mark.parametrize("name", sorted(OFFERS))
+def test_functions_on_arrays_have_the_same_bits(name: str, natives: NativeOps) -> None:
+    found = ufunc_behind(OFFERS[name].op.eval)
+    assert found is not None
+    ufunc, floats = found
+    native = natives.make_for_arrays(ufunc, OFFERS[name].op.eval, floats=floats)
+    native.switch(True)
+    rng = np.random.default_rng(3)
+    for dtype in DTYPES:
+        for shape in SHAPES:
+            arrays = [values(dtype, shape, rng)._data for _ in range(ufunc.nin)]
+            with np.errstate(all="ignore"):
+                try:
+                    want = np.asarray(OFFERS[name].op.eval(*arrays))
+                except Exception as error:
+                    with pytest.raises(type(error)):
+                        native.call(*arrays)
+                    continue
+                got = np.asarray(native.call(*arrays))
+            assert (got.tobytes(), got.dtype, got.shape) == (want.tobytes(), want.dtype, want.shape)
+
+
+def test_functions_on_arrays_take_no_tensors(natives: NativeOps) -> None:
+    native = natives.make_for_arrays(np.add, lambda x, y: "slow", floats=False)
+    native.switch(True)
+    assert native.call(np.ones(3), np.ones(3)).tolist() == [2.0] * 3
+    assert native.call(tj.ones(3), np.ones(3)) == native.call(object(), 2.0) == native.call(1, 2) == "slow"
+
+
+def test_backward_passes_use_them_until_a_kernel_changes() -> None:
+    assert quick.load() == ""
+    mul = OPS["mul"]
+    assert quick.kernel_on_arrays(mul) is not mul.kernel is np.multiply
+    x = tj.tensor([2.0, 3.0], requires_grad=True)
+    with tj.profile() as profile:
+        assert quick.kernel_on_arrays(mul) is mul.kernel
+        (x * x).sum().backward()
+    assert str(profile).count("mul") > 0
+    assert quick.kernel_on_arrays(mul) is not mul.kernel
+    assert x.grad is not None
+    assert x.grad.tolist() == [4.0, 6.0]
+
+
 def values(dtype: Any, shape: Any, rng: np.random.Generator) -> tj.Tensor:
     if dtype == np.bool_:
         array = rng.integers(0, 2, shape).astype(bool)

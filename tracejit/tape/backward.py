@@ -78,17 +78,22 @@ class _Pass:
         useful = self.useful = None if self.targets is None else _useful(order, self.targets)
         for root, cotangent in zip(roots, cotangents, strict=True):
             self._add(root._node or root, cotangent if self.engine.tensors else cotangent._data)
-        waiting = self.waiting
+        waiting, pending, engine = self.waiting, self.pending, self.engine
         ready = [one for one in waiting if waiting[one] == 0]
+        plain = useful is None and STATE.tracer is None and STATE.anomaly is None
         while ready:
             place = ready.pop()
-            cotangent = self.pending.pop(place, None)
+            cotangent = pending.pop(place, None)
             if isinstance(place, Tensor):
                 if cotangent is not None:
                     self._arrive(place, cotangent)
                 continue
             if cotangent is not None:
-                self._visit(place, cotangent, useful)
+                if plain and place.hooks is None:  # what `_visit` comes to
+                    self.node = place
+                    self._distribute(place, place.pull(engine, cotangent, None))
+                else:
+                    self._visit(place, cotangent, useful)
             if not self.retain_graph:
                 place.free()
             for parent in place.parents:

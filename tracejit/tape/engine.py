@@ -13,6 +13,7 @@ from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
 from ..ir.registry import OPS, Attrs, Op, OpNamespace
+from ..quick import kernel_on_arrays, when_changed
 from ..state import STATE
 from ..tensor import Tensor, wrap
 from .nodes import Node, Output
@@ -30,14 +31,18 @@ class _NumpyOps(OpNamespace):
         op = OPS.get(name)
         if op is None:
             raise AttributeError(name)
-        setattr(self, name, op.kernel)  # nothing between a rule and the kernel
-        return op.kernel
+        kernel = kernel_on_arrays(op)
+        setattr(self, name, kernel)  # nothing between a rule and the kernel
+        return kernel
 
 
 def forget_ops() -> None:
     """Look ops and their kernels up again: registrations have changed."""
     vars(NUMPY_OPS).clear()
     vars(TENSOR_OPS).clear()
+
+
+when_changed(forget_ops)
 
 
 class TensorOps(OpNamespace):

@@ -176,37 +176,37 @@ class Plan:
         self.output = any(rule.saves_output for rule in given)
         #: The function that gives the cotangents of all operands at once, None where each has a rule.
         self.joint = given[0].joint if given else None
-        #: Per tracked operand: its position, and its rule as a function of what a node holds.
-        self.pulls = tuple([(i, _bound(op, i, rule)) for i, rule in rules])
+        #: Per tracked operand: its position, and its rule as `_bound` gives it.
+        self.pulls = tuple([(i, *_bound(op, i, rule)) for i, rule in rules])
 
 
-#: A gradient rule as a function of (namespace, cotangent, inputs, output, operand types, attributes).
-Pull = Callable[[Any, Any, Any, Any, Any, Any], Any]
+#: What a gradient rule takes beside namespace and cotangent: nothing, the operand at a position from 0 on,
+#: the output, or all that a node holds: ``(inputs, output, operand types, attributes)``.
+_NOTHING, _OUTPUT, _ALL = -1, -2, -3
 
 
-def _bound(op: Op, position: int, rule: Rule | None) -> Pull:
-    """`rule` as a `Pull`, with no search for what it wants where that is simple."""
+def _bound(op: Op, position: int, rule: Rule | None) -> tuple[int, Callable[..., Any]]:
+    """What `rule` takes, and it as a function of that."""
     if rule is None:
 
         def missing(b: Any, ct: Any, inputs: Any, out: Any, types: Any, attrs: Any) -> Any:
             raise GradientError(f"{op.name}: no gradient with respect to operand {position}")
 
-        return missing
+        return _ALL, missing
     fn, wants = rule.fn, rule.wants
     if not wants:
-        return lambda b, ct, inputs, out, types, attrs: fn(b, ct)
+        return _NOTHING, fn
     if len(wants) == 1 and wants[0][0] == "input":
-        which = wants[0][1]
-        return lambda b, ct, inputs, out, types, attrs: fn(b, ct, inputs[which])
+        return wants[0][1], fn
     if wants == (("out", 0),):
-        return lambda b, ct, inputs, out, types, attrs: fn(b, ct, out)
+        return _OUTPUT, fn
     index = variadic_index(op, position)
 
     def general(b: Any, ct: Any, inputs: Any, out: Any, types: Any, attrs: Any) -> Any:
         known = [None if one is None else TensorType(one[1], one[0]) for one in types]
         return fn(b, ct, *rule_arguments(rule, inputs, known, out, index, attrs))  # type: ignore[arg-type]
 
-    return general
+    return _ALL, general
 
 
 class OpNode(Node):
@@ -252,22 +252,30 @@ class OpNode(Node):
     def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.saved is None:
             raise self._freed()
-        counts = iter(self.memories)
-        for memory, version in zip(counts, counts, strict=True):
-            if memory[0] != version:
-                raise self._modified(memory, version)
-        inputs, out = self.values()
+        memories = self.memories
+        for i in range(0, len(memories), 2):
+            if memories[i][0] != memories[i + 1]:
+                raise self._modified(memories[i], memories[i + 1])
+        inputs, out = self.values() if type(self) is not OpNode else (self.saved, self.output)
         if engine.tensors:
             inputs = [engine.operand(self, i, one) for i, one in enumerate(inputs)]
             out = None if out is None else engine.output(self, 0, out)
-        found = [None] * len(self.parents)
-        namespace, types, attrs = engine.namespace, self.types, self.attrs
-        if self.plan.joint is not None:
-            known = [None if one is None else TensorType(one[1], one[0]) for one in types]
-            return self.plan.joint(namespace, cotangents, inputs, out, known, attrs)  # type: ignore[no-any-return]
-        for position, pull in self.plan.pulls:
-            if wanted is None or wanted(self.parents[position]):
-                found[position] = pull(namespace, cotangents, inputs, out, types, attrs)
+        namespace, plan = engine.namespace, self.plan
+        if plan.joint is not None:
+            known = [None if one is None else TensorType(one[1], one[0]) for one in self.types]
+            return plan.joint(namespace, cotangents, inputs, out, known, self.attrs)  # type: ignore[no-any-return]
+        found: list[Any] = [None] * len(inputs)
+        for position, takes, rule in plan.pulls:
+            if wanted is not None and not wanted(self.parents[position]):
+                continue
+            if takes >= 0:
+                found[position] = rule(namespace, cotangents, inputs[takes])
+            elif takes == _NOTHING:
+                found[position] = rule(namespace, cotangents)
+            elif takes == _OUTPUT:
+                found[position] = rule(namespace, cotangents, out)
+            else:
+                found[position] = rule(namespace, cotangents, inputs, out, self.types, self.attrs)
         return found
 
     def _modified(self, memory: list[Any], then: int) -> GradientError:
