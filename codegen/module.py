@@ -8,7 +8,7 @@ from within through a callback.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
@@ -24,20 +24,11 @@ from .growing import ARENA, release_function
 from .instrument import PLAIN, Instrument
 from .known import KnownKernels
 from .loops import FunctionWriter
+from .lowerings import LOWERINGS
 from .native import HostCall as HostCall
 from .native import Module as Module
-from .nests.arg_reduction import arg_reduction_kernel
-from .nests.contraction import contraction_kernel
-from .nests.convolution import convolution_kernel
-from .nests.cumulative import cumulative_kernel
-from .nests.element_loop import element_loop_kernel
-from .nests.external import external_kernel
 from .nests.fusion import Fusions
 from .nests.kernel import PARALLEL_FOR, Kernel, task_function
-from .nests.movement import concat_kernel, gather_kernel, scatter_kernel, update_kernel
-from .nests.searching import search_kernel
-from .nests.sorting import sort_kernel
-from .registers import register_kernel
 from .target import Target
 
 #: Arenas up to this size are on the stack.
@@ -257,7 +248,7 @@ class _ModuleWriter:
 
     def _lower(self, instruction: Instruction, name: str) -> Kernel | None:
         """The kernel of an instruction, by its op's kind; None where there is no lowering."""
-        lowering = _LOWERINGS.get(instruction.op.kind)
+        lowering = LOWERINGS.get(instruction.op.kind)
         if lowering is None:
             return None
         if self.instrument is not PLAIN:
@@ -390,25 +381,3 @@ class _RegionWriter(_ModuleWriter):
     def _close_arena(self, label: str) -> None:
         """The arena is the caller's; what a step allocates is not."""
         self.w.free_held()
-
-
-_LOWERINGS: Final[dict[Kind, Callable[[_ModuleWriter, Instruction, str], Kernel | None]]] = {
-    Kind.REGION: lambda m, one, name: m.fusions.kernel(one, name, m.declarations),
-    Kind.CONTRACTION: lambda m, one, name: contraction_kernel(name, one, m.defs, m.target, m.declarations),
-    Kind.CONVOLUTION: lambda m, one, name: convolution_kernel(name, one, m.defs, m.target, m.declarations),
-    Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.defs, m.declarations),
-    Kind.UPDATE: lambda m, one, name: update_kernel(name, one, m.declarations),
-    Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.target, m.declarations),
-    Kind.SCATTER: lambda m, one, name: scatter_kernel(name, one, m.target, m.declarations),
-    Kind.CUMULATIVE: lambda m, one, name: cumulative_kernel(name, one, m.target, m.declarations),
-    Kind.SORT: lambda m, one, name: sort_kernel(name, one, m.target, m.declarations),
-    Kind.ARG_SORT: lambda m, one, name: sort_kernel(name, one, m.target, m.declarations),
-    Kind.SEARCH: lambda m, one, name: search_kernel(name, one, m.declarations),
-    Kind.HOST: lambda m, one, name: external_kernel(name, one),
-    **dict.fromkeys(CONTROL, lambda m, one, name: register_kernel(name, one, m.target, m.declarations)),
-    Kind.SCAN: lambda m, one, name: (
-        register_kernel(name, one, m.target, m.declarations)
-        or element_loop_kernel(name, one, m.target, m.declarations)
-    ),
-    Kind.ARG_REDUCTION: lambda m, one, name: arg_reduction_kernel(name, one, m.target, m.declarations),
-}

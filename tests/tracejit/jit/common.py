@@ -7,7 +7,6 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import pytest
 
 import tracejit as tj
 
@@ -38,10 +37,3 @@ def same(result: Any, values: Any, dtype: str = "float64") -> None:
     assert result.dtype == np.dtype(dtype)
     np.testing.assert_array_equal(result.numpy(), np.asarray(values, dtype))
     assert result.shape == np.shape(values)
-
-
-@pytest.fixture
-def float32_default() -> Any:
-    tj.set_default_dtype("float32")
-    yield
-    tj.set_default_dtype("float64")
