@@ -13,10 +13,11 @@ import os
 import numpy as np
 import pytest
 
+from tracejit.codegen.nests import across
 from tracejit.ir.autodiff import gradient
 from tracejit.ir.batching import batch
 from tracejit.ir.graph import Function
-from tracejit.ir.passes import PIPELINE
+from tracejit.ir.passes import PIPELINE, cheap, siblings
 from tracejit.ir.passes.cleanup import dce
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
@@ -120,6 +121,18 @@ def test_programs(first: int) -> None:
 @pytest.mark.parametrize("first", QUICK[:10])
 def test_gradients_of_programs(first: int) -> None:
     for seed in range(first, first + CHUNK):
+        check_gradient(seed)
+
+
+@pytest.mark.parametrize("first", QUICK[:10])
+def test_programs_as_if_they_were_large(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups of small values are joined, cut into chunks and computed again as those of large ones are."""
+    monkeypatch.setattr(siblings, "LARGE", 0)
+    monkeypatch.setattr(cheap, "LEAST_BYTES", 0)
+    monkeypatch.setattr(across, "PARALLEL_TASKS", 0)
+    monkeypatch.setattr(across, "TASK_CYCLES", 1)
+    for seed in range(first, first + CHUNK):
+        check_program(seed)
         check_gradient(seed)
 
 

@@ -11,6 +11,7 @@ from ..emitter import Reg
 from ..loops import FunctionWriter
 from ..marks import mark_of
 from .nest import Leaf, Member, Memory, Nest, Write
+from .prefetch import begins_line
 
 #: Where each access is at the current place of the loops: a pointer, or for iotas a number.
 Places = dict[Memory, "str | Reg"]
@@ -25,6 +26,8 @@ class Writer(Protocol):
     reload: dict[Value, Memory]
     #: Checks of windows that are known to hold.
     holds: frozenset[tuple[Memory, int]]
+    #: The accesses whose next row the second stage asks for.
+    ahead: tuple[Memory, ...]
 
     def read(self, leaf: Leaf, places: Places, copy: int, mask: Reg | None, *, row_level: bool) -> Reg: ...
     def put(
@@ -33,6 +36,7 @@ class Writer(Protocol):
     def emit(self, member: Member, operands: list[Reg]) -> Reg: ...
     def identity(self, member: Member, lanes: int) -> Reg: ...
     def combine(self, member: Member, accumulator: Reg, value: Reg) -> Reg: ...
+    def write_out(self, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None) -> None: ...
 
 
 class Row:
@@ -55,6 +59,7 @@ class Pass:
         self.folds = folds
         self.writes = writes
         self.keeps = keeps
+        self.ahead = writer.ahead if stage == 1 else ()
         self.row_values: list[Value] = []
         needed: set[Value] = set()
         stack: list[Leaf | Value] = [one for fold in folds for one in fold.operands]
@@ -106,6 +111,8 @@ class Pass:
                 values[member.value] = self._back(member.value, places, copy, mask)
             else:
                 values[member.value] = writer.emit(member, [read(one) for one in member.operands])
+        for memory in self.ahead if mask is None else ():
+            self._fetch_ahead(memory, places, copy)
         for value in self.keeps:
             w.mark = mark_of(writer.members[value].instruction.origins)
             writer.put(values[value], writer.nest.kept[value], places, copy, mask, row_level=False)
@@ -115,7 +122,7 @@ class Pass:
                 if isinstance(write.source, Value)
                 else ""
             )
-            writer.put(read(write.source), write.memory, places, copy, mask, row_level=False)
+            writer.write_out(write, read(write.source), places, copy, mask)
         out = []
         for member, accumulator in zip(self.folds, state, strict=True):
             w.mark = mark_of(member.instruction.origins)
@@ -125,6 +132,15 @@ class Pass:
             out.append(writer.combine(member, accumulator, element))
         w.mark = ""
         return out
+
+    def _fetch_ahead(self, memory: Memory, places: Places, copy: int) -> None:
+        """Ask for what the next row will read here, a line at a time."""
+        nest, place = self.writer.nest, places[memory]
+        assert isinstance(place, str)
+        elements = copy * nest.lanes
+        if begins_line(memory, elements):
+            row = memory.strides[nest.parallel - 1]
+            self.writer.w.prefetch(self.writer.w.offset(place, memory.dtype, elements + row))
 
     def _back(self, value: Value, places: Places, copy: int, mask: Reg | None) -> Reg:
         """A value of an earlier stage, from scratch or from where it was written."""

@@ -16,7 +16,9 @@ from ..loops import Bound, FunctionWriter
 from ..marks import mark_of
 from ..packing import OpWriter
 from .element import Pass, Places, Row
-from .nest import Constant, Leaf, Member, Memory, Nest, Window, memories_of
+from .nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
+from .prefetch import fetched_ahead
+from .storing import folded, put
 from .window import Interior, read_window, write_line
 
 #: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
@@ -54,14 +56,15 @@ class NestWriter:
         self.interior, self.holds, self.at = Interior(nest), frozenset[tuple[Memory, int]](), dict[int, Reg]()
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
+        self.ahead = fetched_ahead(nest)
         #: Where full-level values of earlier stages can be read back.
         self.reload: dict[Value, Memory] = dict(nest.kept)
         for write in nest.writes:
-            if isinstance(write.source, Value) and not write.row_level:
+            if isinstance(write.source, Value) and not write.row_level and write.fold is None:
                 self.reload.setdefault(write.source, write.memory)
 
-    def write(self, buffers: int) -> str:
-        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
+    def write(self, buffers: int, name: str = "") -> str:
+        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``; the nest's name if none is given."""
         nest, w = self.nest, self.w
         self.ops = OpWriter(nest.name, w, INLINED_USES)
         if 0 not in nest.sizes or len(nest.sizes) > nest.parallel:
@@ -75,7 +78,7 @@ class NestWriter:
                 w.line("fence seq_cst")
         w.line("ret void")
         pointers = ", ".join(f"ptr %b{i}" for i in range(buffers))
-        text = w.function(f"internal void @{nest.name}({pointers}, i64 %begin, i64 %end)", "nounwind")
+        text = w.function(f"internal void @{name or nest.name}({pointers}, i64 %begin, i64 %end)", "nounwind")
         return "\n".join([text, *self.ops.texts])
 
     def _tasks(self, places: Places, streaming: frozenset[Memory] = frozenset()) -> None:
@@ -192,7 +195,7 @@ class NestWriter:
             if write.row_level:
                 for copy, row in enumerate(rows):
                     value = self._row_source(write.source, row, places, copy, mask)
-                    self.put(value, write.memory, places, copy, mask, row_level=True)
+                    self.write_out(write, value, places, copy, mask)
 
     def _row_members(self, stage: int, rows: list[Row], places: Places, mask: Reg | None) -> None:
         """Row-level ops that become known before `stage`."""
@@ -379,22 +382,15 @@ class NestWriter:
             return w.splat(w.load(place, leaf.dtype), lanes)
         return w.gather(w.offset(place, leaf.dtype, copy * lanes * stride), leaf.dtype, stride, lanes, mask)
 
+    def write_out(self, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None) -> None:
+        """Store what a write is for, folded into what is there if it says so."""
+        if write.fold is not None:
+            there = self.read(write.memory, places, copy, mask, row_level=write.row_level)
+            value = folded(self.w, write.fold, there, value)
+        self.put(value, write.memory, places, copy, mask, row_level=write.row_level)
+
     def put(
         self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None, *, row_level: bool
     ) -> None:
-        w, nest = self.w, self.nest
-        dim = nest.vector_dim
-        place = places[memory]
-        assert isinstance(place, str)
-        if dim is None or (row_level and nest.row_lanes):
-            w.store(value, place)
-            return
-        stride = memory.strides[dim]
-        lanes = nest.lanes
-        if nest.kept and memory.buffer is not None and memory.buffer < 0 and not nest.row_lanes:
-            stride = 1
-        value = w.splat(value, lanes)
-        if memory in self.streaming and mask is None:
-            w.store_past_cache(value, w.offset(place, memory.dtype, copy * lanes))
-            return
-        w.scatter(value, w.offset(place, memory.dtype, copy * lanes * stride), stride, mask)
+        """Store elements: a vector along the lanes, or a scalar where nothing varies along them."""
+        put(self, value, memory, places, copy, mask, row_level=row_level, past_cache=memory in self.streaming)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ...ir.graph import Instruction, Value
 from ...ir.registry import Kind
 from ..target import Target
+from .across import AcrossWriter
 from .contraction import workspace_bytes
 from .convolution import convolution_workspace
 from .cumulative import cumulative_workspace
@@ -38,7 +39,8 @@ class Fusions:
     def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
         """Bytes of the workspace that an instruction's kernel needs."""
         if instruction.op.kind is Kind.REGION:
-            return workspace_of(self.nest(instruction))
+            nest = self.nest(instruction)
+            return nest.across.nbytes if nest.across is not None else workspace_of(nest)
         if instruction.op.kind in (Kind.SORT, Kind.ARG_SORT):
             return sort_workspace(instruction)
         if instruction.op.kind is Kind.CUMULATIVE:
@@ -61,6 +63,10 @@ class Fusions:
         if nest.split is not None:
             text = SplitWriter(nest, declarations, buffers).text()
             return Kernel(name, text, str(nest), 1, nest.cycles, nest=nest, pooled=True)
+        if nest.across is not None:
+            writer = AcrossWriter(nest, declarations, streamed(nest, instruction))
+            pooled = nest.across.chunks > 1
+            return Kernel(name, writer.text(buffers), str(nest), 1, nest.cycles, nest=nest, pooled=pooled)
         past_cache, tiles = streamed(nest, instruction), tiles_of(nest)
         if tiles is not None:
             text, tasks = TileWriter(nest, tiles, declarations, past_cache).write(buffers), tiles.tasks(nest)

@@ -84,12 +84,14 @@ class Member:
 
 @record
 class Write:
-    """A result of the nest: what is stored where, at which level and stage."""
+    """A result of the nest: what is stored where, at which level and stage; or, where `fold` is a reduction
+    across rows, what is folded into what is there."""
 
     source: Leaf | Value
     memory: Memory
     row_level: bool
     stage: int
+    fold: Instruction | None = None
 
 
 @record
@@ -103,6 +105,18 @@ class Split:
     def has_rest(self, nest: Nest) -> bool:
         """Whether there is a chunk more, of elements that fill no group of vectors."""
         return nest.row_lanes and len(nest.sizes) == 1 and nest.sizes[0] % (nest.lanes * nest.unroll) > 0
+
+
+@record
+class Across:
+    """Rows in `chunks` of `size`, each of which folds them into memory of its own in a workspace of so many
+    bytes; into the results where it is one chunk."""
+
+    chunks: int
+    size: int
+    nbytes: int
+    #: The results' buffers, in the order of the writes that fold.
+    results: tuple[int, ...]
 
 
 @record(eq=False, frozen=False)
@@ -130,6 +144,8 @@ class Nest:
     row_lanes: bool = False
     #: How reductions are shared among tasks, where nothing outside them is.
     split: Split | None = None
+    #: How rows are cut where something is folded across them.
+    across: Across | None = None
 
     @property
     def vector_dim(self) -> int | None:
@@ -155,6 +171,8 @@ class Nest:
         head += f", {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"
         if self.split is not None:
             head += f", in {self.split.chunks} chunks of {self.split.size}"
+        if self.across is not None and self.across.chunks > 1:
+            head += f", in {self.across.chunks} chunks of {self.across.size} rows"
         lines: list[tuple[str, Instruction | None]] = [(head, None)]
         given, names = names, dict[Value, str]()
         by_value = {member.value: member for member in self.members}
@@ -174,6 +192,8 @@ class Nest:
             for write in self.writes:
                 if write.stage == stage:
                     source = self._source_text(write.source, names, buffers)
+                    if write.fold is not None:
+                        source = f"{write.fold.op.name} across rows of {source}"
                     text = f"    {_leaf_text(write.memory, buffers)} <- {source}"
                     written = by_value[write.source].instruction if isinstance(write.source, Value) else None
                     lines.append((text, written))

@@ -21,6 +21,7 @@ def overwritable(nest: Nest, fusion: Instruction) -> frozenset[tuple[int, int]]:
         for operand in range(len(fusion.operands))
         for result, write in enumerate(nest.writes)
         if not write.row_level
+        and write.fold is None  # which begins before anything is read
         and write.stage == nest.stages - 1
         and _read_where_written(nest, operand, write, sizes)
     )

@@ -4,13 +4,13 @@ Dimensions of size 1 are dropped, and neighbours that every access walks alike a
 contiguous arrays is one loop.
 
 The lanes run along the last dimension of the domain: if it is reduced the nest is a *row* nest (lanes are
-folded together at the end), otherwise a *column* nest (a map, if nothing is reduced).
+folded together at the end), otherwise a *column* nest (a map, if nothing is reduced). A row nest may fold
+across its rows, too: `across.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from ...ir.access import compose, element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
@@ -18,13 +18,10 @@ from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Access, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..target import Target
+from .across import across_of, fold_of_rows, row_axes
 from .nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
+from .scratch import keep_between_stages
 from .split import split_of
-
-#: A value kept for a later stage is recomputed if that costs at most this many cycles per element.
-RECOMPUTE_COST: Final = 6.0
-#: Bytes of stack that a nest may use for values kept between stages.
-SCRATCH_BYTES: Final = 1 << 18
 
 
 def schedule(region: Function, name: str, target: Target) -> Nest:
@@ -45,6 +42,11 @@ class _Scheduler:
             if one.op.kind is Kind.REDUCTION or (one.op.kind is Kind.ELEMENTWISE)
         }
         self.domain, self.axes = self._domain()
+        #: Reductions across rows, and the fold of each row for those that fold rows first.
+        self.across: dict[Value, Instruction | None] = {}
+        for one in self.computed.values():
+            if one.op.kind is Kind.REDUCTION and not self._reduces_rows(one):
+                self.across[one.result] = fold_of_rows(one, self.domain, self.axes)
         kept = [axis for axis in range(len(self.domain)) if axis not in self.axes]
         self.order = kept + list(self.axes)
         self.kept_wide = [axis for axis in kept if self.domain[axis] != 1]
@@ -57,7 +59,7 @@ class _Scheduler:
         for member in members:
             member.operands = tuple(_remap(one, merge) for one in member.operands)
         writes = [
-            Write(_remap(w.source, merge), _remap(w.memory, merge), w.row_level, w.stage)  # type: ignore[arg-type]
+            Write(_remap(w.source, merge), _remap(w.memory, merge), w.row_level, w.stage, w.fold)  # type: ignore[arg-type]
             for w in writes
         ]
         stages = 1 + max([member.stage for member in members] + [write.stage for write in writes], default=0)
@@ -66,17 +68,22 @@ class _Scheduler:
         self._estimate(nest)
         nest.split = split_of(nest)
         if nest.split is None:
-            self._keep_between_stages(nest)
+            keep_between_stages(nest)
+        if self.across:
+            across_of(nest, len(self.region.params) + len(self.region.results))
         return nest
 
     def _domain(self) -> tuple[Shape, tuple[int, ...]]:
-        for one in self.computed.values():
-            if one.op.kind is Kind.REDUCTION:
-                return one.operands[0].shape, one.attrs["axes"]
+        reductions = [one for one in self.computed.values() if one.op.kind is Kind.REDUCTION]
+        if reductions:
+            return row_axes(reductions)
         values = [*self.computed, *self.region.results]
         if self.computed:  # columns that are put side by side have one dimension less than what they make
             values = [one for one in values if not self._columns(one)]
         return max((value.shape for value in values), key=lambda shape: (len(shape), shape)), ()
+
+    def _reduces_rows(self, reduction: Instruction) -> bool:
+        return reduction.operands[0].shape == self.domain and reduction.attrs["axes"] == self.axes
 
     def _last_wide_axis(self) -> int:
         wide = [axis for axis, size in enumerate(self.domain) if size != 1]
@@ -88,7 +95,12 @@ class _Scheduler:
         members: list[Member] = []
         known: dict[Value, Member] = {}
         for instruction in self.region.body:
-            if instruction.result not in self.computed:
+            if instruction.result in self.across:
+                folded = self.across[instruction.result]
+                if folded is None:
+                    continue
+                instruction = folded
+            elif instruction.result not in self.computed:
                 continue
             reduction = instruction.op.kind is Kind.REDUCTION
             row_level = not reduction and instruction.result.shape != self.domain
@@ -168,6 +180,9 @@ class _Scheduler:
         writes = []
         for position, result in enumerate(self.region.results):
             buffer = len(self.region.params) + position
+            if result in self.across:
+                writes.append(self._write_across(result, buffer, known))
+                continue
             columns = self._columns(result)
             if columns:
                 writes += self._interleaved(buffer, result, columns, known)
@@ -201,6 +216,20 @@ class _Scheduler:
             memory = Memory(buffer, SHORT_NAME[result.dtype], self._spread(strides, source.shape), column)
             writes.append(Write(source, memory, known[source].row_level, known[source].stage))
         return writes
+
+    def _write_across(self, result: Value, buffer: int, known: dict[Value, Member]) -> Write:
+        """The write that folds rows into `result`: it does not move along what is folded."""
+        reduction, folded = self.computed[result], self.across[result]
+        (operand,) = reduction.operands
+        strides = iter(contiguous_strides(result.shape))
+        by_axis = tuple(
+            0 if axis in reduction.attrs["axes"] else next(strides) for axis in range(len(operand.shape))
+        )
+        memory = Memory(buffer, SHORT_NAME[result.dtype], self._spread(by_axis, operand.shape), 0)
+        source = folded.result if folded is not None else self._source(operand, operand.shape)
+        member = known.get(source) if isinstance(source, Value) else None
+        row_level = folded is not None or operand.shape != self.domain
+        return Write(source, memory, row_level, member.stage if member else 0, reduction)
 
     # -- dimensions -------------------------------------------------------------------------------
 
@@ -278,53 +307,6 @@ class _Scheduler:
             for one in member.operands
         )  # fmt: skip
         nest.cycles = elements * (per_element + 1) / nest.lanes * (4 if strided else 1) + nest.nbytes / 8
-
-    def _keep_between_stages(self, nest: Nest) -> None:
-        """Put values that later stages need, and that cost much to compute again, in scratch."""
-        stored = {w.source for w in nest.writes if isinstance(w.source, Value) and not w.row_level}
-        by_value = {member.value: member for member in nest.members}
-        cost: dict[Value, float] = {}
-        for member in nest.members:
-            if member.row_level:
-                cost[member.value] = 0.0
-                continue
-            inputs = sum(cost.get(one, 0.0) for one in member.operands if isinstance(one, Value))
-            cost[member.value] = inputs + member.instruction.op.cost
-            if member.value in stored:
-                cost[member.value] = 0.0
-        used_late = {
-            source
-            for member in nest.members
-            for source in member.operands
-            if isinstance(source, Value)
-            and not by_value[source].row_level
-            and by_value[source].stage < member.stage
-        }
-        row = 1
-        for size in nest.sizes[nest.parallel :]:
-            row *= size
-        width = row if nest.row_lanes else row * nest.lanes * nest.unroll
-        budget = SCRATCH_BYTES
-        for member in nest.members:
-            value = member.value
-            if value not in used_late or value in stored or cost[value] <= RECOMPUTE_COST:
-                continue
-            nbytes = (width + nest.lanes) * value.dtype.itemsize
-            if nbytes > budget:
-                continue
-            budget -= nbytes
-            nest.scratch_sizes.append((SHORT_NAME[value.dtype], width + nest.lanes))
-            nest.kept[value] = Memory(
-                -len(nest.scratch_sizes), SHORT_NAME[value.dtype], self._scratch_strides(nest), 0
-            )
-
-    @staticmethod
-    def _scratch_strides(nest: Nest) -> tuple[int, ...]:
-        reduced = contiguous_strides(nest.sizes[nest.parallel :])
-        if nest.row_lanes:
-            return (0,) * nest.parallel + reduced
-        width = nest.lanes * nest.unroll
-        return (0,) * nest.parallel + tuple(stride * width for stride in reduced)
 
 
 def _remap(source: Leaf | Value, groups: Sequence[Sequence[int]]) -> Leaf | Value:

@@ -26,6 +26,8 @@ def streamed(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
         return frozenset()
     found = []
     for write in nest.writes:
+        if write.fold is not None:
+            continue
         memory = write.memory
         assert memory.buffer is not None
         value = fusion.results[memory.buffer - len(fusion.operands)]

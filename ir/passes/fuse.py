@@ -3,14 +3,15 @@
 A group has a *domain* (a shape) and, once a reduction has joined, the domain's *reduced axes*. Its members
 are elementwise ops at the full level (the domain's shape) or the row level (the domain without the reduced
 axes), and reductions of full-level values over those axes. So softmax is one group: a maximum per row,
-exponentials, a sum per row, a quotient.
+exponentials, a sum per row, a quotient. Reductions *across* the rows (`across.py`) are members that nothing
+in the group reads: the gradients of a layernorm's scale and shift come out of the same pass.
 
 Affine views, uniform constants, iotas and windows (`inline.py`) are never members: they are index maps or
 cheap, and are repeated inside every group that reads through them. A group becomes a ``fusion`` instruction
 whose region computes it; a view that must exist in memory becomes a ``fusion`` of its own.
 
 The algorithm is greedy and linear in program order: an op joins the groups of its producers where levels
-and index maps fit and no path leaves a group and comes back (`_Units` keeps transitive dependencies).
+and index maps fit and no path leaves a group and comes back (`Units` keeps transitive dependencies).
 """
 
 from __future__ import annotations
@@ -22,18 +23,17 @@ from typing import Final, TypeAlias
 from ..access import resolve
 from ..effects import has_effect
 from ..graph import Function, Instruction, Value
-from ..records import field, record
-from ..registry import Access, Kind
+from ..registry import Kind
 from ..types import Shape
+from .across import ACROSS, Coordinates, folds_across
+from .cheap import repeat_cheap
 from .inline import columns_of, is_inline, sources
 from .outline import outline
+from .siblings import folded_by, siblings
+from .units import ROW_BYTES, Unit, domain_of, kept, passes_are_long, reads_own_element
 
-#: Rows longer than this many bytes are not kept for a second pass over the row.
-ROW_BYTES: Final = 1 << 17
 #: Groups stop growing here: beyond it, compile time and register pressure cost more than a pass.
 MAX_MEMBERS: Final = 200
-#: For each dimension of a value, the domain dimension it runs along; None for size 1.
-Coordinates = tuple[int | None, ...]
 #: Told why an instruction did not join a group of producers: (instruction, what it reads of the group, why).
 Note: TypeAlias = Callable[[Instruction, Instruction, str], None]
 
@@ -47,22 +47,11 @@ _OTHER_ELEMENT: Final = (
     "it reads other elements than its own (through a transposed, reversed or shifted view), which are not "
     "computed yet when the loop needs them"
 )
+_ACROSS_ROWS: Final = "it needs what is folded across all rows, which is known after the last one"
 _LONG_ROW: Final = (
     f"it needs a reduction's result again for every element, and rows over {ROW_BYTES >> 10} KiB are not "
     "passed over twice"
 )
-
-
-@record(eq=False, frozen=False)
-class _Unit:
-    """A group of fused instructions, or (with no domain) one instruction that is not fused."""
-
-    number: int
-    domain: Shape | None
-    axes: tuple[int, ...] | None = None
-    members: list[Instruction] = field(default_factory=list)
-    coordinates: dict[Value, Coordinates] = field(default_factory=dict)
-    dependencies: int = 0
 
 
 def fuse(function: Function, note: Note | None = None) -> Function:
@@ -94,8 +83,8 @@ class _Fusion:
     def __init__(self, function: Function, note: Note | None) -> None:
         self.function, self.note = function, note
         self.defs: dict[Value, Instruction] = {result: one for one in function.body for result in one.results}
-        self.units: list[_Unit] = []
-        self.unit_of: dict[Value, _Unit] = {}
+        self.units: list[Unit] = []
+        self.unit_of: dict[Value, Unit] = {}
         #: The units that some unit depends on.
         self.needed = 0
         self.last_effect: Instruction | None = None
@@ -106,8 +95,10 @@ class _Fusion:
         for instruction in self.function.body:
             if not is_inline(instruction, self.defs):
                 self._place(instruction)
+        while sum(self._join_sibling(*pair) for pair in siblings(self.units, self.defs)):
+            pass  # what was joined may read what others read, too
         units = [(unit.members, unit.domain is not None) for unit in self.units if unit.members]
-        return outline(self.function, units)
+        return outline(*repeat_cheap(self.function, units))
 
     # -- grouping ---------------------------------------------------------------------------------
 
@@ -122,21 +113,22 @@ class _Fusion:
         if has_effect(instruction):
             self.last_effect = instruction
 
-    def _new_unit(self, instruction: Instruction) -> _Unit:
-        unit = _Unit(len(self.units), None)
+    def _new_unit(self, instruction: Instruction) -> Unit:
+        unit = Unit(len(self.units), None)
         self.units.append(unit)
         if not _fusable(instruction):
             return unit
         result = instruction.result
         if instruction.op.kind is Kind.REDUCTION:
             unit.domain, unit.axes = instruction.operands[0].shape, instruction.attrs["axes"]
-            unit.coordinates[result] = _kept(unit.domain, unit.axes)
+            unit.coordinates[result] = kept(unit.domain, unit.axes)
         else:
             unit.domain = result.shape
             unit.coordinates[result] = tuple(range(len(result.shape)))
+        unit.own[instruction] = tuple(range(len(unit.domain)))
         return unit
 
-    def _producers(self, instruction: Instruction) -> list[_Unit]:
+    def _producers(self, instruction: Instruction) -> list[Unit]:
         """The units that compute what `instruction` reads, and the last one with an effect if it has one
         too; latest first."""
         found = {}
@@ -150,7 +142,7 @@ class _Fusion:
                     found[unit.number] = unit
         return sorted(found.values(), key=lambda one: -one.number)
 
-    def _join(self, instruction: Instruction) -> _Unit | None:
+    def _join(self, instruction: Instruction) -> Unit | None:
         producers = self._producers(instruction)
         for unit in producers:
             others = [one for one in producers if one is not unit]
@@ -166,15 +158,15 @@ class _Fusion:
                     continue
                 if self._fit(instruction, [unit, other]) is not None:
                     self._merge(unit, other)
-            coordinates = self._fit(instruction, [unit])
-            assert coordinates is not None, "each merge was tried before"
-            if instruction.op.kind is Kind.REDUCTION:
+            fit = self._fit(instruction, [unit])
+            assert fit is not None, "each merge was tried before"
+            unit.own[instruction], unit.coordinates[instruction.result] = fit
+            if instruction.op.kind is Kind.REDUCTION and fit[1] is not ACROSS:
                 unit.axes = instruction.attrs["axes"]
-            unit.coordinates[instruction.result] = coordinates
             return unit
         return None
 
-    def _of_columns(self, instruction: Instruction) -> _Unit | None:
+    def _of_columns(self, instruction: Instruction) -> Unit | None:
         """The group that computes what `instruction` puts side by side: it writes that where it belongs."""
         columns = columns_of(instruction, self.defs)
         where = {(self.unit_of[one].number, self.unit_of[one].coordinates.get(one)) for one in columns}
@@ -182,16 +174,17 @@ class _Fusion:
             return None
         unit = self.unit_of[columns[0]]
         unit.coordinates[instruction.result] = (None,) * instruction.result.type.ndim  # nothing reads it here
+        unit.own[instruction] = unit.coordinates[instruction.result]
         return unit
 
-    def _tell(self, instruction: Instruction, unit: _Unit, why: str) -> None:
+    def _tell(self, instruction: Instruction, unit: Unit, why: str) -> None:
         """Note why `instruction` is not in `unit`, with the first member that it reads there."""
         for operand in instruction.operands if self.note else ():
             for source, _ in self._sources(operand):
                 if self.note and self.unit_of.get(source) is unit:
                     return self.note(instruction, self.defs[source], why)
 
-    def _misfit(self, instruction: Instruction, unit: _Unit, others: list[_Unit]) -> str:
+    def _misfit(self, instruction: Instruction, unit: Unit, others: list[Unit]) -> str:
         """Why `instruction` cannot join `unit`, where it also reads `others`; empty where it can."""
         if unit.domain is None:
             return why_alone(unit.members[-1])
@@ -203,51 +196,57 @@ class _Fusion:
             return ""
         return self._why_unfit(instruction, unit) if self.note else _OTHER_SHAPE
 
-    def _why_unfit(self, instruction: Instruction, unit: _Unit) -> str:
+    def _why_unfit(self, instruction: Instruction, unit: Unit) -> str:
         """Why `_fit` refuses."""
-        domain, axes = _domain_of([unit])
+        domain, axes = domain_of([unit])
         own: Coordinates | None = tuple(range(len(domain)))
         if instruction.op.kind is Kind.REDUCTION:
             if instruction.operands[0].shape != domain or axes not in (None, instruction.attrs["axes"]):
                 return _OTHER_AXES
         elif instruction.result.shape != domain:
-            own = self._row_coordinates(instruction, [unit])
+            own = self._row_coordinates(instruction.result.shape, instruction.operands, [unit])
         if own is None:
             return _OTHER_SHAPE
         for operand in instruction.operands:
             for source, access in self._sources(operand):
-                if self.unit_of.get(source) is unit and not _reads_own_element(
-                    access, own, unit.coordinates[source], source.shape, domain
-                ):
+                if self.unit_of.get(source) is not unit:
+                    continue
+                if unit.coordinates[source] is ACROSS:
+                    return _ACROSS_ROWS
+                if not reads_own_element(access, own, unit.coordinates[source], source.shape):
                     return _OTHER_ELEMENT
         return _LONG_ROW
 
-    def _fit(self, instruction: Instruction, units: list[_Unit]) -> Coordinates | None:
-        """The coordinates `instruction`'s result has in the union of `units`, which have one domain; None if
-        it cannot be a member."""
-        domain, axes = _domain_of(units)
+    def _fit(self, instruction: Instruction, units: list[Unit]) -> tuple[Coordinates, Coordinates] | None:
+        """The coordinates at which `instruction` reads and those of its result in the union of `units`, which
+        have one domain; None if it cannot be a member."""
+        domain, axes = domain_of(units)
+        own: Coordinates | None = tuple(range(len(domain)))
+        result = own
         if instruction.op.kind is Kind.REDUCTION:
-            own_axes = instruction.attrs["axes"]
-            if instruction.operands[0].shape != domain or axes not in (None, own_axes):
+            (operand,), own_axes = instruction.operands, instruction.attrs["axes"]
+            if operand.shape == domain and axes in (None, own_axes):
+                result, axes = kept(domain, own_axes), own_axes
+            elif axes is None:
                 return None
-            own: Coordinates = tuple(range(len(domain)))
-            result = _kept(domain, own_axes)
-            axes = own_axes
-        elif instruction.result.shape == domain:
-            own = result = tuple(range(len(domain)))
-        else:
-            derived = self._row_coordinates(instruction, units)
-            if derived is None:
-                return None
-            own = result = derived
-        return result if self._reads_fit(instruction, own, units, axes) else None
+            else:
+                if operand.shape != domain:
+                    own = self._row_coordinates(operand.shape, instruction.operands, units)
+                if own is None or not folds_across(instruction, own, domain, axes):
+                    return None
+                result = ACROSS
+        elif instruction.result.shape != domain:
+            own = result = self._row_coordinates(instruction.result.shape, instruction.operands, units)
+        if own is None or result is None:
+            return None
+        return (own, result) if self._reads_fit(instruction, own, units, axes) else None
 
     def _reads_fit(
-        self, instruction: Instruction, own: Coordinates, units: list[_Unit], axes: tuple[int, ...] | None
+        self, instruction: Instruction, own: Coordinates, units: list[Unit], axes: tuple[int, ...] | None
     ) -> bool:
         """Whether what `instruction` reads of the members of `units` is just its own element, and no
         full-level op reads back a row-level value of a row that is too long to pass over twice."""
-        domain, _ = _domain_of(units)
+        domain, _ = domain_of(units)
         full = own == tuple(range(len(domain)))
         for operand in instruction.operands:
             for source, access in self._sources(operand):
@@ -255,23 +254,24 @@ class _Fusion:
                 if unit not in units:
                     continue
                 theirs = unit.coordinates[source]
-                if not _reads_own_element(access, own, theirs, source.shape, domain):
+                if theirs is ACROSS or not reads_own_element(access, own, theirs, source.shape):
                     return False
-                if full and theirs != own and _row_bytes(domain, axes, instruction) > ROW_BYTES:
+                if full and theirs != own and passes_are_long(domain, axes, instruction.operands[0].dtype):
                     return False
         return True
 
-    def _row_coordinates(self, instruction: Instruction, units: list[_Unit]) -> Coordinates | None:
-        """Coordinates of a row-level elementwise op, from its row-level operands in `units`."""
-        domain, axes = _domain_of(units)
+    def _row_coordinates(
+        self, shape: Shape, operands: Iterable[Value], units: list[Unit]
+    ) -> Coordinates | None:
+        """Coordinates of a row-level op over `shape`, from its row-level operands in `units`."""
+        domain, axes = domain_of(units)
         if axes is None:
             return None
-        shape = instruction.result.shape
         found: list[int | None] = [None] * len(shape)
-        for operand in instruction.operands:
+        for operand in operands:
             source, access = resolve(operand, self.defs)
             unit = self.unit_of.get(source)
-            if unit not in units:
+            if unit not in units or unit.coordinates[source] is ACROSS:
                 continue
             for (axis, _, _), coordinate in zip(access.dims, unit.coordinates[source], strict=True):
                 if axis is not None and coordinate is not None:
@@ -283,7 +283,7 @@ class _Fusion:
             return None
         return tuple(found[axis] if size != 1 else None for axis, size in enumerate(shape))
 
-    def _mergeable(self, unit: _Unit, other: _Unit) -> bool:
+    def _mergeable(self, unit: Unit, other: Unit) -> bool:
         """Whether the members of both can be one group."""
         if other.domain is None or other.domain != unit.domain:
             return False
@@ -291,20 +291,17 @@ class _Fusion:
             return False
         if len(unit.members) + len(other.members) > MAX_MEMBERS or self._path_through_others(unit, other):
             return False
-        _, axes = _domain_of([unit, other])
-        everything = tuple(range(len(unit.domain or ())))
+        _, axes = domain_of([unit, other])
         for one, two in ((unit, other), (other, unit)):
             if one.axes == axes and not one.dependencies >> two.number & 1:
                 continue  # its members read nothing of the other's, and fit where they are
             for member in one.members:
-                reduction = member.op.kind is Kind.REDUCTION
-                own = everything if reduction else one.coordinates[member.result]
-                if not self._reads_fit(member, own, [unit, other], axes):
+                if not self._reads_fit(member, one.own[member], [unit, other], axes):
                     return False
         return True
 
     @staticmethod
-    def _why_apart(unit: _Unit, other: _Unit, feeds: bool) -> str:
+    def _why_apart(unit: Unit, other: Unit, feeds: bool) -> str:
         """Why a group that was joined does not take in another producer's."""
         if other.domain is None:
             return why_alone(other.members[-1])
@@ -318,10 +315,28 @@ class _Fusion:
             return _FULL
         return _OTHER_ELEMENT
 
-    def _merge(self, unit: _Unit, other: _Unit) -> None:
+    def _join_sibling(self, unit: Unit, other: Unit) -> bool:
+        """Make groups that read the same memory one, where neither waits for the other: the one that reduces
+        rows takes in the one that folds across them."""
+        apart = not (unit.dependencies >> other.number | other.dependencies >> unit.number) & 1
+        if not apart or len(unit.members) + len(other.members) > MAX_MEMBERS or unit.domain != other.domain:
+            return False
+        if unit.axes == other.axes:
+            self._merge(unit, other)
+            return True
+        for one, two in ((unit, other), (other, unit)):
+            across = folded_by(two, one.axes, self.defs)
+            if across:
+                two.coordinates.update(dict.fromkeys(across, ACROSS))
+                self._merge(one, two)
+                return True
+        return False
+
+    def _merge(self, unit: Unit, other: Unit) -> None:
         """Move `other`'s members into `unit`. *Requires*: `_mergeable`."""
         unit.axes = unit.axes if unit.axes is not None else other.axes
         unit.members += other.members
+        unit.own.update(other.own)
         unit.coordinates.update(other.coordinates)
         for member in other.members:
             for result in member.results:
@@ -336,7 +351,7 @@ class _Fusion:
         other.members, other.domain = [], None
         self._spread(unit)
 
-    def _path_through_others(self, unit: _Unit, other: _Unit) -> bool:
+    def _path_through_others(self, unit: Unit, other: Unit) -> bool:
         a, b = 1 << unit.number, 1 << other.number
         between = (unit.dependencies | other.dependencies) & ~(a | b)
         while between:
@@ -346,7 +361,7 @@ class _Fusion:
             between ^= lowest
         return False
 
-    def _depend(self, unit: _Unit, producers: Iterable[_Unit]) -> None:
+    def _depend(self, unit: Unit, producers: Iterable[Unit]) -> None:
         before = unit.dependencies
         for one in producers:
             if one is not unit:
@@ -355,7 +370,7 @@ class _Fusion:
             self.needed |= unit.dependencies
             self._spread(unit)
 
-    def _spread(self, unit: _Unit) -> None:
+    def _spread(self, unit: Unit) -> None:
         """Give `unit`'s dependencies to everything that depends on it."""
         own = 1 << unit.number
         if not self.needed & own:
@@ -363,38 +378,3 @@ class _Fusion:
         for one in self.units:
             if one.dependencies & own:
                 one.dependencies |= unit.dependencies
-
-
-def _kept(domain: Shape, axes: tuple[int, ...]) -> Coordinates:
-    """The coordinates of a reduction's result: the domain's dimensions that are left."""
-    return tuple(axis for axis in range(len(domain)) if axis not in axes)
-
-
-def _reads_own_element(
-    access: Access | None, own: Coordinates, theirs: Coordinates, shape: Shape, domain: Shape
-) -> bool:
-    """Whether an op at coordinates `own` reads, of a member of shape `shape` at coordinates `theirs`, just
-    the element at its own place in the domain; not through a window, where there is no index map."""
-    if access is None:
-        return False
-    for (axis, step, offset), coordinate, size in zip(access.dims, theirs, shape, strict=True):
-        if size == 1:
-            continue
-        if axis is None or step != 1 or offset != 0 or own[axis] != coordinate:
-            return False
-    return True
-
-
-def _domain_of(units: list[_Unit]) -> tuple[Shape, tuple[int, ...] | None]:
-    """The domain that `units` share, and the reduced axes of those that reduce."""
-    domain = units[0].domain
-    assert domain is not None
-    return domain, next((one.axes for one in units if one.axes is not None), None)
-
-
-def _row_bytes(domain: Shape, axes: tuple[int, ...] | None, instruction: Instruction) -> int:
-    """The size of one row of the domain."""
-    size = instruction.operands[0].dtype.itemsize
-    for axis in axes or ():
-        size *= domain[axis]
-    return size

@@ -1,0 +1,41 @@
+"""Storing what a nest computes: vectors along the lanes, single elements, past the cache, into scratch; and
+folding into what is there."""
+
+from __future__ import annotations
+
+from ...ir.graph import Instruction
+from ..emitter import Reg
+from ..loops import FunctionWriter
+from .element import Places, Writer
+from .nest import Memory
+
+
+def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) -> Reg:
+    """What `reduction` makes of what is there and one element more."""
+    record = reduction.op.reduction
+    assert record is not None
+    result: Reg = record.combine(w, there, w.splat(value, there.lanes))
+    return result
+
+
+def put(
+    writer: Writer, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None,
+    *, row_level: bool, past_cache: bool,
+) -> None:  # fmt: skip
+    """Store `value` where `memory` is: of vectors side by side the one number `copy`."""
+    w, nest = writer.w, writer.nest
+    dim = nest.vector_dim
+    place = places[memory]
+    assert isinstance(place, str)
+    if dim is None or (row_level and nest.row_lanes):
+        w.store(value, place)
+        return
+    stride = memory.strides[dim]
+    lanes = nest.lanes
+    if nest.kept and memory.buffer is not None and memory.buffer < 0 and not nest.row_lanes:
+        stride = 1
+    value = w.splat(value, lanes)
+    if past_cache and mask is None:
+        w.store_past_cache(value, w.offset(place, memory.dtype, copy * lanes))
+        return
+    w.scatter(value, w.offset(place, memory.dtype, copy * lanes * stride), stride, mask)
