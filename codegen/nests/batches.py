@@ -1,4 +1,4 @@
-"""What kernels of products share: operands as strided memory, steps of sums, and loops over rows and batches."""
+"""What kernels of products share: strided operands, steps of sums, and loops over rows and batches."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def over_rows(
     body: Callable[[list[str]], None],
 ) -> None:
     """Call `body` for each of `tiles` of `rows` out of `size`, with pointers moved to the tile's first row:
-    `moved` gives each pointer and the distance of its rows, in elements of `dtype`. The last tile overlaps the one before,
-    which computes some rows twice, to the same bits."""
+    `moved` gives each pointer and the distance of its rows, in elements of `dtype`. The last tile overlaps
+    the one before, which computes some rows twice, to the same bits."""
 
     def tile(index: Reg, _: list[Reg]) -> Sequence[Reg]:
         top = w.mul(index, rows)
