@@ -1,4 +1,4 @@
-"""What kernels of products share: operands as strided memory, a step of a sum, and the loop over a batch."""
+"""What kernels of products share: strided operands, steps of sums, and loops over rows and batches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ...ir.records import record
 from ...ir.types import TensorType, contiguous_strides
-from ..emitter import Reg
+from ..emitter import Reg, constant
 from ..loops import FunctionWriter
 from ..maths.support import muladd
 
@@ -33,6 +33,29 @@ def accumulate(w: FunctionWriter, total: Reg, x: Reg, y: Reg) -> Reg:
     if total.is_float:
         return muladd(w, x, y, total)
     return w.add(total, w.mul(x, y))
+
+
+def over_rows(
+    w: FunctionWriter,
+    size: int,
+    rows: int,
+    tiles: tuple[Reg | int, Reg | int],
+    dtype: str,
+    moved: Sequence[tuple[str, int]],
+    body: Callable[[list[str]], None],
+) -> None:
+    """Call `body` for each of `tiles` of `rows` out of `size`, with pointers moved to the tile's first row:
+    `moved` gives each pointer and the distance of its rows, in elements of `dtype`. The last tile overlaps
+    the one before, which computes some rows twice, to the same bits."""
+
+    def tile(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+        top = w.mul(index, rows)
+        if size % rows:
+            top = w.min(top, constant(size - rows, "i64"))
+        body([w.offset(pointer, dtype, w.mul(top, by)) for pointer, by in moved])
+        return ()
+
+    w.loop(tiles[0], tiles[1], 1, tile, nonempty=True)
 
 
 def over_batch(

@@ -17,7 +17,7 @@ from ..emitter import BITS, Reg, constant
 from ..loops import FunctionWriter
 from ..products.tiles import tile_for
 from ..target import Target
-from .batches import Strided, accumulate, over_batch
+from .batches import Strided, accumulate, over_batch, over_rows
 from .kernel import PRODUCT_CYCLES, Kernel, signature
 
 #: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
@@ -178,18 +178,17 @@ class _Nest:
             self._rows(at, down, lambda here: self._columns(here, across, self._tile), ())
 
     def _rows(self, at: list[str], down: Range, body: Callable[..., None], edge: tuple[Any, ...]) -> None:
-        w, shape = self.w, self.shape
-        by = self.operands[0].strides[-2]
-
-        def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            top = w.mul(index, shape.rows)
-            if shape.m % shape.rows:
-                top = w.min(top, constant(shape.m - shape.rows, "i64"))
-            x = w.offset(at[0], self.dtype, w.mul(top, by))
-            body([x, at[1], w.offset(at[2], self.dtype, w.mul(top, shape.n))], *edge)
-            return ()
-
-        w.loop(down[0], down[1], 1, row, nonempty=True)
+        shape = self.shape
+        moved = [(at[0], self.operands[0].strides[-2]), (at[2], shape.n)]
+        over_rows(
+            self.w,
+            shape.m,
+            shape.rows,
+            down,
+            self.dtype,
+            moved,
+            lambda here: body([here[0], at[1], here[1]], *edge),
+        )
 
     def _columns(self, at: list[str], across: Range, body: Callable[..., None]) -> None:
         """`body` on columns of tiles, with how many vectors they have and the last one's mask: whole ones in

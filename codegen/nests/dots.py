@@ -7,7 +7,6 @@ by halves. The last rows overlap the ones before, which computes some twice to t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Final
 
 from ...ir.types import TensorType
@@ -15,7 +14,7 @@ from ..emitter import Reg, constant
 from ..loops import FunctionWriter
 from ..maths.support import muladd
 from ..target import Target
-from .batches import Strided, over_batch
+from .batches import Strided, over_batch, over_rows
 from .kernel import PRODUCT_CYCLES, Kernel, signature
 
 #: Sums kept in registers at a time: enough to have as many multiply-adds in flight as a core can.
@@ -86,17 +85,12 @@ class _Dots:
     def _groups(self, at: list[str], first: Reg | int, last: Reg | int) -> None:
         w = self.w
 
-        def group(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            top = w.mul(index, self.rows)
-            if self.m % self.rows:
-                top = w.min(top, constant(self.m - self.rows, "i64"))
-            x = w.offset(at[0], self.dtype, w.mul(top, self.operands[0].strides[-2]))
-            place = w.offset(at[2], self.dtype, top)
-            for row, total in enumerate(self._sums(x, at[1])):
-                w.store(total, w.offset(place, self.dtype, row))
-            return ()
+        def group(here: list[str]) -> None:
+            for row, total in enumerate(self._sums(here[0], at[1])):
+                w.store(total, w.offset(here[1], self.dtype, row))
 
-        w.loop(first, last, 1, group, nonempty=True)
+        moved = [(at[0], self.operands[0].strides[-2]), (at[2], 1)]
+        over_rows(w, self.m, self.rows, (first, last), self.dtype, moved, group)
 
     def _sums(self, x: str, y: str) -> list[Reg]:
         """The sums of one group of rows, as scalars."""

@@ -92,10 +92,10 @@ def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, st
             + ("Its elements do not, and fill vectors and threads." if row.nest
                else "Many such loops at once, by tj.vmap, would fill whole vectors."),
         )  # fmt: skip
-    if kind is Kind.CONTRACTION:
+    if kind in (Kind.CONTRACTION, Kind.CONVOLUTION):
         rate = row.cost.flops * max(row.runs, 1) / (row.seconds or 1.0)
         return (
-            "note", "A matrix product",
+            "note", "A matrix product" if kind is Kind.CONTRACTION else "A convolution",
             f"It does {rate / 1e9:,.0f} GFLOP/s, {floor / (row.seconds or 1.0):.0%} of what this machine "
             "can. Only a smaller product, fewer of them, or float32 would take less.",
         )  # fmt: skip
