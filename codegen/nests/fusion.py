@@ -12,6 +12,7 @@ from .contraction import workspace_bytes
 from .convolution import convolution_workspace
 from .cumulative import cumulative_workspace
 from .fused import NestWriter, task_count
+from .gathering import gather_workspace
 from .kernel import Kernel
 from .nest import Nest
 from .overwriting import overwritable
@@ -43,6 +44,8 @@ class Fusions:
             return nest.across.nbytes if nest.across is not None else workspace_of(nest)
         if instruction.op.kind in (Kind.SORT, Kind.ARG_SORT):
             return sort_workspace(instruction)
+        if instruction.op.kind is Kind.GATHER:
+            return gather_workspace(instruction)
         if instruction.op.kind is Kind.CUMULATIVE:
             return cumulative_workspace(instruction, self.target)
         if instruction.op.kind is Kind.CONVOLUTION:

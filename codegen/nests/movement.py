@@ -1,4 +1,4 @@
-"""Kernels that move elements: concatenation, slice update, gather and scatter.
+"""Kernels that move elements: concatenation, slice update and scatter.
 
 Updates write into a copy of their operand, unless buffer planning gave the result the operand's own memory.
 Indices are checked before anything is read or written at them.
@@ -16,7 +16,7 @@ from ...ir.types import contiguous_strides
 from ..emitter import Number, Reg, constant
 from ..loops import Bound, FunctionWriter
 from ..target import Target
-from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, signature, task_function
+from .kernel import Kernel, signature
 
 
 def concat_kernel(
@@ -117,44 +117,6 @@ def _contiguous_tail(shape: tuple[int, ...], by: list[int]) -> int:
     return axis
 
 
-def gather_kernel(
-    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
-) -> Kernel:
-    """Copies the slice at each tuple of indices; what fails does so before tasks are shared among threads."""
-    x, *indices = instruction.operands
-    dtype, buffers = SHORT_NAME[x.dtype], len(indices) + 2
-    stretch, count = math.prod(x.shape[len(indices) :]), indices[0].type.size
-    cycles = count * (12 + stretch * x.dtype.itemsize / 8)
-    pooled = cycles > PARALLEL_TASKS * TASK_CYCLES
-
-    def copy(w: FunctionWriter, number: Reg, at: Reg) -> None:
-        source = w.offset("%b0", dtype, w.mul(at, stretch))
-        _copy_stretch(w, dtype, w.offset(f"%b{buffers - 1}", dtype, w.mul(number, stretch)), source, stretch)
-
-    w, parts = FunctionWriter(declarations), list[str]()
-    _check_indices(w, x.shape, len(indices), 1, count, target.lanes("i64"))
-    if pooled:
-        task = FunctionWriter(declarations)
-        _over_indices(task, x.shape, len(indices), 1, (Reg("%begin", "i64"), Reg("%end", "i64")), copy)
-        task.line("ret void")
-        parts = [
-            task.function(signature(f"{name}_g", buffers), "nounwind"),
-            task_function(f"{name}_g", buffers),
-        ]
-        w.allocas.append(f"  %context = alloca [{buffers} x ptr]")
-        for i in range(buffers):
-            w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
-        chunk = max(1, int(count * TASK_CYCLES / cycles))
-        w.line(f"call void @{PARALLEL_FOR}(ptr @{name}_g_task, ptr %context, i64 {count}, i64 {chunk})")
-    else:
-        _over_indices(w, x.shape, len(indices), 1, (0, count), copy)
-    w.line("ret i32 0")
-    text = "\n".join([*parts, w.function(signature(name, buffers, result="i32"), "nounwind")])
-    description = f"gather {name}: {count} slices of {stretch} elements of {x.type}"
-    errors = index_messages(instruction, x.shape, len(indices))
-    return Kernel(name, text, description, cycles=cycles, errors=errors, pooled=pooled)
-
-
 def scatter_kernel(
     name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
 ) -> Kernel:
@@ -171,12 +133,12 @@ def scatter_kernel(
         source = w.offset("%b1", dtype, w.mul(number, stretch))
         place = w.offset(result, dtype, w.mul(at, stretch))
         if instruction.attrs["mode"] == "set":
-            _copy_stretch(w, dtype, place, source, stretch)
+            copy_stretch(w, dtype, place, source, stretch)
         else:
             _add_stretch(w, dtype, place, source, stretch, target.lanes(dtype))
 
-    _check_indices(w, x.shape, len(indices), 2, count, target.lanes("i64"))
-    _over_indices(w, x.shape, len(indices), 2, (0, count), body)
+    check_indices(w, x.shape, len(indices), 2, count, target.lanes("i64"))
+    over_indices(w, x.shape, len(indices), 2, (0, count), body)
     w.line("ret i32 0")
     text = w.function(signature(name, len(indices) + 3, result="i32"), "nounwind")
     description = (
@@ -188,7 +150,7 @@ def scatter_kernel(
     )
 
 
-def _check_indices(
+def check_indices(
     w: FunctionWriter, shape: tuple[int, ...], axes: int, first: int, count: int, lanes: int
 ) -> None:
     """Return i32, 1 + axis where an index is out of range; `lanes` are looked at together."""
@@ -201,7 +163,7 @@ def _check_indices(
         w.start(good)
 
 
-def _over_indices(
+def over_indices(
     w: FunctionWriter,
     shape: tuple[int, ...],
     axes: int,
@@ -255,7 +217,8 @@ def _copy_operand(w: FunctionWriter, nbytes: int, source: str, target: str) -> N
     w.when(differ, lambda: w.copy(target, source, nbytes))
 
 
-def _copy_stretch(w: FunctionWriter, dtype: str, target: str, source: str, count: int) -> None:
+def copy_stretch(w: FunctionWriter, dtype: str, target: str, source: str, count: int) -> None:
+    """Copy `count` elements."""
     if count == 1:
         memory = "u8" if dtype == "bool" else dtype
         w.store(w.load(source, memory), target)

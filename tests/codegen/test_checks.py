@@ -176,6 +176,7 @@ def test_users_errors_stay_what_they_are() -> None:
         (lambda x: (tj.sort(x), tj.argsort(x)), [np.sin(np.arange(40_000.0))]),
         (lambda x: tj.searchsorted(x, x * 2), [np.arange(300.0)]),
         (lambda x, i: x[i], [np.arange(60.0).reshape(20, 3), np.array([1, -1])]),
+        (lambda x, i: (x[i], x[i, i]), [np.arange(60.0).reshape(20, 3), np.arange(30_000) % 3]),
         (lambda x: tj.concatenate([x, x * 2]), [np.ones(30)]),
         (lambda x: tj.argmax(x, axis=0), [np.ones((100, 70))]),
         (lambda x: tj.fori_loop(0, 10, lambda i, c: c * 2 + i, x), [np.ones(3)]),

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracejit.codegen.nests.gathering import BLOCK
+
 from ..runtime.programs import python
 from ..support import Array, function_of, interpret, native
 from .narrow import NARROWER, run_narrow
@@ -70,6 +72,27 @@ def test_bad_indices(count: int) -> None:
     check_bad_indices(count)
 
 
+@pytest.mark.parametrize("count", [BLOCK, BLOCK + 1, 3 * BLOCK - 1, 40_003])
+def test_gathers_in_blocks(count: int) -> None:
+    """Below and above what threads share: elements, rows, and bad indices at the blocks' ends."""
+    rng = np.random.default_rng(count)
+    x, flags = values((7, 5, 3), "f4"), values((9,), "?")
+    i, j, k = [rng.integers(-n, n, count) for n in (7, 5, 3)]
+    same([x, flags, i, j, k], lambda b, x, flags, *i: [b.gather(x, *i[:n]) for n in (1, 2, 3)])
+    same([flags, i], lambda b, flags, i: b.gather(flags, i))
+    function = function_of("f", [x, i, j], lambda b, x, i, j: b.gather(x, i, j))
+    for place in (0, BLOCK - 1, count - 1):
+        for axis, wrong in ((0, 7), (0, -8), (1, 5), (1, -6), (1, -(1 << 63)), (0, (1 << 63) - 1)):
+            indices = [i.copy(), j.copy()]
+            indices[axis][place] = wrong
+            with pytest.raises(IndexError, match=f"out of bounds for axis {axis} with size"):
+                native(function, [x, *indices])
+    both = [i.copy(), j.copy()]
+    both[0][-1], both[1][0] = 7, 5
+    with pytest.raises(IndexError, match="axis 0"):
+        native(function, [x, *both])
+
+
 THREADS = """
 import numpy as np, tracejit as tj
 x = np.random.default_rng(0).standard_normal((5000, 3))
@@ -106,6 +129,8 @@ for dtype in DTYPES:
 for count in COUNTS:
     test_single_elements(count)
 check_bad_indices(11)
+for count in (BLOCK + 1, 40_003):
+    test_gathers_in_blocks(count)
 print('fine')
 """
 
