@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import Emitter, Reg
-from .coefficients import SIN
-from .huge_angle import RESULT, cos_quarter, declare, sin_quarter
+from .coefficients import SIN, TAN
+from .huge_angle import RESULT, declare
 from .support import (
     MAGIC,
     BlockEmitter,
@@ -97,7 +97,7 @@ def _ratio(b: Emitter, above: Reg, above_low: Reg, below: Reg, below_low: Reg) -
 
 
 def tan(b: BlockEmitter, x: Reg) -> Reg:
-    """tan x, within 1.3 ulp in f32, 1.6 in f64 for all x."""
+    """tan x, within 1.9 ulp in f32, 1.8 in f64 for all x."""
     first, second, third = (part / 2 for part in PI[x.dtype])
     shifted = muladd(b, x, 2 * ONE_OVER_PI, MAGIC[x.dtype])
     k = b.exact("fsub", shifted, MAGIC[x.dtype])
@@ -106,12 +106,13 @@ def tan(b: BlockEmitter, x: Reg) -> Reg:
     r = b.exact("fsub", near, step)
     low = b.exact("fsub", b.exact("fsub", b.exact("fsub", near, r), step), step_low)
     low = b.fma(k, b.const(-third, x), low)
-    sine, sine_low = sin_quarter(b, r, low)
-    cosine, cosine_low = cos_quarter(b, r, low)
+    z = b.mul(r, r)
+    # tan(r + low) = tan r + low (1 + tan^2 r), of which 1 + r^2 is enough
+    bend = muladd(b, b.mul(r, z), polynomial(b, z, TAN[x.dtype]), muladd(b, z, low, low))
+    tangent = b.exact("fadd", r, bend)
     bits = b.bits(shifted)
     odd = b.ne(b.and_(bits, 1), 0)
-    above, above_low = b.select(odd, cosine, sine), b.select(odd, cosine_low, sine_low)
-    below, below_low = b.select(odd, sine, cosine), b.select(odd, sine_low, cosine_low)
-    ratio = _ratio(b, above, above_low, below, below_low)
-    value = b.select(b.eq(x, 0.0), x, flip_sign(b, ratio, bits))
+    # -1 / tan where the quadrant is odd
+    value = b.div(b.select(odd, b.const(-1.0, x), tangent), b.select(odd, tangent, 1.0))
+    value = b.select(b.eq(x, 0.0), x, value)
     return _huge(b, "tan", x, value)

@@ -181,8 +181,6 @@ def specs() -> list[Spec]:
     # sinh r = r + r^3 A(r^2); cosh r = 1 + r^2 B(r^2)
     out += odd("SINH", s, HALF_LN2, 1, 4)
     out += both("COSH", lambda z: (mp.cosh(q(z)) - 1) / z, lambda z: z / mp.cosh(q(z)), 0, HALF_LN2**2, 2, 4)
-    # tanh x = x + x^3 A(x^2), x <= 9/16
-    out += odd("TANH", mp.tanh, 0.5625, 4, 9)
     # log1p(f) = f - f^2/2 + f^3 Q(f)
     out += both(
         "LOG",
@@ -200,6 +198,8 @@ def specs() -> list[Spec]:
     # sin r = r + r^3 A(r^2) up to pi/2, and up to pi/4; cos r = 1 - z/2 + z^2 C(z) up to pi/4
     out += odd("SIN", mp.sin, mp.pi / 2, 3, 7)
     out += odd("SIN_QUARTER", mp.sin, mp.pi / 4, 2, 5)
+    # tan r = r + r^3 A(r^2) up to pi/4
+    out += odd("TAN", mp.tan, mp.pi / 4, 6, 13)
     out += both(
         "COS_QUARTER",
         lambda z: (mp.cos(q(z)) - 1 + z / 2) / z**2,
