@@ -243,6 +243,33 @@ def quarters(name: str, function: Any, lowest: int, degree: int) -> None:
     print(")\n", flush=True)
 
 
+def cube_roots(degrees: dict[str, int]) -> None:
+    """By the lowest two bits of an exponent from -1 to 1 and three bits of the significand."""
+    inverses, roots, series, notes = {}, {}, {}, []
+    for dtype, degree in degrees.items():
+        c, t = [1.0] * 32, [1.0] * 32
+        low_f, high_f = mp.mpf(0), mp.mpf(0)
+        for exponent, row in ((-1, 16), (0, 24), (1, 0)):
+            for i in range(8):
+                low = mp.mpf(2) ** exponent * (1 + mp.mpf(i) / 8)
+                high = low + mp.mpf(2) ** exponent / 8
+                middle = rounded(mp.cbrt((low + high) / 2), dtype)
+                tries = [middle + float(ulp(middle, dtype)) * (j * abs(j) + j) for j in range(-1000, 1001)]
+                if dtype == "f32":
+                    tries = [middle + float(ulp(middle, dtype)) * j for j in range(-2000, 2001)]
+                t[row + i] = min(tries, key=lambda r: abs(r * mp.cbrt(rounded(mp.mpf(r) ** -3, dtype)) - 1))
+                c[row + i] = rounded(mp.mpf(t[row + i]) ** -3, dtype)
+                low_f, high_f = min(low_f, low * c[row + i] - 1), max(high_f, high * c[row + i] - 1)
+        inverses[dtype], roots[dtype] = tuple(c), tuple(t)
+        wanted = guarded(lambda f: (mp.cbrt(1 + f) - 1) / f)
+        found, worst = remez(Spec("", wanted, guarded(lambda f: f), low_f, high_f, degree, dtype))
+        series[dtype] = tuple(rounded(one, dtype) for one in found)
+        notes.append(f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(low_f):.4f} <= f <= {float(high_f):.4f}")
+    show("CUBE_INVERSES", inverses, "c near 1/m, such that the cube root of 1/c is nearly a float.")
+    show("CUBE_ROOTS", roots, "That root.")
+    show("CUBE_SERIES", series, f"(1 + f)^(1/3) = 1 + f P(f). Errors: {'; '.join(notes)}.")
+
+
 def main() -> None:
     logarithms("NATURAL", {"f32": 3, "f64": 9})
     logarithms("BINARY", {"f32": 3, "f64": 9})
@@ -250,6 +277,7 @@ def main() -> None:
     wide_log2({"f32": 3, "f64": 9})
     exponentials()
     quarters("TANH", mp.tanh, -4, 5)
+    cube_roots({"f32": 3, "f64": 8})
 
 
 if __name__ == "__main__":
