@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import Emitter, Reg
-from . import tables, wide
+from . import tables, wide, wide_logarithm
+from .bases import NATURAL
 from .coefficients import COSH, SINH
 from .exponential import expm1_reduced, reduce
 from .logarithm import LN2, log1p_wide
@@ -90,6 +91,16 @@ def tanh(b: Emitter, x: Reg) -> Reg:
     return b.copysign(ratio, x)
 
 
+def _log1p_or_log2x(b: Emitter, big: Reg, x: Reg, total: Reg, low: Reg) -> Reg:
+    """ln(1 + total + low), or ln(2 x) where `big`; infinity for infinite x."""
+    less = b.exact("fsub", x, 1.0)
+    total, low = b.select(big, less, total), b.select(big, b.const(0.0, x), low)
+    if wide.usable(b, x):  # ln 2 as one more in the exponent
+        return wide_logarithm.log1p(b, total, low, NATURAL, b.select(big, b.const(1.0, x), 0.0))
+    value = b.add(log1p_wide(b, total, low), b.select(big, b.const(LN2, x), 0.0))
+    return b.select(b.lt(x, INFINITY), value, x)
+
+
 def asinh(b: Emitter, x: Reg) -> Reg:
     """asinh x, within 1.2 ulp: log1p(|x| + x^2 / (1 + sqrt(1 + x^2)))."""
     size = b.abs(x)
@@ -99,25 +110,17 @@ def asinh(b: Emitter, x: Reg) -> Reg:
     rest = b.div(b.mul(held, held), b.add(root, 1.0))
     total = b.exact("fadd", size, rest)
     lost = b.exact("fsub", rest, b.exact("fsub", total, size))
-    value = log1p_wide(
-        b, b.select(big, b.exact("fsub", size, 1.0), total), b.select(big, b.const(0.0, x), lost)
-    )
-    value = b.add(value, b.select(big, b.const(LN2, x), 0.0))
-    return b.copysign(b.select(b.lt(size, INFINITY), value, size), x)
+    return b.copysign(_log1p_or_log2x(b, big, size, total, lost), x)
 
 
 def acosh(b: Emitter, x: Reg) -> Reg:
     """acosh x, within 1.7 ulp: log1p(t + sqrt(t (t + 2))), t = x - 1; NaN below 1."""
     big = b.gt(x, BIG[x.dtype])
-    less = b.exact("fsub", x, 1.0)
-    t = b.select(big, b.const(1.0, x), less)
+    t = b.select(big, b.const(1.0, x), b.exact("fsub", x, 1.0))
     root = b.sqrt(muladd(b, t, t, b.add(t, t)))
-    larger, smaller = b.max(root, t), b.min(root, t)
-    total = b.exact("fadd", larger, smaller)
-    lost = b.exact("fsub", smaller, b.exact("fsub", total, larger))
-    value = log1p_wide(b, b.select(big, less, total), b.select(big, b.const(0.0, x), lost))
-    value = b.add(value, b.select(big, b.const(LN2, x), 0.0))
-    value = b.select(b.lt(x, INFINITY), value, x)
+    # sqrt(t (t + 2)) >= t
+    total, lost = two_sum(b, root, t)
+    value = _log1p_or_log2x(b, big, x, total, lost)
     return b.select(b.lt(x, 1.0), b.const(NAN, x), value)
 
 
@@ -132,6 +135,8 @@ def atanh(b: Emitter, x: Reg) -> Reg:
     left = b.fma(b.neg(q), below, double)
     q_low = b.mul(muladd(b, b.neg(q), below_low, left), inverse)
     value = b.mul(log1p_wide(b, q, q_low), 0.5)
+    if wide.usable(b, x):  # 1 + q is infinite at 1, and negative or NaN beyond
+        return b.copysign(value, x)
     value = b.select(b.eq(size, 1.0), b.const(INFINITY, x), value)
     value = b.select(b.le(size, 1.0), value, b.const(NAN, x))
     return b.copysign(b.select(b.lt(size, SINH_TINY[x.dtype]), size, value), x)
