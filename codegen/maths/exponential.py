@@ -62,26 +62,43 @@ def exp2_reduced(b: Emitter, r: Reg) -> Reg:
     return muladd(b, r, muladd(b, r, polynomial(b, r, rest), first), 1.0)
 
 
-def _sixteenths(b: Emitter, shifted: Reg, excess: Reg, k: Reg) -> Reg:
-    """2^k (1 + excess) in f64 for k in sixteenths, those in the low bits of `shifted`."""
+def _sixteenths(b: Emitter, shifted: Reg, r: Reg, bend: Reg) -> tuple[Reg, Reg]:
+    """2^(j/16) in f64, j in the low bits of `shifted`, and r + bend with what is missing from the power."""
     index = b.bits(shifted)
-    power = wide.lookup(b, tables.POWERS["f64"], index, "f64")
-    excess = b.add(excess, wide.lookup(b, tables.POWERS_LOW["f64"], index, "f64"))
+    lacking = wide.lookup(b, tables.POWERS_LOW["f64"], index, "f64")
+    return wide.lookup(b, tables.POWERS["f64"], index, "f64"), b.add(r, b.add(bend, lacking))
+
+
+def _scaled(b: Emitter, power: Reg, excess: Reg, k: Reg) -> Reg:
     return wide.scale(b, muladd(b, power, excess, power), k)
+
+
+def _reduce_wide(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg]:
+    """(shifted, k, r): x = k ln 2 + r, k in integers (f32) or sixteenths (f64), which end `shifted`."""
+    magic = WIDE_MAGIC[x.dtype]
+    shifted = muladd(b, x, LOG2_E, magic)
+    k = b.exact("fsub", shifted, magic)
+    r = muladd(b, k, -LN2_LOW[x.dtype], muladd(b, k, -LN2_HIGH[x.dtype], x))
+    return shifted, k, r
+
+
+def expm1_of_positive(b: Emitter, x: Reg) -> Reg:
+    """e^x - 1 in f64 where `wide` can be used, for 0 <= x < 700; about 1 ulp."""
+    shifted, k, r = _reduce_wide(b, x)
+    bend = b.mul(b.mul(r, r), horner(b, r, tables.EXPM1_SHORT["f64"]))
+    power, excess = _sixteenths(b, shifted, r, bend)
+    power = wide.scale(b, power, k)
+    return muladd(b, power, excess, b.exact("fsub", power, 1.0))
 
 
 def _exp_wide(b: Emitter, x: Reg) -> Reg:
     """e^x where `wide` can be used, for x that is not too large: in f64 with a table of 2^(j/16)."""
-    dtype = x.dtype
-    magic = WIDE_MAGIC[dtype]
-    shifted = muladd(b, x, LOG2_E, magic)
-    k = b.exact("fsub", shifted, magic)
-    r = muladd(b, k, -LN2_LOW[dtype], muladd(b, k, -LN2_HIGH[dtype], x))
-    if dtype == "f32":
-        slope = muladd(b, r, polynomial(b, r, EXP[dtype]), 1.0)
+    shifted, k, r = _reduce_wide(b, x)
+    if x.dtype == "f32":
+        slope = muladd(b, r, polynomial(b, r, EXP["f32"]), 1.0)
         return wide.scale(b, muladd(b, r, slope, 1.0), k)
-    excess = muladd(b, b.mul(r, r), horner(b, r, tables.EXP_SHORT[dtype]), r)
-    return _sixteenths(b, shifted, excess, k)
+    bend = b.mul(b.mul(r, r), horner(b, r, tables.EXP_SHORT["f64"]))
+    return _scaled(b, *_sixteenths(b, shifted, r, bend), k)
 
 
 def exp2_wide(b: Emitter, x: Reg, x_low: Reg | None) -> Reg:
@@ -94,7 +111,9 @@ def exp2_wide(b: Emitter, x: Reg, x_low: Reg | None) -> Reg:
         r = b.add(r, x_low)
     if x.dtype == "f32":
         return wide.scale(b, exp2_reduced(b, r), k)
-    return _sixteenths(b, shifted, b.mul(r, horner(b, r, tables.EXP2_SHORT["f64"])), k)
+    first, *others = tables.EXP2_SHORT["f64"]
+    bend = b.mul(b.mul(r, r), horner(b, r, others))
+    return _scaled(b, *_sixteenths(b, shifted, b.mul(r, first), bend), k)
 
 
 def exp(b: Emitter, x: Reg) -> Reg:

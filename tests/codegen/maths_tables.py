@@ -168,37 +168,32 @@ def wide_log2(degrees: dict[str, int]) -> None:
 
 def exponentials() -> None:
     powers = [mp.mpf(2) ** (mp.mpf(j) / 16) for j in range(16)]
-    high = [float(one) for one in powers]
-    low = [float(one / h - 1) for one, h in zip(powers, high, strict=True)]
-    show("POWERS", {"f64": tuple(high)}, "2^(j/16).")
+    upper = [float(one) for one in powers]
+    low = [float(one / h - 1) for one, h in zip(powers, upper, strict=True)]
+    show("POWERS", {"f64": tuple(upper)}, "2^(j/16).")
     show("POWERS_LOW", {"f64": tuple(low)}, "What is missing from those, over them.")
     wider = 1 + mp.mpf(2) ** -16
-    for name, degree, top, target, power, formula in (
-        (
-            "EXP_SHORT",
-            4,
-            mp.log(2) / 32,
-            lambda r: (mp.expm1(r) - r) / r**2,
-            2,
-            "e^r = 1 + r + r^2 P(r), |r| <= ln(2)/32",
-        ),
+    bend: Any = lambda r: (mp.expm1(r) - r) / r**2  # noqa: E731
+    formula, top = "e^r = 1 + r + r^2 P(r), |r| <= ln(2)/32", mp.log(2) / 32 * wider
+    for name, degree, high, target, weight, note in (
+        ("EXP_SHORT", 4, top, bend, lambda r: r**2, formula),
+        ("EXPM1_SHORT", 5, top, bend, lambda r: r**2 / mp.expm1(r), f"{formula}; relative to e^r - 1"),
         (
             "EXP2_SHORT",
             5,
-            mp.mpf(1) / 32,
+            wider / 32,
             lambda r: mp.expm1(r * mp.log(2)) / r,
-            1,
+            lambda r: r,
             "2^r = 1 + r P(r), |r| <= 1/32",
         ),
     ):
-        weight = guarded(lambda r, power=power: r**power)
-        found, worst = remez(Spec(name, guarded(target), weight, -top * wider, top * wider, degree, "f64"))
-        note = f"{formula}. Error: 2^{float(mp.log(worst, 2)):.1f}."
-        show(name, {"f64": tuple(map(float, found))}, note)
+        found, worst = remez(Spec(name, guarded(target), guarded(weight), -high, high, degree, "f64"))
+        rows = {"f64": tuple(map(float, found))}
+        show(name, rows, f"{note}. Error: 2^{float(mp.log(worst, 2)):.1f}.")
 
 
 def quarters(name: str, function: Any, lowest: int, degree: int) -> None:
-    """A function of f32 on quarters of binades, from 0 on in the first cell: centres, and a row for each power."""
+    """A function of f32 on quarters of binades, from 0 on in the first: centres, and a row for each power."""
     rows: list[list[float]] = []
     worst = mp.mpf(0)
     for i in range(32):
@@ -226,19 +221,13 @@ def quarters(name: str, function: Any, lowest: int, degree: int) -> None:
         )
         worst = max(worst, error)
         rows.append([centre, rounded(origin, "f32"), *(rounded(one, "f32") for one in c)])
-    print(
-        f"#: {name.lower()} x = sum of row[k + 1] (x - row[0])^k in each of 32 quarters of binades from 2^{lowest} on,"
-    )
-    print(f"#: the first one from 0 on; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
+    print(f"#: {name.lower()} x = sum of row[k + 1] (x - row[0])^k in each of 32 quarters of binades from")
+    print(f"#: 2^{lowest} on, the first one from 0 on; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
     print(f"{name}_QUARTERS: Final = (")
     for column in zip(*rows, strict=True):
         print("    (")
-        print(
-            textwrap.fill(
-                ", ".join(map(repr, column)), 109, initial_indent=" " * 8, subsequent_indent=" " * 8
-            )
-            + ","
-        )
+        items = ", ".join(map(repr, column))
+        print(textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8) + ",")
         print("    ),")
     print(")\n", flush=True)
 
@@ -264,7 +253,9 @@ def cube_roots(degrees: dict[str, int]) -> None:
         wanted = guarded(lambda f: (mp.cbrt(1 + f) - 1) / f)
         found, worst = remez(Spec("", wanted, guarded(lambda f: f), low_f, high_f, degree, dtype))
         series[dtype] = tuple(rounded(one, dtype) for one in found)
-        notes.append(f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(low_f):.4f} <= f <= {float(high_f):.4f}")
+        notes.append(
+            f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(low_f):.4f} <= f <= {float(high_f):.4f}"
+        )
     show("CUBE_INVERSES", inverses, "c near 1/m, such that the cube root of 1/c is nearly a float.")
     show("CUBE_ROOTS", roots, "That root.")
     show("CUBE_SERIES", series, f"(1 + f)^(1/3) = 1 + f P(f). Errors: {'; '.join(notes)}.")

@@ -71,6 +71,25 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 LANES = [(dtype, lanes) for dtype in ("f32", "f64") for lanes in (1, NATIVE[dtype])]
 
 
+#: Methods that have two ways: with tables in AVX-512's registers, and without.
+TABLED = ("exp", "exp2", "log", "log2", "log10", "log1p", "tanh", "asinh", "acosh", "atanh", "cbrt", "pow")
+#: Where an exhaustive search in f32, or a long one in f64, found the largest errors.
+WORST: dict[str, tuple[float, ...]] = {
+    "exp": (48.86541, 37.848598, -0.9788651061898523),
+    "exp2": (-8.473252, 2.6034851, 0.507312461510361),
+    "log": (0.972191, 0.953321, 1.0313418, 1.0641508377826476),
+    "log2": (0.9703857, 1.0616692, 1.3977439, 1.4133563, 1.3545363387872524),
+    "log10": (0.9838405, 1.0570225, 1.073409480597646),
+    "log1p": (0.031715963, 0.031342894, 0.054733932, -0.05788541306909434),
+    "tan": (2.038081, 484.90942, 696.3267, 3992.179, 9983.196, 44082.828, 52516.434, 95604.164),
+    "tanh": (0.015583749, 0.0038936427, 0.20416576, 0.21741241, 0.011357517, 0.0121915, 8.664844, 18.73734),
+    "asinh": (0.056446955, 0.4164496, 1.1470265),
+    "acosh": (1.0308986, 1.0014616, 1.00606),
+    "atanh": (0.015429836, 0.030943451876296895, 0.18967596),
+    "cbrt": (0.55247665, 7.366360009842879, 7.3219967),
+}
+
+
 def generator(*key: object) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(repr(key).encode()))
 
@@ -128,6 +147,43 @@ def test_unary_accuracy(method: str, dtype: str, lanes: int) -> None:
     x = samples(method, dtype, lanes)
     got = compiled(method, (dtype,), dtype, lanes)(x)
     check(method, dtype, ulp_errors(got, exact(UNARY[method][0], x)), x)
+
+
+def test_the_way_of_other_machines_is_as_accurate() -> None:
+    """Without tables in registers, which the tests above use where this machine has them."""
+    for method in TABLED:
+        for dtype in ("f32", "f64"):
+            lanes = NATIVE[dtype]
+            if method == "pow":
+                x, y = pairs(method, dtype, lanes)
+                got = compiled(method, (dtype, dtype), dtype, lanes, True, False)(x, y)
+                check(method, dtype, ulp_errors(got, exact(mp.power, x, y)), x, y)
+            else:
+                x = samples(method, dtype, lanes)
+                got = compiled(method, (dtype,), dtype, lanes, True, False)(x)
+                check(method, dtype, ulp_errors(got, exact(UNARY[method][0], x)), x)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("method", WORST)
+def test_worst_cases(method: str, dtype: str) -> None:
+    """Arguments with the largest errors that a search found, and the floats around them."""
+    spread = np.arange(-40, 41)
+    words = {"f32": np.int32, "f64": np.int64}[dtype]
+    for wide_tables in (None, False):
+        for bad in WORST[method]:
+            x = (np.array([bad], NUMPY[dtype]).view(words) + spread.astype(words)).view(NUMPY[dtype])
+            got = compiled(method, (dtype,), dtype, NATIVE[dtype], True, wide_tables)(x)
+            check(method, dtype, ulp_errors(got, exact(UNARY[method][0], x)), x)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("method", UNARY)
+def test_the_number_of_lanes_does_not_matter(method: str, dtype: str) -> None:
+    x = samples(method, dtype, 2)
+    expected = compiled(method, (dtype,), dtype, NATIVE[dtype])(x)
+    for lanes in (1, 2, NATIVE[dtype] // 2):
+        np.testing.assert_array_equal(compiled(method, (dtype,), dtype, lanes)(x), expected)
 
 
 def pairs(method: str, dtype: str, lanes: int) -> tuple[Array, Array]:
