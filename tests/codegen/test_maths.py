@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import mpmath as mp
@@ -13,6 +15,7 @@ import pytest
 from tracejit.codegen.maths import ULP_BOUND, MathsEmitter
 
 from .maths_harness import NATIVE, NUMPY, Array, compiled, module_text, ulp_errors
+from .narrow import NARROWER, run_narrow
 
 POINTS = 60  # in each of a function's intervals, for each dtype and each number of lanes
 with mp.workprec(1300):
@@ -69,6 +72,25 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "logaddexp2": mp_logaddexp2,
 }
 LANES = [(dtype, lanes) for dtype in ("f32", "f64") for lanes in (1, NATIVE[dtype])]
+
+
+#: Methods that have two ways: with tables in AVX-512's registers, and without.
+TABLED = ("exp", "exp2", "log", "log2", "log10", "log1p", "tanh", "asinh", "acosh", "atanh", "cbrt", "pow")
+#: Where an exhaustive search in f32, or a long one in f64, found the largest errors.
+WORST: dict[str, tuple[float, ...]] = {
+    "exp": (48.86541, 37.848598, -0.9788651061898523),
+    "exp2": (-8.473252, 2.6034851, 0.507312461510361),
+    "log": (0.972191, 0.953321, 1.0313418, 1.0641508377826476),
+    "log2": (0.9703857, 1.0616692, 1.3977439, 1.4133563, 1.3545363387872524),
+    "log10": (0.9838405, 1.0570225, 1.073409480597646),
+    "log1p": (0.031715963, 0.031342894, 0.054733932, -0.05788541306909434),
+    "tan": (2.038081, 484.90942, 696.3267, 3992.179, 9983.196, 44082.828, 52516.434, 95604.164),
+    "tanh": (0.015583749, 0.0038936427, 0.20416576, 0.21741241, 0.011357517, 0.0121915, 8.664844, 18.73734),
+    "asinh": (0.056446955, 0.4164496, 1.1470265),
+    "acosh": (1.0308986, 1.0014616, 1.00606),
+    "atanh": (0.015429836, 0.030943451876296895, 0.18967596),
+    "cbrt": (0.55247665, 7.366360009842879, 7.3219967),
+}
 
 
 def generator(*key: object) -> np.random.Generator:
@@ -130,6 +152,43 @@ def test_unary_accuracy(method: str, dtype: str, lanes: int) -> None:
     check(method, dtype, ulp_errors(got, exact(UNARY[method][0], x)), x)
 
 
+def test_the_way_of_other_machines_is_as_accurate() -> None:
+    """Without tables in registers, which the tests above use where this machine has them."""
+    for method in TABLED:
+        for dtype in ("f32", "f64"):
+            lanes = NATIVE[dtype]
+            if method == "pow":
+                x, y = pairs(method, dtype, lanes)
+                got = compiled(method, (dtype, dtype), dtype, lanes, True, False)(x, y)
+                check(method, dtype, ulp_errors(got, exact(mp.power, x, y)), x, y)
+            else:
+                x = samples(method, dtype, lanes)
+                got = compiled(method, (dtype,), dtype, lanes, True, False)(x)
+                check(method, dtype, ulp_errors(got, exact(UNARY[method][0], x)), x)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("method", WORST)
+def test_worst_cases(method: str, dtype: str) -> None:
+    """Arguments with the largest errors that a search found, and the floats around them."""
+    spread = np.arange(-40, 41)
+    words = {"f32": np.int32, "f64": np.int64}[dtype]
+    for wide_tables in (None, False):
+        for bad in WORST[method]:
+            x = (np.array([bad], NUMPY[dtype]).view(words) + spread.astype(words)).view(NUMPY[dtype])
+            got = compiled(method, (dtype,), dtype, NATIVE[dtype], True, wide_tables)(x)
+            check(method, dtype, ulp_errors(got, exact(UNARY[method][0], x)), x)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("method", [one for one in TABLED if one in UNARY])
+def test_the_number_of_lanes_does_not_matter(method: str, dtype: str) -> None:
+    x = samples(method, dtype, 2)
+    expected = compiled(method, (dtype,), dtype, NATIVE[dtype])(x)
+    for lanes in (1, 2):
+        np.testing.assert_array_equal(compiled(method, (dtype,), dtype, lanes)(x), expected)
+
+
 def pairs(method: str, dtype: str, lanes: int) -> tuple[Array, Array]:
     rng = generator(method, dtype, lanes)
     kind = NUMPY[dtype]
@@ -178,6 +237,32 @@ def test_sines_and_cosines_stay_within_one() -> None:
         wide = np.linspace(0, 50, 5000).astype(NUMPY[dtype])
         assert np.max(compiled("tanh", (dtype,), dtype, NATIVE[dtype])(wide)) == 1.0
         assert np.max(compiled("erf", (dtype,), dtype, NATIVE[dtype])(wide)) == 1.0
+
+
+def test_the_documented_bounds_are_these() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "maths.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ([\d.]+) \| ([\d.]+) \|$", text, re.MULTILINE)
+    assert {name: {"f32": float(a), "f64": float(b)} for name, a, b in rows} == ULP_BOUND
+
+
+NARROW = """
+import numpy as np, tracejit as tj
+
+rng = np.random.default_rng(0)
+for dtype, close in ((np.float32, 4e-7), (np.float64, 8e-16)):
+    for name in ("exp", "exp2", "log", "log2", "log10", "log1p", "tan", "tanh", "cbrt", "arcsinh", "arctanh"):
+        x = rng.uniform(0.01, 0.99, 37).astype(dtype)
+        ours = np.asarray(tj.jit(getattr(tj, name))(tj.tensor(x)))
+        np.testing.assert_allclose(ours, getattr(np, name)(x), rtol=close, err_msg=name)
+    x, y = rng.uniform(0.1, 5, (2, 37)).astype(dtype)
+    np.testing.assert_allclose(np.asarray(tj.jit(tj.power)(tj.tensor(x), tj.tensor(y))), x**y, rtol=close)
+print("fine")
+"""
+
+
+@NARROWER
+def test_narrower_vectors(features: str, bits: int) -> None:
+    run_narrow(NARROW, features, bits)
 
 
 def test_every_bound_is_stated_and_of_a_method() -> None:

@@ -95,6 +95,7 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {
 def test_special_values(method: str, dtype: str, lanes: int) -> None:
     x, expected = (np.array(column, NUMPY[dtype]) for column in zip(*SPECIAL[method], strict=True))
     same(compiled(method, (dtype,), dtype, lanes)(x), expected, x)
+    same(compiled(method, (dtype,), dtype, lanes, True, False)(x), expected, x)  # without tables in registers
 
 
 ODD = ("expm1", "log1p", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh")
@@ -107,7 +108,8 @@ def test_identity_for_denormals(method: str, dtype: str) -> None:
         np.array([1, -3, 1023, 8191.0]), np.finfo(NUMPY[dtype]).minexp - np.finfo(NUMPY[dtype]).nmant
     )
     x = x.astype(NUMPY[dtype])
-    same(compiled(method, (dtype,), dtype, NATIVE[dtype])(x), x, x)
+    for wide_tables in (None, False):
+        same(compiled(method, (dtype,), dtype, NATIVE[dtype], True, wide_tables)(x), x, x)
 
 
 @pytest.mark.parametrize(("dtype", "lanes"), LANES)
@@ -118,7 +120,12 @@ def test_identity_for_denormals(method: str, dtype: str) -> None:
 def test_special_pairs(method: str, numpy_name: str, dtype: str, lanes: int) -> None:
     """Zeros, infinities and NaNs as NumPy has them; finite results within a few ulps."""
     x, y = grid(dtype)
-    got = compiled(method, (dtype, dtype), dtype, lanes)(x, y)
+    for wide_tables in (None, False):  # with tables in registers where there are any, and without
+        got = compiled(method, (dtype, dtype), dtype, lanes, True, wide_tables)(x, y)
+        _compare_with_numpy(method, numpy_name, got, x, y)
+
+
+def _compare_with_numpy(method: str, numpy_name: str, got: Array, x: Array, y: Array) -> None:
     with np.errstate(all="ignore"):
         expected = getattr(np, numpy_name)(x, y)
         # logaddexp cancels between its operands; their size is the measure there.
