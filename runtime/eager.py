@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import platform
 from collections.abc import Callable
 from typing import Any, Final
@@ -40,15 +41,16 @@ class NativeOps:
         library = ctypes.CDLL(None)
         functions = {name: ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in FLAG_FUNCTIONS}
         flags = _FLAGS[platform.machine()]
-        self._library = load_support(
+        self._definition = MethodDef(b"eager", None, _METH_FASTCALL, None)
+        load_support(
             "eager",
             (EAGER,),
             layout.symbols | functions | {"tracejit_bypass": BYPASS_ADDRESS},
             layout,
             flags,
             parameters=(sorted(layout.slots.items()), flags),
+            use=functools.partial(self._definition.use, EAGER),
         )
-        self._definition = MethodDef(b"eager", self._library.addresses[EAGER], _METH_FASTCALL, None)
         _KEPT.append(self)
 
     def make(

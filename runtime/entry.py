@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 from ..codegen.entry import AT, EntrySpec, Layout, entry_table
-from ..codegen.interface import BYTES_DATA, ENTRY
+from ..codegen.interface import BYTES_DATA, ENTRY, Library
 from .bypass import BYPASS_ADDRESS
 from .capi import (
     ARRAY_DATA,
@@ -37,6 +37,11 @@ class MethodDef(ctypes.Structure):
         ("flags", ctypes.c_int),
         ("doc", ctypes.c_char_p),
     )
+
+    def use(self, symbol: str, library: Library) -> None:
+        """From the next call on it is the function `symbol` of `library`, which stays."""
+        _KEPT.append(library)
+        self.function = library.addresses[symbol]
 
 
 class _Table(bytes):
@@ -87,9 +92,16 @@ def _definition(layout: Layout) -> MethodDef:
             "tracejit_result_array": allocator_address(),
             "tracejit_bypass": BYPASS_ADDRESS,
         }
-        library = load_support("entry", (ENTRY,), symbols, layout, parameters=sorted(layout.slots.items()))
-        made = MethodDef(b"jitted", library.addresses[ENTRY], _METH_FASTCALL_KEYWORDS, None)
-        _KEPT.append((layout, library))
+        made = MethodDef(b"jitted", None, _METH_FASTCALL_KEYWORDS, None)
+        load_support(
+            "entry",
+            (ENTRY,),
+            symbols,
+            layout,
+            parameters=sorted(layout.slots.items()),
+            use=functools.partial(made.use, ENTRY),
+        )
+        _KEPT.append(layout)
         _DEFINITIONS[id(layout)] = made
     return made
 

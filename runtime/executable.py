@@ -158,6 +158,7 @@ class Executable:
         from ..codegen.donation import reuses
         from ..codegen.llvm import Effort, emit_object
 
+        BACKGROUND.calling()
         fused = self.fused
         self._lap("passes", start)
         start = time.perf_counter()

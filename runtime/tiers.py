@@ -11,6 +11,7 @@ import atexit
 import os
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
@@ -27,6 +28,8 @@ _PER_CHARACTER: Final = 0.0006
 _SAVED: Final = 0.7
 _SLOWDOWN: Final = 3.0
 _CYCLES_PER_MILLISECOND: Final = 3e6
+#: The background begins when no call has compiled for so long.
+_QUIET_SECONDS: Final = 0.03
 #: How long the end of a process waits for code that later ones will find on disk. Without a quick tier the
 #: first call would have waited for it.
 _ENDING_SECONDS: Final = 1.0
@@ -65,6 +68,9 @@ class _Background:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._ending = False
+        #: When somebody last compiled what a call waits for, and how many wait for the queue.
+        self._last = 0.0
+        self._hurried = 0
         #: The lock that a thread which forks holds meanwhile.
         self._held = threading.local()
 
@@ -74,6 +80,7 @@ class _Background:
             if self._ending:
                 return
             self._queue.append(job)
+            self._last = time.monotonic()
             if self._thread is None:
                 # a daemon, since Python joins others before `end` could say that it is time
                 self._thread = threading.Thread(target=self._work, name="tracejit-compiler", daemon=True)
@@ -82,6 +89,7 @@ class _Background:
     def _work(self) -> None:
         while True:
             with self._changed:
+                self._let_callers_compile()
                 if not self._queue:
                     self._thread = None  # an idle thread would be in the way of those who fork
                     return
@@ -94,10 +102,26 @@ class _Background:
                 self._current = None
                 self._changed.notify_all()
 
+    def calling(self) -> None:
+        """Told where a call is going to need LLVM."""
+        self._last = time.monotonic()
+
+    def _let_callers_compile(self) -> None:
+        """Wait for a moment in which no call compiled: those would have to wait for LLVM."""
+        while self._queue and not self._hurried:
+            left = self._last + _QUIET_SECONDS - time.monotonic()
+            if left <= 0:
+                return
+            self._changed.wait(left)
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until everything is done that was submitted; whether it is, after `timeout` seconds."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._queue and self._current is None, timeout)
+            self._hurried += 1
+            self._changed.notify_all()
+            done = self._changed.wait_for(lambda: not self._queue and self._current is None, timeout)
+            self._hurried -= 1
+            return done
 
     def end(self) -> None:
         """At the end of the process: for a while finish what the disk cache is to keep, drop the rest, and
@@ -107,6 +131,7 @@ class _Background:
         with self._changed:
             self._ending = True
             self._queue.clear()
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._current is None)
 
     def before_fork(self) -> None:

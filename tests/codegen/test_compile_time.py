@@ -47,6 +47,15 @@ def _sums(count: int) -> Callable[[Any], Any]:
     return fn
 
 
+def _loop_body(count: int) -> Callable[[Any], Any]:
+    def step(x: Any, _: Any) -> Any:
+        for i in range(count // 2):
+            x = x * 1.01 + 0.5 / (i + 1)
+        return x, None
+
+    return lambda x: tj.scan(step, tj.concatenate([x.reshape(16)] * 8), None, length=10)[0]
+
+
 def _seconds(fn: Callable[[Any], Any], x: Any) -> float:
     """CPU time of this thread, without tracing."""
     traced = tj.trace(fn, x)
@@ -58,7 +67,7 @@ def _seconds(fn: Callable[[Any], Any], x: Any) -> float:
     return best
 
 
-@pytest.mark.parametrize("make", [_chain, _layers, _sums])
+@pytest.mark.parametrize("make", [_chain, _layers, _sums, _loop_body])
 def test_four_times_the_operations_take_about_four_times_as_long(
     make: Callable[[int], Callable[[Any], Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

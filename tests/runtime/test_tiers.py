@@ -313,3 +313,22 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 assert tiers.BACKGROUND.wait(60) and one.compiled.executable.tier == "full"
 """
     assert run(program) == "0"
+
+
+def test_the_native_entry_has_two_tiers() -> None:
+    program = """
+import ctypes
+from tracejit.runtime import entry
+(definition,) = entry._DEFINITIONS.values()
+assert tiers.BACKGROUND.wait(60)
+kept = [getattr(one, "addresses", {}) for one in entry._KEPT]
+addresses = [one["tracejit_entry"] for one in kept if "tracejit_entry" in one]
+assert len(addresses) == 2 and definition.function == addresses[1]
+assert f(x).numpy().tobytes() == wanted
+g = tj.jit(lambda tree, x, k: {"y": (tree["a"] * k + x, [x])})
+for entries in range(2):
+    got = g({"a": x}, tj.tensor(x), 2.0)
+    assert got["y"][0].numpy().tolist() == (x * 2.0 + x).tolist(), got
+print("fine")
+"""
+    assert run(program) == "fine"
