@@ -45,6 +45,7 @@ from tracejit.ir.passes.pads import move_pads
 from tracejit.ir.passes.recompute import compute_again
 from tracejit.ir.passes.simplify import simplify
 from tracejit.ir.passes.stacks import reuse_stacks
+from tracejit.ir.passes.updates import place_updates
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
@@ -107,6 +108,7 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "pads": move_pads,
     "narrow": write_out_columns,
     "recompute": compute_again,
+    "updates": place_updates,
     "gradient": _gradient,
     "vmap": _mapped,
 }

@@ -130,6 +130,16 @@ def _recurrent(lib: Library, steps: int, batch: int, hidden: int) -> Function:
     return loss
 
 
+def _vector(lib: Library, steps: int, size: int) -> Function:
+    """A state that a matrix moves on."""
+
+    def loss(w: Any, h: Any) -> Any:
+        last = lib.control.scan(lambda h, _: (lib.np.tanh(w @ h) + 0.1 * h, None), h, None, length=steps)[0]
+        return (last * last).sum()
+
+    return loss
+
+
 def _lstm(lib: Library, steps: int, batch: int, hidden: int) -> Function:
     """Hochreiter and Schmidhuber's cell with a forget gate; the four gates in one product."""
 
@@ -238,6 +248,19 @@ WORKLOADS: Final = (
         tolerance=1e-8,
         goal=3.0,
         against="jax",
+    ),
+    Workload(
+        "vector-grad",
+        "value and gradient of 1,000 steps h = tanh(W h) + h / 10 of 100 units, f64",
+        _vector,
+        lambda _, size: (generator().normal(size=(size, size)) / 11, generator().normal(size=size)),
+        sizes=(1_000, 100),
+        tiny=(3, 5),
+        gradient=(0, 1),
+        skip=UNROLLED,
+        tolerance=1e-8,
+        work=lambda steps, size: 3 * 2 * steps * size * size,
+        unit="f64",
     ),
     _network("rnn", "a recurrent network", _recurrent, 1),
     _network("lstm", "an LSTM network", _lstm, 4),

@@ -1,7 +1,8 @@
-"""Simulations: gravity, heat, Mandelbrot's set."""
+"""Simulations: gravity, nearest points, heat, Mandelbrot's set."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -55,6 +56,21 @@ def _energy(lib: Library, bodies: int) -> Function:
 def _bodies(count: int) -> tuple[Any, ...]:
     rng = generator()
     return rng.standard_normal((count, 3)), rng.uniform(0.5, 1.5, count)
+
+
+def _nearest(lib: Library, points: int, centres: int) -> Function:
+    """What k-means makes small."""
+
+    def distance(x: Any, c: Any) -> Any:
+        apart = x[:, None, :] - c[None, :, :]
+        return lib.np.sum(lib.np.min(lib.np.sum(apart * apart, axis=2), axis=1))
+
+    return distance
+
+
+def _points(count: int, centres: int) -> tuple[Any, ...]:
+    rng = generator()
+    return rng.standard_normal((count, 2)), rng.standard_normal((centres, 2))
 
 
 def _heat(lib: Library, size: int, steps: int) -> Function:
@@ -135,56 +151,66 @@ def _grid(size: int, _: int) -> tuple[Any, ...]:
     return (generator().standard_normal((size, size)),)
 
 
-WORKLOADS: Final = (
-    Workload(
-        "gravity",
-        "accelerations of 1,000 bodies, f64",
-        _gravity,
+def _pairs(name: str, what: str, program: Callable[..., Function], **more: Any) -> Workload:
+    """A workload on all pairs of bodies."""
+    return Workload(
+        name,
+        what,
+        program,
         _bodies,
         sizes=(1_000,),
         tiny=(7,),
-        numba=_gravity_numba,
         tolerance=1e-11,
         work=lambda n: 20 * n * n,
         unit="f64",
-    ),
-    Workload(
+        **more,
+    )
+
+
+def _diffusion(name: str, what: str, program: Callable[..., Function], steps: int, **more: Any) -> Workload:
+    """A workload that steps the heat equation on a grid."""
+    return Workload(
+        name, what, program, _grid, sizes=(256, steps), tiny=(7, 4), skip=UNROLLED, unit="f64", **more
+    )
+
+
+WORKLOADS: Final = (
+    _pairs("gravity", "accelerations of 1,000 bodies, f64", _gravity, numba=_gravity_numba),
+    _pairs(
         "gravity-grad",
         "potential energy of 1,000 bodies and its gradient, f64",
         _energy,
-        _bodies,
-        sizes=(1_000,),
-        tiny=(7,),
         gradient=(0,),
-        tolerance=1e-11,
-        work=lambda n: 20 * n * n,
-        unit="f64",
     ),
     Workload(
+        "nearest-grad",
+        "squared distance of 100,000 points in the plane to the nearest of 4 centres, and its gradient, f64",
+        _nearest,
+        _points,
+        sizes=(100_000, 4),
+        tiny=(9, 4),
+        gradient=(1,),
+        tolerance=1e-11,
+        work=lambda n, centres: 20 * n * centres,
+        unit="f64",
+    ),
+    _diffusion(
         "heat",
         "200 steps of the heat equation on 256x256 f64",
         _heat,
-        _grid,
-        sizes=(256, 200),
-        tiny=(7, 4),
+        200,
         numba=_heat_numba,
-        skip=UNROLLED,
         tolerance=1e-12,
         work=lambda n, steps: 7 * n * n * steps,
-        unit="f64",
     ),
-    Workload(
+    _diffusion(
         "heat-grad",
         "a loss after 50 steps of the heat equation on 256x256 f64, and its gradient",
         _heat_loss,
-        _grid,
-        sizes=(256, 50),
-        tiny=(7, 4),
+        50,
         gradient=(0,),
-        skip=UNROLLED,
         tolerance=1e-11,
         work=lambda n, steps: 14 * n * n * steps,
-        unit="f64",
     ),
     Workload(
         "mandelbrot",

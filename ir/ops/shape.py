@@ -278,10 +278,10 @@ def _scatter_x_rule(b: Any, ct: Any, indices: Any, v_type: TensorType, mode: str
 def _scatter_v_rule(b: Any, ct: Any, indices: Any, x_type: TensorType, mode: str) -> Any:
     """What was written last at a place gets its cotangent; what was overwritten gets none."""
     picked = b.gather(ct, *indices)
-    if mode == "add":
-        return picked
     shape = indices[0].shape
     count = math.prod(shape)
+    if mode == "add" or count == 1:
+        return picked
     number = b.reshape(b.iota(shape=(count,), axis=0, dtype=INT64), shape=shape)
     owner = b.full(value=-1, shape=x_type.shape[: len(indices)], dtype=INT64)
     last = b.gather(b.scatter(owner, number, *indices, mode="set"), *indices)

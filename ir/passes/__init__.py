@@ -25,6 +25,7 @@ from .recompute import compute_again
 from .simplify import simplify
 from .small import is_small
 from .stacks import reuse_stacks
+from .updates import place_updates
 
 
 @record
@@ -50,6 +51,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("hoist", hoist),  # what is the same in every step of a loop, before the loop
     Pass("defer", defer_products),  # products that loops add up, as one product after the loop
     Pass("dce", dce),  # what the rewrites left behind
+    Pass("updates", place_updates, is_small),  # writes to few elements, so that they work in place
     Pass("pads", move_pads, is_small),  # borders around arithmetic, so that both are one nest
     Pass("narrow", write_out_columns, is_small),  # few columns one by one, so that lanes run along the rows
     Pass("recompute", compute_again, is_small),  # large values from small ones, for each nest that reads them
