@@ -165,7 +165,7 @@ def _before_fork() -> None:
 
     llvmlite has a lock of its own, taken for each call: also where threads drop code.
     """
-    _LOCK.acquire()
+    LOCK.acquire()
     if llvm_binding.cache_info().currsize:
         _HELD.append(llvm_binding().ffi.lib._lock)
         _HELD[-1].__enter__()
@@ -174,7 +174,7 @@ def _before_fork() -> None:
 def _after_fork() -> None:
     while _HELD:
         _HELD.pop().__exit__(None, None, None)
-    _LOCK.release()
+    LOCK.release()
 
 
 if hasattr(os, "register_at_fork"):
