@@ -268,7 +268,7 @@ class _Planner:
             for i, result in enumerate(one.results):
                 for x in dict.fromkeys(roots):
                     read = [position for position, root in enumerate(roots) if root is x]
-                    if x.type.nbytes == result.type.nbytes and all((i, j) in pairs for j in read):
+                    if x.type.nbytes <= result.type.nbytes and all((i, j) in pairs for j in read):
                         yield result, x
         elif one.op.kind in (Kind.SCAN, Kind.WHILE):
             for position in range(one.attrs["carries"]):
@@ -336,7 +336,7 @@ class _Planner:
                 known.add(owner)
                 values[len(blocks)] = owner
                 last = max(self.last_use.get(owner, position), position)
-                blocks.append(Block(position, last, _rounded(max(result.type.nbytes, 1))))
+                blocks.append(Block(position, last, _rounded(max(owner.type.nbytes, 1))))
         places = self._borrowed(blocks, values)
         inside = [number for number in range(len(blocks)) if number not in places]
         offsets, self.plan.arena_bytes = pack([blocks[number] for number in inside])

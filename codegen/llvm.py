@@ -9,6 +9,7 @@ import contextlib
 import enum
 import functools
 import itertools
+import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -153,6 +154,31 @@ def _pipeline(target: Target) -> tuple[Any, Any]:
 @functools.lru_cache(maxsize=8)
 def _machine(target: Target, opt: int = 2) -> Any:
     return target_machine(target, opt=opt)
+
+
+#: llvmlite's own lock, while a fork goes on.
+_HELD: list[Any] = []
+
+
+def _before_fork() -> None:
+    """Wait until no thread is within LLVM: in the middle of a compile it would be no use to a child.
+
+    llvmlite has a lock of its own, taken for each call: also where threads drop code.
+    """
+    LOCK.acquire()
+    if llvm_binding.cache_info().currsize:
+        _HELD.append(llvm_binding().ffi.lib._lock)
+        _HELD[-1].__enter__()
+
+
+def _after_fork() -> None:
+    while _HELD:
+        _HELD.pop().__exit__(None, None, None)
+    LOCK.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 @functools.lru_cache(maxsize=1)

@@ -34,8 +34,10 @@ declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 
-; Fresh locks and counters; after a fork the child has no workers.
+; Fresh locks and counters. After a fork the child has no workers, and no job: one that another thread of the
+; parent was running is not the child's.
 define void @tracejit_pool_init(i64 %workers) nounwind {{
+  store atomic i64 0, ptr @chunks seq_cst, align 8
   %a = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
   %b = call i32 @pthread_cond_init(ptr @work_ready, ptr null)
   %c = call i32 @pthread_cond_init(ptr @work_done, ptr null)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import threading
 from typing import Any
 
 from ..codegen.entry import AT, EntrySpec, Layout, entry_table
 from ..codegen.interface import BYTES_DATA, ENTRY, Library
+from ..ir.locks import ForkLock
 from .bypass import BYPASS_ADDRESS
 from .capi import (
     ARRAY_DATA,
@@ -25,7 +25,7 @@ from .objects import load_support
 from .results import allocator_address
 
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-_LOCK = threading.Lock()
+_LOCK = ForkLock()
 
 
 class MethodDef(ctypes.Structure):

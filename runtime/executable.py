@@ -17,6 +17,7 @@ from ..codegen.interface import FAILED, PARALLEL_FOR, REPORT, HostCall, Library
 from ..ir.content import NoContent
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
+from ..ir.locks import computed_once
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .cache import CACHE
 from .code import Code, instruction_text, load_code, read_instruction, store_code
@@ -181,17 +182,17 @@ class Executable:
             reuses(fused, module.plan, self._donated),
         )  # fmt: skip
 
-    @functools.cached_property
+    @computed_once
     def optimized(self) -> Function:
         """After the passes before fusion."""
         return run_passes(self.source, OPTIMIZE)
 
-    @functools.cached_property
+    @computed_once
     def fused(self) -> Function:
         """After fusion, what code is generated from."""
         return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :])
 
-    @functools.cached_property
+    @computed_once
     def module(self) -> Module:
         """The LLVM text and its kernels; made anew where the machine code was found on disk."""
         from ..codegen.module import generate

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import threading
 from typing import Any
 
 import numpy as np
 
 from ..codegen.interface import CACHED_BYTES, RESULTS_EXPORTS, RESULTS_IMPORTS, Library
+from ..ir.locks import ForkLock
 from .capi import array_api
 from .objects import load_support
 
-_LOCK = threading.Lock()
+_LOCK = ForkLock()
 
 
 @functools.lru_cache(maxsize=1)

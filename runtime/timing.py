@@ -15,13 +15,14 @@ import numpy as np
 from ..codegen.costs import Cost, cost_of
 from ..codegen.probes import EVENT_WORDS, HEAD_WORDS, SITE_WORDS, Probes, Site
 from ..ir.graph import Function, Instruction, Value
+from ..ir.locks import ForkLock
 from ..ir.records import record
 from .executable import Array, Executable
 from .results import empty
 
 #: Events kept of one call; runs beyond them are counted and added up all the same.
 MAX_EVENTS: Final = 4096
-_LOCK = threading.Lock()
+_LOCK = ForkLock()
 
 
 @record

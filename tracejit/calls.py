@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from .ir.dtypes import is_float
 from .ir.effects import without_effects
 from .ir.errors import GradientError
 from .ir.graph import Function
+from .ir.locks import ForkLock
 from .location import user_location
 from .runtime.executable import Executable
 from .state import STATE
@@ -29,7 +29,7 @@ class CompiledFunction:
     def __init__(self, function: Function, donated: Collection[int] = ()) -> None:
         self.function = function
         self._donated = donated
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
         self._executable: Executable | None = None
         self._pullbacks: dict[tuple[int, ...], tuple[Pullback, CompiledFunction, CompiledFunction]] = {}
         self._joint: dict[tuple[int, ...], CompiledFunction] = {}

@@ -8,7 +8,6 @@ and a new signature is traced and compiled. Under a trace, or with ``disable_jit
 from __future__ import annotations
 
 import functools
-import threading
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -25,6 +24,7 @@ from .entries import make_entries
 from .ir.dtypes import default_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function
+from .ir.locks import ForkLock
 from .ir.types import TensorType
 from .paths import MAX_PATHS, Paths
 from .pytree import TreeDef, flatten, leaf_paths
@@ -85,7 +85,7 @@ class JitFunction(Viewable):
         both = sorted(map(str, (static[0] & self._donated[0]) or (static[1] & self._donated[1])))
         if both:
             raise TracejitError(f"jit: argument {both[0]} cannot be both static and donated")
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
         self._signatures: dict[Any, Signature] = {}
         self._by_structure: dict[Any, Signature] = {}
         self._paths: dict[Any, Paths] = {}

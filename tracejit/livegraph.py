@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from .ir.builder import Builder
 from .ir.dtypes import as_dtype
 from .ir.errors import GradientError, ShapeError
 from .ir.graph import Function, Value
+from .ir.locks import computed_once
 from .ir.types import TensorType
 from .picture import live_dot, live_svg
 from .tape.nodes import Node, OpNode, Output
@@ -25,7 +25,7 @@ class LiveGraph:
     def __init__(self, root: Tensor) -> None:
         self.root = root
 
-    @functools.cached_property
+    @computed_once
     def _imported(self) -> tuple[Function, tuple[Any, ...]]:
         return _Importer().run(self.root)
 
@@ -63,7 +63,7 @@ class LiveGraph:
         (result,) = call(self._compiled, inputs)
         return result
 
-    @functools.cached_property
+    @computed_once
     def _compiled(self) -> CompiledFunction:
         return CompiledFunction(self.to_ir())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Final
 
 from .codegen.llvm import assembly, optimized_text
@@ -10,6 +9,7 @@ from .codegen.module import Module, generate
 from .codegen.target import Target, host
 from .ir.errors import TracejitError
 from .ir.graph import Function
+from .ir.locks import computed_once
 from .ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .ir.records import record
 
@@ -39,7 +39,7 @@ class Lowered:
         #: The machine whose code is shown, None for this one.
         self.target = target
 
-    @functools.cached_property
+    @computed_once
     def steps(self) -> list[Step]:
         """The passes in order, the last of them fusion."""
         made: list[Step] = []
@@ -63,7 +63,7 @@ class Lowered:
         """After fusion."""
         return self.steps[-1].function
 
-    @functools.cached_property
+    @computed_once
     def module(self) -> Module:
         """The generated LLVM text and its kernels."""
         return generate(self.fused, self.target or host())

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from .extend.active import ACTIVE, watch_kernels
+from .ir.locks import ForkLock
 from .ir.records import record
 from .ir.registry import Op
 from .runtime.bypass import bypass_native_entries
@@ -85,7 +86,7 @@ class _Everywhere:
 
 _HERE: Final = _Here()
 _EVERYWHERE: Final = _Everywhere()
-_LOCK: Final = threading.RLock()
+_LOCK: Final = ForkLock()
 
 
 @contextmanager

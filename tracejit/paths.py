@@ -9,7 +9,6 @@ any more, those that there are get a native function in common (`shared_paths`).
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from .calls import CompiledFunction, call
 from .generator import DEFAULT
 from .ir.errors import ConcretizationError, TraceError
 from .ir.graph import Function
+from .ir.locks import ForkLock
 from .shared_paths import SharedPaths, share_paths
 from .signatures import MISS, Signature, as_input, read_captures
 from .tensor import Tensor
@@ -38,7 +38,7 @@ class Paths:
         self.known = [first]
         self.shared: SharedPaths | None = None
         self._calls = 0
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
 
     def call(
         self,

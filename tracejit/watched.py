@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
+
+from .ir.locks import ForkLock
 
 
 class Compiled(Protocol):
@@ -16,7 +17,7 @@ class Compiled(Protocol):
         """Forget it; `reason` says why."""
 
 
-_LOCK: Final = threading.Lock()
+_LOCK: Final = ForkLock()
 _FUNCTIONS: Final[weakref.WeakSet[Compiled]] = weakref.WeakSet()
 
 _KEPT: Final[list[list[Compiled]]] = []

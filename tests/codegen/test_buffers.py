@@ -68,6 +68,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], float]] = {
     "read elsewhere too": (lambda x: (lambda y: tj.cumsum(y + tj.flip(y, 0), 1).sum())(tj.cumsum(x, 0)), 2),
     "read later too": (lambda x: (lambda y: (tj.cumsum(y * 2, 1) + y).sum())(tj.cumsum(x, 0)), 3),
     "in the result's array": (lambda x: tj.cumsum(tj.cumsum(tj.cumsum(x, 0), 1), 0), 1),
+    "a part over the whole": (lambda x: tj.cumsum(tj.pad(tj.cumsum(x[:-1], 0), ((0, 1), (0, 0))) + x, 1), 1),
+    "a part elsewhere": (lambda x: tj.cumsum(tj.pad(tj.cumsum(x[:-1], 0), ((1, 0), (0, 0))) + x, 1), 2),
     "a result that is written early": (lambda x: (lambda y: (y, tj.cumsum(y, 1).sum()))(tj.cumsum(x, 0)), 1),
 }
 
@@ -76,7 +78,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], float]] = {
 def test_memory_is_handed_on(name: str) -> None:
     program, arrays = PROGRAMS[name]
     made = executable(program, [_array()])
-    assert made.arena_bytes // 40_000 <= arrays
+    assert made.arena_bytes <= arrays * 40_000 + 2_000  # and small things
 
 
 A, ROWS = "f64[4,6]", "f64[4]"

@@ -120,6 +120,77 @@ def test_alive_after_fork() -> None:
     assert python(FORK).strip() == "alive"
 
 
+FORK_IN_THE_MIDDLE = """
+import os, signal, threading, time, numpy as np, tracejit as tj
+tj.set_num_threads(4)
+f = tj.jit(lambda x: tj.exp(x * -0.5) * x)
+x = np.linspace(0, 1, 1_000_000)
+want = np.asarray(f(x)).tobytes()
+total = tj.jit(lambda x: tj.sum(tj.cumsum(x * 2.0, 0)))
+stop = threading.Event()
+def calls():
+    while not stop.is_set():
+        f(x)
+def compiles():
+    i = 0
+    while not stop.is_set():
+        i += 1
+        tj.jit(lambda x: tj.sin(x) * i + 1)(np.ones(i % 50 + 1))
+def signatures():
+    i = 0
+    while not stop.is_set():
+        i += 1
+        total(np.ones(i % 200 + 1))
+threads = [threading.Thread(target=one) for one in (calls, compiles, signatures)]
+for one in threads:
+    one.start()
+for n in range(8):
+    time.sleep(0.013 * (n % 5))
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # instead of waiting for ever
+        assert all(np.asarray(f(x)).tobytes() == want for _ in range(3))
+        assert float(total(np.ones(300 + n))) == (300 + n) * (301 + n)
+        g = tj.jit(lambda x: tj.cos(x) @ x)
+        assert np.allclose(np.asarray(g(np.ones((64, 64)))), np.cos(1) * 64)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        print('child', n, 'ended with', status)
+stop.set()
+for one in threads:
+    one.join()
+print('alive')
+"""
+
+
+def test_alive_after_a_fork_while_others_call_and_compile() -> None:
+    """What the other threads held is free in the child, and their jobs are not its own."""
+    code = f"import warnings; warnings.simplefilter('ignore', DeprecationWarning)\n{FORK_IN_THE_MIDDLE}"
+    assert python(code, 300).strip() == "alive"
+
+
+DAEMONS = """
+import threading, time, numpy as np, tracejit as tj
+tj.set_num_threads(3)
+f = tj.jit(lambda x: tj.exp(x * -0.5) * x)
+x = np.linspace(0, 1, 1_000_000)
+f(x)
+def calls():
+    while True:
+        f(x)
+for _ in range(3):
+    threading.Thread(target=calls, daemon=True).start()
+time.sleep(0.2)
+print('ends')
+"""
+
+
+def test_daemon_threads_in_native_code_at_exit() -> None:
+    """They come back to an interpreter that is gone, and must be stopped there, not crash."""
+    assert python(DAEMONS).strip() == "ends"
+
+
 def run_at_once(count: int, work: Any) -> list[Any]:
     """`work(i)` in `count` threads that begin together; what each returned. Raises what one raised."""
     barrier, results, errors = threading.Barrier(count), [None] * count, []

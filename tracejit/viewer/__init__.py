@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import html
 import os
 import pathlib
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.graph import Function
+from ..ir.locks import computed_once
 from ..ir.types import TensorType
 from ..jit import JitFunction
 from ..pytree import flatten
@@ -37,7 +37,7 @@ class View:
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
 
-    @functools.cached_property
+    @computed_once
     def html(self) -> str:
         """The page."""
         return page_of(self.document)
