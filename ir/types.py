@@ -133,7 +133,7 @@ def resolve_reshape(op: str, shape: Shape, wanted: Any) -> Shape:
     except TypeError as error:
         raise ShapeError(f"{op}: a shape must be integers, got {wanted!r}") from error
     size = math.prod(shape)
-    if target.count(-1) > 1 or any(one < -1 for one in target):
+    if target.count(-1) > 1 or min(target, default=0) < -1:
         raise ShapeError(
             f"{op}: cannot reshape {shape} to {tuple(target)}: at most one -1 may stand for a size"
         )

@@ -27,6 +27,8 @@ from .views import Step, numpy_views, share, shares_memory
 _ndarray = np.ndarray
 _new = object.__new__
 _SCALARS = frozenset((bool, int, float))
+# globals, as looking up the member of an enumeration costs more than the comparison
+_ELEMENTWISE, _VIEW = Kind.ELEMENTWISE, Kind.VIEW
 
 
 def operand(value: Any) -> Any:
@@ -39,9 +41,18 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     tracer = STATE.tracer
     if tracer is not None:
         return _traced(tracer, op, operands, attrs)
-    arrays = [one._data if type(one) is Tensor else operand(one) for one in operands]
-    if op.kind is not Kind.ELEMENTWISE:
-        arrays = [_plain(op, one) for one in arrays]
+    kind, tracked = op.kind, False
+    arrays: list[Any] = []
+    for one in operands:
+        if type(one) is Tensor:
+            array = one._data
+            tracked = tracked or one._requires_grad
+        else:
+            array = operand(one)
+        if type(array) is not _ndarray and kind is not _ELEMENTWISE:
+            array = _plain(op, array)
+        arrays.append(array)
+    if kind is not _ELEMENTWISE:
         _check(op, arrays, attrs)
         out = op.kernel(*arrays, **attrs)
     else:
@@ -52,12 +63,9 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
             raise TracejitError(f"{op.name}: ops with several results are called as tj.ops.{op.name}")
         out = np.asarray(out)
     result = wrap(out)
-    if STATE.recording and out.dtype.kind == "f":
-        for one in operands:
-            if type(one) is Tensor and one._requires_grad:
-                record(op, operands, attrs, result)
-                break
-    if op.kind is Kind.VIEW and type(operands[0]) is Tensor and shares_memory(out, operands[0]._data):
+    if tracked and out.dtype.kind == "f" and STATE.recording:
+        record(op, operands, attrs, result)
+    if kind is _VIEW and type(operands[0]) is Tensor and shares_memory(out, operands[0]._data):
         share(operands[0], result, Step(op, attrs))
     return result
 
@@ -69,7 +77,10 @@ _CHECKED_LIMIT = 1 << 14
 
 def _check(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
     """Run the op's type rule, unless it has passed for just these types before."""
-    key = (op, *[(one.dtype, one.shape) for one in arrays], *attrs.items())
+    if len(arrays) == 1:
+        key: tuple[Any, ...] = (op, arrays[0].dtype, arrays[0].shape, *attrs.items())
+    else:
+        key = (op, *[(one.dtype, one.shape) for one in arrays], *attrs.items())
     if key in _CHECKED:
         return
     check_attrs(op, attrs)

@@ -42,7 +42,7 @@ def _reshape_access(source: TensorType, result: TensorType, attrs: Attrs) -> Acc
 
 RESHAPE = define(
     "reshape", Kind.VIEW, "x", doc="the same elements in row-major order, in another shape",
-    attrs={"shape": (tuple,)}, infer=_reshape_infer, eval=lambda x, shape: np.reshape(x, shape),
+    attrs={"shape": (tuple,)}, infer=_reshape_infer, eval=lambda x, shape: np.asarray(x).reshape(shape),
     vjp={"x": lambda b, ct, x_type: b.reshape(ct, shape=x_type.shape)}, access=_reshape_access,
     put=lambda b, x, new, shape: b.reshape(new, shape=x.shape), batch=batch_shaped("shape"),
 )  # fmt: skip
@@ -70,7 +70,7 @@ def _transpose_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size:
 
 TRANSPOSE = define(
     "transpose", Kind.VIEW, "x", doc="axes permuted: result axis i is operand axis perm[i]",
-    attrs={"perm": (tuple,)}, infer=_transpose_infer, eval=lambda x, perm: np.transpose(x, perm),
+    attrs={"perm": (tuple,)}, infer=_transpose_infer, eval=lambda x, perm: np.asarray(x).transpose(perm),
     vjp={"x": lambda b, ct, perm: b.transpose(ct, perm=inverse(perm))},
     access=lambda source, result, attrs: Access(tuple((i, 1, 0) for i in inverse(attrs["perm"]))),
     put=lambda b, x, new, perm: b.transpose(new, perm=inverse(perm)), batch=_transpose_batch,

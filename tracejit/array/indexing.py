@@ -42,7 +42,7 @@ def getitem(x: Any, key: Any, /) -> Tensor:
         if seen is not None:
             return seen
     x = as_tensor(x)
-    plan = plan_key("getitem", x.shape, key)
+    plan = _known_plan(x.shape, key)
     refuse_masks("getitem", plan)
     view = _view(x, plan)
     if plan.indices:
@@ -53,6 +53,28 @@ def getitem(x: Any, key: Any, /) -> Tensor:
     return view
 
 
+#: Plans of keys of ints and slices, which are for good, by shape and key.
+_PLANS: dict[Any, Plan] = {}
+_PLANS_LIMIT = 1 << 12
+
+
+def _known_plan(shape: Shape, key: Any) -> Plan:
+    """The plan of `key`; reading the same key of the same shape again is quick."""
+    if type(key) is slice and _PLAIN.issuperset((type(key.start), type(key.stop), type(key.step))):
+        name: tuple[Any, ...] = (shape, key.start, key.stop, key.step)
+    elif type(key) is int or (type(key) is tuple and {*map(type, key)} == {int}):
+        name = (shape, key)
+    else:
+        return plan_key("getitem", shape, key)
+    plan = _PLANS.get(name)
+    if plan is None:
+        if len(_PLANS) >= _PLANS_LIMIT:
+            _PLANS.clear()
+        plan = _PLANS[name] = plan_key("getitem", shape, key)
+    return plan
+
+
+_PLAIN = frozenset((int, type(None)))
 #: What a key may hold for NumPy to answer with a view.
 _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 

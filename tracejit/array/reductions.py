@@ -38,8 +38,10 @@ _UINT64 = as_dtype("u64")
 
 
 def _reduced(name: str, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
-    axes = normalize_axes(name, axis, x.ndim)
-    return kept(run(name, x, axes=axes), x.shape, axes, keepdims)
+    shape = x.shape
+    axes = normalize_axes(name, axis, len(shape))
+    result = run(name, x, axes=axes)
+    return kept(result, shape, axes, keepdims) if keepdims else result
 
 
 def kept(result: Tensor, shape: Shape, axes: Shape, keepdims: bool) -> Tensor:
@@ -51,9 +53,12 @@ def accumulated(x: Tensor, dtype: Any) -> Tensor:
     """`x` in the dtype that its sum is computed in: `dtype`, or NumPy's choice."""
     if dtype is not None:
         return cast(x, as_dtype(dtype))
-    if x.dtype is BOOL or (x.dtype.kind == "i" and x.dtype.itemsize < 8):
+    own = x.dtype
+    if own.kind == "f":
+        return x
+    if own is BOOL or (own.kind == "i" and own.itemsize < 8):
         return cast(x, INT64)
-    return cast(x, _UINT64) if x.dtype.kind == "u" and x.dtype.itemsize < 8 else x
+    return cast(x, _UINT64) if own.kind == "u" and own.itemsize < 8 else x
 
 
 def sum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:

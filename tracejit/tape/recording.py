@@ -54,8 +54,7 @@ def _saved(tensor: Tensor, memories: list[Any]) -> Any:
 def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> None:
     """Make `result` remember that it is `op` of `operands`, some of which require gradients."""
     tracked = tuple([isinstance(one, Tensor) and one._requires_grad for one in operands])
-    plan = _plan(op, tracked)
-    tracer = STATE.tracer
+    plan, tracer = _plan(op, tracked), STATE.tracer
     node = OpNode.__new__(OpNode if STATE.saved_hooks is None else PackedOpNode)
     parents: list[Any] = []
     types: list[Any] = []
@@ -63,20 +62,24 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
     memories: list[Any] = []
     constants: dict[int, weakref.ref[Any]] | None = None
     for position, operand in enumerate(operands):
-        is_tensor = isinstance(operand, Tensor)
-        parents.append((operand._node or operand) if tracked[position] else None)
-        if is_tensor:
-            types.append((operand._data.shape, operand._data.dtype))
-        elif type(operand) in _SCALARS:
-            types.append(_SCALAR)
-        else:
-            types.append((np.shape(operand), np.asarray(operand).dtype))
         if type(operand) in _SCALARS:
+            parents.append(None)
+            types.append(_SCALAR)
             saved.append(operand)
             continue
-        if not tracked[position] and isinstance(operand, (Tensor, np.ndarray)):
-            constants = constants or {}
-            constants[position] = weakref.ref(operand)
+        is_tensor = isinstance(operand, Tensor)
+        if is_tensor:
+            data = operand._data
+            types.append((data.shape, data.dtype))
+        else:
+            types.append((np.shape(operand), np.asarray(operand).dtype))
+        if tracked[position]:
+            parents.append(operand._node or operand)
+        else:
+            parents.append(None)
+            if is_tensor or isinstance(operand, np.ndarray):
+                constants = constants or {}
+                constants[position] = weakref.ref(operand)
         if not plan.inputs[position]:
             saved.append(None)
         elif not is_tensor:
@@ -84,8 +87,8 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
             saved.append(np.array(operand) if tracer is None else operand)
         elif tracer is None:
             saved.append(_saved(operand, memories))
-        elif isinstance(operand._data, Value):
-            saved.append(operand._data)  # a symbol: nothing can be written to it
+        elif isinstance(data, Value):
+            saved.append(data)  # a symbol: nothing can be written to it
         else:
             saved.append(operand)  # a capture of the trace: its holder says where it is read
     node.plan, node.attrs, node.parents, node.types = plan, attrs, tuple(parents), tuple(types)
