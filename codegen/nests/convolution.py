@@ -101,11 +101,11 @@ class _Tiles(SlabPart):
 
     @property
     def tasks(self) -> int:
-        return self.cut.units
+        return self.cut.units * self.cut.shares
 
     @property
     def chunk(self) -> int:
-        return max(1, self.cut.units // CHUNKS)
+        return max(1, self.tasks // CHUNKS)
 
     def text(self) -> str:
         """The table of offsets and the function."""
@@ -144,7 +144,8 @@ class _Tiles(SlabPart):
 
         def task(number: Reg, _: list[Reg]) -> Sequence[Reg]:
             images, rows, columns = cut.cuts
-            group, *blocks = self.digits(number, (cut.groups, images.units, rows.units, columns.units))
+            sizes = cut.groups, images.units, rows.units, columns.units, cut.shares
+            group, *blocks, share = self.digits(number, sizes)
             starts, skips = [], []
             for block, one in zip(blocks, cut.cuts, strict=True):
                 begin = self.product(block, one.unit)
@@ -152,15 +153,15 @@ class _Tiles(SlabPart):
                 starts.append(start)
                 skips.append(0 if start is begin else self.sum((begin, 1), (start, -1)))
             self.fill(group, starts)
-            self._blocks(group, starts, skips)
+            self._blocks(group, share, starts, skips)
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task, nonempty=True)
 
     # -- tiles ------------------------------------------------------------------------------------
 
-    def _blocks(self, group: Index, starts: list[Index], skips: list[Index]) -> None:
-        """All outputs, a block at a time."""
+    def _blocks(self, group: Index, share: Index, starts: list[Index], skips: list[Index]) -> None:
+        """The outputs of a share, a block at a time."""
         w, cut = self.w, self.cut
         _, rows, columns = cut.cuts
         size = rows.size * columns.size
@@ -181,9 +182,18 @@ class _Tiles(SlabPart):
             block(index, cut.vectors, cut.width)
             return ()
 
-        w.loop(0, cut.whole, 1, whole)
-        if cut.rest_vectors:
-            block(cut.whole, cut.rest_vectors, cut.outputs - cut.whole * cut.width)
+        rest = cut.outputs - cut.whole * cut.width
+        if isinstance(share, int):
+            w.loop(0, cut.whole, 1, whole)
+            if rest:
+                block(cut.whole, cut.rest_vectors, rest)
+            return
+        first = w.mul(share, cut.blocks_each)
+        if cut.whole:
+            w.loop(first, w.min(w.add(first, cut.blocks_each), constant(cut.whole, "i64")), 1, whole)
+        if rest:
+            last = w.eq(share, cut.shares - 1)
+            w.when(last, lambda: block(cut.whole, cut.rest_vectors, rest))
 
     def _pixels(
         self, panel: str, result: str, top: Index, skips: list[Index], vectors: int, outputs: int

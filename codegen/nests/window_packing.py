@@ -34,13 +34,8 @@ class KernelPacking(Part):
         return (cut.part[0], rows, columns)
 
     @property
-    def blocks(self) -> int:
-        """Panels of a group."""
-        return self.cut.whole + (self.cut.rest_vectors > 0)
-
-    @property
     def tasks(self) -> int:
-        return self.cut.groups * self.blocks * -(-self.cut.channels // self.stretch[0])
+        return self.cut.groups * self.cut.blocks * -(-self.cut.channels // self.stretch[0])
 
     @property
     def chunk(self) -> int:
@@ -57,7 +52,7 @@ class KernelPacking(Part):
 
         def task(number: Reg, _: list[Reg]) -> Sequence[Reg]:
             channels = -(-cut.channels // self.stretch[0])
-            group, block, index = self.digits(number, (cut.groups, self.blocks, channels))
+            group, block, index = self.digits(number, (cut.groups, self.cut.blocks, channels))
             here = self.moved(source, (group, by_group), (block, by_output * cut.width))
             there = self.moved("%b3", (group, cut.panels), (block, cut.width * cut.terms))
             if not cut.rest_vectors:

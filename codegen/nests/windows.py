@@ -114,9 +114,26 @@ class Windows:
         return self.cuts[0].unit * self.part[0] * self.plane
 
     @property
+    def blocks(self) -> int:
+        """Blocks of outputs, the rest among them."""
+        return self.whole + (self.rest_vectors > 0)
+
+    @property
     def units(self) -> int:
-        """Tasks."""
+        """Slabs."""
         return self.groups * math.prod(cut.units for cut in self.cuts)
+
+    @property
+    def blocks_each(self) -> int:
+        """Blocks of outputs in a task: all, or fewer where there are few slabs."""
+        if self.work < PARALLEL_WORK or self.units >= TASKS:
+            return self.blocks
+        return -(-self.blocks // -(-TASKS // self.units))
+
+    @property
+    def shares(self) -> int:
+        """Tasks that read the same slab."""
+        return -(-self.blocks // self.blocks_each)
 
     @property
     def split(self) -> bool:
