@@ -37,7 +37,10 @@ def few(op: Op) -> list[Sample]:
     return samples[:: -(-len(samples) // MOST)]
 
 
-def example(operand: Array, number: int) -> Array:
+def example(op: Op, position: int, operand: Array, number: int) -> Array:
+    """The operand of one example: another arrangement of its elements, sorted where the op wants that."""
+    if op.name == "searchsorted" and position == 0:
+        return np.sort(np.concatenate([operand[number:], np.repeat(operand[-1:], number)])[: operand.size])
     return np.roll(operand.reshape(-1), number).reshape(operand.shape)
 
 
@@ -57,16 +60,16 @@ def choices(count: int) -> Iterator[tuple[bool, ...]]:
 
 def loop(op: Op, sample: Sample, mapped: tuple[bool, ...], size: int) -> Iterator[Sample]:
     for number in range(size):
-        pairs = zip(sample.operands, mapped, strict=True)
-        yield Sample([example(one, number) if many else one for one, many in pairs], sample.attrs)
+        pairs = enumerate(zip(sample.operands, mapped, strict=True))
+        yield Sample([example(op, i, one, number) if many else one for i, (one, many) in pairs], sample.attrs)
 
 
-def stacked(sample: Sample, mapped: tuple[bool, ...], size: int) -> list[Array]:
+def stacked(op: Op, sample: Sample, mapped: tuple[bool, ...], size: int) -> list[Array]:
     return [
-        np.array([example(one, number) for number in range(size)], one.dtype).reshape(size, *one.shape)
+        np.array([example(op, i, one, number) for number in range(size)], one.dtype).reshape(size, *one.shape)
         if many
         else one
-        for one, many in zip(sample.operands, mapped, strict=True)
+        for i, (one, many) in enumerate(zip(sample.operands, mapped, strict=True))
     ]
 
 
@@ -81,7 +84,7 @@ def function_of_choices(op: Op, size: int) -> tuple[Function, list[Array], list[
     for sample in few(op):
         one = function_of(op.name, sample.operands, partial(append, op, sample))
         for mapped in choices(len(sample.operands)):
-            given = stacked(sample, mapped, size)
+            given = stacked(op, sample, mapped, size)
             params = [b.parameter(type_of(array), f"x{len(b.params)}") for array in given]
             made, flags = inline_batched(b, one, params, mapped, size)
             assert all(flags)

@@ -48,7 +48,7 @@ def lines(f: Callable[..., Any], *args: Any) -> int:
 def test_code_does_not_grow_with_steps(loop: Any, size: int) -> None:
     x = tj.full(size, 0.5)
     for change in (lambda f: f, tj.grad, lambda f: lambda x: tj.jvp(f, (x,), (x,))):
-        short, long = [lines(change(loop(10, length)), x) for length in (5_000, 500_000)]
+        short, long = [lines(change(loop(10, length)), x) for length in (500_000, 50_000_000)]
         assert short == long
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from typing import Any, Final
 
 from ..ir.errors import VerificationError
@@ -22,12 +23,18 @@ _PASSES: Final = {one.name: one for one in PIPELINE}
 #: Lists of passes that have a name.
 _LISTS: Final = {"all": PIPELINE, "optimize": OPTIMIZE, "none": ()}
 
+
+def _filled(text: str) -> str:
+    """Lines of a terminal's width."""
+    return textwrap.fill(text, 100, subsequent_indent="  ", break_on_hyphens=False)
+
+
 _DESCRIPTION = f"""\
 Run passes over the functions of a .tir file, and print the result. Values keep their names.
 
-Passes: {", ".join(_PASSES)};
+{_filled("Passes: " + ", ".join(_PASSES))};
 optimize is all before fusion, all the whole pipeline:
-  {",".join(one.name for one in PIPELINE)}
+{_filled(", ".join(one.name for one in PIPELINE))}
 """
 
 _EXAMPLES = """\
