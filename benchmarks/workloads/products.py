@@ -77,6 +77,23 @@ WORKLOADS: Final = (
     ),
     *(
         Workload(
+            name,
+            f"product of {text} with a matrix of 4096x4096 f32",
+            program,
+            lambda size: normal((size,), (size, size), dtype="f32"),
+            sizes=(4096,),
+            tiny=(7,),
+            tolerance=1e-4,
+            work=lambda size: 2 * size * size,
+            traffic=lambda size: 4 * size * size,
+        )
+        for name, text, program in (
+            ("vecmat", "a row", lambda lib, size: lambda x, y: x @ y),
+            ("matvec", "a column", lambda lib, size: lambda x, y: y @ x),
+        )
+    ),
+    *(
+        Workload(
             f"dense-relu-{size}",
             f"relu(x @ w + b), {size}x{size} f32",
             _dense,

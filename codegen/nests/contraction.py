@@ -24,6 +24,7 @@ from .batches import Strided, over_batch
 from .direct import choose_tiles, direct_kernel
 from .dots import dots_kernel
 from .kernel import PARALLEL_FOR, PRODUCT_CYCLES, Kernel, signature
+from .streams import streams, streams_kernel
 
 #: Products of at most this many multiplications are done without packing, however y lies.
 SMALL: Final = 16**3
@@ -55,6 +56,8 @@ def contraction_kernel(
         types, operands = _turned(types, operands)
     if types[2].shape[-1] == 1 and dtype[0] == "f" and 0 not in types[0].shape:
         return dots_kernel(name, types, operands, dtype, target, declarations)
+    if streams(types, operands, dtype, target):
+        return streams_kernel(name, types, operands, dtype, target, declarations)
     return direct_kernel(name, types, operands, dtype, target, declarations)
 
 
