@@ -116,10 +116,15 @@ class _Repeating:
         """The members of the group that make `member`'s result from what is in memory, in order; None where
         they are dear, or read each other through views."""
         found: dict[Instruction, None] = {}
-        stack = [member]
+        stack, cost = [member], 0.0
         while stack:
             one = stack.pop()
+            if one in found:
+                continue
             found[one] = None
+            cost += one.op.cost
+            if cost > MOST_CYCLES:
+                return None
             for operand in one.operands:
                 for source, _ in sources(operand, self.defs):
                     definition = self.defs.get(source)
@@ -130,8 +135,6 @@ class _Repeating:
                     if definition.op.kind is not Kind.ELEMENTWISE or operand is not source:
                         return None
                     stack.append(definition)
-        if sum(one.op.cost for one in found) > MOST_CYCLES:
-            return None
         members = self.groups[number][0]
         return sorted(found, key=members.index)
 
