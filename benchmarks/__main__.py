@@ -49,10 +49,13 @@ def _peers(options: argparse.Namespace, versions: dict[str, str | None]) -> list
     return [name for name in options.libraries if name != OURS and versions[name]]
 
 
-def _save(options: argparse.Namespace, found: dict[str, Any], outcomes: list[Outcome]) -> None:
+def _save(
+    options: argparse.Namespace, found: dict[str, Any], outcomes: list[Outcome], bounds: list[float | None]
+) -> None:
     """Write the files that were asked for; after each workload, as a run may be stopped."""
     if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+        results = [report.as_json(one, limit) for one, limit in zip(outcomes, bounds, strict=True)]
+        options.json.write_text(json.dumps({**found, "results": results}, indent=1) + "\n")
     if options.markdown is not None:
         options.markdown.write_text(report.table(outcomes, _peers(options, found["versions"])) + "\n")
     if options.svg is not None:
@@ -80,16 +83,8 @@ def main() -> int:
             print(
                 "\n".join([report.row(outcomes[-1], bounds[-1]), *report.remarks(outcomes[-1])]), flush=True
             )
-    peers = [name for name in options.libraries if name != OURS and versions[name]]
-    print("", *report.summary(outcomes, peers), sep="\n")
-    if options.json is not None:
-        results = [report.as_json(one, limit) for one, limit in zip(outcomes, bounds, strict=True)]
-        found = {"machine": machine, "versions": versions, "results": results}
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
-    if options.markdown is not None:
-        options.markdown.write_text(report.table(outcomes, peers) + "\n")
-    if options.svg is not None:
-        options.svg.write_text(chart.svg(outcomes, "tracejit beside its peers"))
+            _save(options, {"machine": machine, "versions": versions}, outcomes, bounds)
+    print("", *report.summary(outcomes, _peers(options, versions)), sep="\n")
     return 1 if any(one.disagreements or one.failures for one in outcomes) else 0
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from . import chart, report
 from .contest import Outcome
 from .libraries import LIBRARIES, OURS
+from .page import page
 from .timing import Spread
 from .workload import Workload
 from .workloads import WORKLOADS
@@ -53,8 +54,10 @@ def main() -> None:
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="written with --json")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write a table of all peers there")
     parser.add_argument("--svg", metavar="FILE", type=Path, help="write a chart there")
+    parser.add_argument("--page", metavar="FILE", type=Path, help="write a page with all of it there")
     options = parser.parse_args()
-    found = outcomes([json.loads(file.read_text()) for file in options.files])
+    runs = [json.loads(file.read_text()) for file in options.files]
+    found = outcomes(runs)
     alone = [outcome for outcome, _ in found]
     peers = [name for name in LIBRARIES[1:] if any(name in one.ratios for one in alone)]
     print(report.header())
@@ -65,6 +68,8 @@ def main() -> None:
         options.markdown.write_text(report.table(alone, peers) + "\n")
     if options.svg is not None:
         options.svg.write_text(chart.svg(alone, f"{OURS} beside its peers"))
+    if options.page is not None:
+        options.page.write_text(page(runs, found, peers))
 
 
 if __name__ == "__main__":

@@ -57,6 +57,13 @@ def test_quick_run_beside_numpy(tmp_path: Path) -> None:
         assert f"`{one['name']}`" in files["markdown"].read_text()
     assert results["chain-10k-f32"]["limit"] > 0
     xml.dom.minidom.parse(str(files["svg"]))
+    page = tmp_path / "page.md"
+    done = run("benchmarks.render", str(files["json"]), "--page", str(page))
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert "numpy: geometric mean" in text
+    rows = [line for line in text.splitlines() if line.startswith("| `dispatch-array`")]
+    assert [row.count("|") for row in rows] == [7, 5]
 
 
 def test_unknown_names_say_which_there_are() -> None:
