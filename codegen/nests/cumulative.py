@@ -40,6 +40,12 @@ def cumulative_kernel(
 ) -> Kernel:
     """Running folds along an axis."""
     (x,) = instruction.operands
+    if x.type.size == 0:
+        w = FunctionWriter(declarations)
+        w.line("ret void")
+        return Kernel(
+            name, w.function(signature(name, 2), "nounwind"), f"cumulative {name}: nothing", tasks=0
+        )
     writer = _Writer(instruction, target, declarations)
     cycles = x.type.size * (1.0 if writer.lanes > 1 else 4.0) + x.type.nbytes / 4
     what = f"cumulative {name}: {instruction.op.name} of {x.type} along axis {instruction.attrs['axis']}"

@@ -105,8 +105,12 @@ def _donated() -> Run:
 
 
 def _threads() -> Run:
-    """Calls that release the GIL and meet at the arena and at the pool."""
-    f, x = tj.jit(lambda x: tj.exp(tj.cumsum(x, 0) * 1e-3).sum(0)), np.ones((400, 300))
+    """Calls that release the GIL and meet at the arena. Arenas are small beside the bound, for how many are
+    out at once is chance."""
+    f, x = tj.jit(lambda x: tj.exp(tj.cumsum(x, 0) * 1e-3).sum(0)), np.ones((100, 100))
+    f(x)
+    (signature,) = f._signatures.values()
+    assert signature.compiled.executable.slow_enough
 
     def run(count: int) -> None:
         workers = [threading.Thread(target=_repeated(lambda: f(x)), args=(count // 400,)) for _ in range(4)]
