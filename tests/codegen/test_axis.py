@@ -156,3 +156,11 @@ def test_random_shapes() -> None:
     rng = np.random.default_rng(7)
     for _, axis in itertools.product(range(6), range(3)):
         check([tuple(int(n) for n in rng.integers(1, 40, 3)) for _ in range(3)], "f4", axis)
+
+
+@pytest.mark.parametrize("shape", [(0,), (5, 0), (0, 5), (0, 100, 7), (3, 0, 1, 5)])
+def test_running_sums_of_nothing(shape: tuple[int, ...]) -> None:
+    for dtype in ("float64", "int32", "bool"):
+        for axis in range(len(shape)):
+            result = tj.jit(lambda x, axis=axis: tj.cumsum(x, axis))(np.zeros(shape, dtype))
+            assert result.shape == shape
