@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tracejit.codegen.nests.cumulative import CHUNK_BYTES, ROUND
 
 from ..runtime.programs import python
