@@ -44,6 +44,8 @@ class Library:
     control: Any = None
     #: Blocks until a result is there, None where it always is.
     wait: Callable[[Any], Any] | None = None
+    #: Blocks until code that is improved in the background is as good as it gets, None where there is none.
+    settle: Callable[[], Any] | None = None
 
 
 def _names(base: Any, **more: Any) -> ModuleType:
@@ -56,6 +58,12 @@ def _names(base: Any, **more: Any) -> ModuleType:
 
 def _tracejit() -> Library:
     import tracejit as tj
+    from tracejit import quick
+    from tracejit.runtime.tiers import BACKGROUND
+
+    def settle() -> None:
+        quick.load()
+        BACKGROUND.wait()
 
     def variable(array: Array) -> Any:
         return tj.tensor(array).requires_grad_()
@@ -77,6 +85,7 @@ def _tracejit() -> Library:
         lambda root, cotangent: root.backward(cotangent, retain_graph=True),
         tj.value_and_grad,
         control=tj,
+        settle=settle,
     )
 
 

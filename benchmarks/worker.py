@@ -41,6 +41,8 @@ class _Contender:
             lib.wait(result)
         #: Seconds of the first call, with whatever is compiled for it.
         self.first = time.perf_counter() - start
+        if lib.settle is not None:
+            lib.settle()
         self.values = leaves(result)
 
     def call(self) -> None:
