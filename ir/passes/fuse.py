@@ -169,12 +169,18 @@ class _Fusion:
     def _of_columns(self, instruction: Instruction) -> Unit | None:
         """The group that computes what `instruction` puts side by side: it writes that where it belongs."""
         columns = columns_of(instruction, self.defs)
-        where = {(self.unit_of[one].number, self.unit_of[one].coordinates.get(one)) for one in columns}
-        if len(where) != 1 or None in [coordinates for _, coordinates in where]:
+        where = {self.unit_of[one].coordinates.get(one) for one in columns}
+        if len(where) != 1 or None in where:
             return None
         unit = self.unit_of[columns[0]]
-        unit.coordinates[instruction.result] = (None,) * instruction.result.type.ndim  # nothing reads it here
-        unit.own[instruction] = unit.coordinates[instruction.result]
+        for column in columns[1:]:
+            other = self.unit_of[column]
+            if other is not unit:
+                if not self._mergeable(unit, other):
+                    return None
+                self._merge(unit, other)
+        unit.coordinates[instruction.result] = ACROSS  # nothing reads it here
+        unit.own[instruction] = (None,) * instruction.result.type.ndim
         return unit
 
     def _tell(self, instruction: Instruction, unit: Unit, why: str) -> None:
