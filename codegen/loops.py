@@ -192,6 +192,11 @@ class FunctionWriter(MathsEmitter):
         if mask is None:
             self.line(f"store {value}, ptr {pointer}, align {align}")
             return
+        if mask.text.count("true") == 1 and mask.text[0] == "<":
+            # LLVM 22 stores one lane of what was truncated as wide as it was before (llvm-project#179489)
+            lane = mask.text[: mask.text.index("true")].count(",")
+            self.store(self.extract(value, lane), self.offset(pointer, value.dtype, lane))
+            return
         name = f"llvm.masked.store.{suffix(value.dtype, value.lanes)}.p0"
         self.declare(name, f"void @{name}({value.type}, ptr, i32, <{value.lanes} x i1>)")
         self.line(f"call void @{name}({value}, ptr {pointer}, i32 {align}, {mask})")

@@ -51,8 +51,12 @@ def _cumsum_numba(nb: Any, axis: int, *shape: int) -> Function:
     return compiled
 
 
-def _sort(lib: Library, size: int) -> Function:
+def _sort(lib: Library, *shape: int) -> Function:
     return lambda x: lib.np.sort(x)
+
+
+def _argsort(lib: Library, *shape: int) -> Function:
+    return lambda x: lib.np.argsort(x)
 
 
 def _indices(rows: int, count: int, *inner: int) -> tuple[Any, ...]:
@@ -132,5 +136,32 @@ WORKLOADS: Final = (
         sizes=(1_000_000,),
         tiny=(37,),
         traffic=lambda size: 8 * size,
+    ),
+    Workload(
+        "sort-rows",
+        "4,000 lines of 256 f32",
+        _sort,
+        lambda *shape: normal(shape, dtype="f32"),
+        sizes=(4000, 256),
+        tiny=(19, 37),
+        traffic=lambda *shape: 8 * math.prod(shape),
+    ),
+    Workload(
+        "sort-rows-f64",
+        "4,000 lines of 256 f64",
+        _sort,
+        lambda *shape: normal(shape),
+        sizes=(4000, 256),
+        tiny=(19, 37),
+        traffic=lambda *shape: 16 * math.prod(shape),
+    ),
+    Workload(
+        "argsort-rows",
+        "where the elements of 4,000 lines of 256 f32 belong",
+        _argsort,
+        lambda *shape: normal(shape, dtype="f32"),
+        sizes=(4000, 256),
+        tiny=(19, 37),
+        traffic=lambda *shape: 12 * math.prod(shape),
     ),
 )

@@ -1,8 +1,9 @@
 """Sorting along contiguous lines, without a comparison that decides where code goes.
 
-An element becomes an unsigned *key* of its width, in whose order elements are sorted (`ordered.py`). Short
-lines are ranked, long ones sorted digit by digit. Lines are tasks; where they are few and long, so are chunks
-of them. What sorts alone makes the element from its key; what asks for places carries each key's along.
+An element becomes an unsigned *key* of its width, in whose order elements are sorted (`ordered.py`). Many
+short lines are sorted by a network, a few ranked, long ones sorted digit by digit. Lines are tasks; where
+they are few and long, chunks of them are. What sorts alone makes the element from its key; what asks for
+places carries each key's along.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ..loops import FunctionWriter
 from ..target import Target
 from .digits import DigitWriter
 from .kernel import Kernel, signature
+from .network import NetworkWriter
 from .ranking import RankWriter
 from .sort_plan import SortPlan
 
@@ -29,6 +31,11 @@ def sort_kernel(name: str, instruction: Instruction, target: Target, declaration
         w = FunctionWriter(declarations)
         w.line("ret void")
         return Kernel(name, w.function(signature(name, 2), "nounwind"), f"sort {head}", tasks=0)
+    if plan.networked:
+        network = NetworkWriter(plan, target, declarations)
+        how = f"by a network, {network.lanes} lines at a time"
+        text, tasks, cycles = network.write(name), network.groups, network.cycles
+        return Kernel(name, text, f"sort {head}, {how}", tasks=tasks, cycles=cycles)
     if plan.ranked:
         text = RankWriter(plan, target, declarations).write(name)
         cycles = 0.6 * plan.lines * plan.extent * (plan.extent / target.lanes(plan.wide) + 8)
@@ -44,4 +51,4 @@ def sort_kernel(name: str, instruction: Instruction, target: Target, declaration
 def sort_workspace(instruction: Instruction) -> int:
     """Bytes that the kernel works in."""
     plan = SortPlan(instruction)
-    return 0 if plan.ranked or plan.lines * plan.extent == 0 else plan.region * plan.tasks
+    return 0 if plan.networked or plan.ranked or plan.lines * plan.extent == 0 else plan.region * plan.tasks

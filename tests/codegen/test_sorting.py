@@ -1,4 +1,4 @@
-"""Native sorts and searches against NumPy: by ranks, by digits in tasks, and in chunks."""
+"""Native sorts and searches against NumPy: by networks, by ranks, by digits in tasks, and in chunks."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.nests.sort_plan import CHUNKED, RANKED
+from tracejit.codegen.nests.network import batcher
+from tracejit.codegen.nests.sort_plan import CHUNKED, NETWORK_LINES, NETWORKED, RANKED
 
 from ..runtime.programs import python
 from ..support import Array, function_of, native
 from .narrow import NARROWER, run_narrow
 
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
-RANKED_SHAPES = [(0,), (3, 0), (0, 3), (1,), (2, 1), (2,), (7,), (4, 16), (17,), (5, 33), (3, RANKED)]
-TASKS = [(3, RANKED + 1), (70, 300), (2, 3, 1000)]
+RANKED_SHAPES = [(0,), (3, 0), (0, 3), (1,), (2,), (7,), (1, 16), (17,), (1, 33), (RANKED,)]
+#: One line, too few for the vector, as many, one more, and a second vector that is not full.
+NETWORKS = [(2, 1), (2, 7), (4, 16), (5, 33), (16, 17), (17, 64), (19, 65), (2, 3, 300), (37, 130)]
+TASKS = [(NETWORK_LINES[1] - 1, RANKED + 1), (70, NETWORKED + 1)]
+PLANS = ["ranks", "networks", "tasks", "chunks"]
 CHUNKS = [(CHUNKED,), (3, CHUNKED + 1), (50_001,)]
 
 
@@ -49,10 +53,53 @@ def check(shape: tuple[int, ...], dtype: str, seed: int = 0) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shapes", [RANKED_SHAPES, TASKS, CHUNKS], ids=["ranks", "tasks", "chunks"])
+@pytest.mark.parametrize("shapes", [RANKED_SHAPES, NETWORKS, TASKS, CHUNKS], ids=PLANS)
 def test_sorts(dtype: str, shapes: list[tuple[int, ...]]) -> None:
     for shape in shapes:
         check(shape, dtype)
+
+
+@pytest.mark.parametrize("count", range(1, 17))
+def test_batchers_network_sorts_zeros_and_ones(count: int) -> None:
+    """A network that sorts all lines of zeros and ones sorts everything (Knuth 5.3.4, theorem Z)."""
+    lines = (np.arange(1 << count)[:, None] >> np.arange(count)) & 1
+    for low, high in batcher(count):
+        pair = lines[:, [low, high]]
+        lines[:, low], lines[:, high] = pair.min(1), pair.max(1)
+    assert (np.diff(lines, axis=1) >= 0).all()
+
+
+#: Each extent, with lines that are not whole vectors.
+EXTENTS = [*range(1, 71), 127, 128, 129, 255, 257, 511, 512, 513, 1025]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_networks_of_each_extent(part: int) -> None:
+    for extent in EXTENTS[part::4]:
+        check((18, extent), ("f4", "f8", "i4", "u2")[extent // 4 % 4], extent)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1"])
+def test_the_longest_networks(dtype: str) -> None:
+    for extent in (NETWORKED - 1, NETWORKED):
+        check((9, extent), dtype)
+
+
+def test_networks_keep_what_has_the_greatest_key() -> None:
+    """What is behind a line sorts like its greatest elements."""
+    for dtype, greatest in (
+        ("f4", np.nan),
+        ("f8", np.nan),
+        ("i8", 2**63 - 1),
+        ("u8", 2**64 - 1),
+        ("u1", 255),
+    ):
+        x = np.full((19, 37), greatest, dtype)
+        x[:, ::3] = 1
+        function = function_of("sorted", [x], lambda b, x: [b.sort(x), b.argsort(x)])
+        ordered, places = native(function, [x])
+        np.testing.assert_array_equal(ordered, np.sort(x, axis=-1))
+        np.testing.assert_array_equal(places, np.argsort(x, axis=-1, kind="stable"))
 
 
 def test_random_shapes() -> None:
@@ -103,16 +150,19 @@ def test_donated_operand() -> None:
 THREADS = """
 import numpy as np, tracejit as tj
 x = np.random.default_rng(0).normal(size=(100_000,)).astype('f4')
-y = x[:90_000].reshape(90, 1000)
+y, z = x[:90_000].reshape(90, 1000), x[:90_000].reshape(15, 6000)
 f = tj.jit(
-    lambda x, y: (tj.sort(x), tj.argsort(x), tj.sort(y), tj.argsort(y), tj.searchsorted(tj.sort(x), y))
+    lambda x, y, z: (
+        tj.sort(x), tj.argsort(x), tj.sort(y), tj.argsort(y), tj.sort(z), tj.searchsorted(tj.sort(x), y)
+    )
 )
 found = []
 for threads in (1, 2, 3):
     tj.set_num_threads(threads)
-    found.append([one.numpy() for one in f(x, y)])
+    found.append([one.numpy() for one in f(x, y, z)])
 for other in found[1:]:
     assert all((a == b).all() for a, b in zip(found[0], other))
+assert (found[0][2] == np.sort(y)).all() and (found[0][3] == np.argsort(y, kind='stable')).all()
 assert (found[0][1] == np.argsort(x, kind='stable')).all()
 print('fine')
 """
@@ -127,7 +177,7 @@ import sys
 sys.path.insert(0, '.')
 from tests.codegen.test_sorting import *
 for dtype in ('?', 'i2', 'f4', 'i8'):
-    for shape in [(5, 33), (3, 256), (70, 300), (33_001,)]:
+    for shape in [(256,), (5, 33), (3, 256), (35, 300), (7, 5000), (33_001,)]:
         check(shape, dtype)
     test_searches(dtype)
 print('fine')
@@ -145,7 +195,7 @@ from tests.codegen.test_sorting import *
 from tracejit.codegen.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in ('?', 'i2', 'f4', 'f8', 'u8'):
-    for shapes in (RANKED_SHAPES, TASKS, CHUNKS):
+    for shapes in (RANKED_SHAPES, NETWORKS, TASKS, CHUNKS):
         test_sorts(dtype, shapes)
     test_searches(dtype)
 print('fine')
