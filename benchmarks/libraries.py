@@ -42,6 +42,8 @@ class Library:
     value_and_grad: Callable[[Callable[..., Any], tuple[int, ...]], Callable[..., Any]] | None = None
     #: The namespace of ``scan``, ``while_loop`` and ``fori_loop``.
     control: Any = None
+    #: ``vmap(f)`` over the first axis.
+    vmap: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
     #: Blocks until a result is there, None where it always is.
     wait: Callable[[Any], Any] | None = None
 
@@ -77,6 +79,7 @@ def _tracejit() -> Library:
         lambda root, cotangent: root.backward(cotangent, retain_graph=True),
         tj.value_and_grad,
         control=tj,
+        vmap=tj.vmap,
     )
 
 
@@ -115,7 +118,15 @@ def _numpy() -> Library:
         index_add=index_add,
         conv2d=conv2d,
     )
-    return Library("numpy", np.__version__, names, lambda f: f, np.asarray, control=python_control(np.stack))
+    return Library(
+        "numpy",
+        np.__version__,
+        names,
+        lambda f: f,
+        np.asarray,
+        control=python_control(np.stack),
+        vmap=lambda f: lambda x: np.stack([f(one) for one in x]),
+    )
 
 
 def _jax() -> Library:
@@ -149,6 +160,7 @@ def _jax() -> Library:
         jnp.asarray,
         value_and_grad=jax.value_and_grad,
         control=jax.lax,
+        vmap=jax.vmap,
         wait=jax.block_until_ready,
     )
 
