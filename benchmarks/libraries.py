@@ -42,6 +42,8 @@ class Library:
     value_and_grad: Callable[[Callable[..., Any], tuple[int, ...]], Callable[..., Any]] | None = None
     #: The namespace of ``scan``, ``while_loop`` and ``fori_loop``.
     control: Any = None
+    #: ``vmap(f)`` over the first axis.
+    vmap: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
     #: Blocks until a result is there, None where it always is.
     wait: Callable[[Any], Any] | None = None
     #: Blocks until code that is improved in the background is as good as it gets, None where there is none.
@@ -86,6 +88,7 @@ def _tracejit() -> Library:
         tj.value_and_grad,
         control=tj,
         settle=settle,
+        vmap=tj.vmap,
     )
 
 
@@ -124,7 +127,15 @@ def _numpy() -> Library:
         index_add=index_add,
         conv2d=conv2d,
     )
-    return Library("numpy", np.__version__, names, lambda f: f, np.asarray, control=python_control(np.stack))
+    return Library(
+        "numpy",
+        np.__version__,
+        names,
+        lambda f: f,
+        np.asarray,
+        control=python_control(np.stack),
+        vmap=lambda f: lambda x: np.stack([f(one) for one in x]),
+    )
 
 
 def _jax() -> Library:
@@ -158,6 +169,7 @@ def _jax() -> Library:
         jnp.asarray,
         value_and_grad=jax.value_and_grad,
         control=jax.lax,
+        vmap=jax.vmap,
         wait=jax.block_until_ready,
     )
 

@@ -62,6 +62,28 @@ def _trajectory_numba(nb: Any, steps: int, dt: float) -> Function:
     return compiled
 
 
+def _batch(lib: Library, steps: int, dt: float, count: int) -> Function:
+    """The same method on a state in one array, for many initial conditions at once."""
+
+    def slope(s: Any) -> Any:
+        return lib.np.stack(_lorenz((s[0], s[1], s[2])))
+
+    def step(s: Any, _: None) -> tuple[Any, None]:
+        a = slope(s)
+        b = slope(s + dt / 2 * a)
+        c = slope(s + dt / 2 * b)
+        d = slope(s + dt * c)
+        return s + dt / 6 * (a + 2 * b + 2 * c + d), None
+
+    assert lib.vmap is not None, f"{lib.name} has no vmap"
+    return lib.vmap(lambda s: lib.control.scan(step, s, None, length=steps)[0])
+
+
+def _batch_squared(lib: Library, steps: int, dt: float, count: int) -> Function:
+    run = _batch(lib, steps, dt, count)
+    return lambda s: (run(s) ** 2).sum()
+
+
 def _first_of_trajectory(lib: Library, steps: int, dt: float) -> Function:
     run = _trajectory(lib, steps, dt)
     return lambda x, y, z: run(x, y, z)[0]
@@ -171,6 +193,10 @@ def _scalars(*values: float) -> tuple[Any, ...]:
     return tuple(np.array(value) for value in values)
 
 
+def _states(steps: int, dt: float, count: int) -> tuple[Any, ...]:
+    return (generator().normal(size=(count, 3)),)
+
+
 def _network(name: str, text: str, program: Any, gates: int) -> Workload:
     return Workload(
         f"{name}-grad",
@@ -207,6 +233,29 @@ WORKLOADS: Final = (
         sizes=(1_000, 1e-3),
         tiny=(5, 1e-3),
         gradient=(0, 1, 2),
+        skip=LOOPLESS,
+        tolerance=1e-8,
+        goal=3.0,
+        against="jax",
+    ),
+    Workload(
+        "ode-batch",
+        "vmap over 1,000 initial conditions of 100 Runge-Kutta steps of a stacked state, f64",
+        _batch,
+        _states,
+        sizes=(100, 1e-3, 1_000),
+        tiny=(5, 1e-3, 4),
+        skip=LOOPLESS,
+        tolerance=1e-8,
+    ),
+    Workload(
+        "ode-batch-grad",
+        "value and gradient of the squares of ode-batch, f64",
+        _batch_squared,
+        _states,
+        sizes=(100, 1e-3, 1_000),
+        tiny=(5, 1e-3, 4),
+        gradient=(0,),
         skip=LOOPLESS,
         tolerance=1e-8,
         goal=3.0,

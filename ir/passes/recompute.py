@@ -8,6 +8,10 @@ along the columns), computing them twice takes less time than memory does, and n
 A reduction over more axes goes in two steps where another one stops at the first:
 
     sum(x, rows and columns)  =  sum(sum(x, columns), rows)
+
+This looks at reductions before there are groups, and pays many cycles, because what it reads is small.
+`cheap.py` looks at the groups that fusion made, whatever they compute, and pays few, because it may read as
+much memory as it saves.
 """
 
 from __future__ import annotations
