@@ -107,9 +107,8 @@ class _Writer:
         """Columns from `first` on, where `y` and `result` point to, up to `stop`."""
         w, dtype = self.w, self.dtype
         self.count = w.sub(stop, first)
-        zero = constant(0, dtype, self.lanes)
         rows = [w.offset(result, dtype, row * self.n) for row in range(self.m)]
-        self._columns(lambda at, mask: [w.store(zero, w.offset(row, dtype, at), mask) for row in rows])
+        self._clear(rows)
         if not self.parts:
             self._part(x, y, rows, 0, self.k)
             return
@@ -122,7 +121,7 @@ class _Writer:
                 w.store(total, place, mask)
 
         def part(start: Reg, size: int) -> None:
-            self._columns(lambda at, mask: [w.store(zero, w.offset(one, dtype, at), mask) for one in sums])
+            self._clear(sums)
             self._part(x, y, sums, start, size)
             self._columns(add_up)
 
@@ -135,6 +134,15 @@ class _Writer:
         w.loop(0, whole, _INNER, parts)
         if whole < self.k:
             part(constant(whole, "i64"), self.k - whole)
+
+    def _clear(self, sums: list[str]) -> None:
+        w, zero = self.w, constant(0, self.dtype, self.lanes)
+
+        def vector(at: Reg, mask: Reg | None) -> None:
+            for one in sums:
+                w.store(zero, w.offset(one, self.dtype, at), mask)
+
+        self._columns(vector)
 
     def _part(self, x: str, y: str, sums: list[str], start: Reg | int, size: int) -> None:
         """Add `size` rows of y from `start` on, times their factors, to `sums`."""
@@ -178,7 +186,7 @@ class _Writer:
 
         self._columns(vector)
 
-    def _columns(self, body: Callable[[Reg, Reg | None], object]) -> None:
+    def _columns(self, body: Callable[[Reg, Reg | None], None]) -> None:
         """Call `body` for each vector of the strip, the last one of the result with a mask."""
         w, lanes = self.w, self.lanes
         whole = w.and_(self.count, -lanes)
