@@ -5,6 +5,9 @@ word of generation (upper half) and next chunk (lower half). Claiming a chunk is
 ticket, so a worker that wakes late sees another generation and leaves; nobody waits for a worker that has
 claimed nothing. The caller works too, then waits until the claimed chunks are done, briefly spinning and then
 on a condition variable. Where another thread has a job running, the caller runs its own alone.
+
+Linux may wake a worker on its caller's core and leave it waiting there, call after call, while another core
+is idle. A worker that finds itself there moves away (`_ASIDE`).
 """
 
 from __future__ import annotations
@@ -15,6 +18,66 @@ from typing import Final
 #: core that spins longer is missing elsewhere on a busy machine.
 SPINS: Final = 600
 
+#: On Linux: the number of the core that runs this, and how a worker leaves the core of its caller: for a
+#: moment it may run on the others alone. The mask is for 1,024 cores; where there are more, or no other, it
+#: stays. Measured in the suite, where workers sleep between turns: softmax 2.1 and 0.8 ms.
+_ASIDE: Final = """
+declare i32 @sched_getcpu()
+declare i32 @sched_getaffinity(i32, i64, ptr)
+declare i32 @sched_setaffinity(i32, i64, ptr)
+
+define internal i32 @core() nounwind {
+  %core = call i32 @sched_getcpu()
+  ret i32 %core
+}
+
+define internal void @step_aside() nounwind {
+entry:
+  %allowed = alloca [16 x i64], align 8
+  %others = alloca [16 x i64], align 8
+  %core = call i32 @sched_getcpu()
+  %callers = load atomic i32, ptr @caller_core seq_cst, align 4
+  %same = icmp eq i32 %core, %callers
+  %small = icmp ult i32 %core, 1024
+  %shared = and i1 %same, %small
+  br i1 %shared, label %ask, label %stay
+ask:
+  store [16 x i64] zeroinitializer, ptr %allowed, align 8
+  %got = call i32 @sched_getaffinity(i32 0, i64 128, ptr %allowed)
+  %known = icmp eq i32 %got, 0
+  br i1 %known, label %move, label %stay
+move:
+  %masks = load [16 x i64], ptr %allowed, align 8
+  store [16 x i64] %masks, ptr %others, align 8
+  %number = zext i32 %core to i64
+  %word = lshr i64 %number, 6
+  %bit = and i64 %number, 63
+  %place = getelementptr i64, ptr %others, i64 %word
+  %old = load i64, ptr %place, align 8
+  %one = shl i64 1, %bit
+  %without = xor i64 %one, -1
+  %new = and i64 %old, %without
+  store i64 %new, ptr %place, align 8
+  %moved = call i32 @sched_setaffinity(i32 0, i64 128, ptr %others)
+  %gone = icmp eq i32 %moved, 0
+  br i1 %gone, label %restore, label %stay
+restore:
+  %back = call i32 @sched_setaffinity(i32 0, i64 128, ptr %allowed)
+  br label %stay
+stay:
+  ret void
+}
+"""
+_STAY: Final = """
+define internal i32 @core() nounwind {
+  ret i32 -1
+}
+
+define internal void @step_aside() nounwind {
+  ret void
+}
+"""
+
 POOL_TEXT: Final = f"""
 @job = internal global {{ ptr, ptr, i64, i64 }} zeroinitializer, align 64
 @ticket = internal global i64 0, align 64
@@ -22,6 +85,7 @@ POOL_TEXT: Final = f"""
 @done = internal global i64 0, align 64
 @busy = internal global i32 0, align 64
 @sleeping = internal global i64 0, align 64
+@caller_core = internal global i32 -1, align 64
 @tracejit_workers = global i64 0, align 64
 @mutex = internal global [128 x i8] zeroinitializer, align 64
 @work_ready = internal global [128 x i8] zeroinitializer, align 64
@@ -122,6 +186,8 @@ publish:
   %none = icmp eq i64 %asleep, 0
   br i1 %none, label %help, label %wake
 wake:
+  %core = call i32 @core()
+  store atomic i32 %core, ptr @caller_core seq_cst, align 4
   %l1 = call i32 @pthread_mutex_lock(ptr @mutex)
   %w1 = call i32 @pthread_cond_broadcast(ptr @work_ready)
   %u1 = call i32 @pthread_mutex_unlock(ptr @mutex)
@@ -205,6 +271,7 @@ sleep:
 awake:
   %r = atomicrmw sub ptr @sleeping, i64 1 seq_cst
   %u = call i32 @pthread_mutex_unlock(ptr @mutex)
+  call void @step_aside()
   br label %start
 start:
   %generation = phi i64 [ %gen, %spin ], [ %gen2, %awake ]
@@ -223,6 +290,6 @@ worked:
 
 
 def pool_text(triple: str) -> str:
-    """The pool's module for a target: only the pause instruction differs."""
+    """The pool's module for a target: the pause instruction differs, and what there is to choose cores."""
     pause = "pause" if triple.startswith(("x86_64", "i686")) else "yield"
-    return POOL_TEXT.replace("{PAUSE}", pause)
+    return POOL_TEXT.replace("{PAUSE}", pause) + (_ASIDE if "linux" in triple else _STAY)

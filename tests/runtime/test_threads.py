@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -316,3 +317,38 @@ def test_beside_a_process_that_keeps_a_core_busy() -> None:
     BLAS they took thirty times as long. The limit is that of the benchmarks, 2.5, with room for the machine's
     other work."""
     assert float(python(BUSY, 200)) < 4.0
+
+
+_CORES = '''
+import os, pathlib, time
+import numpy as np
+import tracejit as tj
+
+def allowed():
+    """The cores that each thread of this process may use, those of libraries left out."""
+    tasks = [one for one in pathlib.Path("/proc/self/task").iterdir() if one.name not in others]
+    texts = {task.name: (task / "status").read_text() for task in tasks}
+    return {name: text.split("Cpus_allowed:")[1].split()[0] for name, text in texts.items()}
+
+others = set(os.listdir("/proc/self/task")) - {str(os.getpid())}
+mine = ONE and {min(os.sched_getaffinity(0))}
+if mine:
+    os.sched_setaffinity(0, mine)
+tj.set_num_threads(3)
+f, x = tj.jit(lambda x: tj.sin(x).sum()), np.ones(300_000)
+want = np.asarray(f(x)).tobytes()
+for i in range(60):
+    assert np.asarray(f(x)).tobytes() == want
+    time.sleep(0.002)  # workers fall asleep, and are woken wherever the system likes
+masks = allowed()
+assert len(masks) >= 3
+assert len(set(masks.values())) == 1, masks
+print("fine")
+'''
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinities of threads here")
+@pytest.mark.parametrize("one", [False, True])
+def test_workers_that_move_away_from_their_caller_keep_their_cores(one: bool) -> None:
+    """They leave its core for a moment only, and stay where there is one core alone."""
+    assert python(_CORES.replace("ONE", str(one))).strip() == "fine"
