@@ -186,6 +186,9 @@ def _torch_names(torch: Any) -> ModuleType:
         max=lambda x, axis=None, keepdims=False: (
             torch.amax(x) if axis is None else torch.amax(x, axis, keepdim=keepdims)
         ),
+        min=lambda x, axis=None, keepdims=False: (
+            torch.amin(x) if axis is None else torch.amin(x, axis, keepdim=keepdims)
+        ),
         var=lambda x, axis: torch.var(x, axis, correction=0),
         sort=lambda x: torch.sort(x).values,
         maximum=either(torch.maximum, "min"),
