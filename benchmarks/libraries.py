@@ -175,6 +175,11 @@ def _jax() -> Library:
 
 
 def _torch_names(torch: Any) -> ModuleType:
+    def along(reduction: Any) -> Callable[..., Any]:
+        return lambda x, axis=None, keepdims=False: (
+            reduction(x) if axis is None else reduction(x, axis, keepdim=keepdims)
+        )
+
     def either(of_two: Any, least_or_most: str) -> Callable[[Any, Any], Any]:
         def apply(x: Any, y: Any) -> Any:
             return of_two(x, y) if isinstance(y, torch.Tensor) else torch.clamp(x, **{least_or_most: y})
@@ -183,12 +188,8 @@ def _torch_names(torch: Any) -> ModuleType:
 
     return _names(
         torch,
-        max=lambda x, axis=None, keepdims=False: (
-            torch.amax(x) if axis is None else torch.amax(x, axis, keepdim=keepdims)
-        ),
-        min=lambda x, axis=None, keepdims=False: (
-            torch.amin(x) if axis is None else torch.amin(x, axis, keepdim=keepdims)
-        ),
+        max=along(torch.amax),
+        min=along(torch.amin),
         var=lambda x, axis: torch.var(x, axis, correction=0),
         sort=lambda x: torch.sort(x).values,
         maximum=either(torch.maximum, "min"),

@@ -15,7 +15,7 @@ from ...ir.graph import Instruction
 from ..emitter import Reg, constant
 from ..loops import FunctionWriter
 from ..target import Target
-from .axis import Lines, shuffle
+from .axis import Lines
 from .kernel import Kernel, signature
 
 #: Vectors walked side by side: one alone waits for its comparison at each step.
@@ -146,7 +146,7 @@ class _Writer:
         while best.lanes > 2:
             half = best.lanes // 2
             low, high = range(half), range(half, best.lanes)
-            parts = [(shuffle(w, best, best, one), shuffle(w, place, place, one)) for one in (low, high)]
+            parts = [(w.shuffle(best, None, one), w.shuffle(place, None, one)) for one in (low, high)]
             best, place = self._better_of(*parts)
         if best.lanes == 2:
             pairs = [(w.extract(best, lane), w.extract(place, lane)) for lane in range(2)]

@@ -78,9 +78,3 @@ class Lines:
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
-
-
-def shuffle(w: FunctionWriter, x: Reg, y: Reg, lanes: Sequence[int]) -> Reg:
-    """Lanes of `x` (from 0) and `y` (behind those of `x`)."""
-    picks = ", ".join(f"i32 {lane}" for lane in lanes)
-    return w.assign(f"shufflevector {x}, {y}, <{len(lanes)} x i32> <{picks}>", x.dtype, len(lanes))

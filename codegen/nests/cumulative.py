@@ -19,7 +19,7 @@ from ...ir.types import TensorType
 from ..emitter import Reg, constant
 from ..loops import FunctionWriter
 from ..target import Target
-from .axis import Lines, shuffle
+from .axis import Lines
 from .kernel import PARALLEL_FOR, Kernel, signature, task_function
 
 #: Bytes of a chunk of a line: it stays in the second-level cache until it is read again.
@@ -141,7 +141,7 @@ class _Writer:
         # the chain from vector to vector is this fold of splats alone
         total = value
         if lanes > 1:
-            total = shuffle(w, value, value, [0 if self.reverse else lanes - 1] * lanes)
+            total = w.shuffle(value, None, [0 if self.reverse else lanes - 1] * lanes)
         if writes:
             w.store(self.combine(before, value), w.offset("%b1", self.dtype, at))
         return self.combine(before, total)
@@ -159,7 +159,7 @@ class _Writer:
             source = group * step - 1
             source = lanes - 1 - source if self.reverse else source
             picks.append(source if group % 2 else lanes + lane)
-        return shuffle(self.w, value, self._identity(lanes), picks)
+        return self.w.shuffle(value, self._identity(lanes), picks)
 
     # -- columns ----------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -21,7 +22,7 @@ Definitions = Mapping[Value, Instruction]
 Index = Reg | int
 
 
-class Part:
+class Part(ABC):
     """A function over tasks, and what both have in common."""
 
     suffix = ""
@@ -45,14 +46,14 @@ class Part:
             self.starts.append(start)
 
     @property
+    @abstractmethod
     def tasks(self) -> int:
         """How many tasks there are."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def chunk(self) -> int:
         """How many tasks are claimed at a time."""
-        raise NotImplementedError
 
     @property
     def by_library(self) -> bool:
@@ -64,9 +65,9 @@ class Part:
         self.w.line("ret void")
         return self.w.function(signature(self.symbol, BUFFERS), "nounwind")
 
+    @abstractmethod
     def write(self) -> None:
         """The function's body."""
-        raise NotImplementedError
 
     def moved(self, pointer: str, *terms: tuple[Index, int]) -> str:
         """`pointer` moved by the sum of indices times strides, in elements."""

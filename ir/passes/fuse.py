@@ -95,8 +95,9 @@ class _Fusion:
         for instruction in self.function.body:
             if not is_inline(instruction, self.defs):
                 self._place(instruction)
-        while sum(self._join_sibling(*pair) for pair in siblings(self.units, self.defs)):
-            pass  # what was joined may read what others read, too
+        joined = 1
+        while joined:  # what was joined may read what others read, too
+            joined = sum(self._join_sibling(*pair) for pair in siblings(self.units, self.defs))
         units = [(unit.members, unit.domain is not None) for unit in self.units if unit.members]
         return outline(*repeat_cheap(self.function, units))
 

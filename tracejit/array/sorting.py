@@ -152,8 +152,7 @@ def partition(x: Any, kth: Any, axis: int | None = -1) -> Tensor:
 
     Raises AxisError, and ShapeError for `kth` outside. Semantics: ``numpy.partition``.
     """
-    x, place = _line("partition", x, axis)
-    _check_kth("partition", kth, x.shape[place])
+    x, place = _partitioned("partition", x, kth, axis)
     return sort(x, place)
 
 
@@ -167,15 +166,18 @@ def argpartition(x: Any, kth: Any, axis: int | None = -1) -> Tensor:
 
     Raises AxisError, and ShapeError for `kth` outside. Semantics: ``numpy.argpartition``.
     """
-    x, place = _line("argpartition", x, axis)
-    _check_kth("argpartition", kth, x.shape[place])
+    x, place = _partitioned("argpartition", x, kth, axis)
     return argsort(x, place)
 
 
-def _check_kth(name: str, kth: Any, extent: int) -> None:
+def _partitioned(name: str, x: Any, kth: Any, axis: int | None) -> tuple[Tensor, int]:
+    """What to sort along which axis. Raises ShapeError for `kth` outside."""
+    x, place = _line(name, x, axis)
+    extent = x.shape[place]
     for one in np.atleast_1d(kth).tolist():
         if not -extent <= operator.index(one) < extent:
             raise ShapeError(f"{name}: kth={one} is outside of an axis of {extent} elements")
+    return x, place
 
 
 # -- order statistics -----------------------------------------------------------------------------
