@@ -77,14 +77,18 @@ class _Micro:
         return w.loop(0, Reg("%k", "i64"), 1, step, [zero] * (rows * tile.vectors), nonempty=True)
 
     def _fetch(self) -> None:
-        """Ask for the tile of the result, which is far away: it is there when the sums are."""
+        """Ask for the tile of the result, which is far away: it is there when the sums are.
+
+        Into the second cache: rows that are a power of two apart meet in the same few sets of the first, and
+        drive each other out. Rows that start within a line end in one more.
+        """
         w, tile = self.w, self.tile
         w.declare("llvm.prefetch.p0", "void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        lines = range(0, tile.columns * BITS[tile.dtype] // 8, LINE)
+        size = tile.columns * BITS[tile.dtype] // 8
         for i in range(tile.rows):
             row = w.offset("%c", tile.dtype, w.mul(Reg("%stride", "i64"), i)) if i else "%c"
-            for at in lines:
-                w.line(f"call void @llvm.prefetch.p0(ptr {w.offset(row, 'u8', at)}, i32 1, i32 3, i32 1)")
+            for at in (*range(0, size, LINE), size - 1):
+                w.line(f"call void @llvm.prefetch.p0(ptr {w.offset(row, 'u8', at)}, i32 0, i32 2, i32 1)")
 
     def _place(self, row: Reg | int, vector: int) -> str:
         w, tile = self.w, self.tile
@@ -101,8 +105,13 @@ class _Micro:
             w.store(total, place)
         w.branch(end)
         w.start(more)
-        for place, total in zip(places, sums, strict=True):
-            w.store(w.add(w.load(place, tile.dtype, tile.lanes), total), place)
+        # read all, then write: a write holds up a read that is whole pages away from it, as rows often are
+        totals = [
+            w.add(w.load(place, tile.dtype, tile.lanes), total)
+            for place, total in zip(places, sums, strict=True)
+        ]
+        for place, total in zip(places, totals, strict=True):
+            w.store(total, place)
         w.branch(end)
         w.start(end)
 
