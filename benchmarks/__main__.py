@@ -11,7 +11,7 @@ from typing import Any
 
 from . import chart, limits, report
 from .contest import Contest, Outcome
-from .libraries import COMPILED_TORCH, LIBRARIES, OURS
+from .libraries import COMPILED_TORCH, LIBRARIES, OURS, chosen_peers
 from .timing import FULL, QUICK
 from .workloads import GROUPS, chosen, only_option
 
@@ -35,9 +35,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="name the workloads and stop")
     options = parser.parse_args()
     options.chosen = chosen(parser, options.only, GROUPS[options.group])
-    peers = LIBRARIES[1:] if options.peers is None else tuple(filter(None, options.peers.split(",")))
-    if unknown := set(peers) - set(LIBRARIES):
-        parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(LIBRARIES[1:])}")
+    peers = LIBRARIES[1:] if options.peers is None else chosen_peers(parser, options.peers)
     if options.quick and options.peers is None:
         peers = tuple(one for one in peers if one != COMPILED_TORCH)
     options.libraries = (OURS, *peers)

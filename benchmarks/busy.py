@@ -15,12 +15,12 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from tracejit.runtime.threads import available_cores
 
-from .contest import Contest, Worker
-from .libraries import LIBRARIES, OURS
+from .contest import Contest, Worker, answer
+from .libraries import OURS, chosen_peers, peers_option
 from .report import duration, line
 from .timing import Effort, Spread, interleave
 from .workload import Workload
@@ -76,10 +76,10 @@ class Slowdown:
 
 def slowdown(worker: Worker, workload: Workload, rival: Rival, effort: Effort) -> Slowdown:
     """Measure one library's workload; RuntimeError where it fails."""
-    _answer(worker, "prepare", workload.name)
+    answer(worker, "prepare", workload.name)
 
     def alone() -> float:
-        return float(_answer(worker, "mean", effort.turn_seconds)["seconds"])
+        return float(answer(worker, "mean", effort.turn_seconds)["seconds"])
 
     def beside() -> float:
         with rival.running():
@@ -91,13 +91,6 @@ def slowdown(worker: Worker, workload: Workload, rival: Rival, effort: Effort) -
     return Slowdown(
         worker.library, Spread.of(samples["alone"]), Spread.of(samples["beside"]), Spread.of(ratios)
     )
-
-
-def _answer(worker: Worker, command: str, argument: Any) -> dict[str, Any]:
-    answer = worker.ask(command, argument)
-    if "error" in answer:
-        raise RuntimeError(answer["error"])
-    return answer
 
 
 def run(workloads: Iterable[Workload], libraries: tuple[str, ...], threads: int, effort: Effort) -> list[str]:
@@ -126,14 +119,12 @@ def main() -> int:
     )
     only_option(parser)
     parser.add_argument("--quick", action="store_true", help="few and short turns")
-    parser.add_argument("--peers", metavar="A,B", default="", help="peers to show in the same table")
+    peers_option(parser)
     parser.add_argument(
         "--threads", metavar="N", type=int, default=available_cores(), help="for every library"
     )
     options = parser.parse_args()
-    peers = tuple(filter(None, options.peers.split(",")))
-    if unknown := set(peers) - set(LIBRARIES):
-        parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(LIBRARIES[1:])}")
+    peers = chosen_peers(parser, options.peers)
     workloads = chosen(parser, options.only)
     failed = run(workloads, (OURS, *peers), options.threads, QUICK if options.quick else FULL)
     print(f"\nmore than {LIMIT} times slower: {', '.join(failed) or 'none'}")

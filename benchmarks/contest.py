@@ -97,6 +97,14 @@ class Worker:
         self.caches.cleanup()
 
 
+def answer(worker: Worker, command: str, argument: Any) -> dict[str, Any]:
+    """The answer to a command; RuntimeError where the library failed at it, or the process died."""
+    found = worker.ask(command, argument)
+    if "error" in found:
+        raise RuntimeError(f"{worker.library}: {found['error']}")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a workload gave."""
@@ -166,14 +174,14 @@ class Contest:
                 worker = self.worker(library, threads)
                 if worker.version is None:
                     continue
-                answer = _ask(worker, "prepare", workload.name)
-                if "error" in answer:
+                found = _ask(worker, "prepare", workload.name)
+                if "error" in found:
                     if library == OURS:
-                        sys.stderr.write(answer["error"])
-                    failures.append(f"{library}: {answer['error'].strip().splitlines()[-1]}")
+                        sys.stderr.write(found["error"])
+                    failures.append(f"{library}: {found['error'].strip().splitlines()[-1]}")
                     break
-                values.setdefault(library, answer["values"])
-                first[library] = min(answer["first"], first.get(library, float("inf")))
+                values.setdefault(library, found["values"])
+                first[library] = min(found["first"], first.get(library, float("inf")))
                 ready[library, threads] = worker
         samples = interleave(
             {f"{library} {threads}": self._turn(one) for (library, threads), one in ready.items()},
@@ -195,10 +203,7 @@ class Contest:
 
     def _turn(self, worker: Worker) -> Turn:
         def turn() -> float:
-            answer = worker.ask("time", self.effort.turn_seconds)
-            if "error" in answer:
-                raise RuntimeError(f"{worker.library}: {answer['error']}")
-            return float(answer["seconds"])
+            return float(answer(worker, "time", self.effort.turn_seconds)["seconds"])
 
         return turn
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import importlib
 import math
@@ -20,6 +21,19 @@ OURS: Final = "tracejit"
 COMPILED_TORCH: Final = "torch.compile"
 #: Every library, ours first, in the order of the tables.
 LIBRARIES: Final = (OURS, "jax", "torch", COMPILED_TORCH, "numba", "numpy")
+
+
+def peers_option(parser: argparse.ArgumentParser, default: str = "") -> None:
+    """Add ``--peers``, whose value is for `chosen_peers`."""
+    parser.add_argument("--peers", metavar="A,B", default=default, help="peers to show in the same table")
+
+
+def chosen_peers(parser: argparse.ArgumentParser, names: str) -> tuple[str, ...]:
+    """The peers that are named, with commas between; the parser's error where one is unknown."""
+    peers = tuple(filter(None, names.split(",")))
+    if unknown := set(peers) - set(LIBRARIES):
+        parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(LIBRARIES[1:])}")
+    return peers
 
 
 @dataclass(frozen=True, slots=True)

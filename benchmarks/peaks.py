@@ -24,7 +24,7 @@ from typing import Any, Final
 from tracejit.runtime.threads import available_cores
 
 from .contest import ROOT, environment
-from .libraries import COMPILED_TORCH, LIBRARIES, OURS, load
+from .libraries import COMPILED_TORCH, OURS, chosen_peers, load, peers_option
 from .report import line
 from .workload import Workload
 from .workloads import WORKLOADS, chosen, only_option
@@ -106,16 +106,14 @@ def main() -> int:
     """Print the table; the exit code is 1 where a peak of ours is above `LIMIT` times the best peer's."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peaks", description="peaks of gradients")
     only_option(parser)
-    parser.add_argument("--peers", metavar="A,B", default=",".join(PEERS), help="of the suite's libraries")
+    peers_option(parser, ",".join(PEERS))
     parser.add_argument("--child", nargs=2, metavar=("WORKLOAD", "LIBRARY"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child is not None:
         name, library = options.child
         print(json.dumps(peak_of_call(next(one for one in WORKLOADS if one.name == name), library)))
         return 0
-    peers = tuple(filter(None, options.peers.split(",")))
-    if unknown := set(peers) - set(LIBRARIES):
-        parser.error(f"no such peer: {', '.join(sorted(unknown))}; there are {', '.join(LIBRARIES[1:])}")
+    peers = chosen_peers(parser, options.peers)
     header = ("workload", OURS, *peers, "ours / best")
     widths = [20] + [14] * (len(header) - 1)
     print(line(header, widths) + "\n" + line(["-" * width for width in widths], widths))

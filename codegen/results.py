@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 #: The cache keeps at most this much memory, in at most this many blocks.
-CACHE_LIMIT: Final = 1 << 26
+CACHE_LIMIT: Final = 1 << 27
 _SLOTS: Final = 32
 #: Blocks from this size on are aligned to, and asked to be, huge pages.
 _HUGE: Final = 1 << 21
@@ -78,15 +78,19 @@ done:
   ret ptr %p
 }
 
+; Keep a block; where that is over the limits, others go first, in turn.
 define internal void @give_back(ptr %p) nounwind {
 entry:
   %size = load i64, ptr %p
+  %possible = icmp ule i64 %size, LIMIT
+  br i1 %possible, label %fit, label %release
+fit:
   %held = load i64, ptr @tracejit_result_bytes
   %after = add i64 %held, %size
   %fits = icmp ule i64 %after, LIMIT
-  br i1 %fits, label %look, label %release
+  br i1 %fits, label %look, label %evict
 look:
-  %i = phi i64 [ 0, %entry ], [ %next, %more ]
+  %i = phi i64 [ 0, %fit ], [ %next, %more ]
   %sp = getelementptr i64, ptr @sizes, i64 %i
   %s = load i64, ptr %sp
   %empty = icmp eq i64 %s, 0
@@ -96,20 +100,8 @@ more:
   %left = icmp ult i64 %next, SLOTS
   br i1 %left, label %look, label %evict
 evict:
-  %v = load i64, ptr @victim
-  %v1 = add i64 %v, 1
-  %v2 = urem i64 %v1, SLOTS
-  store i64 %v2, ptr @victim
-  %vsp = getelementptr i64, ptr @sizes, i64 %v
-  %vsize = load i64, ptr %vsp
-  %vbp = getelementptr ptr, ptr @blocks, i64 %v
-  %vb = load ptr, ptr %vbp
-  call void @free(ptr %vb)
-  store i64 %size, ptr %vsp
-  store ptr %p, ptr %vbp
-  %swapped = sub i64 %after, %vsize
-  store i64 %swapped, ptr @tracejit_result_bytes
-  ret void
+  call void @evict_one()
+  br label %fit
 keep:
   store i64 %size, ptr %sp
   %bp = getelementptr ptr, ptr @blocks, i64 %i
@@ -118,6 +110,30 @@ keep:
   ret void
 release:
   call void @free(ptr %p)
+  ret void
+}
+
+; Free the next block in turn; there must be one.
+define internal void @evict_one() nounwind {
+entry:
+  br label %look
+look:
+  %v = load i64, ptr @victim
+  %v1 = add i64 %v, 1
+  %v2 = urem i64 %v1, SLOTS
+  store i64 %v2, ptr @victim
+  %sp = getelementptr i64, ptr @sizes, i64 %v
+  %size = load i64, ptr %sp
+  %empty = icmp eq i64 %size, 0
+  br i1 %empty, label %look, label %found
+found:
+  %bp = getelementptr ptr, ptr @blocks, i64 %v
+  %b = load ptr, ptr %bp
+  call void @free(ptr %b)
+  store i64 0, ptr %sp
+  %held = load i64, ptr @tracejit_result_bytes
+  %less = sub i64 %held, %size
+  store i64 %less, ptr @tracejit_result_bytes
   ret void
 }
 
