@@ -23,6 +23,7 @@ def test_a_quick_run() -> None:
         [sys.executable, *command.split()],
         cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
+    assert done.stdout, done.stderr
     lines = done.stdout.splitlines()
     assert [line.split("|")[2].strip() for line in lines if "dispatch-array" in line][:2] == [
         "tracejit", "numpy"
