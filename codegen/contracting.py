@@ -14,19 +14,23 @@ from typing import Final
 
 _OPERAND: Final = r"(%[\w.]+|splat \([^()]*\)|-?[\w.+]+)"
 _TYPE: Final = r"(<\d+ x (?:float|double)>|float|double)"
-_FUNCTION: Final = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _NAME: Final = re.compile(r"%[\w.]+")
-_PRODUCT: Final = re.compile(rf"^  (%[\w.]+) = fmul contract {_TYPE} {_OPERAND}, {_OPERAND}\n", re.MULTILINE)
-_SUM: Final = re.compile(
-    rf"^  (%[\w.]+) = (fadd|fsub) contract {_TYPE} {_OPERAND}, {_OPERAND}\n", re.MULTILINE
-)
+_PRODUCT: Final = re.compile(rf"  (%[\w.]+) = fmul contract {_TYPE} {_OPERAND}, {_OPERAND}")
+_SUM: Final = re.compile(rf"  (%[\w.]+) = (fadd|fsub) contract {_TYPE} {_OPERAND}, {_OPERAND}")
 _VECTOR: Final = re.compile(r"<(\d+) x (\w+)>")
 
 
 def contracted(text: str) -> str:
     """The LLVM module `text` without ``contract``, its products that only one sum reads joined with that."""
+    if " contract " not in text:
+        return text
     types = set[str]()
-    text = _FUNCTION.sub(lambda found: _function(found[0], types), text)
+    parts, at = [], 0
+    while (begin := text.find("define ", at)) >= 0:
+        end = text.find("\n}", begin) + 2
+        parts += text[at:begin], _function(text[begin:end], types)
+        at = end
+    text = "".join([*parts, text[at:]])
     declared = [
         f"declare {one} @{_intrinsic(one)}({one}, {one}, {one})"
         for one in sorted(types)
@@ -36,19 +40,32 @@ def contracted(text: str) -> str:
 
 
 def _function(text: str, types: set[str]) -> str:
-    if " contract " not in text:
-        return text
-    products = {found[1]: found for found in _PRODUCT.finditer(text)}
-    uses = Counter(_NAME.findall(text))
-    joined = set[str]()
+    if " = fmul contract " in text:
+        text = _joined(text, types)
+    return text.replace(" contract ", " ")
 
-    def join(found: re.Match[str]) -> str:
+
+def _joined(text: str, types: set[str]) -> str:
+    """The text of a function, line by line."""
+    lines: list[str | None] = [*text.split("\n")]
+    products: dict[str, tuple[int, re.Match[str]]] = {}
+    sums: list[tuple[int, re.Match[str]]] = []
+    for number, line in enumerate(text.split("\n")):
+        if " contract " not in line:
+            continue
+        if (found := _PRODUCT.fullmatch(line)) is not None:
+            products[found[1]] = number, found
+        elif (found := _SUM.fullmatch(line)) is not None:
+            sums.append((number, found))
+    sums = [one for one in sums if one[1][4] in products or one[1][5] in products]
+    uses = Counter(_NAME.findall(text)) if sums else Counter[str]()
+    for number, found in sums:
         name, op, kind, left, right = found.groups()
         for one, other in ((left, right), (right, left)):
-            product = products.get(one)
-            if product is None or uses[one] != 2:  # where it is made, and here
+            if one not in products or uses[one] != 2:  # where it is made, and here
                 continue
-            joined.add(one)
+            place, product = products[one]
+            lines[place] = None
             types.add(kind)
             x, y, negated = product[3], product[4], ""
             if op == "fsub":  # x * y - z, or z - x * y
@@ -56,12 +73,9 @@ def _function(text: str, types: set[str]) -> str:
                 negated = f"  {name}.minus = fneg {kind} {negative}\n"
                 x, other = (x, f"{name}.minus") if one is left else (f"{name}.minus", other)
             operands = ", ".join(f"{kind} {operand}" for operand in (x, y, other))
-            return f"{negated}  {name} = call {kind} @{_intrinsic(kind)}({operands})\n"
-        return found[0]
-
-    text = _SUM.sub(join, text)
-    text = _PRODUCT.sub(lambda found: "" if found[1] in joined else found[0], text)
-    return text.replace(" contract ", " ")
+            lines[number] = f"{negated}  {name} = call {kind} @{_intrinsic(kind)}({operands})"
+            break
+    return "\n".join([line for line in lines if line is not None])
 
 
 def _intrinsic(kind: str) -> str:

@@ -11,10 +11,11 @@ Nothing here knows about ops, loops or buffers. Maths functions are in ``codegen
 
 from __future__ import annotations
 
-import struct
+import functools
 from typing import Final, TypeAlias
 
 from .declarations import Declarations
+from .literals import folded, literal
 
 LLVM_SCALAR: Final = {
     "bool": "i1",
@@ -63,6 +64,7 @@ class Reg:
 Number: TypeAlias = "Reg | int | float | bool"
 
 
+@functools.cache
 def llvm_type(dtype: str, lanes: int = 1) -> str:
     """The LLVM type of `lanes` elements of `dtype`.
 
@@ -77,22 +79,6 @@ def suffix(dtype: str, lanes: int = 1) -> str:
     """The mangled type at the end of an overloaded intrinsic's name, as ``v16f32``."""
     base = f"f{BITS[dtype]}" if dtype[0] == "f" else f"i{BITS[dtype]}"
     return base if lanes == 1 else f"v{lanes}{base}"
-
-
-def literal(value: float | int | bool, dtype: str) -> str:
-    """A scalar constant's text, exact for floats."""
-    if dtype == "bool":
-        return "true" if value else "false"
-    if dtype[0] != "f":
-        bits = BITS[dtype]
-        wrapped = int(value) & ((1 << bits) - 1)
-        return str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped)
-    if dtype == "f32":  # LLVM writes float constants as the double of the same value
-        try:
-            value = struct.unpack("<f", struct.pack("<f", float(value)))[0]
-        except OverflowError:
-            value = float("inf") if value > 0 else float("-inf")
-    return f"0x{struct.unpack('<Q', struct.pack('<d', float(value)))[0]:016X}"
 
 
 def constant(value: float | int | bool, dtype: str, lanes: int = 1) -> Reg:
@@ -173,6 +159,9 @@ class Emitter:
 
     def _binary(self, float_op: str, int_op: str, x: Number, y: Number) -> Reg:
         a, b = self._pair(x, y)
+        known = folded(int_op, a.text, b.text) if a.dtype == "i64" and a.lanes == 1 else None
+        if known is not None:
+            return Reg(known, "i64")
         code = f"{float_op} {self.flags}" if a.is_float else int_op
         return self.assign(f"{code} {a.type} {a.text}, {b.text}", a.dtype, a.lanes)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..emitter import LLVM_SCALAR, Emitter, Reg, literal, llvm_type
+from ..emitter import LLVM_SCALAR, Emitter, Reg, llvm_type
+from ..literals import literal
 from .support import BIAS, STORED, muladd
 
 #: Lanes of a register.
