@@ -21,6 +21,10 @@ from .ir.records import record
 from .tensor import Tensor
 
 _MISSING: Final = object()
+#: `dis.get_instructions` says what these load, and a great deal more, which takes a millisecond.
+_LOAD_GLOBAL: Final = dis.opmap["LOAD_GLOBAL"]
+_LOAD_NAME: Final = dis.opmap["LOAD_NAME"]
+_EXTENDED_ARG: Final = dis.opmap["EXTENDED_ARG"]
 _ARRAYS: Final = (Tensor, np.ndarray)
 #: Python values that tracing turns into constants, so that a change of binding must be noticed.
 _CONSTANTS: Final = (bool, int, float, str, type(None))
@@ -181,9 +185,15 @@ def _names(function: FunctionType) -> Iterator[tuple[Source, Any]]:
 
 
 def _global_names(code: CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield instruction.argval
+    argument = 0
+    for operation, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
+        argument = argument << 8 | low
+        if operation == _LOAD_GLOBAL:
+            yield code.co_names[argument >> 1]  # the lowest bit says whether it is called
+        elif operation == _LOAD_NAME:
+            yield code.co_names[argument]
+        if operation != _EXTENDED_ARG:
+            argument = 0
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _global_names(constant)
