@@ -1,8 +1,8 @@
 """What it takes to begin, in fresh processes: ``python -m benchmarks.start``.
 
 Imports, less numpy's own, and first calls in a process that has compiled nothing: loading LLVM or XLA is in
-it.
-The child is this module too: ``python -m benchmarks.start WORKLOAD LIBRARY``.
+it. With ``--warm`` what a first call takes beyond running, with an empty disk cache and with one that an
+earlier process has filled. The child is this module too: ``python -m benchmarks.start WORKLOAD LIBRARY``.
 """
 
 from __future__ import annotations
@@ -20,12 +20,21 @@ from typing import Any, Final
 
 from .contest import ROOT
 from .libraries import OURS, load
-from .report import duration
+from .report import duration, line
 from .timing import FULL, QUICK, Spread, interleave
-from .workloads import WORKLOADS
+from .workloads import WORKLOADS, chosen, only_option
 
 #: Of these the first calls are measured.
 FIRST: Final = ("expression", "mlp-large")
+#: And of these with ``--warm``, where a warm process is to take at most `WARM` of a cold one's time.
+WARMED: Final = (
+    "expression", "rosenbrock-16", "softmax-grad", "layernorm-grad", "mlp-small", "mlp-large",
+    "attention-grad", "gravity-grad", "heat-grad", "lorenz-grad", "scan-60-grad", "kalman-grad", "lstm-grad",
+    "conv-3x3-grad",
+)  # fmt: skip
+WARM: Final = 0.1
+#: Later calls, of which the quickest is what running takes.
+_REPEATED: Final = 3
 
 
 @functools.cache
@@ -41,15 +50,16 @@ def _environment() -> dict[str, str]:
     return {**kept, "PYTHONPYCACHEPREFIX": folder.name}
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """A Python process that finds what this one finds: tracejit from the working tree or installed."""
-    with tempfile.TemporaryDirectory(prefix="tracejit-benchmarks-") as caches:
+def _run(*arguments: str, cache: str | None = None) -> subprocess.CompletedProcess[str]:
+    """A Python process that finds what this one finds: tracejit from the working tree or installed. Its disk
+    cache is the folder `cache`, by default an empty one."""
+    with tempfile.TemporaryDirectory(prefix="tracejit-benchmarks-") as empty:
         done = subprocess.run(
             [sys.executable, *arguments],
             capture_output=True,
             text=True,
             cwd=ROOT,
-            env={**_environment(), "TRACEJIT_CACHE_DIR": caches},
+            env={**_environment(), "TRACEJIT_CACHE_DIR": cache or empty},
             check=False,
         )
     if done.returncode != 0:
@@ -57,10 +67,18 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def first_call(workload: str, library: str) -> float:
-    """Seconds of the first call in a fresh process, after the library's import."""
-    answer: dict[str, Any] = json.loads(_run("-m", "benchmarks.start", workload, library).stdout)
-    return float(answer["seconds"])
+def first_call(workload: str, library: str, cache: str | None = None) -> tuple[float, float]:
+    """Seconds of the first call in a fresh process, after the library's import, and of a later one."""
+    answer: dict[str, Any] = json.loads(_run("-m", "benchmarks.start", workload, library, cache=cache).stdout)
+    return float(answer["seconds"]), float(answer["running"])
+
+
+def cold_and_warm(workload: str) -> tuple[float, float]:
+    """Seconds of a first call beyond running, with an empty disk cache and with one that is filled."""
+    with tempfile.TemporaryDirectory(prefix="tracejit-benchmarks-") as cache:
+        cold, warm = (first_call(workload, OURS, cache) for _ in range(2))
+    running = min(cold[1], warm[1])
+    return cold[0] - running, warm[0] - running
 
 
 def import_seconds(module: str) -> float:
@@ -69,9 +87,9 @@ def import_seconds(module: str) -> float:
 
 
 def _import_seconds(module: str) -> float:
-    for line in reversed(_run("-X", "importtime", "-c", f"import {module}").stderr.splitlines()):
+    for text in reversed(_run("-X", "importtime", "-c", f"import {module}").stderr.splitlines()):
         # import time: self [us] | cumulative | name, indented by depth
-        parts = line.removeprefix("import time:").split("|")
+        parts = text.removeprefix("import time:").split("|")
         if len(parts) == 3 and parts[2].strip() == module:
             return int(parts[1]) * 1e-6
     raise RuntimeError(f"python -X importtime does not name {module}")
@@ -86,23 +104,58 @@ def _child(name: str, library: str) -> None:
     result = f(*args)
     if lib.wait is not None:
         lib.wait(result)
-    print(json.dumps({"seconds": time.perf_counter() - start}))
+    seconds = running = time.perf_counter() - start
+    if lib.settle is not None:
+        lib.settle()
+    for _ in range(_REPEATED):
+        start = time.perf_counter()
+        result = f(*args)
+        if lib.wait is not None:
+            lib.wait(result)
+        running = min(running, time.perf_counter() - start)
+    print(json.dumps({"seconds": seconds, "running": running}))
 
 
-def main() -> None:
+def _warm(names: list[str], processes: int) -> int:
+    """The table of ``--warm``; 1 where a warm process takes more than `WARM` of the cold time."""
+    widths = [20, 10, 10, 24]
+    print(line(("workload", "cold", "warm", "warm / cold"), widths))
+    print(line(["-" * width for width in widths], widths))
+    failed = []
+    for name in names:
+        cold_and_warm(name)  # leaves bytecode behind
+        pairs = [cold_and_warm(name) for _ in range(processes)]
+        cold, warm = (Spread.of(list(samples)) for samples in zip(*pairs, strict=True))
+        ratio = Spread.of([one[1] / one[0] for one in pairs])
+        text = f"{ratio.median:.3f} ({ratio.least:.3f}-{ratio.most:.3f})"
+        print(line((name, duration(cold.median), duration(warm.median), text), widths), flush=True)
+        failed += [name] * (ratio.median > WARM)
+    print(f"\nabove {WARM}: {', '.join(failed) or 'none'}")
+    return 1 if failed else 0
+
+
+def main() -> int:
     """Measure, or be the process that is measured."""
-    if len(sys.argv) == 3:
+    if len(sys.argv) == 3 and not sys.argv[1].startswith("-"):
         _child(*sys.argv[1:])
-        return
+        return 0
     parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description="imports and first calls")
     parser.add_argument("--quick", action="store_true", help="one process each")
-    effort = QUICK if parser.parse_args().quick else FULL
+    parser.add_argument(
+        "--warm", action="store_true", help="first calls of ours, without and with a disk cache"
+    )
+    only_option(parser)
+    options = parser.parse_args()
+    effort = QUICK if options.quick else FULL
+    if options.warm:
+        names = [one.name for one in chosen(parser, options.only)] if options.only else list(WARMED)
+        return _warm(names, effort.processes)
     libraries = [name for name in (OURS, "jax") if load(name) is not None]
     for what in ("import", *FIRST):
         turns = {
             name: (lambda name=name: import_seconds(name))
             if what == "import"
-            else (lambda name=name, what=what: first_call(what, name))
+            else (lambda name=name, what=what: first_call(what, name)[0])
             for name in libraries
         }
         for turn in turns.values():
@@ -115,7 +168,8 @@ def main() -> None:
             ratio = Spread.of([theirs / ours for theirs, ours in pairs])
             text += f", ratio {ratio.median:.2f} ({ratio.least:.2f}-{ratio.most:.2f})"
         print(f"{what if what == 'import' else 'first call of ' + what}: {text}", flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

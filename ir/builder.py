@@ -8,6 +8,7 @@ it unchanged.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -55,16 +56,24 @@ class Builder(OpNamespace):
     ) -> tuple[Value, ...]:
         """Append `op`, with its regions, to operands that fit as they are."""
         check_attrs(op, attrs)
-        for operand in operands:
-            if not isinstance(operand, Value):
-                raise TracejitError(f"{op.name}: expected a Value, got {operand!r}")
-        given = tuple([operand.type for operand in operands])
+        try:
+            given = tuple([operand.type for operand in operands])
+        except AttributeError:
+            wrong = next(one for one in operands if not isinstance(one, Value))
+            raise TracejitError(f"{op.name}: expected a Value, got {wrong!r}") from None
         if op.regions is not None:
             inferred = op.regions.types(given, attrs, regions)
         else:
             inferred = op.infer(given, attrs)
         results = tuple([Value(one) for one in inferred])
         self.body.append(Instruction(op, operands, attrs, results, self.location, regions))
+        return results
+
+    def repeat(self, instruction: Instruction, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Append `instruction` on other operands of its own operands' types; returns the results there."""
+        results = tuple([Value(one.type) for one in instruction.results])
+        op, attrs, regions = instruction.op, instruction.attrs, instruction.regions
+        self.body.append(Instruction(op, operands, attrs, results, instruction.location, regions))
         return results
 
     def extend(self, instruction: Instruction, regions: tuple[Function, ...]) -> tuple[Value, ...]:
@@ -86,12 +95,16 @@ class Builder(OpNamespace):
 
     def _matched(self, op: Op, operands: tuple[Any, ...]) -> tuple[Value, ...]:
         """Operands cast to the op's loop types and broadcast to one shape."""
-        shape = broadcast_shapes(
-            op.name, *[() if isinstance(one, _SCALARS) else one.type.shape for one in operands]
-        )
+        shapes = [() if isinstance(one, _SCALARS) else one.type.shape for one in operands]
+        shape, equal = shapes[0], shapes.count(shapes[0]) == len(shapes)
+        if not equal:
+            shape = broadcast_shapes(op.name, *shapes)
         if op.promote is None:
             return tuple([self.broadcast_to(one, shape) for one in operands])
-        loop = op.promote(tuple([self.operand_kind(one) for one in operands]))
+        kinds = tuple([self.operand_kind(one) for one in operands])
+        loop = op.promote(kinds)
+        if equal and all(map(is_, kinds, loop)) and not any(isinstance(one, bool) for one in operands):
+            return operands  # the usual case: numbers and weak values are of other kinds than dtypes
         if op.name in COMPARISONS:
             loop = self._wide_enough(operands, loop)
         return tuple([self._converted(one, dtype, shape) for one, dtype in zip(operands, loop, strict=True)])
@@ -152,16 +165,15 @@ def operand_of(value: Any) -> Operand:
 
 
 def inline(builder: Builder, function: Function, args: Sequence[Value]) -> tuple[Value, ...]:
-    """Append `function`'s body to `builder` on `args`; returns its results there."""
+    """Append `function`'s body to `builder` on `args`, which have its parameters' types; returns its results
+    there. `builder` keeps the location of the last instruction."""
     table = Substitution(dict(zip(function.params, args, strict=True)))
+    for param, one in table.table.items():
+        if one.type != param.type:
+            raise TracejitError(f"@{function.name}: expected {param.type}, got {one.type}")
     for instruction in function.body:
         builder.location = instruction.location
-        results = builder.append(
-            instruction.op,
-            table.all(instruction.operands),
-            instruction.attrs,
-            regions=instruction.regions,
-        )
+        results = builder.repeat(instruction, table.all(instruction.operands))
         for old, new in zip(instruction.results, results, strict=True):
             table[old] = new
     return table.all(function.results)

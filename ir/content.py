@@ -5,15 +5,16 @@ It is made to be compared or digested, not to be read: see `text` for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .callbacks import CallbackName
+from .dtypes import DType
 from .graph import Function, Instruction, Value
 from .registry import OPS
-from .types import TensorType
+from .types import Shape, TensorType
 
 
 class NoContent(Exception):
@@ -30,29 +31,43 @@ def content(function: Function, remark: Callable[[Instruction], str] | None = No
         >>> content(one) == content(two)
         True
     """
-    return "\n".join(_function(function, {}, remark))
+    lines: list[str] = []
+    _write(lines, function, {}, {}, remark)
+    return "\n".join(lines)
 
 
-def _function(
-    function: Function, numbers: dict[Value, int], remark: Callable[[Instruction], str] | None
-) -> Iterator[str]:
+def _write(
+    lines: list[str],
+    function: Function,
+    numbers: dict[Value, int],
+    types: dict[tuple[DType, Shape], str],
+    remark: Callable[[Instruction], str] | None,
+) -> None:
+    """Append the lines of `function`; `types` are the texts of types so far."""
+
+    def type_text(one: TensorType) -> str:
+        known = types.get((one.dtype, one.shape))
+        if known is None:
+            known = types[one.dtype, one.shape] = _type(one)
+        return known
+
     for param in function.params:
         numbers[param] = len(numbers)
-        yield _type(param.type)
+        lines.append(type_text(param.type))
     for one in function.body:
         if one.op.name in OPS.foreign or one.op.native is not None:
             raise NoContent(f"the op {one.op.name} was registered or changed in this process")
         operands = [numbers[operand] for operand in one.operands]
-        attrs = attributes(one.attrs)
+        attrs = attributes(one.attrs) if one.attrs else ""
         for result in one.results:
             numbers[result] = len(numbers)
-        types = [_type(result.type) for result in one.results]
-        yield f"{one.op.name}{operands}{attrs}{types}{remark(one) if remark is not None else ''}"
+        given = ",".join([type_text(result.type) for result in one.results])
+        lines.append(f"{one.op.name}{operands}{attrs}{given}{remark(one) if remark is not None else ''}")
         for region in one.regions:
-            yield "{"
-            yield from _function(region, numbers, remark)
-            yield "}"
-    yield repr([numbers[one] for one in function.results])
+            lines.append("{")
+            _write(lines, region, numbers, types, remark)
+            lines.append("}")
+    lines.append(repr([numbers[one] for one in function.results]))
 
 
 def attributes(attrs: Mapping[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 
@@ -19,6 +20,7 @@ _COMMANDS = _PACKAGE + "cli" + os.sep
 _DEMO = _PACKAGE + "demo" + os.sep
 
 
+@functools.lru_cache(maxsize=4096)
 def is_user_file(file: str) -> bool:
     """Whether code in `file` is the user's: neither this package's nor numpy's nor the interpreter's."""
     return file.startswith(_DEMO) or not file.startswith((*_ROOTS, _NUMPY, "<frozen"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -121,8 +120,8 @@ def parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset[
             base = order[int(position)] if int(position) < len(order) else f"arg{position}"
         else:
             base = position.strip("'\"")
-        text = re.sub(r"[^A-Za-z0-9]+", "_", base + rest).strip("_")
-        names.append(text or "arg")
+        letters = [one if one.isascii() and one.isalnum() else " " for one in base + rest]
+        names.append("_".join("".join(letters).split()) or "arg")
     return names
 
 

@@ -17,7 +17,7 @@ from .generator import Draws, Generator
 from .ir.builder import Builder, operand_of
 from .ir.dtypes import BOOL, BY_NAME, FLOAT64, DType, Operand, as_dtype, default_dtype
 from .ir.errors import DTypeError, TraceError
-from .ir.graph import Function, Value
+from .ir.graph import Function, Instruction, Value
 from .ir.records import record
 from .ir.registry import OPS, Attrs, Op
 from .ir.types import Shape, TensorType
@@ -56,6 +56,11 @@ class Tracer(Builder):
 
     def append(self, op: Op, operands: tuple[Value, ...], attrs: Attrs, **more: Any) -> tuple[Value, ...]:
         results = super().append(op, operands, attrs, **more)
+        self._owned.update(results)
+        return results
+
+    def repeat(self, instruction: Instruction, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+        results = super().repeat(instruction, operands)
         self._owned.update(results)
         return results
 

@@ -106,7 +106,7 @@ def elementwise(
         return ufunc_types(ufunc, operands)[: ufunc.nin]
 
     def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-        dtypes = tuple(one.dtype for one in types)
+        dtypes = tuple([one.dtype for one in types])
         loop = ufunc_types(ufunc, dtypes)
         if loop[: ufunc.nin] != dtypes and not (floating and all(map(is_float, dtypes))):
             given = ", ".join(map(str, types))
@@ -130,11 +130,11 @@ def elementwise(
 
 def same_shape(name: str, types: tuple[TensorType, ...]) -> tuple[int, ...]:
     """The one shape of `types`; in the IR broadcasting is explicit."""
-    shape = types[0].shape
-    if any(one.shape != shape for one in types):
+    shapes = [one.shape for one in types]
+    if shapes.count(shapes[0]) != len(shapes):
         given = ", ".join(map(str, types))
         raise ShapeError(f"{name}: operands must have equal shapes (broadcast is an op), got ({given})")
-    return shape
+    return shapes[0]
 
 
 def floating_kernel(ufunc: np.ufunc) -> Callable[..., Any]:
