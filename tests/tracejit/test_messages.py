@@ -99,6 +99,10 @@ def known_mask_of_an_array() -> None:
     tj.jit(lambda x: x[mask])(tj.ones(2))
 
 
+def range_of_a_traced_number() -> None:
+    tj.jit(lambda n: tj.arange(n))(3)
+
+
 def numpy_matrix_function() -> None:
     tj.jit(lambda x: np.linalg.inv(x))(tj.eye(2))
 
@@ -163,6 +167,7 @@ scores = tj.zeros((4, 3))
         (lambda: tj.finfo(float), AttributeError, "use np.finfo"),
         (lambda: tj.nonsense, AttributeError, "has no attribute 'nonsense'$"),
         (index_of_an_array, tj.ConcretizationError, r"tj.asarray\(a\)\[i\] for a NumPy array a"),
+        (range_of_a_traced_number, tj.ConcretizationError, r"Use arange\(int\(n\)\)"),
         (numpy_matrix_function, tj.ConcretizationError, r"tj.pure_callback for what tracejit lacks"),
         (known_mask_of_an_array, tj.ConcretizationError, r"x\[np.nonzero\(mask\)\]"),
     ],
