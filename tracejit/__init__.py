@@ -75,18 +75,6 @@ newaxis = None
 
 #: Submodules that load at their first use: they would cost import time to all.
 _LAZY = frozenset({"extend", "nn", "optim", "testing"})
-#: Where what PyTorch has at the top is here.
-_ELSEWHERE = {
-    "as_tensor": "asarray",
-    "cat": "concatenate",
-    "from_numpy": "asarray",
-    "manual_seed": "random.seed",
-    "rand": "random.rand",
-    "randn": "random.randn",
-    "relu": "nn.relu",
-    "sigmoid": "nn.sigmoid",
-    "softmax": "nn.softmax",
-}
 #: Functions of ``tracejit.profiling``, which loads when the first of them is used.
 _PROFILING = frozenset({"memory", "profile"})
 if _TYPE_CHECKING:
@@ -120,8 +108,10 @@ else:
             module = ".profiling" if name in _PROFILING else ".extend"
             found = globals()[name] = getattr(_import_module(module, __name__), name)
             return found
-        hint = f"; use tj.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        message = f"module {__name__!r} has no attribute {name!r}"
+        if not name.startswith("_"):  # those are asked for by tools, which expect that they may be missing
+            message += _import_module(".elsewhere", __name__).hint(name)
+        raise AttributeError(message)
 
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 Array = np.ndarray[Any, Any]
+
+
+#: Ends the error of a symbol that becomes an ndarray: NumPy has not said what it wants that for.
+INSTEAD_OF_NUMPY: Final = (
+    "tj.exp(x) and its like, tj.asarray(a)[i] for a NumPy array a, and tj.pure_callback for what tracejit "
+    "lacks"
+)
 
 
 def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> ConcretizationError:

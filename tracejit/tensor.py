@@ -15,7 +15,7 @@ from .ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_float
 from .ir.errors import DTypeError, GradientError, ShapeError
 from .ir.graph import Value
 from .ir.types import Shape, TensorType
-from .python_values import from_python, no_value, warn_of_lost_gradient
+from .python_values import INSTEAD_OF_NUMPY, from_python, no_value, warn_of_lost_gradient
 from .state import STATE
 from .text import tensor_text
 
@@ -128,9 +128,7 @@ class Tensor(Signatures):
 
         Raises GradientError on a tensor that requires grad, as PyTorch does: use ``detach()`` first.
         """
-        data = self._concrete(
-            "numpy(), and with it NumPy functions such as np.exp(x),", "tj.exp(x) and its like"
-        )
+        data = self._concrete("numpy(), and with it NumPy functions such as np.exp(x),", INSTEAD_OF_NUMPY)
         if self._requires_grad:
             raise GradientError(
                 "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy(), or for "

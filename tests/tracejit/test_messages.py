@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.elsewhere import ADVICE, PLACES
 
 
 def leaf(*numbers: float) -> tj.Tensor:
@@ -88,6 +89,24 @@ def value_inside_a_trace() -> None:
     tj.jit(lambda x: x.tolist())(tj.ones(2))
 
 
+def index_of_an_array() -> None:
+    table = np.ones(4)
+    tj.jit(lambda: tj.fori_loop(0, 3, lambda i, total: total + table[i], 0.0))()
+
+
+def known_mask_of_an_array() -> None:
+    mask = np.array([True, False])
+    tj.jit(lambda x: x[mask])(tj.ones(2))
+
+
+def range_of_a_traced_number() -> None:
+    tj.jit(lambda n: tj.arange(n))(3)
+
+
+def numpy_matrix_function() -> None:
+    tj.jit(lambda x: np.linalg.inv(x))(tj.eye(2))
+
+
 scores = tj.zeros((4, 3))
 
 
@@ -139,6 +158,18 @@ scores = tj.zeros((4, 3))
         ),
         (lambda: tj.ones(2, 3), tj.DTypeError, r"a shape is one argument, as in zeros\(\(2, 3\)\)"),
         (lambda: tj.randn(3), AttributeError, "use tj.random.randn"),
+        (
+            lambda: tj.linalg.cholesky(tj.eye(2)),
+            AttributeError,
+            r"nothing of np.linalg: .* x.numpy\(\) .* by tj.pure_callback",
+        ),
+        (lambda: tj.interp(1.0, [0.0, 2.0], [0.0, 1.0]), AttributeError, "no np.interp: .* tj.pure_callback"),
+        (lambda: tj.finfo(float), AttributeError, "use np.finfo"),
+        (lambda: tj.nonsense, AttributeError, "has no attribute 'nonsense'$"),
+        (index_of_an_array, tj.ConcretizationError, r"tj.asarray\(a\)\[i\] for a NumPy array a"),
+        (range_of_a_traced_number, tj.ConcretizationError, r"Use arange\(int\(n\)\)"),
+        (numpy_matrix_function, tj.ConcretizationError, r"tj.pure_callback for what tracejit lacks"),
+        (known_mask_of_an_array, tj.ConcretizationError, r"x\[np.nonzero\(mask\)\]"),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )
@@ -148,11 +179,28 @@ def test_it_says_what_to_do(mistake: Callable[[], object], error: type[Exception
 
 
 def test_a_hint_to_another_module_leads_somewhere() -> None:
-    for name, place in vars(tj)["_ELSEWHERE"].items():
+    for name, place in PLACES.items():
         assert not hasattr(tj, name)
         found = tj
         for part in place.split("."):
             found = getattr(found, part)
+
+
+def test_a_way_to_write_what_is_missing() -> None:
+    """The advice runs, and gives what NumPy's function gives."""
+    x, y = tj.tensor([1.0, tj.nan, 4.0]), tj.tensor([3.0, 5.0, 2.0])
+    for name, expected in {
+        "nanmax": np.nanmax(x),
+        "nanmin": np.nanmin(x),
+        "cumprod": np.cumprod(x),
+        "trapezoid": np.trapezoid(y, x),
+        "dstack": np.dstack([x, y])[0],
+        "column_stack": np.column_stack([x, y]),
+    }.items():
+        assert not hasattr(tj, name)
+        code = ADVICE[name].removeprefix("write ").partition(" for lines")[0]
+        np.testing.assert_array_equal(eval(code, {"tj": tj, "x": x, "y": y}), expected)
+    assert not any(hasattr(tj, name) for name in ADVICE)
 
 
 def test_a_leaf_of_the_trace_has_its_grad_inside() -> None:

@@ -240,5 +240,6 @@ def refuse_masks(name: str, plan: Plan) -> None:
         raise ConcretizationError(
             f"{name}: the shape of x[mask] depends on the values of the mask, which is traced ({mask.type})"
             + (f", at {where.file}:{where.line}" if where else "")
-            + ". Use tj.where(mask, x, other), or index with integers computed outside the traced function."
+            + ". Use tj.where(mask, x, other), or x[np.nonzero(mask)] where the mask is a NumPy array "
+            "that stays as it is."
         )

@@ -29,6 +29,12 @@ from .operands import (
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 
 
+def _known(n: Tensor | Array) -> Array:
+    if isinstance(n, np.ndarray):
+        return n
+    return n.detach()._concrete("arange(n)", "arange(int(n)), which is compiled for each n by itself")
+
+
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
     """The numbers from `start` (0 unless two or more are given) up to but excluding `stop`, `step` apart.
 
@@ -46,7 +52,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     """
     first, last = (0, start) if stop is None else (start, stop)
     bounds: list[Any] = [
-        np.asarray(one)[()] if isinstance(one, Tensor) else one for one in (first, last, step)
+        _known(one)[()] if isinstance(one, (Tensor, np.ndarray)) else one for one in (first, last, step)
     ]
     if any(not isinstance(one, (bool, int, float, np.bool_, np.number)) for one in bounds):
         raise DTypeError(f"arange: start, stop and step must be numbers, got {first!r}, {last!r}, {step!r}")

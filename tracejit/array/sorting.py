@@ -13,10 +13,22 @@ import numpy as np
 
 from ..ir.dtypes import INT64
 from ..ir.errors import DTypeError, ShapeError
+from ..ir.graph import Value
 from ..ir.types import Shape, normalize_axes, normalize_axis
 from ..tensor import Tensor, wrap
 from .manipulation import moveaxis, ravel
-from .operands import as_tensor, broadcast, cast, filled, permuted, promoted, reshaped, run, sliced
+from .operands import (
+    as_tensor,
+    broadcast,
+    cast,
+    filled,
+    holds_tensors,
+    permuted,
+    promoted,
+    reshaped,
+    run,
+    sliced,
+)
 from .rearranging import flip
 from .reductions import averaged
 from .searching import take_along_axis
@@ -214,13 +226,13 @@ def quantile(x: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
         >>> tj.quantile([1.0, 2.0, 3.0, 4.0], [0.0, 0.5])
         tensor([1.0000, 2.5000])
 
-    Raises AxisError, and ShapeError for no elements or (eagerly) `q` outside of 0 to 1. Semantics:
+    Raises AxisError, and ShapeError for no elements or `q` outside of 0 to 1; where
+    `q` is traced, that gives NaN. Semantics:
     ``numpy.quantile``.
     """
-    q = as_tensor(q)
-    if isinstance(q._data, np.ndarray) and not bool(((q._data >= 0) & (q._data <= 1)).all()):
+    if _known_outside(q, 1):
         raise ShapeError("quantile: expected q between 0 and 1 (percentile takes 0 to 100)")
-    return _quantiles("quantile", x, q, axis, method, keepdims)
+    return _quantiles("quantile", x, as_tensor(q), axis, method, keepdims)
 
 
 def percentile(x: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
@@ -231,13 +243,24 @@ def percentile(x: Any, q: Any, axis: Any = None, *, method: str = "linear", keep
         >>> tj.percentile([1.0, 2.0, 3.0, 4.0], 50)
         tensor(2.5000)
 
-    Raises AxisError, and ShapeError for no elements or (eagerly) `q` outside of 0 to 100. Semantics:
+    Raises AxisError, and ShapeError for no elements or `q` outside of 0 to 100; where
+    `q` is traced, that gives NaN. Semantics:
     ``numpy.percentile``.
     """
-    q = as_tensor(q)
-    if isinstance(q._data, np.ndarray) and not bool(((q._data >= 0) & (q._data <= 100)).all()):
+    if _known_outside(q, 100):
         raise ShapeError("percentile: expected q between 0 and 100 (quantile takes 0 to 1)")
-    return _quantiles("percentile", x, run("div", averaged(q, None), 100.0), axis, method, keepdims)
+    share = run("div", averaged(as_tensor(q), None), 100.0)
+    return _quantiles("percentile", x, share, axis, method, keepdims)
+
+
+def _known_outside(q: Any, most: int) -> bool:
+    """Whether some of `q` is not between 0 and `most`, as far as that is known before the function runs."""
+    if isinstance(q, Tensor) or holds_tensors(q):
+        q = as_tensor(q)._data
+        if isinstance(q, Value):
+            return False
+    numbers = np.asarray(q)
+    return not bool(((numbers >= 0) & (numbers <= most)).all())
 
 
 def _quantiles(name: str, x: Any, q: Tensor, axis: Any, method: str, keepdims: bool) -> Tensor:
@@ -266,6 +289,9 @@ def _quantiles(name: str, x: Any, q: Tensor, axis: Any, method: str, keepdims: b
     mixed = run("add", found[0], run("mul", run("sub", second, first), share))
     value = run("where", apart, mixed, found[0])
     nan = run("isnan", _picked(ordered, extent - 1))
+    if isinstance(q._data, Value):
+        outside = run("logical_not", run("logical_and", run("ge", q, 0.0), run("le", q, 1.0)))
+        nan = run("logical_or", nan, reshaped(outside, column))
     return _reduced(run("where", nan, np.nan, value), shape, axes, keepdims, q.shape)
 
 

@@ -63,6 +63,7 @@ def test_traces_hold_no_captures(traced):
     assert holders == []
     with pytest.raises(ConcretizationError):
         traced(tj.arange, np.array(3))
+    assert tj.arange(np.array(3), dtype=int).tolist() == tj.arange(tj.tensor(3)).tolist() == [0, 1, 2]
 
 
 def test_asarray():

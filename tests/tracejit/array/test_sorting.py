@@ -90,6 +90,20 @@ def test_traced_quantile(rng):
         np.testing.assert_allclose(f(x, q), np.quantile(x, q), rtol=1e-13)
 
 
+@pytest.mark.parametrize(("f", "most"), [(tj.quantile, 1), (tj.percentile, 100)])
+def test_quantiles_that_there_are_not(f, most):
+    """An error where that is known, and NaN, never a number, where it is not."""
+    x = np.arange(5.0)
+    for q in (most + 1, [0.1, -0.1], np.array([most * 1.5]), tj.tensor([np.nan]), [tj.tensor(-1.0), 0.5]):
+        with pytest.raises(tj.ShapeError, match=f"expected q between 0 and {most}"):
+            f(x, q)
+    for q in (most + 1, [0.1, -0.1], np.array([most * 1.5])):
+        with pytest.raises(tj.ShapeError, match=f"expected q between 0 and {most}"):
+            tj.jit(lambda x, q=q: f(x, q))(x)
+    q = np.array([0, 0.25, 1.01, -0.1, np.nan, 1]) * most
+    np.testing.assert_array_equal(tj.jit(f)(x, q), [0, 1, np.nan, np.nan, np.nan, 4])
+
+
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_searches(side, agrees, rng):
     a, v = rng.normal(size=30), rng.normal(size=(4, 5))
