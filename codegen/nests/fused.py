@@ -19,7 +19,7 @@ from .element import Pass, Places, Row
 from .nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
 from .prefetch import fetched_ahead
 from .storing import folded, put
-from .window import Interior, read_window, write_line
+from .window import Interior, read_window, write_line, write_range
 
 #: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
 INLINED_USES = 12
@@ -163,7 +163,7 @@ class NestWriter:
         start = w.mul(begin, step)
         stop = w.mul(end, step)
         if whole:
-            vectors(start, w.min(stop, constant(whole, "i64")), nest.unroll)
+            write_range(self, dim, vectors, (start, w.min(stop, constant(whole, "i64"))))
         if whole < extent:
             w.when(w.ge(stop, extent), lambda: self._rest(dim, places, whole))
 
