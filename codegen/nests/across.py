@@ -19,6 +19,7 @@ from .element import Places
 from .fused import NestWriter
 from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, signature, task_function
 from .nest import Across, Memory, Nest, Write
+from .rowblocks import rows_at_a_time
 from .split import CHUNKS
 from .storing import folded
 
@@ -56,6 +57,8 @@ def across_of(nest: Nest, buffers: int) -> None:
     if nest.cycles > PARALLEL_TASKS * TASK_CYCLES:
         most = min(CHUNKS, int(nest.cycles / TASK_CYCLES), extent)
     size = -(-extent // most)
+    if nest.parallel == 1:
+        size = -(-size // rows_at_a_time(nest)) * rows_at_a_time(nest)
     chunks, nbytes = -(-extent // size), 0
     if chunks > 1:
         moved = []

@@ -17,10 +17,11 @@ from ...ir.types import Shape
 from ..emitter import Reg
 from ..target import Target
 from .element import Places
-from .fused import NestWriter, task_count
+from .fused import NestWriter
 from .kernel import Kernel
 from .nest import Leaf, Memory, Nest, Window
 from .schedule import schedule
+from .tasks import task_count
 
 #: Vectors of carries that are in registers together: one element's steps wait for each other.
 REGISTERS: Final = 12
@@ -134,7 +135,7 @@ class _LoopWriter(NestWriter):
     def _accesses(self) -> list[Memory]:
         return list(dict.fromkeys([*super()._accesses(), *self.starts]))
 
-    def _point(self, places: Places, copies: int, mask: Reg | None) -> None:
+    def point(self, places: Places, copies: int, mask: Reg | None) -> None:
         nest, count = self.nest, len(self.starts)
         sources = [one for member in nest.members for one in member.operands]
         sources += [write.source for write in nest.writes]

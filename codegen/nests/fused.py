@@ -18,26 +18,13 @@ from ..packing import OpWriter
 from .element import Pass, Places, Row
 from .nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
 from .prefetch import fetched_ahead
+from .rowblocks import rows_at_a_time, write_rows
 from .storing import folded, put
-from .window import Interior, read_window, write_line
+from .tasks import task_count, vector_block
+from .window import Interior, read_window, write_line, write_range
 
 #: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
 INLINED_USES = 12
-#: Vectors in one task, where lanes run along the outermost loop.
-BLOCK_VECTORS = 256
-
-
-def task_count(nest: Nest) -> int:
-    """How many tasks the nest's function can be asked for."""
-    if nest.vector_dim == 0 and not nest.row_lanes:
-        step = nest.lanes * nest.unroll * _block(nest)
-        return max(1, -(-nest.sizes[0] // step))
-    return nest.sizes[0] if nest.parallel else 1
-
-
-def _block(nest: Nest) -> int:
-    """Groups of vectors per task, along a vector dimension that is outermost."""
-    return BLOCK_VECTORS // nest.unroll if len(nest.sizes) == nest.parallel else 1
 
 
 class NestWriter:
@@ -56,7 +43,9 @@ class NestWriter:
         self.interior, self.holds, self.at = Interior(nest), frozenset[tuple[Memory, int]](), dict[int, Reg]()
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
-        self.ahead = fetched_ahead(nest)
+        #: Rows that are worked on together.
+        self.block = rows_at_a_time(nest)
+        self.ahead = fetched_ahead(nest) if self.block == 1 else ()
         #: Where full-level values of earlier stages can be read back.
         self.reload: dict[Value, Memory] = dict(nest.kept)
         for write in nest.writes:
@@ -108,7 +97,7 @@ class NestWriter:
         found.update((memory, None) for memory in self.nest.kept.values())
         return list(found)
 
-    def _advance(self, places: Places, dim: int, index: Reg) -> Places:
+    def advance(self, places: Places, dim: int, index: Reg) -> Places:
         """`places` with loop dimension `dim` at `index`."""
         w = self.w
         moved: Places = {}
@@ -131,7 +120,10 @@ class NestWriter:
     def _outer(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
         nest = self.nest
         if dim == nest.parallel:
-            self._point(places, 1, None)
+            self.point(places, 1, None)
+        elif dim == nest.parallel - 1 and self.block > 1:
+            first, stop = (begin, end) if dim == 0 else (0, nest.sizes[dim])
+            write_rows(self, self.block, places, first, stop)
         elif dim == nest.vector_dim:
             self._vector_loop(dim, places, begin, end)
         elif dim == 0:
@@ -141,7 +133,7 @@ class NestWriter:
 
     def _inside(self, dim: int, places: Places, index: Reg) -> Sequence[Reg]:
         self.at[dim] = index
-        self._outer(dim + 1, self._advance(places, dim, index), index, index)
+        self._outer(dim + 1, self.advance(places, dim, index), index, index)
         return ()
 
     def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
@@ -151,7 +143,7 @@ class NestWriter:
 
         def vectors(first: Bound, stop: Bound, copies: int) -> None:
             def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-                self._point(self._advance(places, dim, index), copies, None)
+                self.point(self.advance(places, dim, index), copies, None)
                 return ()
 
             w.loop(first, stop, nest.lanes * copies, body)
@@ -159,11 +151,11 @@ class NestWriter:
         if dim != 0 or task_count(nest) == 1:
             write_line(self, dim, vectors, lambda start: self._rest(dim, places, start))
             return
-        step, whole = group * _block(nest), extent // group * group
+        step, whole = group * vector_block(nest), extent // group * group
         start = w.mul(begin, step)
         stop = w.mul(end, step)
         if whole:
-            vectors(start, w.min(stop, constant(whole, "i64")), nest.unroll)
+            write_range(self, dim, vectors, (start, w.min(stop, constant(whole, "i64"))))
         if whole < extent:
             w.when(w.ge(stop, extent), lambda: self._rest(dim, places, whole))
 
@@ -174,17 +166,17 @@ class NestWriter:
         whole = start + (extent - start) // nest.lanes * nest.lanes
 
         def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self._point(self._advance(places, dim, index), 1, None)
+            self.point(self.advance(places, dim, index), 1, None)
             return ()
 
         w.loop(start, whole, nest.lanes, body)
         if whole < extent:
             mask = w.tail_mask(extent - whole, nest.lanes)
-            self._point(self._advance(places, dim, constant(whole, "i64")), 1, mask)
+            self.point(self.advance(places, dim, constant(whole, "i64")), 1, mask)
 
     # -- one row (or one group of columns) --------------------------------------------------------
 
-    def _point(self, places: Places, copies: int, mask: Reg | None) -> None:
+    def point(self, places: Places, copies: int, mask: Reg | None) -> None:
         """All stages at one place of the parallel loops. `copies` vectors side by side share it."""
         nest = self.nest
         rows = [Row() for _ in range(copies if not nest.row_lanes else 1)]
@@ -228,16 +220,13 @@ class NestWriter:
 
     def _stage(self, stage: int, rows: list[Row], places: Places, mask: Reg | None) -> None:
         """One pass over the reduced dimensions: fold this stage's reductions, write its results."""
-        nest = self.nest
-        folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
-        writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
-        keeps = [value for value in nest.kept if self.members[value].stage == stage]
-        if not (folds or writes or keeps):
+        nest, plan = self.nest, self.planned(stage)
+        if plan is None:
             return
-        plan = Pass(self, stage, folds, writes, keeps)
-        self._broadcast_rows(plan, rows)
+        folds = plan.folds
+        self.broadcast_rows(plan, rows)
         if nest.row_lanes:
-            totals = self._fold_row(plan, rows[0], places)
+            totals = self.fold_row(plan, rows[0], places)
             for member, total in zip(folds, totals, strict=True):
                 rows[0].values[member.value] = total
             return
@@ -256,7 +245,15 @@ class NestWriter:
             for member, total in zip(folds, out[copy * len(folds) :], strict=False):
                 row.values[member.value] = total
 
-    def _broadcast_rows(self, plan: Pass, rows: list[Row]) -> None:
+    def planned(self, stage: int) -> Pass | None:
+        """What `stage` does at each element; None where it does nothing."""
+        nest = self.nest
+        folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
+        writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
+        keeps = [value for value in nest.kept if self.members[value].stage == stage]
+        return Pass(self, stage, folds, writes, keeps) if folds or writes or keeps else None
+
+    def broadcast_rows(self, plan: Pass, rows: list[Row]) -> None:
         """Splat row values that the pass uses in vectors, once, before its loops."""
         if not self.nest.row_lanes:
             return
@@ -275,11 +272,11 @@ class NestWriter:
             return innermost(places, carried)
 
         def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-            return self._reduced_loops(dim + 1, stop, self._advance(places, dim, index), state, innermost)
+            return self._reduced_loops(dim + 1, stop, self.advance(places, dim, index), state, innermost)
 
         return self.w.loop(0, self.nest.sizes[dim], 1, body, carried)
 
-    def _fold_row(self, plan: Pass, row: Row, places: Places) -> list[Reg]:
+    def fold_row(self, plan: Pass, row: Row, places: Places) -> list[Reg]:
         """A pass with the lanes along the last reduced dimension."""
         nest = self.nest
         last = len(nest.sizes) - 1
@@ -303,7 +300,7 @@ class NestWriter:
         last = len(nest.sizes) - 1
 
         def group(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
-            here = self._advance(places, last, index)
+            here = self.advance(places, last, index)
             out: list[Reg] = []
             for copy in range(nest.unroll):
                 mine = inner[copy * len(folds) : (copy + 1) * len(folds)]
@@ -331,12 +328,12 @@ class NestWriter:
         single = start + (extent - start) // nest.lanes * nest.lanes
 
         def vector(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
-            return plan.run(self._advance(places, last, index), row, 0, None, inner, fold_mask=None)
+            return plan.run(self.advance(places, last, index), row, 0, None, inner, fold_mask=None)
 
         state = w.loop(start, single, nest.lanes, vector, state)
         if single < extent:
             mask = w.tail_mask(extent - single, nest.lanes)
-            here = self._advance(places, last, constant(single, "i64"))
+            here = self.advance(places, last, constant(single, "i64"))
             state = list(plan.run(here, row, 0, mask, state, fold_mask=mask))
         return state
 

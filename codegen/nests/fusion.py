@@ -11,7 +11,7 @@ from .across import AcrossWriter
 from .contraction import workspace_bytes
 from .convolution import convolution_workspace
 from .cumulative import cumulative_workspace
-from .fused import NestWriter, task_count
+from .fused import NestWriter
 from .gathering import gather_workspace
 from .kernel import Kernel
 from .nest import Nest
@@ -20,6 +20,7 @@ from .schedule import schedule
 from .sorting import sort_workspace
 from .split import SplitWriter, workspace_of
 from .streaming import streamed
+from .tasks import task_count
 from .tiles import TileWriter, tiles_of
 
 

@@ -233,7 +233,7 @@ class SplitWriter(NestWriter):
             return super()._reduced_loops(dim, stop, places, carried, innermost)
 
         def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-            at = self._advance(places, dim, index)
+            at = self.advance(places, dim, index)
             return self._reduced_loops(dim + 1, stop, at, state, innermost)
 
         return self.w.loop(*self.bounds, 1, body, carried, nonempty=True)
@@ -246,10 +246,10 @@ class SplitWriter(NestWriter):
         folds = [one for one in nest.members if one.is_reduction and one.stage == stage]
         writes = [one for one in nest.writes if not one.row_level and one.stage == stage]
         plan = Pass(self, stage, folds, writes, [])
-        self._broadcast_rows(plan, [row])
+        self.broadcast_rows(plan, [row])
         if len(nest.sizes) > 1:
             self.bounds = bounds
-            totals = self._fold_row(plan, row, places)
+            totals = self.fold_row(plan, row, places)
         else:
             state = [self.identity(member, nest.lanes) for member in folds]
             if bounds is not None:
@@ -279,7 +279,7 @@ class SplitWriter(NestWriter):
 
         def columns(copies: int) -> object:
             def one(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-                call(self._advance(places, 0, index), copies, None)
+                call(self.advance(places, 0, index), copies, None)
                 return ()
 
             return one
@@ -291,7 +291,7 @@ class SplitWriter(NestWriter):
             w.loop(first, stop, step, loop)
         if vectors < extent:
             mask = w.tail_mask(extent - vectors, nest.lanes)
-            call(self._advance(places, 0, constant(vectors, "i64")), 1, mask)
+            call(self.advance(places, 0, constant(vectors, "i64")), 1, mask)
 
     def _combine(self, name: str, folds: list[Member]) -> str:
         """The function that folds the chunks' partial results, in their order."""

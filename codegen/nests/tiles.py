@@ -186,7 +186,7 @@ class TileWriter(NestWriter):
 
     def _move(self, places: Places, dim: int, index: Reg) -> Places:
         """`places` with loop dimension `dim` at `index`; squares stay where they are."""
-        return {**self._advance(places, dim, index), **{one: places[one] for one in self.squares}}
+        return {**self.advance(places, dim, index), **{one: places[one] for one in self.squares}}
 
     def _square(self, places: Places, height: int, width: int) -> None:
         w, nest, tiles, edge = self.w, self.nest, self.tiles, self.tiles.edge
@@ -197,7 +197,7 @@ class TileWriter(NestWriter):
         here = {memory: place for memory, place in places.items() if memory not in sources}
 
         def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self._point(self._advance(here, tiles.dim, index), 1, mask)
+            self.point(self.advance(here, tiles.dim, index), 1, mask)
             return ()
 
         if sum(member.instruction.op.cost for member in nest.members) < UNROLLED_COST:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from ..emitter import Reg, constant
-from ..loops import FunctionWriter
+from ..loops import Bound, FunctionWriter
 from .element import Places, Writer
 from .nest import Constant, Memory, Nest, Window
 
@@ -92,6 +92,26 @@ def write_line(
             inside = w.and_(inside, w.and_(w.ge(writer.at[one], first), w.lt(writer.at[one], stop)))
         w.when(inside, inner)
         w.when(w.not_(inside), plain)
+
+
+def write_range(
+    writer: LineWriter, dim: int, vectors: Callable[[Bound, Bound, int], None], bounds: tuple[Reg, Reg]
+) -> None:
+    """Write the whole groups from ``bounds[0]`` up to ``bounds[1]``, which are found as it runs, of the only
+    loop dimension `dim`: those inside the windows without checks."""
+    w, nest, interior = writer.w, writer.nest, writer.interior
+    group, (start, stop) = nest.lanes * nest.unroll, bounds
+    if dim not in interior.ranges:
+        vectors(start, stop, nest.unroll)
+        return
+    first, last = interior.ranges[dim]
+    first = -(-first // group) * group
+    last = max(last // group * group, first)
+    vectors(start, w.min(stop, constant(first, "i64")), nest.unroll)
+    writer.holds = frozenset(interior.checks[dim])
+    vectors(w.max(start, constant(first, "i64")), w.min(stop, constant(last, "i64")), nest.unroll)
+    writer.holds = frozenset()
+    vectors(w.max(start, constant(last, "i64")), stop, nest.unroll)
 
 
 def read_window(

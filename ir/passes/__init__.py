@@ -25,6 +25,7 @@ from .recompute import compute_again
 from .simplify import simplify
 from .small import is_small
 from .stacks import reuse_stacks
+from .tall import read_once
 from .updates import place_updates
 
 
@@ -54,6 +55,9 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("updates", place_updates, is_small),  # writes to few elements, so that they work in place
     Pass("pads", move_pads, is_small),  # borders around arithmetic, so that both are one nest
     Pass("narrow", write_out_columns, is_small),  # few columns one by one, so that lanes run along the rows
+    Pass(
+        "tall", read_once, is_small
+    ),  # products of a tall table from both sides, as sums in one pass over it
     Pass("recompute", compute_again, is_small),  # large values from small ones, for each nest that reads them
     Pass("fuse", fuse, is_small),  # groups that become one loop nest each; small loops have none
 )

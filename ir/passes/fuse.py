@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from ..access import resolve
 from ..effects import has_effect
@@ -29,29 +29,21 @@ from .across import ACROSS, Coordinates, folds_across
 from .cheap import repeat_cheap
 from .inline import columns_of, is_inline, sources
 from .outline import outline
+from .reasons import ACROSS_ROWS, CYCLE, FULL, LONG_ROW, OTHER_AXES, OTHER_ELEMENT, OTHER_SHAPE
 from .siblings import folded_by, siblings
-from .units import ROW_BYTES, Unit, domain_of, kept, passes_are_long, reads_own_element
+from .units import (
+    MAX_MEMBERS,
+    Unit,
+    domain_of,
+    is_map_of_rows,
+    kept,
+    move_to_rows,
+    passes_are_long,
+    reads_own_element,
+)
 
-#: Groups stop growing here: beyond it, compile time and register pressure cost more than a pass.
-MAX_MEMBERS: Final = 200
 #: Told why an instruction did not join a group of producers: (instruction, what it reads of the group, why).
 Note: TypeAlias = Callable[[Instruction, Instruction, str], None]
-
-_FULL: Final = f"the group has {MAX_MEMBERS} ops already, and grows no further"
-_CYCLE: Final = (
-    "something outside the group lies between them, and it must run after one and before the other"
-)
-_OTHER_AXES: Final = "it reduces over other axes, or another shape, than the group's reduction"
-_OTHER_SHAPE: Final = "its shape is not that of the group's loops"
-_OTHER_ELEMENT: Final = (
-    "it reads other elements than its own (through a transposed, reversed or shifted view), which are not "
-    "computed yet when the loop needs them"
-)
-_ACROSS_ROWS: Final = "it needs what is folded across all rows, which is known after the last one"
-_LONG_ROW: Final = (
-    f"it needs a reduction's result again for every element, and rows over {ROW_BYTES >> 10} KiB are not "
-    "passed over twice"
-)
 
 
 def fuse(function: Function, note: Note | None = None) -> Function:
@@ -145,6 +137,8 @@ class _Fusion:
 
     def _join(self, instruction: Instruction) -> Unit | None:
         producers = self._producers(instruction)
+        if sum(self._join_rows(one, other) for one in producers for other in producers):
+            producers = self._producers(instruction)
         for unit in producers:
             others = [one for one in producers if one is not unit]
             misfit = self._misfit(instruction, unit, others)
@@ -166,6 +160,18 @@ class _Fusion:
                 unit.axes = instruction.attrs["axes"]
             return unit
         return None
+
+    def _join_rows(self, rows: Unit, unit: Unit) -> bool:
+        """Take `unit` into `rows` if it is a map over the rows of that group."""
+        if not unit.members or not is_map_of_rows(unit, rows):
+            return False
+        before = unit.domain, unit.own, unit.coordinates
+        move_to_rows(unit, rows)
+        if self._mergeable(rows, unit):
+            self._merge(rows, unit)
+            return True
+        unit.domain, unit.own, unit.coordinates = before
+        return False
 
     def _of_columns(self, instruction: Instruction) -> Unit | None:
         """The group that computes what `instruction` puts side by side: it writes that where it belongs."""
@@ -196,12 +202,12 @@ class _Fusion:
         if unit.domain is None:
             return why_alone(unit.members[-1])
         if len(unit.members) >= MAX_MEMBERS:
-            return _FULL
+            return FULL
         if any(one.dependencies >> unit.number & 1 for one in others):
-            return _CYCLE  # a path would leave the group and come back
+            return CYCLE  # a path would leave the group and come back
         if self._fit(instruction, [unit]) is not None:
             return ""
-        return self._why_unfit(instruction, unit) if self.note else _OTHER_SHAPE
+        return self._why_unfit(instruction, unit) if self.note else OTHER_SHAPE
 
     def _why_unfit(self, instruction: Instruction, unit: Unit) -> str:
         """Why `_fit` refuses."""
@@ -209,20 +215,20 @@ class _Fusion:
         own: Coordinates | None = tuple(range(len(domain)))
         if instruction.op.kind is Kind.REDUCTION:
             if instruction.operands[0].shape != domain or axes not in (None, instruction.attrs["axes"]):
-                return _OTHER_AXES
+                return OTHER_AXES
         elif instruction.result.shape != domain:
             own = self._row_coordinates(instruction.result.shape, instruction.operands, [unit])
         if own is None:
-            return _OTHER_SHAPE
+            return OTHER_SHAPE
         for operand in instruction.operands:
             for source, access in self._sources(operand):
                 if self.unit_of.get(source) is not unit:
                     continue
                 if unit.coordinates[source] is ACROSS:
-                    return _ACROSS_ROWS
+                    return ACROSS_ROWS
                 if not reads_own_element(access, own, unit.coordinates[source], source.shape):
-                    return _OTHER_ELEMENT
-        return _LONG_ROW
+                    return OTHER_ELEMENT
+        return LONG_ROW
 
     def _fit(self, instruction: Instruction, units: list[Unit]) -> tuple[Coordinates, Coordinates] | None:
         """The coordinates at which `instruction` reads and those of its result in the union of `units`, which
@@ -313,14 +319,14 @@ class _Fusion:
         if other.domain is None:
             return why_alone(other.members[-1])
         if feeds:
-            return _CYCLE
+            return CYCLE
         if other.domain != unit.domain:
-            return _OTHER_SHAPE
+            return OTHER_SHAPE
         if None not in (unit.axes, other.axes) and unit.axes != other.axes:
-            return _OTHER_AXES
+            return OTHER_AXES
         if len(unit.members) + len(other.members) > MAX_MEMBERS:
-            return _FULL
-        return _OTHER_ELEMENT
+            return FULL
+        return OTHER_ELEMENT
 
     def _join_sibling(self, unit: Unit, other: Unit) -> bool:
         """Make groups that read the same memory one, where neither waits for the other: the one that reduces

@@ -22,9 +22,10 @@ from ..builder import Builder
 from ..graph import Function, Instruction, Value
 from ..registry import OPS, Kind
 from .cleanup import dce
-from .fuse import MAX_MEMBERS, why_alone
+from .fuse import why_alone
 from .inline import MOST_COLUMNS, Definitions, is_window
 from .simplify import simplify
+from .units import MAX_MEMBERS
 
 #: Where there are fewer rows, everything stays as it is: there would be more code for little work.
 LEAST_ROWS: Final = 1 << 9

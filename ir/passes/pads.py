@@ -11,6 +11,10 @@ move behind pads with zeros,
     pad(a * c, 0)  =  pad(a, 0) * c
 
 also where several pads read the product, as in gradients of stencils.
+
+Arithmetic that others read, too, is repeated in front of the pad where it costs less than memory does: what
+follows from parameters in a few cycles. The value and gradient of Rosenbrock's function so read `x` twice and
+write the gradient, and nothing between.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from ..builder import Builder
 from ..dtypes import BOOL
 from ..graph import Function, Instruction, Value
 from ..registry import OPS, Kind
+from .cheap import LEAST_BYTES, MOST_CYCLES
 from .cleanup import dce
 from .fuse import why_alone
 from .inline import is_window
@@ -34,11 +39,13 @@ MOST_LEAVES: Final = 12
 
 
 def move_pads(function: Function) -> Function:
-    """*Requires*: no composites. *Ensures*: pads of elementwise results that nothing else reads are pads of
-    what those are computed from; no dead code where it changed anything."""
+    """*Requires*: no composites. *Ensures*: pads of elementwise results that nothing else reads, or that
+    are cheap to compute again, are pads of what those are computed from; no dead code where it changed
+    anything."""
     uses = Counter(operand for one in function.body for operand in one.operands)
     uses.update(function.results)
     padded = Counter(one.operands[1] for one in function.body if one.op.kind is Kind.UPDATE)
+    params = frozenset(function.params)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         around = constant_of(instruction.operands[0], defs)
@@ -49,7 +56,7 @@ def move_pads(function: Function) -> Function:
             scaled = _scaled(b, instruction, defs)
             if scaled is not None:
                 return scaled
-        moved = _Moved(b, instruction, defs, uses)
+        moved = _Moved(b, instruction, defs, uses, params)
         if not moved.inside(instruction.operands[1]) or not moved.fits():
             return None
         return moved.write(around)
@@ -79,20 +86,59 @@ def _scaled(b: Builder, instruction: Instruction, defs: Definitions) -> Value | 
 class _Moved:
     """The pad `instruction` in front of what it pads."""
 
-    def __init__(self, b: Builder, instruction: Instruction, defs: Definitions, uses: Counter[Value]) -> None:
-        self.b, self.instruction, self.defs, self.uses = b, instruction, defs, uses
+    def __init__(
+        self,
+        b: Builder,
+        instruction: Instruction,
+        defs: Definitions,
+        uses: Counter[Value],
+        params: frozenset[Value],
+    ) -> None:
+        self.b, self.instruction, self.defs, self.uses, self.params = b, instruction, defs, uses, params
         self.shape = instruction.result.shape
         self._padded: dict[Value, Value] = {}
+        #: Whether values that others read, too, are computed again.
+        self._again: dict[Value, bool] = {}
 
     def inside(self, value: Value) -> bool:
-        """Whether `value` is arithmetic for the pad alone."""
+        """Whether `value` is arithmetic for the pad alone, or is computed again for it."""
+        if not self._is_arithmetic(value):
+            return False
+        if self.uses[value] == 1:
+            return True
+        if value not in self._again:
+            self._again[value] = self._is_cheap(value)
+        return self._again[value]
+
+    def _is_arithmetic(self, value: Value) -> bool:
         made = self.defs.get(value)
-        return (
-            made is not None
-            and made.op.kind is Kind.ELEMENTWISE
-            and not why_alone(made)
-            and self.uses[value] == 1
-        )
+        return made is not None and made.op.kind is Kind.ELEMENTWISE and not why_alone(made)
+
+    def _is_cheap(self, value: Value) -> bool:
+        """Whether `value` is large, and follows in a few cycles from parameters that are not much larger."""
+        cost, stack, nbytes = 0.0, [value], 0
+        read: set[Value] = set()
+        seen: set[Value] = set()
+        while stack:
+            one = stack.pop()
+            if one in seen or constant_of(one, self.defs) is not None:
+                continue
+            seen.add(one)
+            if self._is_arithmetic(one):
+                made = self.defs[one]
+                cost += made.op.cost
+                stack.extend(made.operands)
+                continue
+            source, _ = resolve(one, self.defs)
+            if source not in self.params:
+                return False  # it would have to live longer
+            if source not in read:
+                read.add(source)
+                nbytes += source.type.nbytes
+            if cost > MOST_CYCLES:
+                return False
+        large = value.type.nbytes >= LEAST_BYTES
+        return large and cost <= MOST_CYCLES and 0 < nbytes <= 2 * value.type.nbytes
 
     def fits(self) -> bool:
         """Whether what is read is little, and can be read through windows."""

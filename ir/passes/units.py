@@ -13,8 +13,14 @@ from ..registry import Access
 from ..types import Shape
 from .across import Coordinates
 
+#: Groups stop growing here: beyond it, compile time and register pressure cost more than a pass.
+MAX_MEMBERS: Final = 200
 #: Rows longer than this many bytes are not kept for a second pass over the row.
 ROW_BYTES: Final = 1 << 17
+#: Rows of at most so many bytes, and at least so many of them, are worked on several at a time: what there is
+#: one of for each row is then computed in vectors, too.
+SHORT_ROW_BYTES: Final = 1 << 11
+MANY_ROWS: Final = 1 << 9
 #: So many columns' partial results stay in the first cache.
 COLUMNS: Final = 512
 
@@ -66,3 +72,30 @@ def passes_are_long(domain: Shape, axes: tuple[int, ...] | None, dtype: np.dtype
     if outer and columns <= COLUMNS and outer[0] > max(axes or (0,)):
         return False
     return math.prod(domain[axis] for axis in axes or ()) * dtype.itemsize > ROW_BYTES
+
+
+def is_map_of_rows(unit: Unit, rows: Unit) -> bool:
+    """Whether `unit` is a map over as many elements as the group `rows` has rows, which are short and many:
+    it may then be computed there, a row at a time."""
+    if rows.axes is None or unit.axes is not None or not unit.domain or rows.domain is None:
+        return False
+    left = [axis for axis in range(len(rows.domain)) if axis not in rows.axes]
+    length = math.prod(rows.domain[axis] for axis in rows.axes)
+    everything = tuple(range(len(unit.domain)))
+    return (
+        unit.domain == tuple([rows.domain[axis] for axis in left])
+        and max(rows.axes) == len(rows.domain) - 1
+        and length * unit.members[0].result.dtype.itemsize <= SHORT_ROW_BYTES
+        and math.prod(unit.domain) >= MANY_ROWS
+        and all(own == everything for own in unit.own.values())
+    )
+
+
+def move_to_rows(unit: Unit, rows: Unit) -> None:
+    """Make `unit`'s members ones of the row level of `rows`. *Requires*: `is_map_of_rows`."""
+    assert rows.domain is not None
+    assert rows.axes is not None
+    own = kept(rows.domain, rows.axes)
+    unit.domain = rows.domain
+    unit.own = dict.fromkeys(unit.own, own)
+    unit.coordinates = dict.fromkeys(unit.coordinates, own)

@@ -256,3 +256,11 @@ def test_lines_inside_the_windows_have_no_checks(flag: str) -> None:
 @NARROWER
 def test_lines_inside_the_windows_with_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(STENCILS, features, bits)
+
+
+@pytest.mark.parametrize("start", [0, 1, 3000, 7000])
+def test_lines_long_enough_for_several_tasks(start: int) -> None:
+    """The ends of the windows lie in different tasks, at any place of them."""
+    total, n = 40_001, 33_001
+    arrays = [values((total,)), values((n,))]
+    check(arrays, lambda b, x, part: [b.add(b.sin(x), among_zeros(b, part, (total,), (start,)))])

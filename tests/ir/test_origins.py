@@ -8,7 +8,8 @@ import tracejit as tj
 from tracejit.ir.graph import Function, Instruction, Location
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.cleanup import cse
-from tracejit.ir.passes.fuse import MAX_MEMBERS, fuse, why_alone
+from tracejit.ir.passes.fuse import fuse, why_alone
+from tracejit.ir.passes.units import MAX_MEMBERS
 from tracejit.ir.text.names import Names
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import lines_of, print_function

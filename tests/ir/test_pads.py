@@ -152,3 +152,26 @@ def test_random_arithmetic_with_borders(seed):
     verify(after)
     assert not mismatch(interpret(after, arrays)[0], wanted)
     assert not mismatch(native(function, arrays)[0], wanted, bound=2)
+
+
+def rosenbrock(x):
+    return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
+
+
+@pytest.mark.parametrize(("size", "outputs"), [(20_001, 2), (101, 4)])
+def test_large_arithmetic_that_others_read_is_computed_again_where_it_is_cheap(size, outputs):
+    """What a sum and a gradient share is not written to memory: only the two results are."""
+    x = np.random.default_rng(0).normal(size=size)
+    f = tj.value_and_grad(rosenbrock)
+    assert sum(len(one.results) for one in kernels(f, x)) == outputs
+    (value, gradient), function = tj.jit(f)(x), tj.trace(f, x)
+    np.testing.assert_allclose(value, interpret(function, [x])[0], rtol=1e-12)
+    np.testing.assert_allclose(gradient, interpret(function, [x])[1], rtol=1e-12, atol=1e-12)
+
+
+def test_what_costs_much_or_follows_from_intermediate_values_is_not_computed_again():
+    x = np.random.default_rng(0).normal(size=20_001)
+    for f in (lambda x: tj.exp(x[1:]), lambda x: 2.0 * tj.cumsum(x)[1:]):
+        _, after = moved(lambda x, f=f: (tj.pad(f(x), 1), f(x).sum()), x)
+        assert names(after).count("exp") + names(after).count("cumsum") == 1
+        assert names(after).count("where") == 0
