@@ -2,8 +2,8 @@
 
 Fresh pages cost more than computing what goes into them: the kernel clears each one at its first touch. So
 large results get blocks from a small cache, and a capsule as the array's base gives the block back when the
-array dies. A full cache drops what was given back longest ago, so that it serves what runs now. All of it runs
-under the GIL.
+array dies. A full cache drops what was given back longest ago, so that it serves what runs now. All of it
+runs under the GIL.
 """
 
 from __future__ import annotations
