@@ -297,6 +297,12 @@ class FunctionWriter(MathsEmitter):
         count = nbytes.text if isinstance(nbytes, Reg) else str(nbytes)
         self.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {count}, i1 false)")
 
+    def clear(self, target: str, nbytes: Number) -> None:
+        """Set bytes to zero."""
+        self.declare("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+        count = nbytes.text if isinstance(nbytes, Reg) else str(nbytes)
+        self.line(f"call void @llvm.memset.p0.i64(ptr {target}, i8 0, i64 {count}, i1 false)")
+
     def tail_mask(self, remaining: int, lanes: int) -> Reg:
         """The first `remaining` lanes."""
         bits = ", ".join(f"i1 {'true' if lane < remaining else 'false'}" for lane in range(lanes))

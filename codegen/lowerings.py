@@ -17,7 +17,8 @@ from .nests.external import external_kernel
 from .nests.fusion import Fusions
 from .nests.gathering import gather_kernel
 from .nests.kernel import Kernel
-from .nests.movement import concat_kernel, scatter_kernel, update_kernel
+from .nests.movement import concat_kernel, update_kernel
+from .nests.scattering import scatter_kernel
 from .nests.searching import search_kernel
 from .nests.sorting import sort_kernel
 from .registers import register_kernel

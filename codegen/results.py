@@ -2,7 +2,8 @@
 
 Fresh pages cost more than computing what goes into them: the kernel clears each one at its first touch. So
 large results get blocks from a small cache, and a capsule as the array's base gives the block back when the
-array dies. All of it runs under the GIL.
+array dies. A full cache drops what was given back longest ago, so that it serves what runs now. All of it
+runs under the GIL.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ _SLOTS: Final = 32
 _HUGE: Final = 1 << 21
 
 _TEXT: Final = """
+; The first @count are blocks that are kept, the one that was given back first in front.
 @sizes = internal global [SLOTS x i64] zeroinitializer
 @blocks = internal global [SLOTS x ptr] zeroinitializer
-@victim = internal global i64 0
+@count = internal global i64 0
 @tracejit_result_bytes = global i64 0
 
 declare ptr @PyCapsule_New(ptr, ptr, ptr)
@@ -29,28 +31,47 @@ declare i32 @PyArray_SetBaseObject(ptr, ptr)
 declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
 declare i32 @madvise(ptr, i64, i32)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 
-; A block of %size bytes after a 64-byte header that holds the size; null if there is no memory.
+; Take block number %i out of the cache; those behind it move up.
+define internal ptr @remove(i64 %i) nounwind {
+  %sp = getelementptr i64, ptr @sizes, i64 %i
+  %bp = getelementptr ptr, ptr @blocks, i64 %i
+  %size = load i64, ptr %sp
+  %block = load ptr, ptr %bp
+  %count = load i64, ptr @count
+  %less = sub i64 %count, 1
+  store i64 %less, ptr @count
+  %behind = sub i64 %less, %i
+  %nbytes = shl i64 %behind, 3
+  %s1 = getelementptr i64, ptr %sp, i64 1
+  %b1 = getelementptr ptr, ptr %bp, i64 1
+  call void @llvm.memmove.p0.p0.i64(ptr %sp, ptr %s1, i64 %nbytes, i1 false)
+  call void @llvm.memmove.p0.p0.i64(ptr %bp, ptr %b1, i64 %nbytes, i1 false)
+  %held = load i64, ptr @tracejit_result_bytes
+  %rest = sub i64 %held, %size
+  store i64 %rest, ptr @tracejit_result_bytes
+  ret ptr %block
+}
+
+; A block of %size bytes after a 64-byte header that holds the size, the one that was used last if there are
+; several; null if there is no memory.
 define internal ptr @take(i64 %size) nounwind {
 entry:
+  %count = load i64, ptr @count
   br label %look
 look:
-  %i = phi i64 [ 0, %entry ], [ %next, %more ]
+  %above = phi i64 [ %count, %entry ], [ %i, %more ]
+  %none_left = icmp eq i64 %above, 0
+  br i1 %none_left, label %fresh, label %more
+more:
+  %i = sub i64 %above, 1
   %sp = getelementptr i64, ptr @sizes, i64 %i
   %s = load i64, ptr %sp
   %fits = icmp eq i64 %s, %size
-  br i1 %fits, label %reuse, label %more
-more:
-  %next = add i64 %i, 1
-  %left = icmp ult i64 %next, SLOTS
-  br i1 %left, label %look, label %fresh
+  br i1 %fits, label %reuse, label %look
 reuse:
-  store i64 0, ptr %sp
-  %bp = getelementptr ptr, ptr @blocks, i64 %i
-  %b = load ptr, ptr %bp
-  %held = load i64, ptr @tracejit_result_bytes
-  %less = sub i64 %held, %size
-  store i64 %less, ptr @tracejit_result_bytes
+  %b = call ptr @remove(i64 %i)
   ret ptr %b
 fresh:
   %big = icmp uge i64 %size, HUGE
@@ -78,62 +99,35 @@ done:
   ret ptr %p
 }
 
-; Keep a block; where that is over the limits, others go first, in turn.
+; Keep a block. Those that nobody asked for again longest go where there is no place.
 define internal void @give_back(ptr %p) nounwind {
 entry:
   %size = load i64, ptr %p
   %possible = icmp ule i64 %size, LIMIT
-  br i1 %possible, label %fit, label %release
-fit:
+  br i1 %possible, label %look, label %release
+look:
+  %count = load i64, ptr @count
   %held = load i64, ptr @tracejit_result_bytes
   %after = add i64 %held, %size
-  %fits = icmp ule i64 %after, LIMIT
-  br i1 %fits, label %look, label %evict
-look:
-  %i = phi i64 [ 0, %fit ], [ %next, %more ]
-  %sp = getelementptr i64, ptr @sizes, i64 %i
-  %s = load i64, ptr %sp
-  %empty = icmp eq i64 %s, 0
-  br i1 %empty, label %keep, label %more
-more:
-  %next = add i64 %i, 1
-  %left = icmp ult i64 %next, SLOTS
-  br i1 %left, label %look, label %evict
+  %slot = icmp ult i64 %count, SLOTS
+  %room = icmp ule i64 %after, LIMIT
+  %fits = and i1 %slot, %room
+  br i1 %fits, label %keep, label %evict
 evict:
-  call void @evict_one()
-  br label %fit
+  %oldest = call ptr @remove(i64 0)
+  call void @free(ptr %oldest)
+  br label %look
 keep:
+  %sp = getelementptr i64, ptr @sizes, i64 %count
   store i64 %size, ptr %sp
-  %bp = getelementptr ptr, ptr @blocks, i64 %i
+  %bp = getelementptr ptr, ptr @blocks, i64 %count
   store ptr %p, ptr %bp
+  %more = add i64 %count, 1
+  store i64 %more, ptr @count
   store i64 %after, ptr @tracejit_result_bytes
   ret void
 release:
   call void @free(ptr %p)
-  ret void
-}
-
-; Free the next block in turn; there must be one.
-define internal void @evict_one() nounwind {
-entry:
-  br label %look
-look:
-  %v = load i64, ptr @victim
-  %v1 = add i64 %v, 1
-  %v2 = urem i64 %v1, SLOTS
-  store i64 %v2, ptr @victim
-  %sp = getelementptr i64, ptr @sizes, i64 %v
-  %size = load i64, ptr %sp
-  %empty = icmp eq i64 %size, 0
-  br i1 %empty, label %look, label %found
-found:
-  %bp = getelementptr ptr, ptr @blocks, i64 %v
-  %b = load ptr, ptr %bp
-  call void @free(ptr %b)
-  store i64 0, ptr %sp
-  %held = load i64, ptr @tracejit_result_bytes
-  %less = sub i64 %held, %size
-  store i64 %less, ptr @tracejit_result_bytes
   ret void
 }
 

@@ -16,6 +16,7 @@ from .gathering import gather_workspace
 from .kernel import Kernel
 from .nest import Nest
 from .overwriting import overwritable
+from .scattering import scatter_plan
 from .schedule import schedule
 from .sorting import sort_workspace
 from .split import SplitWriter, workspace_of
@@ -47,6 +48,8 @@ class Fusions:
             return sort_workspace(instruction)
         if instruction.op.kind is Kind.GATHER:
             return gather_workspace(instruction)
+        if instruction.op.kind is Kind.SCATTER:
+            return scatter_plan(instruction).workspace
         if instruction.op.kind is Kind.CUMULATIVE:
             return cumulative_workspace(instruction, self.target)
         if instruction.op.kind is Kind.CONVOLUTION:

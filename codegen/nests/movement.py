@@ -1,4 +1,4 @@
-"""Kernels that move elements: concatenation, slice update and scatter.
+"""Kernels that move elements: concatenation and slice update; and what gathers and scatters share.
 
 Updates write into a copy of their operand, unless buffer planning gave the result the operand's own memory.
 Indices are checked before anything is read or written at them.
@@ -15,7 +15,6 @@ from ...ir.graph import Instruction, Value
 from ...ir.types import contiguous_strides
 from ..emitter import Number, Reg, constant
 from ..loops import Bound, FunctionWriter
-from ..target import Target
 from .kernel import Kernel, signature
 
 
@@ -77,7 +76,7 @@ def update_kernel(name: str, instruction: Instruction, declarations: dict[str, s
     strides = contiguous_strides(x.shape)
     dtype = SHORT_NAME[x.dtype]
     memory = "u8" if dtype == "bool" else dtype
-    _copy_operand(w, x.type.nbytes, "%b0", "%b2")
+    copy_operand(w, x.type.nbytes, "%b0", "%b2")
     first = sum(at * stride for at, stride in zip(start, strides, strict=True))
     by = [s * stride for s, stride in zip(step, strides, strict=True)]
     inner = _contiguous_tail(v.shape, by)
@@ -115,39 +114,6 @@ def _contiguous_tail(shape: tuple[int, ...], by: list[int]) -> int:
         axis -= 1
         expected *= shape[axis]
     return axis
-
-
-def scatter_kernel(
-    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
-) -> Kernel:
-    """Copies x, then writes or adds the slice for each tuple of indices, in order."""
-    x, _, *indices = instruction.operands
-    w = FunctionWriter(declarations)
-    dtype = SHORT_NAME[x.dtype]
-    stretch = math.prod(x.shape[len(indices) :])
-    count = indices[0].type.size
-    result = f"%b{len(indices) + 2}"
-    _copy_operand(w, x.type.nbytes, "%b0", result)
-
-    def body(w: FunctionWriter, number: Reg, at: Reg) -> None:
-        source = w.offset("%b1", dtype, w.mul(number, stretch))
-        place = w.offset(result, dtype, w.mul(at, stretch))
-        if instruction.attrs["mode"] == "set":
-            copy_stretch(w, dtype, place, source, stretch)
-        else:
-            _add_stretch(w, dtype, place, source, stretch, target.lanes(dtype))
-
-    check_indices(w, x.shape, len(indices), 2, count, target.lanes("i64"))
-    over_indices(w, x.shape, len(indices), 2, (0, count), body)
-    w.line("ret i32 0")
-    text = w.function(signature(name, len(indices) + 3, result="i32"), "nounwind")
-    description = (
-        f"scatter {name}: {count} slices of {stretch} elements, {instruction.attrs['mode']}, into {x.type}"
-    )
-    cycles = x.type.nbytes / 8 + count * (12 + stretch * 2)
-    return Kernel(
-        name, text, description, cycles=cycles, errors=index_messages(instruction, x.shape, len(indices))
-    )
 
 
 def check_indices(
@@ -211,7 +177,7 @@ def index_messages(instruction: Instruction, shape: tuple[int, ...], axes: int) 
     )
 
 
-def _copy_operand(w: FunctionWriter, nbytes: int, source: str, target: str) -> None:
+def copy_operand(w: FunctionWriter, nbytes: Number, source: str, target: str) -> None:
     """Copy unless both are the same memory."""
     differ = w.assign(f"icmp ne ptr {source}, {target}", "bool")
     w.when(differ, lambda: w.copy(target, source, nbytes))
@@ -224,21 +190,3 @@ def copy_stretch(w: FunctionWriter, dtype: str, target: str, source: str, count:
         w.store(w.load(source, memory), target)
     else:
         w.copy(target, source, count * (1 if dtype == "bool" else int(dtype[1:]) // 8))
-
-
-def _add_stretch(w: FunctionWriter, dtype: str, target: str, source: str, count: int, lanes: int) -> None:
-    """Add elements to others, vectors first."""
-
-    def add(index: Reg, lanes: int) -> Sequence[Reg]:
-        place = w.offset(target, dtype, index)
-        old, new = w.load(place, dtype, lanes), w.load(w.offset(source, dtype, index), dtype, lanes)
-        w.store(w.or_(old, new) if dtype == "bool" else w.add(old, new), place)
-        return ()
-
-    whole = count // lanes * lanes
-    w.loop(0, whole, lanes, lambda index, _: add(index, lanes))
-    w.loop(whole, count, 1, lambda index, _: add(index, 1))
-
-
-def _bytes(w: FunctionWriter, pointer: str, offset: Number) -> str:
-    return w.offset(pointer, "u8", offset)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.codegen.nests.gathering import BLOCK
+from tracejit.codegen.nests.index_blocks import BLOCK, BLOCK_OF_LONG
+from tracejit.codegen.nests.scattering import How, scatter_plan
 
 from ..runtime.programs import python
 from ..support import Array, function_of, interpret, native
@@ -72,7 +73,7 @@ def test_bad_indices(count: int) -> None:
     check_bad_indices(count)
 
 
-@pytest.mark.parametrize("count", [BLOCK, BLOCK + 1, 3 * BLOCK - 1, 40_003])
+@pytest.mark.parametrize("count", [BLOCK_OF_LONG, BLOCK, BLOCK + 1, 3 * BLOCK - 1, 40_003])
 def test_gathers_in_blocks(count: int) -> None:
     """Below and above what threads share: elements, rows, and bad indices at the blocks' ends."""
     rng = np.random.default_rng(count)
@@ -81,7 +82,7 @@ def test_gathers_in_blocks(count: int) -> None:
     same([x, flags, i, j, k], lambda b, x, flags, *i: [b.gather(x, *i[:n]) for n in (1, 2, 3)])
     same([flags, i], lambda b, flags, i: b.gather(flags, i))
     function = function_of("f", [x, i, j], lambda b, x, i, j: b.gather(x, i, j))
-    for place in (0, BLOCK - 1, count - 1):
+    for place in (0, min(BLOCK, count) - 1, count - 1):
         for axis, wrong in ((0, 7), (0, -8), (1, 5), (1, -6), (1, -(1 << 63)), (0, (1 << 63) - 1)):
             indices = [i.copy(), j.copy()]
             indices[axis][place] = wrong
@@ -91,6 +92,43 @@ def test_gathers_in_blocks(count: int) -> None:
     both[0][-1], both[1][0] = 7, 5
     with pytest.raises(IndexError, match="axis 0"):
         native(function, [x, *both])
+
+
+#: Shapes of the operand, how many indices, and how threads share that.
+PLANS = [
+    ((50, 3), 1, 40_000, How.CHUNKS),
+    ((50, 7), 2, 70_000, How.CHUNKS),
+    ((1000,), 1, 64_000, How.CHUNKS),
+    ((20_001,), 1, 170_007, How.CHUNKS),
+    ((70_001,), 1, 60_000, How.ALONE),
+    ((300, 64), 1, 3_001, How.RANGES),
+    ((3, 640), 1, 700, How.RANGES),
+    ((5, 67, 130), 2, 2_500, How.RANGES),
+]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?"])
+@pytest.mark.parametrize(("shape", "axes", "count", "how"), PLANS, ids=str)
+def test_large_scatters(shape: tuple[int, ...], axes: int, count: int, how: How, dtype: str) -> None:
+    """In parts, and where one thread does all: sums of small integers, so that their order does not show."""
+    rng = np.random.default_rng(count)
+    x, v = values(shape, dtype), values((count, *shape[axes:]), dtype)
+    indices = [rng.integers(-n, n, count) for n in shape[:axes]]
+    add, put = [
+        function_of("f", [x, v, *indices], lambda b, x, v, *i, mode=mode: b.scatter(x, v, *i, mode=mode))
+        for mode in ("add", "set")
+    ]
+    (one,) = add.body
+    if dtype == "f8":
+        assert scatter_plan(one).how is how
+    for function in (add, put):
+        (got,), (want,) = native(function, [x, v, *indices]), interpret(function, [x, v, *indices])
+        np.testing.assert_array_equal(got, want)
+    for axis, wrong in ((0, shape[0]), (axes - 1, -shape[axes - 1] - 1)):
+        bad = [one.copy() for one in indices]
+        bad[axis][count - 5] = wrong
+        with pytest.raises(IndexError, match=f"out of bounds for axis {axis} with size {shape[axis]}"):
+            native(add, [x, v, *bad])
 
 
 THREADS = """
@@ -118,6 +156,37 @@ def test_large_gathers_on_several_threads() -> None:
     assert python(THREADS, 60).strip() == "fine"
 
 
+SCATTERS = """
+import numpy as np, tracejit as tj
+rng = np.random.default_rng(0)
+x, y, z = rng.standard_normal(5000), rng.standard_normal((2000, 96)), rng.standard_normal((2000, 96))
+v, w, i = rng.standard_normal(100_000), rng.standard_normal((4000, 96)), rng.integers(-2000, 2000, 100_000)
+def put(z, j, w):
+    z = z + 0
+    z[j] = w
+    return z
+f = tj.jit(lambda x, y, z, v, w, i, j: (tj.index_add(x, i, v), tj.index_add(y, j, w), put(z, j, w)))
+found = []
+for threads in (1, 2, 3):
+    tj.set_num_threads(threads)
+    for _ in range(3):
+        found.append([np.asarray(one) for one in f(x, y, z, v, w, i, i[:4000])])
+wanted = x.copy(), y.copy(), z.copy()
+np.add.at(wanted[0], i, v)
+np.add.at(wanted[1], i[:4000], w)
+wanted[2][i[:4000]] = w
+assert abs(found[0][0] - wanted[0]).max() < 1e-12
+assert (found[0][1] == wanted[1]).all() and (found[0][2] == wanted[2]).all()
+assert all((one == other).all() for row in found for one, other in zip(row, found[0]))
+print('fine')
+"""
+
+
+def test_scatters_on_several_threads() -> None:
+    """The same bits from any number; long slices also in the order of one thread."""
+    assert python(SCATTERS, 60).strip() == "fine"
+
+
 NARROW = """
 import sys
 sys.path.insert(0, '.')
@@ -131,6 +200,8 @@ for count in COUNTS:
 check_bad_indices(11)
 for count in (BLOCK + 1, 40_003):
     test_gathers_in_blocks(count)
+for plan in PLANS:
+    test_large_scatters(*plan, "f8")
 print('fine')
 """
 

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.codegen.results import CACHE_LIMIT
 from tracejit.runtime.executable import Executable
+from tracejit.runtime.results import cached_bytes
 
 from ..support import function_of
 
@@ -134,6 +136,27 @@ def test_results_outlive_the_function() -> None:
     assert np.array_equal(results[0], np.cumsum(x))
     assert np.array_equal(results[1], x + 1)
     assert np.array_equal(results[2], x)
+
+
+def test_blocks_of_sizes_that_are_not_wanted_any_more_make_place() -> None:
+    """Once other sizes fill the cache of blocks, a program that comes later has its results' memory again."""
+    f = tj.jit(lambda x: x * 2.0)
+    size = CACHE_LIMIT // 8 // 6
+    held = [f(np.ones(size - 1000 * i)) for i in range(8)]
+    del held
+    assert CACHE_LIMIT - size * 8 < cached_bytes() <= CACHE_LIMIT
+
+    later = f(np.ones(size + 1000))
+    del later
+    kept = cached_bytes()
+    assert kept <= CACHE_LIMIT
+    later = f(np.ones(size + 1000))
+    assert cached_bytes() <= kept - later.nbytes, "its memory came from the cache"
+
+    held = [f(np.ones(5000 + 600 * i)) for i in range(100)]  # more blocks than there are places
+    del held
+    assert cached_bytes() <= CACHE_LIMIT
+    assert np.array_equal(f(np.full(5000, 3.0)), np.full(5000, 6.0))
 
 
 def test_results_do_not_share_memory_with_arguments() -> None:
