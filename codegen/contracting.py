@@ -24,8 +24,7 @@ def contracted(text: str) -> str:
     """The LLVM module `text` without ``contract``, its products that only one sum reads joined with that."""
     if " contract " not in text:
         return text
-    types = set[str]()
-    parts, at = [], 0
+    types, parts, at = set[str](), list[str](), 0
     while (begin := text.find("define ", at)) >= 0:
         end = text.find("\n}", begin) + 2
         parts += text[at:begin], _function(text[begin:end], types)

@@ -393,7 +393,8 @@ print("alive")
 def test_the_names_that_code_reads_are_those_that_dis_finds():
     """Also those behind the 256th, whose number takes two bytes, those of classes and of inner functions."""
     names = " + ".join(f"name{i}" for i in range(300))
-    text = f"def f(x):\n    def g():\n        return other(x) + later\n    class C:\n        y = outside\n    return {names}"
+    inner = "    def g():\n        return other(x) + later\n    class C:\n        y = outside\n"
+    text = f"def f(x):\n{inner}    return {names}"
     code = compile(text, "made", "exec").co_consts[0]
 
     def expected(code):

@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.results import CACHE_LIMIT
-from tracejit.runtime.results import cached_bytes, empty
+from tracejit.runtime.results import cached_bytes
 from tracejit.state import STATE
 
 from .common import same
@@ -119,27 +119,6 @@ def test_memory_of_large_results_comes_back():
     assert _resident() - before < 100 << 20
     del a, b
     assert 0 < cached_bytes() <= CACHE_LIMIT
-
-
-def test_a_full_cache_of_results_makes_room():
-    """What other programs left behind does not keep later results from being used again."""
-    bytes_of = np.dtype("u1")
-    for sizes in (
-        [(6 + i) << 20 for i in range(20)],  # more memory than is kept
-        [(100 + i) << 12 for i in range(80)],  # more blocks
-        [CACHE_LIMIT - (1 << 20), CACHE_LIMIT + (1 << 20)],
-    ):
-        for size in sizes:
-            block = empty((size,), bytes_of)
-            block[::4096] = 1
-            place = block.ctypes.data
-            del block
-            assert cached_bytes() <= CACHE_LIMIT
-            again = empty((size,), bytes_of)
-            if size + 4096 <= CACHE_LIMIT:
-                assert again.ctypes.data == place
-            again[::4096] = 2
-            del again
 
 
 def test_live_results_are_never_used_again():
