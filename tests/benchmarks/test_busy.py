@@ -6,10 +6,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import busy
+from benchmarks.pairs import Pair
 from benchmarks.timing import Spread, mean
 from benchmarks.workloads import WORKLOADS
 
@@ -36,10 +38,9 @@ def test_what_is_too_slow_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     once = Spread(1e-3, 1e-3, 1e-3)
     ratios = {"dispatch-array": 2.4, "chain-10k-f32": 2.6}
 
-    def found(worker: object, workload: object, *_: object) -> busy.Slowdown:
-        ours = worker.library == "tracejit"  # type: ignore[attr-defined]
-        ratio = ratios[workload.name] if ours else 9.0  # type: ignore[attr-defined]
-        return busy.Slowdown(worker.library, once, once, Spread(ratio, 1.0, 99.0))  # type: ignore[attr-defined]
+    def found(contest: Any, library: str, workload: Any, rival: Any) -> Pair:
+        ratio = ratios[workload.name] if library == "tracejit" else 9.0
+        return Pair(library, once, once, Spread(ratio, 1.0, 99.0))
 
     monkeypatch.setattr(busy, "slowdown", found)
     chosen = [BY_NAME[name] for name in ratios]

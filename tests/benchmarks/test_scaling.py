@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks import scaling
+from benchmarks.pairs import Pair
 from benchmarks.timing import Spread
 from benchmarks.workloads import WORKLOADS
 
@@ -38,9 +39,9 @@ def test_what_is_slower_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     once = Spread(1e-3, 1e-3, 1e-3)
     ratios = {"dispatch-array": 0.95, "chain-10k-f32": 0.85}
 
-    def found(contest: Any, library: str, workload: Any) -> scaling.Speedup:
+    def found(contest: Any, library: str, workload: Any) -> Pair:
         ratio = ratios[workload.name] if library == "tracejit" else 0.1
-        return scaling.Speedup(library, once, once, Spread(ratio, 0.1, 9.0))
+        return Pair(library, once, once, Spread(ratio, 0.1, 9.0))
 
     monkeypatch.setattr(scaling, "speedup", found)
     chosen = [BY_NAME[name] for name in ratios]
