@@ -83,7 +83,7 @@ def table(
 def options(
     prog: str, description: str, efforts: tuple[Effort, Effort]
 ) -> tuple[argparse.ArgumentParser, argparse.Namespace]:
-    """The command line: `workloads`, `libraries`, `threads`, and `effort`, the second one with ``--quick``."""
+    """The command line: `workloads`, `libraries`, `threads`, and `effort`, the second with ``--quick``."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{prog}", description=description)
     only_option(parser)
     parser.add_argument("--quick", action="store_true", help="few and short turns")
