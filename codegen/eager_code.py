@@ -19,7 +19,7 @@ from typing import Final
 from .eager_operands import OPERANDS
 from .entry import Layout
 from .entry_making import WRAPPING
-from .entry_text import filled
+from .entry_text import NUMBERS, filled
 from .interface import EAGER_LOOP, EAGER_NUMBERS, EAGER_TABLE, MOST_ELEMENTS
 
 _TEXT: Final = """
@@ -284,4 +284,4 @@ def eager_code(layout: Layout, flags: int) -> str:
         **{f"LOOP_{name}": 8 * position for position, name in enumerate(EAGER_LOOP)},
         **{f"NUMBERS_{name}": number for name, number in EAGER_NUMBERS.items()},
     }
-    return filled(_TEXT + OPERANDS + WRAPPING, layout, numbers)
+    return filled(_TEXT + NUMBERS + OPERANDS + WRAPPING, layout, numbers)

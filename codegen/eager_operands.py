@@ -92,26 +92,15 @@ float:
   %double = load double, ptr [%value+FLOAT_VALUE]
   br label %floating
 other:
-  %isint = icmp eq ptr %type, @object_int
+  %isint = call i1 @read_int(ptr %value, ptr %slot)
   br i1 %isint, label %int, label %no
 int:
-  %word = call i64 @PyLong_AsLongLong(ptr %value)
-  %minus = icmp eq i64 %word, -1
-  br i1 %minus, label %check, label %fine
-check:
-  %error = call ptr @PyErr_Occurred()
-  %bad = icmp ne ptr %error, null
-  br i1 %bad, label %clear, label %fine
-clear:
-  call void @PyErr_Clear()
-  ret i1 false
-fine:
+  %word = load i64, ptr %slot
   switch i64 %kind, label %exact [
-    i64 NUMBERS_i64, label %keep64
+    i64 NUMBERS_i64, label %keep
     i64 NUMBERS_i32, label %narrow
   ]
-keep64:
-  store i64 %word, ptr %slot
+keep:
   ret i1 true
 narrow:
   %short = trunc i64 %word to i32

@@ -18,7 +18,7 @@ from typing import Final
 from .entry import AT, KINDS, STARTS, STEPS, Layout
 from .entry_making import MAKING, WRAPPING
 from .entry_matching import MATCHING
-from .entry_text import filled
+from .entry_text import NUMBERS, filled
 from .interface import CACHED_BYTES
 
 _DECLARATIONS: Final = """
@@ -338,4 +338,4 @@ def entry_code(layout: Layout) -> str:
         **{f"STEP_{name}": number for name, number in STEPS.items()},
         **{f"START_{name}": number for name, number in STARTS.items()},
     }
-    return filled(_DECLARATIONS + MATCHING + MAKING + WRAPPING + _ENTRY, layout, numbers)
+    return filled(_DECLARATIONS + NUMBERS + MATCHING + MAKING + WRAPPING + _ENTRY, layout, numbers)

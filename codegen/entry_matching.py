@@ -51,20 +51,11 @@ takebool:
   call void @push(ptr %s, ptr %bslot, ptr null, ptr null)
   br label %yes
 int:
-  %isint = icmp eq ptr %type, @object_int
+  %islot = call ptr @slot(ptr %s)
+  %isint = call i1 @read_int(ptr %value, ptr %islot)
   br i1 %isint, label %takeint, label %no
 takeint:
-  %number = call i64 @PyLong_AsLongLong(ptr %value)
-  %minus = icmp eq i64 %number, -1
-  br i1 %minus, label %check, label %fine
-check:
-  %error = call ptr @PyErr_Occurred()
-  %bad = icmp ne ptr %error, null
-  br i1 %bad, label %clear, label %fine
-clear:
-  call void @PyErr_Clear()
-  ret ptr null
-fine:
+  %number = load i64, ptr %islot
   %low = load i64, ptr [%node+16]
   %high = load i64, ptr [%node+24]
   %ge = icmp sge i64 %number, %low
@@ -72,8 +63,6 @@ fine:
   %within = and i1 %ge, %le
   br i1 %within, label %keepint, label %no
 keepint:
-  %islot = call ptr @slot(ptr %s)
-  store i64 %number, ptr %islot
   call void @push(ptr %s, ptr %islot, ptr null, ptr null)
   br label %yes
 container:

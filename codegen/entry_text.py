@@ -4,9 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
 from .entry import Layout
 from .interface import BYTES_DATA, CELL_REF, ENTRY_OBJECTS, LIST_ITEMS, SIZE, TUPLE_ITEMS, TYPE
+
+#: How Python numbers are read.
+NUMBERS: Final = """
+; Whether %value is a Python int that 64 bits hold; it is then at %place. No exception stays behind.
+define internal i1 @read_int(ptr %value, ptr %place) nounwind {
+entry:
+  %type = load ptr, ptr [%value+TYPE]
+  %isint = icmp eq ptr %type, @object_int
+  br i1 %isint, label %read, label %no
+read:
+  %number = call i64 @PyLong_AsLongLong(ptr %value)
+  store i64 %number, ptr %place
+  %minus = icmp eq i64 %number, -1
+  br i1 %minus, label %check, label %yes
+check:
+  %error = call ptr @PyErr_Occurred()
+  %bad = icmp ne ptr %error, null
+  br i1 %bad, label %clear, label %yes
+clear:
+  call void @PyErr_Clear()
+  br label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+"""
 
 
 def filled(text: str, layout: Layout, more: Mapping[str, int]) -> str:
