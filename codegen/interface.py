@@ -48,6 +48,8 @@ def pack_symbol(dtype: str) -> str:
 
 #: The functions in which products spend their time: the product of panels, and packing.
 PRODUCT_KERNELS: Final = ("micro", "pack")
+#: The symbol of their addresses, in this order, where their callers look them up: they come in two tiers.
+PRODUCT_TABLE: Final = "product_kernels"
 
 
 # -- checks of accesses --------------------------------------------------------------------------------

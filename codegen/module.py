@@ -68,7 +68,7 @@ class _ModuleWriter:
         self.defs = {result: one for one in function.body for result in one.results}
         self.fusions = Fusions(target)
         self.plan: Plan = plan_buffers(function, self.fusions, donated=donated)
-        self.cycles = 0.0
+        self.cycles, self.slower = 0.0, 0.0
         self.declarations: dict[str, str] = Declarations(target.wide_tables)
         self.functions: list[str] = []
         self.globals: list[str] = []
@@ -105,7 +105,7 @@ class _ModuleWriter:
         }
         return Module(
             text, self.kernels, self.host_calls, self.errors, self.parallel, products,
-            self.plan.arena_bytes, cycles, self.descriptions,
+            self.plan.arena_bytes, cycles, self.slower, self.descriptions,
             reduce_loops=2 * sum(unrolled.values()) < len(text),
         )  # fmt: skip
 
@@ -229,6 +229,7 @@ class _ModuleWriter:
             self.functions.append(kernel.text)
         self.descriptions.append(kernel.description)
         self.cycles += kernel.cycles * self.trips
+        self.slower += kernel.cycles * self.trips * kernel.slowdown
         if kernel.tasks == 0:
             return
         pointers = operands + results
@@ -353,6 +354,7 @@ class _RegionWriter(_ModuleWriter):
         self.parent, self.name = parent, name
         self.prefix, self.trips = f"{name}_", parent.trips * trips
         self.function, self.plan, self.cycles, self.parallel = function, plan, 0.0, False
+        self.slower = 0.0
         self.defs = {result: one for one in function.body for result in one.results}
         self.w = FunctionWriter(self.declarations)
         self.pointers, self.failures = {}, []
@@ -373,6 +375,7 @@ class _RegionWriter(_ModuleWriter):
         )
         self.parent.parallel |= self.parallel
         self.parent.cycles += self.cycles
+        self.parent.slower += self.slower
         return RegionCode(self.name, fallible)
 
     def _argument(self, place: Place) -> str:

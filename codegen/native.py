@@ -22,10 +22,17 @@ class Module:
     products: list[str]
     arena_bytes: int
     cycles: float = 0.0
+    #: How many cycles more a call takes as the quick tier compiles it.
+    slower: float = 0.0
     descriptions: list[str] = field(default_factory=list)
     plan: Plan = field(default_factory=Plan)
     #: Whether LLVM is to look for better addresses in loops; see `llvm.emit_object`.
     reduce_loops: bool = True
+
+    @property
+    def shortened(self) -> bool:
+        """Whether something in it was written short rather than fast, as `Target.brief` asks for."""
+        return any(kernel.shortened for kernel in self.kernels)
 
     def loops_text(self) -> str:
         """The loop nests, for ``--stage loops``."""

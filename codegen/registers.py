@@ -19,7 +19,7 @@ from .elements import Elements, ElementWriter, Stored, listed, parted
 from .emitter import Reg, constant
 from .growing import Stack, no_memory
 from .loops import FunctionWriter
-from .nests.kernel import Kernel, signature
+from .nests.kernel import SLOWDOWN, UNKNOWN_SLOWDOWN, Kernel, signature
 from .target import Target
 
 
@@ -35,7 +35,9 @@ def register_kernel(
     text = "\n".join([writer.write(), *writer.texts])
     description = f"registers {name}: {instruction.op.name}, {work.cycles:.0f} operations a step"
     cycles = work.cycles * _trips(instruction)
-    return Kernel(name, text, description, cycles=cycles, errors=tuple(writer.errors))
+    known = instruction.op.kind in (Kind.SCAN, Kind.SWITCH)
+    slowdown = SLOWDOWN if known else UNKNOWN_SLOWDOWN
+    return Kernel(name, text, description, cycles=cycles, errors=tuple(writer.errors), slowdown=slowdown)
 
 
 def _trips(instruction: Instruction) -> float:

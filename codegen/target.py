@@ -20,6 +20,9 @@ class Target:
     features: str
     #: Bits of one vector register.
     vector_bits: int
+    #: Whether code is to be short rather than fast, where both give the same bits: for the quick tier, which
+    #: takes LLVM as long as its text is.
+    brief: bool = False
 
     def lanes(self, dtype: str) -> int:
         """How many elements of `dtype` one vector holds."""
@@ -51,6 +54,13 @@ def host() -> Target:
         flags = {name: on and not name.startswith("avx512") for name, on in flags.items()}
     features = ",".join(("+" if on else "-") + name for name, on in sorted(flags.items()))
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), features, _vector_bits(flags))
+
+
+@functools.lru_cache(maxsize=1)
+def brief_host() -> Target:
+    """The same machine, for code that is soon replaced."""
+    here = host()
+    return Target(here.triple, here.cpu, here.features, here.vector_bits, brief=True)
 
 
 def _vector_bits(flags: dict[str, bool]) -> int:

@@ -27,7 +27,7 @@ from .observing import OBSERVER
 from .products import product_addresses
 from .results import empty
 from .threads import POOL
-from .tiers import BACKGROUND, is_large, saves_time, tiers_are_on
+from .tiers import BACKGROUND, saves_time, tiers_are_on
 
 if TYPE_CHECKING:
     from ..codegen.instrument import Instrument
@@ -76,7 +76,8 @@ class Executable:
         self._raised = threading.local()
         self._donated = tuple(sorted(donated))
         self.tier, self.problem = "full", ""
-        #: What `_upgrade` needs to make the full tier, the quick one's code, and who holds `address`.
+        #: What is called back; what `_upgrade` needs; the quick tier's code; and who holds `address`.
+        self._calls: list[HostCall] = []
         self._job: tuple[Any, ...] | None = None
         self._earlier: Library | None = None
         self._followers: list[tuple[Any, int]] = []
@@ -88,7 +89,7 @@ class Executable:
         if self.found:
             calls = [HostCall(symbol, read_instruction(text)) for symbol, text in code.host_calls]
         else:
-            calls = self.module.host_calls
+            calls = self._calls
         self.not_lowered = [call.instruction.op.name for call in calls]
         self._callbacks = [_callback(call, self._raised) for call in calls]
         self._use(self._link(code))
@@ -137,7 +138,7 @@ class Executable:
         code = self._compile()
         texts = []
         if key is not None:
-            texts = [instruction_text(call.instruction) for call in self.module.host_calls]
+            texts = [instruction_text(call.instruction) for call in self._calls]
         if self._job is not None:
             self._job = (*self._job, code, key, texts)
         elif key is not None:
@@ -155,32 +156,35 @@ class Executable:
 
     def _compile(self) -> Code:
         start = time.perf_counter()
-        from ..codegen.contracting import contracted
-        from ..codegen.donation import reuses
-        from ..codegen.llvm import Effort, emit_object
-
         BACKGROUND.calling()
         fused = self.fused
         self._lap("passes", start)
         start = time.perf_counter()
-        module = self.module
-        text = module.text
+        module, quick = self._module_to_compile()
         self._lap("generate", start)
-        exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
-        effort = Effort.FULL
-        if self._instrument is None and is_large(text):
-            text = contracted(text)
-            if tiers_are_on() and saves_time(text, module.cycles):
-                effort, self.tier = Effort.PLAIN, "quick"
-                self._job = (text, module.reduce_loops)
-        image, milliseconds = emit_object(text, effort, reduce_loops=module.reduce_loops)
+        self._calls = module.host_calls
+        if quick:
+            self.tier = "quick"
+            full = None if module.shortened else module
+            make = functools.partial(_full_module, fused, self._donated, full)
+            self._job = (make, fused, self._donated)
+        code, milliseconds = _emitted(module, fused, self._donated, quick, self._instrument is not None)
         self.milliseconds.update(milliseconds)
-        return Code(
-            image, list(module.errors), module.parallel, list(module.products),
-            [(call.symbol, "") for call in module.host_calls],
-            exports, module.cycles, len(module.kernels), module.arena_bytes,
-            reuses(fused, module.plan, self._donated),
-        )  # fmt: skip
+        return code
+
+    def _module_to_compile(self) -> tuple[Module, bool]:
+        """The text to compile now, and whether it is for the quick tier."""
+        if self._instrument is not None or not tiers_are_on():
+            return self.module, False
+        from ..codegen.module import generate
+        from ..codegen.target import brief_host
+
+        module = generate(self.fused, brief_host(), None, self._donated)
+        if saves_time(module.text, module.slower):
+            return module, True
+        if not module.shortened:
+            vars(self).setdefault("module", module)
+        return self.module, False
 
     @computed_once
     def optimized(self) -> Function:
@@ -271,26 +275,58 @@ class Executable:
         raise OutOfBoundsError(message)
 
 
+def _full_module(fused: Function, donated: Collection[int], module: Module | None) -> Module:
+    """The module of the full tier: `module` where that is the same."""
+    from ..codegen.module import generate
+    from ..codegen.target import host
+
+    return generate(fused, host(), None, donated) if module is None else module
+
+
+def _emitted(
+    module: Module, fused: Function, donated: Collection[int], quick: bool, instrumented: bool
+) -> tuple[Code, dict[str, float]]:
+    """`module` as machine code, and milliseconds by phase."""
+    from ..codegen.contracting import contracted
+    from ..codegen.donation import reuses
+    from ..codegen.llvm import Effort, emit_object
+
+    start, text = time.perf_counter(), module.text
+    if not instrumented:
+        text = contracted(text)
+    contracting = {"contract": (time.perf_counter() - start) * 1e3}
+    effort = Effort.PLAIN if quick else Effort.FULL
+    image, milliseconds = emit_object(text, effort, reduce_loops=module.reduce_loops)
+    exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
+    return Code(
+        image, list(module.errors), module.parallel, list(module.products),
+        [(call.symbol, "") for call in module.host_calls],
+        exports, module.cycles, len(module.kernels), module.arena_bytes,
+        reuses(fused, module.plan, donated),
+    ), contracting | milliseconds  # fmt: skip
+
+
 def _upgrade(
     executable: weakref.ref[Executable],
-    text: str,
-    reduce_loops: bool,
-    code: Code,
+    make: Callable[[], Module],
+    fused: Function,
+    donated: Collection[int],
+    quick: Code,
     key: str | None,
     calls: list[str],
 ) -> None:
     """Compile the full tier of `executable`, keep it on disk, and put it into the quick one's place."""
-    from ..codegen.llvm import emit_object
-
     if executable() is None:
         return
     try:
-        full = code.with_image(emit_object(text, reduce_loops=reduce_loops)[0])
+        code, _ = _emitted(make(), fused, donated, quick=False, instrumented=False)
+        if not code.answers_like(quick):
+            raise CompileError("the full code has other errors, callbacks or donations than the quick code")
         if key is not None:
-            store_code(key, full, calls)
+            store_code(key, code, calls)
         alive = executable()
         if alive is not None:
-            alive._replace(alive._link(full))
+            alive._replace(alive._link(code))
     except Exception as error:
         alive = executable()
         if alive is not None:

@@ -1,15 +1,39 @@
 """The product functions of this process: one per dtype, compiled when a function first needs it.
 
-They stay for the life of the process: code that calls them may be dropped and made again at any time.
+They stay for the life of the process: code that calls them may be dropped and made again at any time. Their
+kernels come in two tiers (`tiers`), so that the first product need not wait for the better ones.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
+from collections.abc import Mapping
 
-from ..codegen.interface import PRODUCT_KERNELS, Library, pack_symbol, product_symbol
+from ..codegen.interface import PRODUCT_KERNELS, PRODUCT_TABLE, Library, pack_symbol, product_symbol
 from .objects import load_support
+
+
+class _Functions:
+    """The product functions of a dtype: what others call looks its kernels up in a table."""
+
+    def __init__(self, dtype: str) -> None:
+        self.table = (ctypes.c_int64 * len(PRODUCT_KERNELS))()
+        #: Code that may be running: that of both tiers.
+        self.kept: list[Library] = []
+        load_support("product kernels", PRODUCT_KERNELS, {}, dtype, use=self._use)
+        exports = (product_symbol(dtype), pack_symbol(dtype))
+        imports = {PRODUCT_TABLE: ctypes.addressof(self.table)}
+        library = load_support("product", exports, imports, dtype)
+        self.kept.append(library)
+        self.addresses = library.addresses
+
+    def _use(self, kernels: Library) -> None:
+        """Let products run these kernels from now on, also those that run: the bits are the same."""
+        self.kept.append(kernels)
+        for number, name in enumerate(PRODUCT_KERNELS):
+            self.table[number] = kernels.addresses[name]
 
 
 class _Products:
@@ -17,20 +41,13 @@ class _Products:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        #: By dtype: the kernels, and the function that calls them.
-        self.libraries: dict[str, tuple[Library, Library]] = {}
+        self.functions: dict[str, _Functions] = {}
 
-    def addresses(self, dtype: str) -> dict[str, int]:
+    def addresses(self, dtype: str) -> Mapping[str, int]:
         with self.lock:
-            if dtype not in self.libraries:
-                kernels = load_support("product kernels", PRODUCT_KERNELS, {}, dtype)
-                driver = load_support("product", [product_symbol(dtype)], kernels.addresses, dtype)
-                self.libraries[dtype] = kernels, driver
-            kernels, driver = self.libraries[dtype]
-            return {
-                product_symbol(dtype): driver.addresses[product_symbol(dtype)],
-                pack_symbol(dtype): kernels.addresses[PRODUCT_KERNELS[1]],
-            }
+            if dtype not in self.functions:
+                self.functions[dtype] = _Functions(dtype)
+            return self.functions[dtype].addresses
 
     def after_fork(self) -> None:
         """In a child: the thread that held the lock may not be there. What is linked stays so."""
@@ -42,6 +59,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_PRODUCTS.after_fork)
 
 
-def product_addresses(dtype: str) -> dict[str, int]:
+def product_addresses(dtype: str) -> Mapping[str, int]:
     """The addresses, by name, of the functions for products of `dtype`, f32 or f64."""
     return _PRODUCTS.addresses(dtype)

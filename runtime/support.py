@@ -14,7 +14,7 @@ from ..codegen.llvm import Effort, emit_object
 from ..codegen.pool import pool_text
 from ..codegen.products.library import driver_text, kernels_text
 from ..codegen.results import results_text
-from ..codegen.target import host
+from ..codegen.target import brief_host, host
 
 #: The LLVM text of each part.
 TEXTS: Final[dict[str, Callable[..., str]]] = {
@@ -25,11 +25,18 @@ TEXTS: Final[dict[str, Callable[..., str]]] = {
     "product kernels": lambda dtype: kernels_text(host(), dtype),
     "results": results_text,
 }
+#: Parts that are too slow in plain code: their quick tier is a shorter text, with the same bits, that is
+#: compiled well, save for the addresses in its loops.
+BRIEF: Final[dict[str, Callable[..., str]]] = {
+    "product kernels": lambda dtype: kernels_text(brief_host(), dtype),
+}
 #: Parts that are no faster for being optimised.
 _PLAIN: Final = ("pool", "product", "results")
 
 
 def support_object(name: str, *arguments: Any, quick: bool = False) -> tuple[bytes, dict[str, float]]:
     """The part `name` as an object file, and milliseconds by phase; `quick` for what is soon replaced."""
+    if quick and name in BRIEF:
+        return emit_object(BRIEF[name](*arguments), reduce_loops=False)
     plain = quick or name in _PLAIN
     return emit_object(TEXTS[name](*arguments), Effort.PLAIN if plain else Effort.FULL)

@@ -18,16 +18,14 @@ from typing import Any, Final
 
 from .cache import CACHE
 
-#: There is a quick tier where LLVM takes more milliseconds than this, by estimate: for less the thread and
-#: the second linking cost what it gains.
-FROM_MILLISECONDS: Final = 4.0
-#: LLVM's time in milliseconds: for a module, and for a character of its text; measured on the benchmarks.
-_PER_MODULE: Final = 2.0
-_PER_CHARACTER: Final = 0.0006
-#: What the quick tier saves of it, and how much longer its code takes, which for tight loops is more.
-_SAVED: Final = 0.7
-_SLOWDOWN: Final = 3.0
+#: What the full tier takes LLVM more than the quick one, in milliseconds: for a module, and for a character
+#: of its text; measured on the benchmarks.
+_SAVED_PER_MODULE: Final = 2.0
+_SAVED_PER_CHARACTER: Final = 0.0005
 _CYCLES_PER_MILLISECOND: Final = 3e6
+#: There is a quick tier where it saves so many milliseconds: for less the thread and the second linking cost
+#: what it gains.
+_LEAST_SAVED: Final = 1.0
 #: The background begins when no call has compiled for so long.
 _QUIET_SECONDS: Final = 0.03
 #: How long the end of a process waits for code that later ones will find on disk. Without a quick tier the
@@ -40,23 +38,16 @@ def tiers_are_on() -> bool:
     return os.environ.get("TRACEJIT_TIERS") != "0"
 
 
-def is_large(text: str) -> bool:
-    """Whether LLVM takes so long for the module `text` that a quick tier pays. It follows from the text
-    alone, and so do the bits of the results."""
+def saves_time(text: str, slower: float) -> bool:
+    """Whether compiling the module `text` quickly makes the first call faster, which takes about `slower`
+    cycles more then.
+
+    The bits of results do not follow from it: both tiers are made of text with the same meaning.
+    """
     if os.environ.get("TRACEJIT_TIERS") == "always":
         return True
-    return _estimated(text) > FROM_MILLISECONDS
-
-
-def saves_time(text: str, cycles: float) -> bool:
-    """Whether compiling quickly makes the first call faster, whose code takes about `cycles`."""
-    if os.environ.get("TRACEJIT_TIERS") == "always":
-        return True
-    return _SAVED * _estimated(text) > (_SLOWDOWN - 1) * cycles / _CYCLES_PER_MILLISECOND
-
-
-def _estimated(text: str) -> float:
-    return _PER_MODULE + _PER_CHARACTER * len(text)
+    saved = _SAVED_PER_MODULE + _SAVED_PER_CHARACTER * len(text)
+    return saved - slower / _CYCLES_PER_MILLISECOND > _LEAST_SAVED
 
 
 class _Background:

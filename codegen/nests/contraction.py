@@ -142,6 +142,7 @@ class _PackedKernel:
             grain=PRODUCT_CYCLES,
             product=self.dtype,
             pooled=self.pooled,
+            slowdown=0.0,  # the library's code is the same
         )
 
     def _text(self) -> str:

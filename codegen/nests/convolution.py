@@ -21,7 +21,7 @@ from ..products.tiles import PARALLEL_WORK
 from ..squares import turned
 from ..target import Target
 from .batches import accumulate
-from .kernel import PARALLEL_FOR, PRODUCT_CYCLES, Kernel, signature, task_function
+from .kernel import PARALLEL_FOR, PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature, task_function
 from .window_packing import KernelPacking
 from .window_parts import BUFFERS, Definitions, Index
 from .window_slab import SlabPart
@@ -63,7 +63,7 @@ def convolution_kernel(
     product = dtype if parts[0].by_library else ""
     return Kernel(
         name, "\n".join(texts), head, 1, cut.work / cut.lanes, grain=PRODUCT_CYCLES, product=product,
-        pooled=pooled,
+        pooled=pooled, slowdown=PRODUCT_SLOWDOWN,
     )  # fmt: skip
 
 

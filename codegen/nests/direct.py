@@ -18,7 +18,7 @@ from ..loops import FunctionWriter
 from ..products.tiles import tile_for
 from ..target import Target
 from .batches import Strided, accumulate, over_batch, over_rows
-from .kernel import PRODUCT_CYCLES, Kernel, signature
+from .kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
 
 #: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
 INNER: Final = 1024
@@ -30,6 +30,8 @@ IN_FLIGHT: Final = 8
 #: large as that.
 NEAR: Final = 56 << 10
 STRIP: Final = 28 << 10
+#: Rows of the tiles of code that is to be short.
+BRIEF_ROWS: Final = 4
 
 Range: TypeAlias = tuple[Reg | int, Reg | int]
 
@@ -70,8 +72,13 @@ def direct_kernel(
     x, _, result = types
     batch = math.prod(result.shape[:-2])
     shape = choose_tiles(x.shape[-2], result.shape[-1], x.shape[-1], dtype, target, operands[0].strides[-2])
-    writer = _Nest(name, types, operands, dtype, shape, declarations)
     steps = shape.down * shape.rows * shape.across * shape.vectors * shape.k
+    sums = shape.rows * shape.vectors
+    copies = sums * shape.k if sums * shape.k <= UNROLLED else sums
+    shortened = target.brief and copies > 2 * BRIEF_ROWS
+    if shortened:
+        shape = brief_tiles(shape)
+    writer = _Nest(name, types, operands, dtype, shape, declarations, unrolled=0 if shortened else UNROLLED)
     head = (
         f"contraction {name}: {batch} x ({shape.m}x{shape.k} @ {shape.k}x{shape.n}) {dtype}, "
         f"{shape.rows} x {shape.vectors} vectors of {shape.lanes} lanes"
@@ -84,6 +91,8 @@ def direct_kernel(
         tasks,
         batch * (steps + 10.0),
         grain=PRODUCT_CYCLES,
+        shortened=shortened,
+        slowdown=PRODUCT_SLOWDOWN,
     )
 
 
@@ -118,6 +127,12 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int)
     return Shape(m, n, k, rows, vectors, lanes, far)
 
 
+def brief_tiles(shape: Shape) -> Shape:
+    """Tiles that are little text. Elements are the same sums, in the same order, as with any others."""
+    rows = min(shape.m, BRIEF_ROWS)
+    return Shape(shape.m, shape.n, shape.k, rows, 1, shape.lanes, shape.columns_first)
+
+
 def rows_in_cache(distance: int) -> int:
     """How many lines `distance` bytes apart a nearest cache of 64 sets of 8 lines of 64 bytes can hold."""
     return 8 * (4096 // math.gcd(distance, 4096)) if distance % 64 == 0 else 512
@@ -132,9 +147,10 @@ class _Nest:
         dtype: str,
         shape: Shape,
         declarations: dict[str, str],
+        unrolled: int,
     ) -> None:
         self.name, self.types, self.operands, self.dtype = name, types, operands, dtype
-        self.shape, self.w = shape, FunctionWriter(declarations)
+        self.shape, self.w, self.unrolled = shape, FunctionWriter(declarations), unrolled
         self.batch = math.prod(types[2].shape[:-2])
         #: Whether tasks are columns of tiles; else they are rows of tiles, or the matrices of a batch.
         self.by_column = self.batch == 1 and (shape.columns_first or shape.down < min(4, shape.across))
@@ -283,7 +299,7 @@ class _Nest:
             return out
 
         sums = [constant(0, dtype, lanes)] * (shape.rows * vectors)
-        if isinstance(stop, int) and stop * len(sums) <= UNROLLED:
+        if isinstance(stop, int) and stop * len(sums) <= self.unrolled:
             for index in range(start, stop):
                 sums = list(step(constant(index, "i64"), sums))
             return sums

@@ -15,7 +15,7 @@ from ..loops import FunctionWriter
 from ..maths.support import muladd
 from ..target import Target
 from .batches import Strided, over_batch, over_rows
-from .kernel import PRODUCT_CYCLES, Kernel, signature
+from .kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
 
 #: Sums kept in registers at a time: enough to have as many multiply-adds in flight as a core can.
 SUMS: Final = 8
@@ -40,7 +40,8 @@ def dots_kernel(
         f"{nest.rows} rows of {nest.lanes} lanes"
     )
     cycles = batch * nest.m * (nest.k / nest.lanes * 2 + 4.0)
-    return Kernel(name, nest.text(), head, batch if batch > 1 else nest.down, cycles, grain=PRODUCT_CYCLES)
+    tasks = batch if batch > 1 else nest.down
+    return Kernel(name, nest.text(), head, tasks, cycles, grain=PRODUCT_CYCLES, slowdown=PRODUCT_SLOWDOWN)
 
 
 class _Dots:

@@ -67,17 +67,24 @@ class Fusions:
         (region,) = instruction.regions
         nest, buffers = self.nest(instruction), len(region.params) + len(region.results)
         nest.name = name
+        past_cache = streamed(nest, instruction)
+        shortened = self.target.brief and (bool(past_cache) or nest.copies_are_apart)
+        if shortened:
+            past_cache, nest.unroll = frozenset(), 1 if nest.copies_are_apart else nest.unroll
         if nest.split is not None:
             text = SplitWriter(nest, declarations, buffers).text()
             return Kernel(name, text, str(nest), 1, nest.cycles, nest=nest, pooled=True)
         if nest.across is not None:
-            writer = AcrossWriter(nest, declarations, streamed(nest, instruction))
+            writer = AcrossWriter(nest, declarations, past_cache)
             pooled = nest.across.chunks > 1
-            return Kernel(name, writer.text(buffers), str(nest), 1, nest.cycles, nest=nest, pooled=pooled)
-        past_cache, tiles = streamed(nest, instruction), tiles_of(nest)
+            return Kernel(
+                name, writer.text(buffers), str(nest), 1, nest.cycles, nest=nest, pooled=pooled,
+                shortened=shortened,
+            )  # fmt: skip
+        tiles = tiles_of(nest)
         if tiles is not None:
             text, tasks = TileWriter(nest, tiles, declarations, past_cache).write(buffers), tiles.tasks(nest)
-            return Kernel(name, text, f"{nest}\n{tiles}", tasks, nest.cycles, nest=nest)
+            return Kernel(name, text, f"{nest}\n{tiles}", tasks, nest.cycles, nest=nest, shortened=shortened)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
         text = NestWriter(nest, declarations, past_cache).write(buffers)
-        return Kernel(name, text, str(nest), tasks, nest.cycles, nest=nest)
+        return Kernel(name, text, str(nest), tasks, nest.cycles, nest=nest, shortened=shortened)

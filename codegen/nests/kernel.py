@@ -13,6 +13,12 @@ from .nest import Nest
 #: are close.
 TASK_CYCLES: Final = 30_000.0
 PRODUCT_CYCLES: Final = 8_000.0
+#: How much longer a kernel takes as the quick tier compiles it, in its estimated cycles: measured on the
+#: benchmarks, where estimates are for one thread and much waits for memory. The same for products; and for
+#: loops of unknown length, for which no first call is to take a chance.
+SLOWDOWN: Final = 0.5
+PRODUCT_SLOWDOWN: Final = 6.0
+UNKNOWN_SLOWDOWN: Final = 1e6
 #: A kernel is cut into tasks where there are so many of them.
 PARALLEL_TASKS: Final = 5
 
@@ -43,6 +49,10 @@ class Kernel:
     nest: Nest | None = None
     #: How often one call of the whole function runs it, as far as that is known.
     trips: float = 1.0
+    #: Whether it is shorter than it would be without `Target.brief`.
+    shortened: bool = False
+    #: How much longer it takes as the quick tier compiles it, in `cycles`.
+    slowdown: float = SLOWDOWN
 
     def copy(self) -> Kernel:
         """The same code for another instruction."""

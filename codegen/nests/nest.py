@@ -156,6 +156,12 @@ class Nest:
             return len(self.sizes) - 1
         return self.parallel - 1 if self.parallel else None
 
+    @property
+    def copies_are_apart(self) -> bool:
+        """Whether the vectors that are handled together have nothing to do with each other, so that how many
+        they are changes no result."""
+        return self.unroll > 1 and not self.row_lanes and self.split is None and self.across is None
+
     def __str__(self) -> str:
         return "\n".join(text for text, _ in self.rows())
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..emitter import Reg, constant
-from ..interface import PRODUCT_KERNELS, pack_symbol, product_symbol
+from ..interface import PRODUCT_KERNELS, PRODUCT_TABLE, pack_symbol, product_symbol
 from ..loops import FunctionWriter
 from ..target import Target
 from .micro import NAME as MICRO
@@ -57,19 +57,38 @@ def kernels_text(target: Target, dtype: str) -> str:
     """LLVM text of the functions in which products of `dtype` spend their time: `KERNELS`."""
     tile = tile_for(target, dtype)
     declarations: dict[str, str] = {}
-    parts = [micro_kernel(tile, declarations), packing_function(tile, target, declarations)]
+    parts = [
+        micro_kernel(tile, declarations, brief=target.brief),
+        packing_function(tile, target, declarations),
+    ]
     return "\n".join([*declarations.values(), *parts])
 
 
 def driver_text(target: Target, dtype: str) -> str:
-    """LLVM text of the product function of `dtype`, which calls `KERNELS`. It need not be fast."""
+    """LLVM text of the product function of `dtype`, and of the packing function for other kernels. They call
+    `KERNELS` by the table `PRODUCT_TABLE`, and need not be fast."""
     tile = tile_for(target, dtype)
-    declarations = {
-        MICRO: f"declare void @{MICRO}(ptr, ptr, ptr, i64, i64, i64, i64, i1)",
-        PACK: f"declare void @{PACK}(ptr, i64, i64, ptr, i64, i64, i64)",
-    }
-    parts = [one(tile, declarations).text() for one in (_PackTask, _TileTask, _Driver)]
+    table = f"@{PRODUCT_TABLE} = external global [{len(KERNELS)} x ptr]"
+    declarations = {PRODUCT_TABLE: table}
+    pack = ("ptr", "i64", "i64", "ptr", "i64", "i64", "i64")
+    parts = [
+        _forwarding(f"internal void @{MICRO}", ("ptr", "ptr", "ptr", "i64", "i64", "i64", "i64", "i1"), 0),
+        _forwarding(f"internal void @{PACK}", pack, 1),
+        _forwarding(f"void @{pack_symbol(dtype)}", pack, 1),
+    ]
+    parts += [one(tile, declarations).text() for one in (_PackTask, _TileTask, _Driver)]
     return "\n".join([*declarations.values(), *parts])
+
+
+def _forwarding(signature: str, types: Sequence[str], number: int) -> str:
+    """A function that calls the kernel at `number` of the table: another one may come to stand there."""
+    taken = ", ".join(f"{one} %a{i}" for i, one in enumerate(types))
+    return f"""define {signature}({taken}) nounwind {{
+  %place = getelementptr ptr, ptr @{PRODUCT_TABLE}, i64 {number}
+  %kernel = load atomic ptr, ptr %place monotonic, align 8
+  call void %kernel({taken})
+  ret void
+}}"""
 
 
 class _Writer:

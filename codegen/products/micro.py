@@ -15,13 +15,13 @@ NAME = PRODUCT_KERNELS[0]
 LINE = 64
 
 
-def micro_kernel(tile: Tile, declarations: dict[str, str]) -> str:
+def micro_kernel(tile: Tile, declarations: dict[str, str], *, brief: bool = False) -> str:
     """``@micro(ptr a, ptr b, ptr c, i64 k, i64 stride, i64 rows, i64 columns, i1 first)``.
 
     ``c[i, j] (+)= sum over p of a[p, i] b[p, j]``, where ``c``'s rows are `stride` elements apart and
     only the first `rows` and `columns` of the tile are there; `first` sets instead of adding.
     """
-    return _Micro(tile, declarations).text()
+    return _Micro(tile, declarations).text(brief=brief)
 
 
 class _Micro:
@@ -29,7 +29,21 @@ class _Micro:
         self.tile = tile
         self.w = FunctionWriter(declarations)
 
-    def text(self) -> str:
+    def text(self, *, brief: bool) -> str:
+        w, tile = self.w, self.tile
+        if brief:  # all tiles as if they were parts of one
+            self._part(self._sums(tile.rows))
+            w.line("ret void")
+        else:
+            self._by_size()
+        return w.function(
+            f"void @{NAME}(ptr noalias %a, ptr noalias %b, ptr noalias %c, i64 %k, i64 %stride, "
+            "i64 %rows, i64 %columns, i1 %first)",
+            "nounwind",
+        )
+
+    def _by_size(self) -> None:
+        """Whole tiles, parts, and those of few rows."""
         w, tile = self.w, self.tile
         self._fetch()
         few, many = w.label("few"), w.label("many")
@@ -49,11 +63,6 @@ class _Micro:
         w.start(part)
         self._part(sums)
         w.line("ret void")
-        return w.function(
-            f"void @{NAME}(ptr noalias %a, ptr noalias %b, ptr noalias %c, i64 %k, i64 %stride, "
-            "i64 %rows, i64 %columns, i1 %first)",
-            "nounwind",
-        )
 
     def _sums(self, rows: int) -> list[Reg]:
         """The sums of the tile's first `rows`."""

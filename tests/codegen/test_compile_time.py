@@ -77,6 +77,30 @@ def test_four_times_the_operations_take_about_four_times_as_long(
     assert _seconds(make(2400), x) < 9 * _seconds(make(600), x) + 0.05
 
 
+def test_ten_thousand_operations() -> None:
+    """As many compile as few do: nothing recurses over a function, and tracing is linear too."""
+    x = np.linspace(0.1, 0.9, 4)
+    seconds = {}
+    for count in (500, 10_000):
+        f = tj.jit(tj.value_and_grad(lambda x, count=count: _sines(x, count).sum()))
+        start = time.thread_time()
+        value, gradient = f(x)
+        seconds[count] = time.thread_time() - start
+    expected, slope = x, np.ones(4)
+    for _ in range(10_000 // 6):
+        expected, slope = np.sin(expected) * 0.999, slope * np.cos(expected) * 0.999
+    np.testing.assert_allclose(value, expected.sum(), rtol=1e-9)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-9)
+    assert seconds[10_000] < 45 * seconds[500] + 0.1, "20 times is linear, 400 times quadratic"
+
+
+def _sines(x: Any, count: int) -> Any:
+    """Two operations a step, and four of the gradient's."""
+    for _ in range(count // 6):
+        x = tj.sin(x) * 0.999
+    return x
+
+
 def test_arguments_cost_next_to_nothing() -> None:
     """Sixty leaves, taken apart by the native entry: they have no code of their own."""
     leaves = [np.ones(3) for _ in range(60)]

@@ -19,6 +19,7 @@ import pytest
 import tracejit as tj
 from tracejit.codegen import llvm
 from tracejit.runtime import tiers
+from tracejit.runtime.code import Code
 from tracejit.runtime.executable import Executable
 
 ROOT = Path(__file__).parents[2]
@@ -115,16 +116,35 @@ def test_entries_made_later_go_to_the_full_code() -> None:
     assert not executable._followers
 
 
+def test_code_that_answers_otherwise_does_not_take_the_place(
+    held: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Callers have read what the quick code's errors mean, and which memory it may be given."""
+    told: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    executable = Executable(tj.trace(mixed, *inputs()))
+    before = executable.address
+    monkeypatch.setattr(Code, "answers_like", lambda *_: False)
+    held.set()
+    assert tiers.BACKGROUND.wait(60)
+    assert executable.address == before
+    assert "other errors" in executable.problem
+    assert len(told) == 1
+
+
 def test_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "0")
     assert Executable(tj.trace(mixed, *inputs())).tier == "full"
 
 
-def test_small_functions_and_those_that_run_long_have_one_tier(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_those_that_run_long_have_one_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRACEJIT_TIERS")
-    assert Executable(tj.trace(lambda x: x + 1, np.ones(3))).tier == "full"
+    assert Executable(tj.trace(lambda x: x + 1, np.ones(3))).tier == "quick"
+    x = np.broadcast_to(1.0, (20_000, 20_000))
+    assert Executable(tj.trace(lambda x: tj.exp(tj.sin(x)) * tj.log(x), x)).tier == "full"
+    count = tj.trace(lambda x: tj.while_loop(lambda i: i < x, lambda i: i + 1, 0), tj.tensor(3))
+    assert Executable(count).tier == "full", "nobody knows how long it runs"
     long = "x" * 100_000
-    assert tiers.is_large(long)
     assert tiers.saves_time(long, 1e6)
     assert not tiers.saves_time(long, 1e9)
 
@@ -206,7 +226,7 @@ def test_errors_in_the_background_are_told(held: threading.Event, monkeypatch: p
     f = tj.jit(lambda x: x + 1)
     assert f(np.ones(3)).tolist() == [2.0] * 3
 
-    def fail(text: str, **_: Any) -> Any:
+    def fail(text: str, *_: Any, **__: Any) -> Any:
         raise RuntimeError("no full code today")
 
     monkeypatch.setattr(llvm, "emit_object", fail)

@@ -1,0 +1,78 @@
+"""Code that is to be short gives the bits of code that is to be fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.codegen.module import generate
+from tracejit.codegen.target import brief_host, host
+from tracejit.runtime import executable as executables
+from tracejit.runtime import tiers
+from tracejit.runtime.executable import Executable
+
+_RNG = np.random.default_rng(7)
+
+
+def normal(*shape: int, dtype: str = "f8") -> np.ndarray[Any, Any]:
+    return _RNG.standard_normal(shape).astype(dtype)
+
+
+CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = {
+    "small product": (lambda x, y: x @ y, (normal(8, 8, dtype="f4"), normal(8, 8, dtype="f4"))),
+    "odd product": (lambda x, y: x @ y, (normal(37, 51), normal(51, 29))),
+    "long sums": (lambda x, y: x @ y, (normal(9, 2500, dtype="f4"), normal(2500, 40, dtype="f4"))),
+    "batch": (lambda x, y: x @ y, (normal(20, 16, 16), normal(20, 16, 16))),
+    "turned": (lambda x, y: x.T @ y + 1.0, (normal(30, 30), normal(30, 70))),
+    "integers": (lambda x, y: x @ y, (normal(30, 30).astype("i4"), normal(30, 20).astype("i4"))),
+    "large map": (lambda x: x * 1.5 + tj.sqrt(tj.abs(x)), (normal(2200, 2100, dtype="f4"),)),
+    "large rows": (lambda x: x / x.sum(axis=1, keepdims=True), (normal(2200, 2112, dtype="f4"),)),
+    "rest": (lambda x: x * 0.1 + x.max(axis=1, keepdims=True), (normal(45, 203),)),
+}
+#: Fast code of these is longer; the others have nothing to leave out, and are here for the comparison.
+SHORTER = frozenset(CASES) - {"rest", "integers"}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_TIERS", "always")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_bits(case: str) -> None:
+    function, arrays = CASES[case]
+    traced = tj.trace(function, *arrays)
+    executable = Executable(traced)
+    fused = executable.fused
+    short, fast = generate(fused, brief_host()), generate(fused, host())
+    assert short.shortened == (case in SHORTER)
+    assert (len(short.text) < len(fast.text)) == (case in SHORTER)
+    assert not fast.shortened
+    quick = [one.tobytes() for one in executable(arrays)]
+    assert tiers.BACKGROUND.wait(60)
+    assert executable.tier == "full"
+    assert [one.tobytes() for one in executable(arrays)] == quick
+
+
+def test_text_that_is_not_shortened_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    original = executables._full_module
+
+    def counted(fused: Any, donated: Any, module: Any) -> Any:
+        made.append(module)
+        return original(fused, donated, module)
+
+    monkeypatch.setattr(executables, "_full_module", counted)
+    one, two = Executable(tj.trace(lambda x: x + 1, normal(3))), Executable(tj.trace(*_product()))
+    assert tiers.BACKGROUND.wait(60)
+    assert one.tier == two.tier == "full"
+    assert made[0] is not None
+    assert made[1] is None
+
+
+def _product() -> tuple[Callable[[Any, Any], Any], Any, Any]:
+    return lambda x, y: x @ y, normal(24, 24), normal(24, 24)
