@@ -1,5 +1,8 @@
-"""Each maths function alone, in both dtypes, on 100,000 numbers: they fit the second cache, so that what is
-measured is arithmetic. A group of its own, `python -m benchmarks --group maths --threads 1`.
+"""Each maths function alone, in both dtypes. A group of its own, `python -m benchmarks --group maths`.
+
+`maths-exp-f32` is exp of 100,000 numbers: they fit the second cache, so that what is measured is arithmetic,
+with `--threads 1`. `maths-1k-exp-f32` is of 1,000, where the call counts too, and `maths-1m-exp-f32` of a
+million.
 """
 
 from __future__ import annotations
@@ -56,7 +59,8 @@ SKIP: Final[dict[str, tuple[str, ...]]] = {"cbrt": ("torch", "torch.compile")}
 IN_MATH: Final[dict[str, str | None]] = {"power": "pow"} | dict.fromkeys(
     ("exp2", "cbrt", "rsqrt", "reciprocal", "sigmoid", "softplus", "logaddexp", "remainder"), None
 )
-SIZE: Final = 100_000
+#: The number of elements by what stands in the name.
+SIZES: Final = {"": 100_000, "1k-": 1_000, "1m-": 1_000_000}
 #: Within 10% of the best peer.
 GOAL: Final = 0.91
 
@@ -87,30 +91,28 @@ def _numba(nb: Any, name: str, dtype: str, size: int) -> Function:
     return chosen
 
 
-def _workloads() -> list[Workload]:
-    found = []
-    for name, (low, high) in (UNARY | BINARY).items():
-        arity = 2 if name in BINARY else 1
-        for dtype in ("f32", "f64"):
-            found.append(
-                Workload(
-                    f"maths-{name}-{dtype}",
-                    f"{name} of {SIZE:,} {dtype}",
-                    _program,
-                    lambda name, dtype, size, low=low, high=high, arity=arity: uniform(
-                        *[(size,)] * arity, low=low, high=high, dtype=dtype
-                    ),
-                    sizes=(name, dtype, SIZE),
-                    tiny=(name, dtype, 37),
-                    numba=None if IN_MATH.get(name, name) is None else _numba,
-                    skip=SKIP.get(name, ()),
-                    # Some peers are wrong by dozens of ulps.
-                    tolerance=2e-6 if dtype == "f32" else 2e-14,
-                    traffic=lambda name, dtype, size, arity=arity: (arity + 1) * size * BYTES[dtype],
-                    goal=GOAL,
-                )
-            )
-    return found
+def _workload(name: str, dtype: str, prefix: str, size: int) -> Workload:
+    low, high = (UNARY | BINARY)[name]
+    arity = 2 if name in BINARY else 1
+    return Workload(
+        f"maths-{prefix}{name}-{dtype}",
+        f"{name} of {size:,} {dtype}",
+        _program,
+        lambda name, dtype, size: uniform(*[(size,)] * arity, low=low, high=high, dtype=dtype),
+        sizes=(name, dtype, size),
+        tiny=(name, dtype, 37),
+        numba=None if IN_MATH.get(name, name) is None else _numba,
+        skip=SKIP.get(name, ()),
+        # Some peers are wrong by dozens of ulps.
+        tolerance=2e-6 if dtype == "f32" else 2e-14,
+        traffic=lambda name, dtype, size: (arity + 1) * size * BYTES[dtype],
+        goal=GOAL,
+    )
 
 
-WORKLOADS: Final = tuple(_workloads())
+WORKLOADS: Final = tuple(
+    _workload(name, dtype, prefix, size)
+    for prefix, size in SIZES.items()
+    for name in UNARY | BINARY
+    for dtype in ("f32", "f64")
+)

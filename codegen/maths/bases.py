@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...ir.records import record
-from . import tables
+from . import logarithm_tables
 from .coefficients import Table
 from .exponential import LN2_HIGH, LN2_LOW
 
@@ -31,23 +31,29 @@ def _table(f32: str, f64: str) -> dict[str, float]:
 ONE: Final = {"f32": 1.0, "f64": 1.0}
 ZERO: Final = {"f32": 0.0, "f64": 0.0}
 NATURAL: Final = Base(
-    LN2_HIGH, LN2_LOW, ONE, ZERO, tables.NATURAL_INVERSES, tables.NATURAL_LOGS, tables.NATURAL_SERIES
+    LN2_HIGH,
+    LN2_LOW,
+    ONE,
+    ZERO,
+    logarithm_tables.NATURAL_INVERSES,
+    logarithm_tables.NATURAL_LOGS,
+    logarithm_tables.NATURAL_SERIES,
 )
 BINARY: Final = Base(
     ONE,
     ZERO,
     _table("0x1.715476p+0", "0x1.71547652b82fep+0"),
     _table("0x1.4ae0cp-26", "0x1.777d0ffda0d24p-56"),
-    tables.BINARY_INVERSES,
-    tables.BINARY_LOGS,
-    tables.BINARY_SERIES,
+    logarithm_tables.BINARY_INVERSES,
+    logarithm_tables.BINARY_LOGS,
+    logarithm_tables.BINARY_SERIES,
 )
 DECIMAL: Final = Base(
     _table("0x1.344p-2", "0x1.34413509f7000p-2"),
     _table("0x1.3509f8p-18", "0x1.3fde623e2566bp-43"),
     _table("0x1.bcb7b2p-2", "0x1.bcb7b1526e50ep-2"),
     _table("-0x1.5b235ep-27", "0x1.95355baaafad3p-57"),
-    tables.DECIMAL_INVERSES,
-    tables.DECIMAL_LOGS,
-    tables.DECIMAL_SERIES,
+    logarithm_tables.DECIMAL_INVERSES,
+    logarithm_tables.DECIMAL_LOGS,
+    logarithm_tables.DECIMAL_SERIES,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import Emitter, Reg
-from . import tables, wide
+from . import power_tables, wide
 from .coefficients import EXP, EXP2
 from .support import BIAS, MAGIC, horner, muladd, polynomial, power_of_two
 
@@ -65,8 +65,8 @@ def exp2_reduced(b: Emitter, r: Reg) -> Reg:
 def _sixteenths(b: Emitter, shifted: Reg, r: Reg, bend: Reg) -> tuple[Reg, Reg]:
     """2^(j/16) in f64, j in the low bits of `shifted`, and r + bend with what is missing from the power."""
     index = b.bits(shifted)
-    lacking = wide.lookup(b, tables.POWERS_LOW["f64"], index, "f64")
-    return wide.lookup(b, tables.POWERS["f64"], index, "f64"), b.add(r, b.add(bend, lacking))
+    lacking = wide.lookup(b, power_tables.POWERS_LOW["f64"], index, "f64")
+    return wide.lookup(b, power_tables.POWERS["f64"], index, "f64"), b.add(r, b.add(bend, lacking))
 
 
 def _scaled(b: Emitter, power: Reg, excess: Reg, k: Reg) -> Reg:
@@ -85,7 +85,7 @@ def _reduce_wide(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg]:
 def expm1_of_positive(b: Emitter, x: Reg) -> Reg:
     """e^x - 1 in f64 where `wide` can be used, for 0 <= x < 700; about 1 ulp."""
     shifted, k, r = _reduce_wide(b, x)
-    bend = b.mul(b.mul(r, r), horner(b, r, tables.EXPM1_SHORT["f64"]))
+    bend = b.mul(b.mul(r, r), horner(b, r, power_tables.EXPM1_SHORT["f64"]))
     power, excess = _sixteenths(b, shifted, r, bend)
     power = wide.scale(b, power, k)
     return muladd(b, power, excess, b.exact("fsub", power, 1.0))
@@ -97,7 +97,7 @@ def _exp_wide(b: Emitter, x: Reg) -> Reg:
     if x.dtype == "f32":
         slope = muladd(b, r, polynomial(b, r, EXP["f32"]), 1.0)
         return wide.scale(b, muladd(b, r, slope, 1.0), k)
-    bend = b.mul(b.mul(r, r), horner(b, r, tables.EXP_SHORT["f64"]))
+    bend = b.mul(b.mul(r, r), horner(b, r, power_tables.EXP_SHORT["f64"]))
     return _scaled(b, *_sixteenths(b, shifted, r, bend), k)
 
 
@@ -111,7 +111,7 @@ def exp2_wide(b: Emitter, x: Reg, x_low: Reg | None) -> Reg:
         r = b.add(r, x_low)
     if x.dtype == "f32":
         return wide.scale(b, exp2_reduced(b, r), k)
-    first, *others = tables.EXP2_SHORT["f64"]
+    first, *others = power_tables.EXP2_SHORT["f64"]
     bend = b.mul(b.mul(r, r), horner(b, r, others))
     return _scaled(b, *_sixteenths(b, shifted, b.mul(r, first), bend), k)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import Emitter, Reg
-from . import tables, wide, wide_logarithm
+from . import piecewise_tables, wide, wide_logarithm
 from .bases import NATURAL
 from .coefficients import COSH, SINH
 from .exponential import expm1_of_positive, expm1_reduced, reduce
@@ -35,6 +35,8 @@ SINH_TINY: Final = {"f32": 2.0**-13, "f64": 2.0**-27}
 TANH_TOP: Final = {"f32": 10.0, "f64": 20.0}
 #: From here on x^2 + 1 is x^2, and asinh and acosh are log(2 x).
 BIG: Final = {"f32": 2.0**14, "f64": 2.0**30}
+#: asinh x is x to less than a tenth of an ulp below, in f64.
+ASINH_TINY: Final = 2.0**-27
 
 
 def _parts(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg, Reg]:
@@ -80,7 +82,7 @@ def tanh(b: Emitter, x: Reg) -> Reg:
     dtype = x.dtype
     size = b.min(TANH_TOP[dtype], b.abs(x))
     if dtype == "f32" and wide.usable(b, x):
-        return b.copysign(wide.piecewise(b, size, tables.TANH_QUARTERS, -4), x)
+        return b.copysign(wide.piecewise(b, size, piecewise_tables.TANH_QUARTERS, -4), x)
     double = b.add(size, size)
     if wide.usable(b, x):
         excess = expm1_of_positive(b, double)
@@ -108,8 +110,27 @@ def _log1p_or_log2x(b: Emitter, big: Reg, x: Reg, total: Reg, low: Reg) -> Reg:
     return b.select(b.lt(x, INFINITY), value, x)
 
 
+def _asinh_wide(b: Emitter, x: Reg) -> Reg:
+    """ln(x + sqrt(x^2 + 1)) with the square root as a double word."""
+    size, limit = b.abs(x), BIG[x.dtype]
+    held = b.min(limit, size)
+    square = b.fma(held, held, b.const(1.0, x))
+    square_low = b.fma(held, held, b.exact("fsub", 1.0, square))
+    root, root_low = wide.sqrt_with_rest(b, square, wide.rsqrt_guess(b, square), square_low)
+    total, lost = two_sum(b, root, held)
+    big = b.gt(size, limit)
+    # ln(2 x) for large ones, of which the low part at the limit is too small a part to matter
+    total, more = b.select(big, size, total), b.select(big, b.const(1.0, x), 0.0)
+    value = wide_logarithm.of_double_word(b, total, b.add(lost, root_low), NATURAL, more)
+    if x.dtype == "f64":  # in f32 the root of 1 is 1, and the low part of the sum is x
+        value = b.select(b.lt(size, ASINH_TINY), size, value)
+    return b.copysign(value, x)
+
+
 def asinh(b: Emitter, x: Reg) -> Reg:
     """asinh x, within 1.2 ulp: log1p(|x| + x^2 / (1 + sqrt(1 + x^2)))."""
+    if wide.usable(b, x):
+        return _asinh_wide(b, x)
     size = b.abs(x)
     big = b.gt(size, BIG[x.dtype])
     held = b.select(big, b.const(1.0, x), size)

@@ -159,7 +159,7 @@ def log1p_wide(b: Emitter, x: Reg, x_low: Reg | None = None, base: Base = NATURA
 def log1p(b: Emitter, x: Reg) -> Reg:
     """ln(1 + x), within 1 ulp."""
     if wide.usable(b, x):
-        return b.copysign(wide_logarithm.log1p(b, x, None, NATURAL), x)
+        return b.copysign(wide_logarithm.log1p(b, x, None, NATURAL, careful=True), x)
     return b.copysign(patch(b, b.add(x, 1.0), log1p_wide(b, x)), x)
 
 

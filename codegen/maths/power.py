@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import INT_OF, Emitter, Reg, llvm_type
-from . import tables, wide, wide_power
+from . import power_tables, wide, wide_power
 from .coefficients import LOG2_IN_F64, LOG2_WIDE
 from .exponential import clamp, exp2_reduced, scale
 from .logarithm import split_any
@@ -129,9 +129,9 @@ def _cbrt_wide(b: Emitter, x: Reg) -> Reg:
     k = b.exact("fsub", muladd(b, exponent, 1 / 3, MAGIC[dtype]), MAGIC[dtype])
     m = wide.scale(b, b.abs(x), b.mul(k, -3.0))
     index = b.lshr(b.bits(m), STORED[dtype] - 3)
-    f = b.fma(m, wide.lookup(b, tables.CUBE_INVERSES[dtype], index, dtype), b.const(-1.0, m))
-    root = wide.lookup(b, tables.CUBE_ROOTS[dtype], index, dtype)
-    bend = b.mul(f, polynomial(b, f, tables.CUBE_SERIES[dtype]))
+    f = b.fma(m, wide.lookup(b, power_tables.CUBE_INVERSES[dtype], index, dtype), b.const(-1.0, m))
+    root = wide.lookup(b, power_tables.CUBE_ROOTS[dtype], index, dtype)
+    bend = b.mul(f, polynomial(b, f, power_tables.CUBE_SERIES[dtype]))
     value = b.copysign(wide.scale(b, muladd(b, root, bend, root), k), x)
     return b.select(b.lt(b.abs(exponent), INFINITY), value, x)
 
@@ -186,7 +186,9 @@ def hypot(b: Emitter, x: Reg, y: Reg) -> Reg:
 
 
 def rsqrt(b: Emitter, x: Reg) -> Reg:
-    """1 / sqrt(x), within 1.5 ulp."""
+    """1 / sqrt(x), within 0.8 ulp with AVX-512, 1.5 elsewhere."""
+    if wide.usable(b, x):
+        return wide.rsqrt(b, x)
     return b.div(1.0, b.sqrt(x))
 
 

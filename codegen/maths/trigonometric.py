@@ -110,8 +110,7 @@ def tan(b: BlockEmitter, x: Reg) -> Reg:
     # tan(r + low) = tan r + low (1 + tan^2 r), of which 1 + r^2 is enough
     bend = muladd(b, b.mul(r, z), polynomial(b, z, TAN[x.dtype]), muladd(b, z, low, low))
     tangent = b.exact("fadd", r, bend)
-    bits = b.bits(shifted)
-    odd = b.ne(b.and_(bits, 1), 0)
+    odd = b.ne(b.and_(b.bits(shifted), 1), 0)
     # -1 / tan where the quadrant is odd
     value = b.div(b.select(odd, b.const(-1.0, x), tangent), b.select(odd, tangent, 1.0))
     value = b.select(b.eq(x, 0.0), x, value)

@@ -12,7 +12,7 @@ from typing import Final
 
 from ..emitter import LLVM_SCALAR, Emitter, Reg, llvm_type
 from ..literals import literal
-from .support import BIAS, STORED, muladd
+from .support import BIAS, MAGIC, STORED, muladd, two_product
 
 #: Lanes of a register.
 LANES: Final = {"f32": 16, "f64": 8}
@@ -80,6 +80,44 @@ def scale(b: Emitter, x: Reg, k: Reg) -> Reg:
     return _call(b, name, x.dtype, x.lanes, x, k, *_unmasked(x.dtype), _CURRENT)
 
 
+def reciprocal_guess(b: Emitter, x: Reg) -> Reg:
+    """1 / x with a relative error below 2^-14; infinite for 0, 0 for infinity."""
+    return _call(b, f"rcp14.{_PS_OR_PD[x.dtype]}", x.dtype, x.lanes, x, *_unmasked(x.dtype))
+
+
+def rsqrt_guess(b: Emitter, x: Reg) -> Reg:
+    """1 / sqrt(x) with a relative error below 2^-14, for denormals too; infinite for 0, 0 for infinity, NaN
+    for negative x."""
+    return _call(b, f"rsqrt14.{_PS_OR_PD[x.dtype]}", x.dtype, x.lanes, x, *_unmasked(x.dtype))
+
+
+def rsqrt(b: Emitter, x: Reg) -> Reg:
+    """1 / sqrt(x), within 0.8 ulp, by steps of third and second order."""
+    y = rsqrt_guess(b, x)
+    if x.dtype == "f64":
+        half = b.mul(y, 0.5)
+        r = b.fma(b.neg(b.mul(x, y)), half, b.const(0.5, x))
+        y = muladd(b, y, muladd(b, b.mul(r, 1.5), r, r), y)
+    # r = (1 - x y^2) / 2, where the product x y is a double word
+    high, low = two_product(b, x, y)
+    half = b.mul(y, -0.5)
+    r = b.fma(low, half, b.fma(high, half, b.const(0.5, x)))
+    # NaN where y is infinite or 0
+    return b.select(b.isnan(r), rsqrt_guess(b, x) if x.dtype == "f64" else y, muladd(b, y, r, y))
+
+
+def sqrt_with_rest(b: Emitter, x: Reg, guess: Reg, x_low: Reg | None = None) -> tuple[Reg, Reg]:
+    """sqrt(x + x_low) as a double word, from 1 / sqrt(x) to 2^-14; the lower word to that, too (f32), or to
+    2^-27 (f64). 0 for x = 0 where the guess is finite."""
+    root, half = b.mul(x, guess), b.mul(guess, 0.5)
+    if x.dtype == "f64":
+        r = b.fma(b.neg(root), half, b.const(0.5, x))
+        root, half = muladd(b, root, r, root), muladd(b, half, r, half)
+    root = b.fma(b.fma(b.neg(root), root, x), half, root)
+    missing = b.fma(b.neg(root), root, x)
+    return root, b.mul(missing if x_low is None else b.add(missing, x_low), half)
+
+
 def lookup(b: Emitter, table: Sequence[float], index: Reg, dtype: str) -> Reg:
     """table[index modulo its length] for integers; tables of 1, 2 or 4 registers."""
     lanes = LANES[dtype]
@@ -98,20 +136,44 @@ def lookup(b: Emitter, table: Sequence[float], index: Reg, dtype: str) -> Reg:
     return b.select(upper, pairs[1], pairs[0])
 
 
-def piecewise(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], lowest: int) -> Reg:
-    """A function of f32 by 32 polynomials, on quarters of binades from 2^lowest on; the first one from 0 on.
+def piecewise(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], lowest: int, plus_x: bool = False) -> Reg:
+    """A function of f32 by 32 polynomials, on quarters of binades from 2^lowest on; the first one from 0 on,
+    and with `plus_x` for the difference to x.
 
     For 0 <= x < 2^(lowest + 8). `rows` are the centres, and the coefficients from the constant one on.
     """
     zero = (lowest + BIAS["f32"]) * 4
     quarter = b.sub(b.lshr(b.bits(x), STORED["f32"] - 2), zero)
-    index = b.select(b.gt(quarter, 0), quarter, 0)
+    index = b.max(quarter, 0)
     centre, start, *others = (lookup(b, row, index, "f32") for row in rows)
     distance = b.exact("fsub", x, centre)
-    total = others[-1]
-    for one in reversed(others[:-1]):
-        total = muladd(b, total, distance, one)
-    return muladd(b, total, distance, start)
+    if plus_x:
+        start = b.select(b.lt(x, 1.25 * 2.0**lowest), x, start)
+    return muladd(b, _horner(b, distance, others), distance, start)
+
+
+def around_centres(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], step: float) -> Reg:
+    """A function of f64 by 8 polynomials around the multiples of `step`, for 0 <= x < 7.5 steps."""
+    magic = MAGIC["f64"]
+    shifted = muladd(b, x, 1 / step, magic)
+    distance = muladd(b, b.exact("fsub", shifted, magic), -step, x)
+    start, slope, *others = (lookup(b, row, b.bits(shifted), "f64") for row in rows)
+    rest = _in_two_chains(b, distance, others)
+    return muladd(b, muladd(b, rest, distance, slope), distance, start)
+
+
+def _horner(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
+    total = coefficients[-1]
+    for one in reversed(coefficients[:-1]):
+        total = muladd(b, total, x, one)
+    return total
+
+
+def _in_two_chains(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
+    """A long polynomial, odd powers for themselves: steps that wait for each other fill the schedulers."""
+    square = b.mul(x, x)
+    even, odd = (_horner(b, square, coefficients[i::2]) for i in range(2))
+    return muladd(b, odd, x, even)
 
 
 def _constant(row: Sequence[float], dtype: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..emitter import Emitter, Reg, suffix
-from . import tables, wide
+from . import logarithm_tables, wide
 from .bases import BINARY
 from .exponential import exp2_wide
 from .support import INFINITY, NAN, BlockEmitter, muladd, polynomial, rarely, two_product, two_sum
@@ -29,14 +29,18 @@ def _log2(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
     index = cell(b, m)
     c, high, low = (
         wide.lookup(b, table[dtype], index, dtype)
-        for table in (tables.SHORT_INVERSES, tables.SHORT_LOGS, tables.SHORT_LOGS_LOW)
+        for table in (
+            logarithm_tables.SHORT_INVERSES,
+            logarithm_tables.SHORT_LOGS,
+            logarithm_tables.SHORT_LOGS_LOW,
+        )
     )
     f = b.fma(m, c, b.const(-1.0, m))  # exact
     minus_half = b.mul(f, -0.5)
     bent = b.fma(minus_half, f, f)
     bent_low = b.fma(minus_half, f, b.exact("fsub", f, bent))
     cube = b.mul(b.mul(f, f), f)
-    bent_low = muladd(b, cube, polynomial(b, f, tables.SHORT_SERIES[dtype]), bent_low)
+    bent_low = muladd(b, cube, polynomial(b, f, logarithm_tables.SHORT_SERIES[dtype]), bent_low)
     near, near_low = two_product(b, bent, BINARY.e_high[dtype])
     near_low = muladd(b, bent, BINARY.e_low[dtype], near_low)
     near_low = muladd(b, bent_low, BINARY.e_high[dtype], near_low)

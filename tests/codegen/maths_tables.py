@@ -1,4 +1,4 @@
-"""Tables that `codegen.maths.tables` holds, made again: ``python tests/codegen/maths_tables.py``.
+"""The tables of `codegen.maths`, made again: ``python tests/codegen/maths_tables.py``.
 
 A cell is a range of significands in [3/4, 3/2) that share their leading bits; its `c` is near the
 reciprocal of its middle, so that f = m c - 1 is small, and 1 in the three cells at 1, so that f = m - 1
@@ -7,6 +7,7 @@ there.
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import Any, Final
 
@@ -192,7 +193,7 @@ def exponentials() -> None:
         show(name, rows, f"{note}. Error: 2^{float(mp.log(worst, 2)):.1f}.")
 
 
-def quarters(name: str, function: Any, lowest: int, degree: int) -> None:
+def quarters(name: str, function: Any, lowest: int, degree: int, plus_x: bool = False) -> None:
     """A function of f32 on quarters of binades, from 0 on in the first: centres, and a row for each power."""
     rows: list[list[float]] = []
     worst = mp.mpf(0)
@@ -209,9 +210,10 @@ def quarters(name: str, function: Any, lowest: int, degree: int) -> None:
             )
         start = mp.mpf(0) if i == 0 else low
         origin = function(mp.mpf(centre))
+        less = 1 if plus_x and i == 0 else 0
 
-        def target(d: Any, centre: float = centre, origin: Any = origin) -> Any:
-            return (function(centre + d) - origin) / d
+        def target(d: Any, centre: float = centre, origin: Any = origin, less: int = less) -> Any:
+            return (function(centre + d) - origin) / d - less
 
         def weight(d: Any, centre: float = centre) -> Any:
             return d / function(centre + d)
@@ -222,11 +224,49 @@ def quarters(name: str, function: Any, lowest: int, degree: int) -> None:
         worst = max(worst, error)
         rows.append([centre, rounded(origin, "f32"), *(rounded(one, "f32") for one in c)])
     print(f"#: {name.lower()} x = sum of row[k + 1] (x - row[0])^k in each of 32 quarters of binades from")
-    print(f"#: 2^{lowest} on, the first one from 0 on; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
+    first = "in the first one, from 0 on, that plus x" if plus_x else "the first one from 0 on"
+    print(f"#: 2^{lowest} on, {first}; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
     print(f"{name}_QUARTERS: Final = (")
     for column in zip(*rows, strict=True):
         print("    (")
         items = ", ".join(map(repr, column))
+        print(textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8) + ",")
+        print("    ),")
+    print(")\n", flush=True)
+
+
+#: The distance of the centres of erf's cells, a number of few bits.
+ERF_STEP: Final = mp.mpf(51) / 64
+
+
+def error_function(degree: int) -> None:
+    """erf in f64 by 8 polynomials around multiples of a step; around 0 for positive numbers alone."""
+    rows, worst = [], mp.mpf(0)
+    half = ERF_STEP / 2 * (1 + mp.mpf(2) ** -30)
+    for i in range(8):
+        centre = i * ERF_STEP
+        start = mp.erf(centre)
+
+        def target(d: Any, centre: Any = centre, start: Any = start) -> Any:
+            return (mp.erf(centre + d) - start) / d
+
+        def weight(d: Any, centre: Any = centre) -> Any:
+            return d / mp.erf(centre + d)
+
+        low = -half if i else mp.mpf(0)
+        found, error = remez(Spec("ERF", guarded(target), guarded(weight), low, half, degree - 1, "f64"))
+        worst = max(worst, error)
+        # The last one is rounded up, so that the sum at its end is 1.
+        first = max(float(start), math.nextafter(float(start), 2.0) if float(start) < start else 0.0)
+        rows.append([first if i == 7 else float(start), *map(float, found)])
+    print("#: The distance of the centres of erf's cells.")
+    print(f"ERF_STEP: Final = {float(ERF_STEP)}")
+    print("#: erf x = sum of row[k] (x - c)^k, c the nearest multiple of that step, the one of the column; a")
+    print(f"#: row for each power; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
+    print("ERF_CELLS: Final = (")
+    for column in zip(*rows, strict=True):
+        items = ", ".join(map(repr, column))
+        print("    (")
         print(textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8) + ",")
         print("    ),")
     print(")\n", flush=True)
@@ -268,6 +308,8 @@ def main() -> None:
     wide_log2({"f32": 3, "f64": 9})
     exponentials()
     quarters("TANH", mp.tanh, -4, 5)
+    quarters("ERF", mp.erf, -6, 5, True)
+    error_function(16)
     cube_roots({"f32": 3, "f64": 8})
 
 

@@ -75,7 +75,22 @@ LANES = [(dtype, lanes) for dtype in ("f32", "f64") for lanes in (1, NATIVE[dtyp
 
 
 #: Methods that have two ways: with tables in AVX-512's registers, and without.
-TABLED = ("exp", "exp2", "log", "log2", "log10", "log1p", "tanh", "asinh", "acosh", "atanh", "cbrt", "pow")
+TABLED = (
+    "exp",
+    "exp2",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "erf",
+    "cbrt",
+    "rsqrt",
+    "pow",
+)
 #: Where an exhaustive search in f32, or a long one in f64, found the largest errors.
 WORST: dict[str, tuple[float, ...]] = {
     "exp": (48.86541, 37.848598, -0.9788651061898523),
