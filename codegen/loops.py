@@ -31,7 +31,7 @@ class FunctionWriter(MathsEmitter):
 
     def label(self, name: str) -> str:
         self._labels += 1
-        return f"{name}{self._labels}"
+        return f"{name}.{self._labels}"  # not a name that `fresh` gives: LLVM has one space of names
 
     def start(self, label: str) -> None:
         """Begin the block `label`; the previous one must have been ended."""

@@ -123,3 +123,18 @@ def test_slices_read_late_and_stacks_written_early() -> None:
     assert "registers" in tj.jit(f).lower(x, xs).as_text("loops")
     for one, other in zip(tj.tree_leaves(tj.jit(f)(x, xs)), tj.tree_leaves(f(x, xs)), strict=True):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-14)
+
+
+@pytest.mark.parametrize(("branches", "loops"), [(1, 2), (2, 2), (3, 4)])
+def test_names_of_registers_and_of_blocks_differ(branches: int, loops: int) -> None:
+    """They are one name space to LLVM: branches and loops over memory had a `chosen16` each."""
+
+    def several(x: Any) -> Any:
+        for _ in range(loops):
+            x = tj.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, tj.sin(s[1]), s[1]), (0, x, x))[1]
+            for _ in range(branches):
+                x = tj.cond(x[0] > 0, tj.sin, tj.cos, x)
+        return x
+
+    x = np.ones(40)
+    np.testing.assert_allclose(tj.jit(several)(x), several(x), rtol=1e-14)
