@@ -3,7 +3,7 @@ and where they go."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ...ir.graph import Value
@@ -24,8 +24,8 @@ class Writer(Protocol):
     w: FunctionWriter
     members: dict[Value, Member]
     reload: dict[Value, Memory]
-    #: Checks of windows that are known to hold.
-    holds: frozenset[tuple[Memory, int]]
+    #: Checks of windows whose outcome is known.
+    known: Mapping[tuple[Memory, int], bool]
     #: The accesses whose next row the second stage asks for.
     ahead: tuple[Memory, ...]
 

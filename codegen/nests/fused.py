@@ -7,7 +7,7 @@ per stage, over the reduced ones. Whole vectors come first, then a masked remain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
@@ -39,8 +39,10 @@ class NestWriter:
         self.ops: OpWriter | None = None
         #: Writes past the cache, and those among them that the code being written makes.
         self.streamed, self.streaming = streamed, frozenset[Memory]()
-        #: Where checks of windows hold; which do, and the loops' indices, where code is being written.
-        self.interior, self.holds, self.at = Interior(nest), frozenset[tuple[Memory, int]](), dict[int, Reg]()
+        #: Where outcomes of windows' checks are known; those that are, and the loops' indices, where code is
+        #: being written.
+        self.interior, self.at = Interior(nest), dict[int, Reg]()
+        self.known: Mapping[tuple[Memory, int], bool] = {}
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
         #: Rows that are worked on together.

@@ -1,12 +1,13 @@
 """Reading through windows: a value among zeros, of which only what is inside lies in memory.
 
-Most places of a stencil's loops are inside all windows: there nothing is checked (`Interior`).
+Most places of a stencil's loops are inside all windows, or outside for certain: there nothing is checked
+(`Interior`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from ..emitter import Reg, constant
 from ..loops import Bound, FunctionWriter
@@ -17,12 +18,19 @@ from .nest import Constant, Memory, Nest, Window
 MOST_MEMBERS: Final = 60
 
 
+#: A check of a window: an index, and how many values it may have.
+Check: TypeAlias = tuple[Memory, int]
+
+
 class Interior:
-    """Where the checks of a nest's windows hold: for each loop dimension, those along it alone, and the first
-    index and the one behind the last where they all do."""
+    """Where the outcome of all checks of a nest's windows is known: for each loop dimension, those along it
+    alone with their outcome, and the first index and the one behind the last where that holds.
+
+    A check that holds along a small part at one end is known to fail inside: the seam of a roll is there.
+    """
 
     def __init__(self, nest: Nest) -> None:
-        self.checks: dict[int, set[tuple[Memory, int]]] = {}
+        self.checks: dict[int, dict[Check, bool]] = {}
         self.ranges: dict[int, tuple[int, int]] = {}
         sources = [one for member in nest.members for one in member.operands]
         sources += [write.source for write in nest.writes]
@@ -35,13 +43,21 @@ class Interior:
         if len(along) != 1:
             return
         (dim,) = along
-        first, last = self.ranges.get(dim, (0, nest.sizes[dim]))
+        size = nest.sizes[dim]
+        first, last = self.ranges.get(dim, (0, size))
         stride, offset = index.strides[dim], index.offset
         bounds = (-offset, count - 1 - offset) if stride > 0 else (offset - count + 1, offset)
         # 0 <= offset + stride i < count
-        low, high = -(-bounds[0] // abs(stride)), bounds[1] // abs(stride)
-        self.ranges[dim] = max(first, low), min(last, high + 1)
-        self.checks.setdefault(dim, set()).add((index, count))
+        low, high = max(-(-bounds[0] // abs(stride)), 0), min(bounds[1] // abs(stride) + 1, size)
+        holds = 2 * (high - low) > size or (low > 0 and high < size)
+        if holds:
+            first, last = max(first, low), min(last, high)
+        elif low == 0:
+            first = max(first, high)
+        else:
+            last = min(last, low)
+        self.ranges[dim] = first, last
+        self.checks.setdefault(dim, {})[index, count] = holds
 
 
 class LineWriter(Writer, Protocol):
@@ -71,14 +87,14 @@ def write_line(
         stop = first + max(stop - first, 0) // group * group
         if first == stop:
             first = stop = 0
-        outside = frozenset[tuple[Memory, int]]().union(*[interior.checks[one] for one in outer])
-        writer.holds = outside
+        outside = {check: holds for one in outer for check, holds in interior.checks[one].items()}
+        writer.known = outside
         vectors(0, first, 1)
-        writer.holds = outside | interior.checks.get(dim, set())
+        writer.known = {**outside, **interior.checks.get(dim, {})}
         vectors(first, stop, nest.unroll)
-        writer.holds = outside
+        writer.known = outside
         rest(stop)
-        writer.holds = frozenset()
+        writer.known = {}
 
     outer = [one for one in interior.ranges if one in writer.at]
     if not interior.ranges:
@@ -119,7 +135,9 @@ def read_window(
 ) -> Reg:
     """Elements inside, zero outside; what is outside is not loaded."""
     w, inside = writer.w, mask
-    checks = [check for check in leaf.checks if check not in writer.holds]
+    if not all(writer.known.get(check, True) for check in leaf.checks):
+        return writer.read(Constant(0, leaf.dtype), places, copy, mask, row_level=row_level)
+    checks = [check for check in leaf.checks if check not in writer.known]
     if not checks:
         return writer.read(leaf.inside, places, copy, mask, row_level=row_level)
     for index, count in checks:

@@ -18,6 +18,7 @@ from .control import map_regions
 from .defer import defer_products
 from .fuse import fuse
 from .hoist import hoist
+from .joins import read_joined
 from .merge import merge_scans, merge_whiles
 from .narrow import write_out_columns
 from .pads import move_pads
@@ -59,6 +60,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
         "tall", read_once, is_small
     ),  # products of a tall table from both sides, as sums in one pass over it
     Pass("recompute", compute_again, is_small),  # large values from small ones, for each nest that reads them
+    Pass("joins", read_joined, is_small),  # rolls and their like, read where they lie
     Pass("fuse", fuse, is_small),  # groups that become one loop nest each; small loops have none
 )
 

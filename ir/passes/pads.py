@@ -5,8 +5,9 @@ arithmetic writes its result to memory and the pad copies it. Moved,
 
     pad(f(a, b), c)  =  where(pad(true, false), f(pad(a, 0), pad(b, 0)), c)
 
-reads `a` and `b` through windows (`inline.py`), and what `f` makes of the zeros outside is not used. Factors
-move behind pads with zeros,
+reads `a` and `b` through windows (`inline.py`), and what `f` makes of the zeros outside is not used. So does
+an update of any other value that leaves little of it: a step that keeps its border. Factors move behind pads
+with zeros,
 
     pad(a * c, 0)  =  pad(a, 0) * c
 
@@ -36,6 +37,8 @@ from .rewriting import Definitions, constant_of, rewrite
 
 #: Each value that is read costs a check of its place at each element.
 MOST_LEAVES: Final = 12
+#: What is written over a value that is no constant is at least a half of it; less is written in place.
+COVERED: Final = 2
 
 
 def move_pads(function: Function) -> Function:
@@ -48,10 +51,12 @@ def move_pads(function: Function) -> Function:
     params = frozenset(function.params)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
-        around = constant_of(instruction.operands[0], defs)
-        if around is None or any(step != 1 for step in instruction.attrs["step"]):
+        outside, value = instruction.operands
+        around = constant_of(outside, defs)
+        if any(step != 1 for step in instruction.attrs["step"]):
             return None
-        value = instruction.operands[1]
+        if around is None and COVERED * value.type.size < outside.type.size:
+            return None
         if around == 0 and padded[value] > 1:
             scaled = _scaled(b, instruction, defs)
             if scaled is not None:
@@ -59,7 +64,7 @@ def move_pads(function: Function) -> Function:
         moved = _Moved(b, instruction, defs, uses, params)
         if not moved.inside(instruction.operands[1]) or not moved.fits():
             return None
-        return moved.write(around)
+        return moved.write(outside if around is None else around)
 
     moved = rewrite(function, {"update": (rule,)})
     return function if moved is function else dce(moved)
@@ -155,13 +160,15 @@ class _Moved:
                 leaves.add(value)
         return 0 < len(leaves) <= MOST_LEAVES
 
-    def write(self, around: bool | int | float) -> Value:
+    def write(self, around: Value | bool | int | float) -> Value:
         """Append the arithmetic on what is padded; its value."""
-        b, location, dtype = self.b, self.b.location, self.instruction.result.dtype
+        b, location = self.b, self.b.location
         value = self._moved(self.instruction.operands[1])
         b.location = location
         inside = b.broadcast_to(b.scalar(True, BOOL), self.instruction.operands[1].shape)
-        found: Value = b.where(self._pad(inside), value, b.scalar(around, dtype))
+        chosen = self._pad(inside)
+        outside = around if isinstance(around, Value) else b.scalar(around, value.dtype)
+        found: Value = b.where(chosen, value, outside)
         return found
 
     def _moved(self, value: Value) -> Value:

@@ -175,3 +175,26 @@ def test_what_costs_much_or_follows_from_intermediate_values_is_not_computed_aga
         _, after = moved(lambda x, f=f: (tj.pad(f(x), 1), f(x).sum()), x)
         assert names(after).count("exp") + names(after).count("cumsum") == 1
         assert names(after).count("where") == 0
+
+
+def keeps_its_border(u):
+    v = u + 0.0
+    v[1:-1, 1:-1] = u[1:-1, 1:-1] * 0.5 + u[2:, 1:-1] * u[:-2, 1:-1]
+    return v
+
+
+def test_an_update_of_almost_everything_is_one_nest():
+    u = np.random.default_rng(0).normal(size=(19, 23))
+    assert len(kernels(keeps_its_border, u)) == 1
+    np.testing.assert_array_equal(tj.jit(keeps_its_border)(u)[0], u[0])
+    np.testing.assert_allclose(tj.jit(keeps_its_border)(u), keeps_its_border(tj.tensor(u)), rtol=1e-14)
+
+
+def test_an_update_of_little_stays():
+    def f(u):
+        v = u + 0.0
+        v[:, 2:5] = tj.exp(u[:, 1:4])
+        return v
+
+    before, after = moved(f, np.ones((10, 12)))
+    assert after is before
