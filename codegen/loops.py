@@ -206,10 +206,11 @@ class FunctionWriter(MathsEmitter):
         nbytes = value.lanes * _alignment(value.dtype)
         self.line(f"store {value}, ptr {pointer}, align {nbytes}, !nontemporal !{{i32 1}}")
 
-    def prefetch(self, pointer: str) -> None:
-        """Ask for the line at `pointer`, which need not be there, to come to the second cache."""
+    def prefetch(self, pointer: str, *, near: bool = True) -> None:
+        """Ask for the line at `pointer`, which need not be there, to come to the first cache if `near`, else
+        to the second."""
         self.declare("llvm.prefetch.p0", "void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        self.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
+        self.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 {3 if near else 2}, i32 1)")
 
     def aligned(self, pointers: Sequence[str], to: int = 64) -> Reg:
         """Whether all of `pointers` are multiples of `to`."""

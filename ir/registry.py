@@ -185,6 +185,8 @@ class Op:
     #: Whether it does something beside computing its result, which nothing may drop, repeat or reorder.
     effect: bool = False
     commutative: bool = False
+    #: Whether it divides its first operand by its second one, which is inverted where many elements share it.
+    quotient: bool = False
     #: For ops of kind HOST: a C function over arrays that native code calls in place of `eval`.
     native: External | None = None
     #: The values of attributes that a call may leave out.

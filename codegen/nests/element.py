@@ -10,6 +10,7 @@ from ...ir.graph import Value
 from ..emitter import Reg
 from ..loops import FunctionWriter
 from ..marks import mark_of
+from .divisors import Divisor, divisors, is_division, quotient
 from .nest import Leaf, Member, Memory, Nest, Write
 from .prefetch import begins_line
 
@@ -26,7 +27,7 @@ class Writer(Protocol):
     reload: dict[Value, Memory]
     #: Checks of windows whose outcome is known.
     known: Mapping[tuple[Memory, int], bool]
-    #: The accesses whose next row the second stage asks for.
+    #: The accesses whose next row is asked for: the first one in the second stage, and so on.
     ahead: tuple[Memory, ...]
 
     def read(self, leaf: Leaf, places: Places, copy: int, mask: Reg | None, *, row_level: bool) -> Reg: ...
@@ -46,6 +47,8 @@ class Row:
         self.values: dict[Value, Reg] = {}
         self.splats: dict[Value, Reg] = {}
         self.leaves: dict[tuple[Leaf, int], Reg] = {}
+        #: Of values that elements are divided by.
+        self.divisors: dict[Value, Divisor] = {}
 
 
 class Pass:
@@ -59,7 +62,7 @@ class Pass:
         self.folds = folds
         self.writes = writes
         self.keeps = keeps
-        self.ahead = writer.ahead if stage == 1 else ()
+        self.ahead = writer.ahead[stage - 1 : stage] if stage else ()
         self.row_values: list[Value] = []
         needed: set[Value] = set()
         stack: list[Leaf | Value] = [one for fold in folds for one in fold.operands]
@@ -76,6 +79,8 @@ class Pass:
             elif not self._reads_back(member):
                 stack += member.operands
         self.members = [m for m in writer.nest.members if m.value in needed and not m.row_level]
+        #: Values of the row level that elements are divided by.
+        self.divided_by = divisors(self.members) & set(self.row_values)
 
     def _reads_back(self, member: Member) -> bool:
         return member.stage < self.stage and member.value in self.writer.reload
@@ -110,7 +115,7 @@ class Pass:
             if self._reads_back(member):
                 values[member.value] = self._back(member.value, places, copy, mask)
             else:
-                values[member.value] = writer.emit(member, [read(one) for one in member.operands])
+                values[member.value] = self._computed(member, [read(one) for one in member.operands], row)
         for memory in self.ahead if mask is None else ():
             self._fetch_ahead(memory, places, copy)
         for value in self.keeps:
@@ -133,6 +138,15 @@ class Pass:
         w.mark = ""
         return out
 
+    def _computed(self, member: Member, operands: list[Reg], row: Row) -> Reg:
+        if is_division(member):
+            shared = member.operands[1]
+            divisor = row.divisors.get(shared) if isinstance(shared, Value) else None
+            if divisor is not None:
+                x, y = operands
+                return quotient(self.writer.w, x, y, divisor)
+        return self.writer.emit(member, operands)
+
     def _fetch_ahead(self, memory: Memory, places: Places, copy: int) -> None:
         """Ask for what the next row will read here, a line at a time."""
         nest, place = self.writer.nest, places[memory]
@@ -140,7 +154,9 @@ class Pass:
         elements = copy * nest.lanes
         if begins_line(memory, elements):
             row = memory.strides[nest.parallel - 1]
-            self.writer.w.prefetch(self.writer.w.offset(place, memory.dtype, elements + row))
+            self.writer.w.prefetch(
+                self.writer.w.offset(place, memory.dtype, elements + row), near=len(self.writer.ahead) == 1
+            )
 
     def _back(self, value: Value, places: Places, copy: int, mask: Reg | None) -> Reg:
         """A value of an earlier stage, from scratch or from where it was written."""

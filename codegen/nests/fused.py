@@ -15,6 +15,7 @@ from ..emitter import Reg, constant
 from ..loops import Bound, FunctionWriter
 from ..marks import mark_of
 from ..packing import OpWriter
+from .divisors import divisor_of, pays
 from .element import Pass, Places, Row
 from .nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
 from .prefetch import fetched_ahead
@@ -256,7 +257,13 @@ class NestWriter:
         return Pass(self, stage, folds, writes, keeps) if folds or writes or keeps else None
 
     def broadcast_rows(self, plan: Pass, rows: list[Row]) -> None:
-        """Splat row values that the pass uses in vectors, once, before its loops."""
+        """Splat row values that the pass uses in vectors, and invert those that it divides by, once, before
+        its loops."""
+        lanes = self.nest.lanes if self.nest.vector_dim is not None else 1
+        if plan.divided_by and pays(self.nest, self.w):
+            for row in rows:
+                for value in plan.divided_by:
+                    row.divisors[value] = divisor_of(self.w, row.values[value], lanes)
         if not self.nest.row_lanes:
             return
         for value in plan.row_values:

@@ -4,7 +4,10 @@ A nest of several stages reads a row from memory in the first one and from the c
 memory is idle most of the time, and then waited for: the machine's own prefetching ends where a page does,
 and begins anew with each row of 4 KB. So the second stage asks for what the first one will read next. On 4096
 rows and one thread, layernorm ran 1.1 times as fast, its gradient 1.2, softmax 1.02, its gradient 1.05.
-Fetching what later stages read first, too, was slower: the first cache is small.
+
+Where several arrays are read, each is asked for in a stage of its own, and comes to the second cache alone:
+the first one is small, and a stage that asks for more than the core can wait for stands still. The gradients
+of layernorm and softmax ran 1.1 times as fast as with all of it in one stage, or with one array alone.
 """
 
 from __future__ import annotations
@@ -23,13 +26,14 @@ LINE: Final = 64
 
 
 def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
-    """The accesses of the first stage whose next row the second one asks for."""
+    """The accesses whose next row is asked for: the first one in the second stage, the next one in the third,
+    and so on."""
     if not nest.row_lanes or nest.stages < 2 or nest.parallel == 0 or len(nest.sizes) > nest.parallel + 1:
         return ()
     found: dict[Memory, None] = {}
-    sources = [one for member in nest.members if member.stage == 0 for one in member.operands]
-    sources += [write.source for write in nest.writes if write.stage == 0]
-    for source in sources:
+    read = [(member.stage, one) for member in nest.members for one in member.operands]
+    read += [(write.stage, write.source) for write in nest.writes]
+    for _, source in sorted(read, key=lambda one: one[0]):
         for memory in () if isinstance(source, Value) else memories_of(source):
             row = memory.strides[nest.parallel - 1]
             nbytes = nest.sizes[-1] * _itemsize(memory)
@@ -41,7 +45,7 @@ def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
                 and nbytes * nest.sizes[nest.parallel - 1] >= LEAST_BYTES
             ):
                 found[memory] = None
-    return tuple(found)
+    return tuple(found)[: nest.stages - 1]
 
 
 def _itemsize(memory: Memory) -> int:

@@ -208,6 +208,7 @@ class SplitWriter(NestWriter):
         folds = [one for one in nest.members if one.is_reduction and one.stage == stage]
         writes = [one for one in nest.writes if not one.row_level and one.stage == stage]
         plan = Pass(self, stage, folds, writes, [])
+        self.broadcast_rows(plan, rows)
         partial = [self.layout.partial[member] for member in folds]
         carried = [
             self.read(one, places, copy, mask, row_level=True) for copy in range(copies) for one in partial

@@ -35,6 +35,7 @@ MUL = elementwise(
 )  # fmt: skip
 DIV = elementwise(
     "div", "x y", np.true_divide, doc="x / y in floating point", floating=True, cost=4.0,
+    quotient=True,
     vjp={
         "x": lambda b, ct, y: b.div(ct, y),
         "y": lambda b, ct, y, out: b.neg(b.mul(b.div(ct, y), out)),
