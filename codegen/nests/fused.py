@@ -20,7 +20,7 @@ from .element import Pass, Places, Row
 from .nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
 from .prefetch import fetched_ahead
 from .rowblocks import rows_at_a_time, write_rows
-from .storing import folded, put
+from .storing import folded, past_cache, put
 from .tasks import task_count, vector_block
 from .window import Interior, read_window, write_line, write_range
 
@@ -61,13 +61,7 @@ class NestWriter:
         self.ops = OpWriter(nest.name, w, INLINED_USES)
         if 0 not in nest.sizes or len(nest.sizes) > nest.parallel:
             places = self._bases()
-            aligned = w.aligned([str(places[one]) for one in self.streamed]) if self.streamed else None
-            if aligned is None:
-                self._tasks(places)
-            else:
-                w.when(aligned, lambda: self._tasks(places, self.streamed))
-                w.when(w.not_(aligned), lambda: self._tasks(places))
-                w.line("fence seq_cst")
+            past_cache(w, places, self.streamed, lambda streaming: self._tasks(places, streaming))
         w.line("ret void")
         pointers = ", ".join(f"ptr %b{i}" for i in range(buffers))
         text = w.function(f"internal void @{name or nest.name}({pointers}, i64 %begin, i64 %end)", "nounwind")

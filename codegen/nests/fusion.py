@@ -72,7 +72,7 @@ class Fusions:
         if shortened:
             past_cache, nest.unroll = frozenset(), 1 if nest.copies_are_apart else nest.unroll
         if nest.split is not None:
-            text = SplitWriter(nest, declarations, buffers).text()
+            text = SplitWriter(nest, declarations, buffers, streamed(nest, instruction)).text()
             return Kernel(name, text, str(nest), 1, nest.cycles, nest=nest, pooled=True)
         if nest.across is not None:
             writer = AcrossWriter(nest, declarations, past_cache)

@@ -18,6 +18,7 @@ from .element import Pass, Places, Row
 from .fused import NestWriter
 from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, signature, task_function
 from .nest import Member, Memory, Nest, Split
+from .storing import past_cache
 
 #: At most so many chunks: enough for some cores, few enough that their partial results are little work.
 CHUNKS: Final = 16
@@ -86,8 +87,14 @@ class _Layout:
 class SplitWriter(NestWriter):
     """Writes the functions of one split nest: per stage one for a chunk and one that folds the chunks."""
 
-    def __init__(self, nest: Nest, declarations: dict[str, str], buffers: int) -> None:
-        super().__init__(nest, declarations)
+    def __init__(
+        self,
+        nest: Nest,
+        declarations: dict[str, str],
+        buffers: int,
+        streamed: frozenset[Memory] = frozenset(),
+    ) -> None:
+        super().__init__(nest, declarations, streamed)
         assert nest.split is not None
         self.split, self.declarations, self.buffers = nest.split, declarations, buffers
         self.layout = _Layout(nest, buffers)
@@ -145,7 +152,13 @@ class SplitWriter(NestWriter):
             self._chunk(stage, index, self._of_chunk(bases, index))
             return ()
 
-        w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, chunk, nonempty=True)
+        def chunks(streaming: frozenset[Memory]) -> None:
+            self.streaming = streaming
+            w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, chunk, nonempty=True)
+
+        last = stage == self.nest.stages - 1
+        past_cache(w, bases, self.streamed if last else frozenset(), chunks)
+        self.streaming = frozenset()
         return self._function(name)
 
     def _of_chunk(self, places: Places, index: Reg) -> Places:

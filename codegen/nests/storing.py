@@ -3,6 +3,8 @@ folding into what is there."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir.graph import Instruction
 from ..emitter import Reg
 from ..loops import FunctionWriter
@@ -16,6 +18,19 @@ def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) ->
     assert record is not None
     result: Reg = record.combine(w, there, w.splat(value, there.lanes))
     return result
+
+
+def past_cache(
+    w: FunctionWriter, places: Places, some: frozenset[Memory], body: Callable[[frozenset[Memory]], None]
+) -> None:
+    """Write `body` for stores of `some` past the cache, where they are aligned, and for ordinary ones."""
+    if not some:
+        body(some)
+        return
+    aligned = w.aligned([str(places[one]) for one in some])
+    w.when(aligned, lambda: body(some))
+    w.when(w.not_(aligned), lambda: body(frozenset()))
+    w.line("fence seq_cst")
 
 
 def put(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tracejit.codegen.module import generate
-from tracejit.codegen.nests import streaming
+from tracejit.codegen.nests import split, streaming
 from tracejit.codegen.target import host
 from tracejit.ir.passes import run_passes
 from tracejit.runtime.executable import Executable
@@ -93,3 +93,33 @@ print('fine')
 @NARROWER
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)
+
+
+def centred(b: Any, x: Any) -> Any:
+    total = b.sum(x, axes=(0,))
+    return b.sub(x, b.broadcast(total, shape=x.shape))
+
+
+@pytest.mark.parametrize("columns", [16, 32, 33])
+def test_the_last_pass_over_a_tall_table(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A nest that is cut into chunks of rows; results at any address."""
+    monkeypatch.setattr(split, "TASK_CYCLES", 1000.0)
+    x = np.random.default_rng(0).standard_normal((5001, columns))
+    function = function_of("tall", [x], centred)
+    assert streams(function) == (columns % 16 == 0)
+    executable = Executable(function)
+    main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
+        executable.library.addresses["main"]
+    )
+    room = np.zeros(x.size + 16)
+    for shift in range(9):
+        room[:] = -1.0
+        inputs, outputs = (
+            (ctypes.c_void_p * 1)(x.ctypes.data),
+            (ctypes.c_void_p * 1)(room.ctypes.data + 8 * shift),
+        )
+        assert main(ctypes.addressof(inputs), ctypes.addressof(outputs)) == 0
+        want = (x - x.sum(axis=0)).ravel()
+        np.testing.assert_allclose(room[shift : shift + x.size], want, rtol=1e-9, atol=1e-9)
+        assert (room[:shift] == -1).all()
+        assert (room[shift + x.size :] == -1).all()
