@@ -31,10 +31,12 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = 
     "integers": (lambda x, y: x @ y, (normal(30, 30).astype("i4"), normal(30, 20).astype("i4"))),
     "large map": (lambda x: x * 1.5 + tj.sqrt(tj.abs(x)), (normal(2200, 2100, dtype="f4"),)),
     "large rows": (lambda x: x / x.sum(axis=1, keepdims=True), (normal(2200, 2112, dtype="f4"),)),
+    "columns": (lambda x: x.max(axis=0) - x.sum(axis=0), (normal(300, 77, dtype="f4"),)),
+    "many columns": (lambda x: (x * x).sum(axis=0), (normal(2100, 203, dtype="f4"),)),
     "rest": (lambda x: x * 0.1 + x.max(axis=1, keepdims=True), (normal(45, 203),)),
 }
 #: Fast code of these is longer; the others have nothing to leave out, and are here for the comparison.
-SHORTER = frozenset(CASES) - {"rest", "integers"}
+SHORTER = frozenset(CASES) - {"rest", "integers", "many columns"}
 
 
 @pytest.fixture(autouse=True)
