@@ -35,6 +35,8 @@ _CHECKSUM: Final = 32
 _SUFFIX: Final = ".tjc"
 #: What makes this process's temporary files differ.
 _NAMES: Final = itertools.count()
+#: Settings that say where the folder is.
+_FOLDER_VARIABLES: Final = ("TRACEJIT_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "USERPROFILE")
 #: Megabytes unless ``TRACEJIT_CACHE_MB`` says otherwise.
 _LIMIT: Final = 256
 #: Stores between two looks at the folder's size, by one process.
@@ -67,18 +69,16 @@ class DiskCache:
 
     def __init__(self) -> None:
         self._checked: tuple[str, str] | None = None
+        self._folder: tuple[tuple[str, ...], Path] | None = None
         self._stores = 0
 
     @property
     def folder(self) -> Path:
         """Where the entries are: of this user alone."""
-        chosen = os.environ.get("TRACEJIT_CACHE_DIR")
-        if chosen:
-            return Path(chosen)
-        base = os.environ.get("XDG_CACHE_HOME", "")
-        if not os.path.isabs(base):  # as the XDG base directory specification has it
-            base = os.path.join(os.path.expanduser("~"), ".cache")
-        return Path(base) / "tracejit"
+        asked = tuple([os.environ.get(name, "") for name in _FOLDER_VARIABLES])
+        if self._folder is None or self._folder[0] != asked:
+            self._folder = asked, _folder_for(*asked)
+        return self._folder[1]
 
     @property
     def limit(self) -> int:
@@ -194,6 +194,15 @@ class DiskCache:
         problem = self.problem
         sizes = [size for _, size, path in self._files() if path.endswith(_SUFFIX)]
         return CacheInfo(str(self.folder), not problem, problem, len(sizes), sum(sizes), self.limit)
+
+
+def _folder_for(chosen: str, base: str, *_: str) -> Path:
+    """The folder where these settings are in force."""
+    if chosen:
+        return Path(chosen)
+    if not os.path.isabs(base):  # as the XDG base directory specification has it
+        base = os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "tracejit"
 
 
 def _checked(data: bytes) -> bytes | None:

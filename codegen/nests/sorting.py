@@ -19,8 +19,9 @@ from .network import NetworkWriter
 from .ranking import RankWriter
 from .sort_plan import SortPlan
 
-#: Cycles for an element in one pass.
+#: Cycles for an element in one pass; and see `Kernel.slowdown`.
 _PASS_CYCLES: Final = 6.0
+_SLOWDOWN: Final = 2.0
 
 
 def sort_kernel(name: str, instruction: Instruction, target: Target, declarations: dict[str, str]) -> Kernel:
@@ -35,7 +36,10 @@ def sort_kernel(name: str, instruction: Instruction, target: Target, declaration
         network = NetworkWriter(plan, target, declarations)
         how = f"by a network, {network.lanes} lines at a time"
         text, tasks, cycles = network.write(name), network.groups, network.cycles
-        return Kernel(name, text, f"sort {head}, {how}", tasks=tasks, cycles=cycles)
+        return Kernel(
+            name, text, f"sort {head}, {how}", tasks=tasks, cycles=cycles, shortened=target.brief,
+            slowdown=_SLOWDOWN,
+        )  # fmt: skip
     if plan.ranked:
         text = RankWriter(plan, target, declarations).write(name)
         cycles = 0.6 * plan.lines * plan.extent * (plan.extent / target.lanes(plan.wide) + 8)
@@ -45,7 +49,9 @@ def sort_kernel(name: str, instruction: Instruction, target: Target, declaration
     how = f"in {plan.chunks} chunks" if plan.chunked else f"in {plan.tasks} tasks"
     description = f"sort {head}, by {plan.passes} digits of {plan.bits} bits, {how}"
     tasks = 1 if plan.chunked else plan.tasks
-    return Kernel(name, text, description, tasks=tasks, cycles=cycles, pooled=plan.chunked)
+    return Kernel(
+        name, text, description, tasks=tasks, cycles=cycles, pooled=plan.chunked, slowdown=_SLOWDOWN
+    )
 
 
 def sort_workspace(instruction: Instruction) -> int:

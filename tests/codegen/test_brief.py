@@ -22,6 +22,13 @@ def normal(*shape: int, dtype: str = "f8") -> np.ndarray[Any, Any]:
     return _RNG.standard_normal(shape).astype(dtype)
 
 
+def _ties(*shape: int) -> np.ndarray[Any, Any]:
+    """Numbers of which many are equal, and some NaN."""
+    found = _RNG.integers(0, 9, shape).astype("f8")
+    found[:, ::7] = np.nan
+    return found
+
+
 CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = {
     "small product": (lambda x, y: x @ y, (normal(8, 8, dtype="f4"), normal(8, 8, dtype="f4"))),
     "odd product": (lambda x, y: x @ y, (normal(37, 51), normal(51, 29))),
@@ -31,10 +38,17 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = 
     "integers": (lambda x, y: x @ y, (normal(30, 30).astype("i4"), normal(30, 20).astype("i4"))),
     "large map": (lambda x: x * 1.5 + tj.sqrt(tj.abs(x)), (normal(2200, 2100, dtype="f4"),)),
     "large rows": (lambda x: x / x.sum(axis=1, keepdims=True), (normal(2200, 2112, dtype="f4"),)),
+    "columns": (lambda x: x.max(axis=0) - x.sum(axis=0), (normal(300, 77, dtype="f4"),)),
+    "many columns": (lambda x: (x * x).sum(axis=0), (normal(2100, 203, dtype="f4"),)),
+    "lines": (lambda x: tj.sort(x, axis=1), (normal(19, 37, dtype="f4"),)),
+    "few lines": (lambda x: tj.sort(x, axis=1), (normal(5, 300),)),
+    "short lines": (lambda x: tj.sort(x, axis=1), (normal(50, 3, dtype="f4"),)),
+    "places": (lambda x: tj.argsort(x, axis=1), (_ties(23, 70),)),
+    "places of bytes": (lambda x: tj.argsort(x, axis=1), (np.nan_to_num(_ties(9, 41)).astype("u1"),)),
     "rest": (lambda x: x * 0.1 + x.max(axis=1, keepdims=True), (normal(45, 203),)),
 }
 #: Fast code of these is longer; the others have nothing to leave out, and are here for the comparison.
-SHORTER = frozenset(CASES) - {"rest", "integers"}
+SHORTER = frozenset(CASES) - {"rest", "integers", "many columns"}
 
 
 @pytest.fixture(autouse=True)
