@@ -124,9 +124,9 @@ def write_range(
     first = -(-first // group) * group
     last = max(last // group * group, first)
     vectors(start, w.min(stop, constant(first, "i64")), nest.unroll)
-    writer.holds = frozenset(interior.checks[dim])
+    writer.known = interior.checks[dim]
     vectors(w.max(start, constant(first, "i64")), w.min(stop, constant(last, "i64")), nest.unroll)
-    writer.holds = frozenset()
+    writer.known = {}
     vectors(w.max(start, constant(last, "i64")), stop, nest.unroll)
 
 
