@@ -340,6 +340,11 @@ class Writer:
             error = count * (x.error + count * largest * float(np.finfo(x.array.dtype).eps))
         return self.apply("cumsum", [x], {"axis": axis, "reverse": self.chance(0.4)}, error)
 
+    def running_extremum(self) -> bool:
+        x = self.pick(rank=1)
+        attrs = {"axis": int(self.rng.integers(x.array.ndim)), "reverse": self.chance(0.4)}
+        return self.apply(self.choose(["cummax", "cummin"]), [x], attrs, x.error)
+
     def broadcast(self) -> bool:
         x = self.pick()
         shape = tuple(
@@ -512,7 +517,7 @@ class Writer:
             self.gather,
             self.scatter,
         ]
-        steps = smooth * 2 + moves + [self.matmul, self.cumsum, self.create]
+        steps = smooth * 2 + moves + [self.matmul, self.cumsum, self.running_extremum, self.create]
         if not self.floats_only:
             steps += [self.comparison, self.arg_reduce, self.cast]
         self.parameter(self.dtype(), self.shape())

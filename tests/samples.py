@@ -388,14 +388,16 @@ def _np_scatter(x: Array, v: Array, *indices: Array, mode: str) -> Array:
     return out
 
 
-def _cumsum(x: Array, axis: int, reverse: bool) -> Array:
-    moved = np.moveaxis(x, axis, 0)
-    out = np.empty_like(moved)
-    total = np.zeros(moved.shape[1:], x.dtype)
-    for i in range(moved.shape[0])[:: -1 if reverse else 1]:
-        total = np.add(total, moved[i], dtype=x.dtype)
-        out[i] = total
-    return np.moveaxis(out, 0, axis)
+def _running(combine: np.ufunc) -> Callable[..., Array]:
+    def run(x: Array, axis: int, reverse: bool) -> Array:
+        moved = np.moveaxis(x, axis, 0)
+        out = moved.copy()
+        places = list(range(moved.shape[0]))[:: -1 if reverse else 1]
+        for before, at in itertools.pairwise(places):
+            out[at] = combine(out[before], moved[at], dtype=x.dtype)
+        return np.moveaxis(out, 0, axis)
+
+    return run
 
 
 def _by_math(function: Callable[[float], float]) -> Callable[..., Any]:
@@ -449,7 +451,9 @@ _RENAMED = {
     "undifferentiable": lambda x, message: x, "rewritten": lambda x, v: v,
     "mean": lambda x, axes:
         np.add.reduce(x, axis=axes) / x.dtype.type(math.prod(x.shape[axis] for axis in axes)),
-    "cumsum": _cumsum, "transpose": lambda x, perm: np.transpose(x, perm),
+    "cumsum": _running(np.add), "cumprod": _running(np.multiply),
+    "cummax": _running(np.maximum), "cummin": _running(np.minimum),
+    "transpose": lambda x, perm: np.transpose(x, perm),
     "reshape": lambda x, shape: x.reshape(shape), "broadcast": lambda x, shape: np.broadcast_to(x, shape),
     "slice": lambda x, start, size, step: x[_np_slice(start, size, step)] if x.ndim else x,
     "concat": lambda *xs, axis: np.concatenate(xs, axis), "update": _np_update,

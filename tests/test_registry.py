@@ -29,7 +29,7 @@ NAMES = [op.name for op in OPS if op.name not in ELSEWHERE]
 #: NumPy's own error against the truth, which comes on top of ours: its SVML kernels promise 4 ULP.
 NUMPY_ULP = 4.0
 #: The sign of a zero result is NumPy's SIMD path's choice among equal zeros.
-ZERO_SIGN_OPEN = {"maximum", "minimum", "fmax", "fmin", "clip", "max", "min"}
+ZERO_SIGN_OPEN = {"maximum", "minimum", "fmax", "fmin", "clip", "max", "min", "cummax", "cummin"}
 
 
 def walk(op: Op) -> list[Sample]:
@@ -69,7 +69,7 @@ def tolerance(op: Op, sample: Sample, want: Array) -> dict[str, Any]:
             allowed.update(atol=np.where(np.isfinite(atol), atol, 0.0), zero_sign=False)
         if op.name == "sort":  # 0.0 and -0.0 are equal, in any order
             allowed.update(zero_sign=False)
-        if op.name == "prod":  # each factor contributes one rounding, and subnormals their own
+        if op.name in ("prod", "cumprod"):  # each factor contributes one rounding, and subnormals their own
             allowed.update(bound=2.0 * sample.operands[0].size + 2, zero_sign=False)
     return allowed
 

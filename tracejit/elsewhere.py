@@ -14,6 +14,7 @@ PLACES: Final = {
     "asfortranarray": "asarray",
     "ascontiguousarray": "asarray",
     "cat": "concatenate",
+    "cumulative_prod": "cumprod",
     "cumulative_sum": "cumsum",
     "digitize": "searchsorted",
     "from_numpy": "asarray",
@@ -30,7 +31,6 @@ PLACES: Final = {
 #: What is written in another way.
 ADVICE: Final = {
     "column_stack": "write tj.stack([x, y], -1) for lines, tj.hstack([x, y]) for matrices",
-    "cumprod": "write tj.associative_scan(tj.multiply, x)",
     "dstack": "write tj.stack([x, y], -1)",
     "lax": "loops and branches are tj.scan, tj.fori_loop, tj.while_loop, tj.cond and tj.switch",
     "nanmax": "write tj.max(tj.where(tj.isnan(x), -tj.inf, x))",

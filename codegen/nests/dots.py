@@ -1,7 +1,8 @@
 """Matrix-vector products of matrices whose rows are contiguous: the lanes run along the inner dimension.
 
-Some rows at a time share each vector of the right operand; the lanes of their sums are added up at the end,
-by halves. The last rows overlap the ones before, which computes some twice to the same bits.
+Some rows at a time share each vector of the right operand; the lanes of their sums are added up at the
+end, by halves, and those of several rows together. The last rows overlap the ones before, which computes
+some twice to the same bits.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from .kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
 
 #: Sums kept in registers at a time: enough to have as many multiply-adds in flight as a core can.
 SUMS: Final = 8
-#: Rows of at most so many bytes are read one by one: going back and forth between lines that lie close
-#: together keeps the machine from fetching ahead.
+#: Rows of at most so many bytes are read one by one, of a matrix of at least so many: going back and forth
+#: between lines that lie close together keeps the machine from fetching ahead.
 SHORT_ROW: Final = 1024
+FAR: Final = 1 << 18
 
 
 def dots_kernel(
@@ -58,7 +60,8 @@ class _Dots:
         self.w = FunctionWriter(declarations)
         self.m, self.k = types[0].shape[-2:]
         self.lanes = target.lanes(dtype)
-        self.rows = 1 if self.k * types[0].dtype.itemsize <= SHORT_ROW else min(self.m, SUMS)
+        one_by_one = self.k * types[0].dtype.itemsize <= SHORT_ROW and types[0].nbytes >= FAR
+        self.rows = 1 if one_by_one else min(self.m, SUMS)
         #: Vectors side by side, each with sums of its own: fewer rows have more.
         self.unroll = 1
         while self.rows * self.unroll * 2 <= SUMS and self.k >= self.lanes * self.unroll * 2:
@@ -87,14 +90,15 @@ class _Dots:
         w = self.w
 
         def group(here: list[str]) -> None:
-            for row, total in enumerate(self._sums(here[0], at[1])):
-                w.store(total, w.offset(here[1], self.dtype, row))
+            sums = self._sums(here[0], at[1])
+            for row in range(0, self.rows, self.lanes):
+                w.store(self._folded(sums[row : row + self.lanes]), w.offset(here[1], self.dtype, row))
 
         moved = [(at[0], self.operands[0].strides[-2]), (at[2], 1)]
         over_rows(w, self.m, self.rows, (first, last), self.dtype, moved, group)
 
     def _sums(self, x: str, y: str) -> list[Reg]:
-        """The sums of one group of rows, as scalars."""
+        """The sums of one group of rows, a vector for each."""
         w, lanes, rows = self.w, self.lanes, self.rows
 
         def step(index: Reg, sums: list[Reg], copies: int, mask: Reg | None) -> list[Reg]:
@@ -119,7 +123,39 @@ class _Dots:
             half = len(parts) // 2
             pairs = zip(parts[:half], parts[half:], strict=True)
             parts = [[w.add(a, b) for a, b in zip(one, other, strict=True)] for one, other in pairs]
-        return [w.fold_lanes(one, w.add) for one in parts[0]]
+        return parts[0]
+
+    def _folded(self, sums: list[Reg]) -> Reg:
+        """The lanes of each vector added up by halves: a lane of the result for each, of which there are no
+        more than a vector has.
+
+        Two vectors become one, whose halves are theirs folded once, and so on, until there is one with a
+        segment for each row, which is folded by halves, too.
+        """
+        w, rows, width = self.w, len(sums), self.lanes
+        if rows == 1:
+            return w.fold_lanes(sums[0], w.add)
+        sums = sums + [sums[-1]] * ((1 << (rows - 1).bit_length()) - rows)
+        while len(sums) > 1:
+            pairs = zip(sums[::2], sums[1::2], strict=True)
+            sums, width = [self._halved([a, b], width) for a, b in pairs], width // 2
+        (total,) = sums
+        while width > 1:
+            total, width = self._halved([total], width), width // 2
+        return total if total.lanes == rows else w.shuffle(total, None, range(rows))
+
+    def _halved(self, sums: list[Reg], width: int) -> Reg:
+        """Each segment of `width` lanes folded once; those of a second vector behind the first one's."""
+        lanes, half = sums[0].lanes, width // 2
+        first = [
+            vector * lanes + segment + lane
+            for vector in range(len(sums))
+            for segment in range(0, lanes, width)
+            for lane in range(half)
+        ]
+        x, y = sums[0], sums[1] if len(sums) > 1 else None
+        parts = [self.w.shuffle(x, y, [lane + by for lane in first]) for by in (0, half)]
+        return self.w.add(*parts)
 
     def _vector(self, start: str, index: Reg, copy: int, stride: int, mask: Reg | None) -> Reg:
         w = self.w

@@ -1,4 +1,4 @@
-"""Reductions over `axes`, index reductions, and cumulative sums.
+"""Reductions over `axes`, and index reductions.
 
 The IR removes the reduced axes; ``keepdims`` and dtype rules (sums of small integers in int64) belong to
 the functions users call. A maximum or minimum shared by several elements shares its cotangent equally.
@@ -122,11 +122,13 @@ def _extremum_rule(b: Any, ct: Any, x: Any, out: Any, axes: tuple[int, ...]) -> 
     return b.mul(spread(b, share, x.shape, axes), winners)
 
 
-def _lowest(dtype: str) -> Any:
+def lowest(dtype: str) -> Any:
+    """The identity of maxima of the dtype of that name."""
     return _limit(dtype, -math.inf)
 
 
-def _highest(dtype: str) -> Any:
+def highest(dtype: str) -> Any:
+    """The identity of minima of the dtype of that name."""
     return _limit(dtype, math.inf)
 
 
@@ -141,11 +143,11 @@ def _limit(dtype: str, infinity: float) -> Any:
 
 MAX = _reduction(
     "max", np.maximum.reduce, "the largest; NaN if any is NaN", {"x": _extremum_rule},
-    Reduction(_lowest, lambda b, acc, x: b.fold_maximum(acc, x)), needs_elements=True,
+    Reduction(lowest, lambda b, acc, x: b.fold_maximum(acc, x)), needs_elements=True,
 )  # fmt: skip
 MIN = _reduction(
     "min", np.minimum.reduce, "the smallest; NaN if any is NaN", {"x": _extremum_rule},
-    Reduction(_highest, lambda b, acc, x: b.fold_minimum(acc, x)), needs_elements=True,
+    Reduction(highest, lambda b, acc, x: b.fold_minimum(acc, x)), needs_elements=True,
 )  # fmt: skip
 ALL = _reduction(
     "all", np.logical_and.reduce, "whether all are true", NONDIFF,
@@ -218,24 +220,3 @@ ARGMAX = _arg_reduction(
 ARGMIN = _arg_reduction(
     "argmin", np.argmin, "the index of the first minimum or NaN", _arg_better(lambda b, x, y: b.ge(x, y))
 )
-
-
-def _cumsum_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-    normalize_axis("cumsum", attrs["axis"], types[0].ndim)
-    return (types[0],)
-
-
-def _cumsum_eval(x: Any, axis: int, reverse: bool) -> Any:
-    if reverse:
-        return np.flip(np.cumsum(np.flip(x, axis), axis=axis, dtype=x.dtype), axis)
-    return np.cumsum(x, axis=axis, dtype=x.dtype)
-
-
-CUMSUM = define(
-    "cumsum", Kind.CUMULATIVE, "x", doc="running sums along `axis`, from the end if `reverse`",
-    attrs={"axis": (int,), "reverse": (bool,)}, infer=_cumsum_infer, eval=_cumsum_eval,
-    vjp={"x": lambda b, ct, axis, reverse: b.cumsum(ct, axis=axis, reverse=not reverse)},
-    reduction=Reduction(
-        lambda dtype: 0, lambda b, acc, x: b.or_(acc, x) if x.dtype == "bool" else b.add(acc, x)
-    ),
-)  # fmt: skip

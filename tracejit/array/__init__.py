@@ -16,6 +16,9 @@ from .creation import (
     array, asarray, empty, empty_like, eye, full, full_like, identity, ones, ones_like, tri, zeros,
     zeros_like,
 )
+from .cumulative import (
+    cummax, cummin, cumprod, cumsum,
+)
 from .diagonals import (
     diag, diagonal, tril, triu,
 )
@@ -56,7 +59,7 @@ from .rearranging import (
     flip, fliplr, flipud, meshgrid, pad, repeat, roll, rot90, tile,
 )
 from .reductions import (
-    all, amax, amin, any, argmax, argmin, count_nonzero, cumsum, max, mean, min, nanmean, nansum, prod, ptp,
+    all, amax, amin, any, argmax, argmin, count_nonzero, max, mean, min, nanmean, nansum, prod, ptp,
     sum,
 )
 from .searching import (
@@ -133,6 +136,9 @@ __all__ = [
     "cos",
     "cosh",
     "count_nonzero",
+    "cummax",
+    "cummin",
+    "cumprod",
     "cumsum",
     "deg2rad",
     "degrees",

@@ -14,6 +14,7 @@ from ..ir.errors import DTypeError, ShapeError
 from ..tensor import Tensor
 from . import (
     contraction,
+    cumulative,
     diagonals,
     elementwise,
     floats,
@@ -159,7 +160,10 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "any": reductions.any,
     "argmax": reductions.argmax,
     "argmin": reductions.argmin,
-    "cumsum": reductions.cumsum,
+    "cumsum": cumulative.cumsum,
+    "cumprod": cumulative.cumprod,
+    "cummax": cumulative.cummax,
+    "cummin": cumulative.cummin,
     "argsort": sorting.argsort,
     "argpartition": sorting.argpartition,
     "searchsorted": sorting.searchsorted,

@@ -23,7 +23,6 @@ __all__ = [
     "argmax",
     "argmin",
     "count_nonzero",
-    "cumsum",
     "max",
     "mean",
     "min",
@@ -193,22 +192,6 @@ def argmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmin``.
     """
     return _indexed("argmin", x, axis, keepdims)
-
-
-def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Tensor:
-    """Running sums along `axis`, or of the raveled array if `axis` is None.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.cumsum([1, 2, 3])
-        tensor([1, 3, 6])
-
-    Raises AxisError. Semantics: ``numpy.cumsum``.
-    """
-    x = accumulated(as_tensor(x), dtype)
-    if axis is None:
-        return run("cumsum", reshaped(x, (x.size,)), axis=0, reverse=False)
-    return run("cumsum", x, axis=normalize_axis("cumsum", axis, x.ndim), reverse=False)
 
 
 def ptp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:

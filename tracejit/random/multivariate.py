@@ -8,10 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.contraction import matmul
+from ..array.cumulative import cumsum
 from ..array.manipulation import matrix_transpose
 from ..array.operands import as_tensor, cast, constant_of, floating, reshaped, run
 from ..array.ranges import arange
-from ..array.reductions import cumsum
 from ..array.searching import take
 from ..control.loops import fori_loop
 from ..ir.dtypes import BY_NAME
