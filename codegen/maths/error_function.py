@@ -47,7 +47,7 @@ def _sum_of_product(b: Emitter, constant: float, x: Reg, y: Reg) -> tuple[Reg, R
 
 
 def erfc(b: Emitter, x: Reg) -> Reg:
-    """1 - erf x without cancellation, within 4 ulp, denormal results too."""
+    """1 - erf x without cancellation, within 3.1 ulp in f32, 3.5 in f64, denormal results too."""
     dtype = x.dtype
     centre = ERFC_CENTRE[dtype]
     size = b.min(ERFC_TOP[dtype], b.abs(x))

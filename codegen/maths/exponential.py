@@ -85,7 +85,9 @@ def _reduce_wide(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg]:
 def expm1_of_positive(b: Emitter, x: Reg) -> Reg:
     """e^x - 1 in f64 where `wide` can be used, for 0 <= x < 700; about 1 ulp."""
     shifted, k, r = _reduce_wide(b, x)
-    bend = b.mul(b.mul(r, r), horner(b, r, power_tables.EXPM1_SHORT["f64"]))
+    near = muladd(b, k, -LN2_HIGH["f64"], x)
+    r_low = b.fma(k, b.const(-LN2_LOW["f64"], x), b.exact("fsub", near, r))
+    bend = muladd(b, b.mul(r, r), horner(b, r, power_tables.EXPM1_SHORT["f64"]), r_low)
     power, excess = _sixteenths(b, shifted, r, bend)
     power = wide.scale(b, power, k)
     return muladd(b, power, excess, b.exact("fsub", power, 1.0))
