@@ -111,6 +111,7 @@ class MathsEmitter(BlockEmitter):
     square = ordering.square
     heaviside = ordering.heaviside
     nextafter = ordering.nextafter
+    spacing = ordering.spacing
     ldexp = ordering.ldexp
 
 

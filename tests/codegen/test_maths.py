@@ -221,7 +221,7 @@ def test_the_number_of_lanes_does_not_matter(method: str, dtype: str) -> None:
         np.testing.assert_array_equal(compiled(method, (dtype,), dtype, lanes)(x), expected)
 
 
-#: Arguments of f64 whose results are nearest to the middle of two floats, or that are nearest to a multiple of
+#: Arguments of f64 whose results are nearest to the middle of two floats, or that are nearest to multiples of
 #: pi/2 (Muller et al., Handbook of Floating-Point Arithmetic); the second of f32.
 HARD: dict[str, tuple[float, ...]] = {
     "exp": (float.fromhex("-0x1.ed318efb627eap-27"),),
