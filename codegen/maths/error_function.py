@@ -40,8 +40,14 @@ def erf(b: Emitter, x: Reg) -> Reg:
     return b.copysign(b.select(b.gt(size, 1.0), far, near), x)
 
 
+def _sum_of_product(b: Emitter, constant: float, x: Reg, y: Reg) -> tuple[Reg, Reg]:
+    """constant + x y as a double word, where the constant is the larger part."""
+    high = b.fma(x, y, b.const(constant, x))
+    return high, b.fma(x, y, b.exact("fsub", constant, high))
+
+
 def erfc(b: Emitter, x: Reg) -> Reg:
-    """1 - erf x without cancellation, within 4 ulp, denormal results too."""
+    """1 - erf x without cancellation, within 3.1 ulp in f32, 3.5 in f64, denormal results too."""
     dtype = x.dtype
     centre = ERFC_CENTRE[dtype]
     size = b.min(ERFC_TOP[dtype], b.abs(x))
@@ -51,7 +57,10 @@ def erfc(b: Emitter, x: Reg) -> Reg:
     missing = b.fma(b.neg(q), size, b.fma(b.exact("fadd", q, 1.0), b.const(-centre, x), size))
     q = muladd(b, missing, inverse, q)
     first, *others = ERFC[dtype]
-    factor = b.mul(muladd(b, q, polynomial(b, q, others), first), inverse)
+    slope = polynomial(b, q, others)
+    sum_, sum_low = _sum_of_product(b, first, q, slope)
+    factor, factor_low = two_product(b, sum_, inverse)
+    factor_low = muladd(b, sum_low, inverse, factor_low)
     high, low = two_product(b, size, size)
     biased, r = reduce(b, b.neg(high), 2 * BIAS[dtype])
     excess = expm1_reduced(b, r)
@@ -60,5 +69,6 @@ def erfc(b: Emitter, x: Reg) -> Reg:
     lacking = b.fma(minus, size, b.fma(minus, b.const(centre, x), b.const(1.0, x)))
     small = b.sub(lacking, low)
     small = muladd(b, small, excess, small)
-    tail = scale(b, muladd(b, factor, b.add(excess, small), factor), biased)
+    tail = b.exact("fadd", factor, muladd(b, factor, b.add(excess, small), factor_low))
+    tail = scale(b, tail, biased)
     return b.select(b.lt(x, 0.0), b.sub(2.0, tail), tail)

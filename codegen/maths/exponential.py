@@ -12,7 +12,7 @@ from typing import Final
 from ..emitter import Emitter, Reg
 from . import power_tables, wide
 from .coefficients import EXP, EXP2
-from .support import BIAS, MAGIC, horner, muladd, polynomial, power_of_two
+from .support import BIAS, MAGIC, horner, muladd, polynomial, power_of_two, two_sum
 
 LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
 #: ln 2 in two parts, the first with 15 (f32) or 41 (f64) bits, so that its products with k are exact.
@@ -23,9 +23,9 @@ EXP_RANGE: Final = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
 EXP2_RANGE: Final = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
 #: What is added to round to integers (f32) or sixteenths (f64).
 WIDE_MAGIC: Final = {"f32": MAGIC["f32"], "f64": MAGIC["f64"] / 16}
-#: Below the first expm1 is -1; below the second in size it is x.
+#: Below the first expm1 is -1; where x^2 is below the second it is x, and half of x might not be a float.
 EXPM1_LOW: Final = {"f32": -20.0, "f64": -40.0}
-EXPM1_TINY: Final = {"f32": 2.0**-25, "f64": 2.0**-54}
+EXPM1_TINY: Final = {"f32": 2.0**-120, "f64": 2.0**-1000}
 
 
 def clamp(b: Emitter, x: Reg, low: float, high: float) -> Reg:
@@ -85,7 +85,9 @@ def _reduce_wide(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg]:
 def expm1_of_positive(b: Emitter, x: Reg) -> Reg:
     """e^x - 1 in f64 where `wide` can be used, for 0 <= x < 700; about 1 ulp."""
     shifted, k, r = _reduce_wide(b, x)
-    bend = b.mul(b.mul(r, r), horner(b, r, power_tables.EXPM1_SHORT["f64"]))
+    near = muladd(b, k, -LN2_HIGH["f64"], x)
+    r_low = b.fma(k, b.const(-LN2_LOW["f64"], x), b.exact("fsub", near, r))
+    bend = muladd(b, b.mul(r, r), horner(b, r, power_tables.EXPM1_SHORT["f64"]), r_low)
     power, excess = _sixteenths(b, shifted, r, bend)
     power = wide.scale(b, power, k)
     return muladd(b, power, excess, b.exact("fsub", power, 1.0))
@@ -139,13 +141,28 @@ def exp2(b: Emitter, x: Reg) -> Reg:
 
 
 def expm1(b: Emitter, x: Reg) -> Reg:
-    """e^x - 1, within 1.5 ulp in f32, 2 in f64.
+    """e^x - 1, within 1 ulp.
 
-    2^k (e^r - 1) + (2^k - 1), with all halved so that 2^(k-1) stays finite.
+    2^k (r + (e^r - 1 - r)) + (2^k - 1), with all halved so that 2^(k-1) stays finite. The first product is
+    exact, its sum with the last term a double word, and what rounding took off r is added.
     """
     dtype = x.dtype
+    offset = BIAS[dtype] - 1
     clamped = clamp(b, x, EXPM1_LOW[dtype], EXP_RANGE[dtype][1])
-    biased, r = reduce(b, clamped, BIAS[dtype] - 1)
+    biased = muladd(b, clamped, LOG2_E, MAGIC[dtype] + offset)
+    k = b.exact("fsub", biased, MAGIC[dtype] + offset)
+    near = b.fma(k, b.const(-LN2_HIGH[dtype], x), clamped)
+    r = b.fma(k, b.const(-LN2_LOW[dtype], x), near)
+    r_low = b.fma(k, b.const(-LN2_LOW[dtype], x), b.exact("fsub", near, r))
+    square = b.mul(r, r)
     half = power_of_two(b, b.bits(biased), dtype)
-    result = b.mul(muladd(b, half, expm1_reduced(b, r), b.sub(half, 0.5)), 2.0)
-    return b.select(b.lt(b.abs(x), EXPM1_TINY[dtype]), x, result)
+    base = b.exact("fsub", half, 0.5)
+    base_low = b.exact("fsub", b.exact("fsub", half, base), 0.5)
+    high, low = two_sum(b, base, b.exact("fmul", half, r))
+    # d e^r = e^r dr, of which 1 + r is enough
+    low = muladd(b, half, muladd(b, r_low, r, r_low), b.exact("fadd", low, base_low))
+    first, *others = EXP[dtype]
+    slope = muladd(b, r, polynomial(b, r, others, square), first)
+    bend = muladd(b, b.mul(half, square), slope, low)
+    result = b.mul(b.exact("fadd", high, bend), 2.0)
+    return b.select(b.lt(square, EXPM1_TINY[dtype]), x, result)

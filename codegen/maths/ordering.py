@@ -110,6 +110,12 @@ def nextafter(b: Emitter, x: Reg, y: Reg) -> Reg:
     return b.select(unordered, b.const(NAN, x), moved)
 
 
+def spacing(b: Emitter, x: Reg) -> Reg:
+    """The distance to the next float away from 0, negative for negative x; NaN of infinities."""
+    away = b.select(b.lt(x, 0.0), b.const(-INFINITY, x), INFINITY)
+    return b.sub(nextafter(b, x, away), x)
+
+
 #: Exponents below the first go down by the second (a step that cannot lose bits that the result keeps),
 #: those above the third go up by it; beyond the last every result is 0 or infinite.
 LDEXP: Final = {"f32": (-126, -102, 127, 300), "f64": (-1022, -969, 1023, 2200)}

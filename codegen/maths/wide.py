@@ -92,18 +92,23 @@ def rsqrt_guess(b: Emitter, x: Reg) -> Reg:
 
 
 def rsqrt(b: Emitter, x: Reg) -> Reg:
-    """1 / sqrt(x), within 0.8 ulp, by steps of third and second order."""
-    y = rsqrt_guess(b, x)
-    if x.dtype == "f64":
-        half = b.mul(y, 0.5)
-        r = b.fma(b.neg(b.mul(x, y)), half, b.const(0.5, x))
-        y = muladd(b, y, muladd(b, b.mul(r, 1.5), r, r), y)
+    """1 / sqrt(x), within 0.6 ulp, in f64 by a step of third order first."""
+    guess = rsqrt_guess(b, x)
+    if x.dtype == "f32":
+        return rsqrt_step(b, x, guess)
+    half = b.mul(guess, 0.5)
+    r = b.fma(b.neg(b.mul(x, guess)), half, b.const(0.5, x))
+    better = muladd(b, guess, muladd(b, b.mul(r, 1.5), r, r), guess)
+    return b.select(b.isnan(r), guess, rsqrt_step(b, x, better))
+
+
+def rsqrt_step(b: Emitter, x: Reg, guess: Reg) -> Reg:
+    """A better 1 / sqrt(x) by a step of second order; the guess itself where it is infinite or 0."""
     # r = (1 - x y^2) / 2, where the product x y is a double word
-    high, low = two_product(b, x, y)
-    half = b.mul(y, -0.5)
+    high, low = two_product(b, x, guess)
+    half = b.mul(guess, -0.5)
     r = b.fma(low, half, b.fma(high, half, b.const(0.5, x)))
-    # NaN where y is infinite or 0
-    return b.select(b.isnan(r), rsqrt_guess(b, x) if x.dtype == "f64" else y, muladd(b, y, r, y))
+    return b.select(b.isnan(r), guess, muladd(b, guess, r, guess))
 
 
 def sqrt_with_rest(b: Emitter, x: Reg, guess: Reg, x_low: Reg | None = None) -> tuple[Reg, Reg]:

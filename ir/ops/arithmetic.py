@@ -93,11 +93,12 @@ CBRT = elementwise(
 
 
 def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
-    # y x^(y-1), and 0 for y = 0 even at x = 0; of a Python number y stays one, so that x keeps its dtype
+    # y x^(y-1), and 0 for y = 0 even at 0 and infinity; of a Python number y stays one, so that x keeps its
+    # dtype
     if isinstance(y, (int, float)):
-        lower = y - 1 if y else 1
+        lower = y - 1 if y else 0
     else:
-        lower = b.where(b.eq(y, 0.0), 1.0, b.sub(y, 1.0))
+        lower = b.where(b.eq(y, 0.0), 0.0, b.sub(y, 1.0))
     return b.mul(ct, b.mul(y, b.pow(x, lower)))
 
 

@@ -93,8 +93,9 @@ NEXTAFTER = elementwise(
     emit=lambda b, x, y: b.nextafter(x, y),
 )  # fmt: skip
 SPACING = elementwise(
-    "spacing", "x", np.spacing, doc="the distance to the next float", floating=True, vjp=NONDIFF, emit=None
-)
+    "spacing", "x", np.spacing, doc="the distance to the next float", floating=True, vjp=NONDIFF,
+    emit=lambda b, x: b.spacing(x),
+)  # fmt: skip
 HEAVISIDE = elementwise(
     "heaviside", "x y", np.heaviside, doc="0 below zero, y at zero, 1 above", floating=True,
     vjp={

@@ -49,6 +49,7 @@ SYMMETRIC = frozenset(
     ("sin", "cos", "tan", "asin", "atan", "sinh", "cosh", "tanh", "asinh", "atanh", "erf", "cbrt")
 )
 _BLOCK = 1 << 20
+_DOUBLES = 1 << 17
 _SIGN = 0x80000000
 #: Sizes from the first to the second, every so many floats.
 Range = tuple[float, float, int]
@@ -91,6 +92,28 @@ def worst(
     with np.errstate(all="ignore"):
         for x in floats(method in SYMMETRIC, ranges):
             some = errors(function(x).astype(np.float64), IN_DOUBLE[method](x.astype(np.float64)))
+            largest = int(np.argmax(some))
+            if some[largest] > found:
+                found, where = float(some[largest]), float(x[largest])
+    return found, where
+
+
+def worst_of_doubles(
+    method: str, wide_tables: bool | None, ranges: Sequence[tuple[float, float]], count: int
+) -> tuple[float, float]:
+    """The largest error in ulps of `count` float64 in each range, and where it is; the truth is NumPy's
+    function of a long double with 11 bits more."""
+    function = compiled(method, ("f64",), "f64", NATIVE["f64"], True, wide_tables)
+    rng = np.random.default_rng(count)
+    found, where = 0.0, math.nan
+    for low, high in ranges:
+        for _ in range(-(-count // _DOUBLES)):
+            x = rng.uniform(low, high, min(count, _DOUBLES))
+            truth = IN_DOUBLE[method](x.astype(np.longdouble))
+            exponent = np.frexp(truth)[1]
+            some = (np.abs(function(x) - truth) / np.ldexp(np.longdouble(1), exponent - 53)).astype(
+                np.float64
+            )
             largest = int(np.argmax(some))
             if some[largest] > found:
                 found, where = float(some[largest]), float(x[largest])

@@ -1,14 +1,16 @@
-"""Every float32 of each function's usual range, and a hundredth of the others, under the stated bounds."""
+"""Every float32 of each function's usual range, and a hundredth of the others, under the stated bounds; and
+many float64 against long doubles."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from tracejit.codegen.maths import ULP_BOUND
 
-from .maths_exhaustive import IN_DOUBLE, SYMMETRIC, worst
+from .maths_exhaustive import IN_DOUBLE, SYMMETRIC, worst, worst_of_doubles
 
 
 @pytest.mark.parametrize("method", IN_DOUBLE)
@@ -57,6 +59,54 @@ def test_every_float(method: str, wide_tables: bool | None) -> None:
     error, where = worst(method, wide_tables, [(0.0, low, 101), (low, high, slower), (high, math.inf, 101)])
     print(f"{method} {error:.4f} at {where!r}")
     assert error <= ULP_BOUND[method]["f32"], where
+
+
+#: Where float64 is sampled: usual ranges, and where the errors are large.
+DOUBLES: dict[str, list[tuple[float, float]]] = {
+    "exp": [(-1, 1), (-700, 700)],
+    "exp2": [(-1, 1), (-1000, 1000)],
+    "expm1": [(-0.7, 1.5), (-30, 40), (1e-9, 1e-3)],
+    "log": [(0.7, 1.5), (1.06, 1.07), (1e-5, 1e5)],
+    "log2": [(0.7, 1.5), (1.06, 1.07), (1e-5, 1e5)],
+    "log10": [(0.7, 1.5), (1.06, 1.07), (1e-5, 1e5)],
+    "log1p": [(-0.5, 1.5), (0.06, 0.07), (-0.065, -0.055)],
+    "sin": [(-7, 7), (-1e4, 1e4)],
+    "cos": [(-7, 7), (-1e4, 1e4)],
+    "tan": [(-2, 2), (0.75, 0.82), (-1e4, 1e4)],
+    "asin": [(-1, 1)],
+    "acos": [(-1, 1)],
+    "atan": [(-3, 3), (0.9, 1.1)],
+    "sinh": [(-2, 2), (0.3, 0.5)],
+    "cosh": [(-6, 6)],
+    "tanh": [(-1, 1), (-3, 3), (0.01, 0.02)],
+    "asinh": [(-2, 2), (0.02, 0.1)],
+    "acosh": [(1, 1.1), (1, 3)],
+    "atanh": [(-0.99, 0.99), (0.01, 0.1)],
+    "cbrt": [(1, 8)],
+    "rsqrt": [(1, 4)],
+    "reciprocal": [(1, 2)],
+}
+LONG_DOUBLES = pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant < 63, reason="long doubles are not longer here"
+)
+
+
+@LONG_DOUBLES
+@pytest.mark.parametrize("method", DOUBLES)
+def test_many_doubles(method: str) -> None:
+    for wide_tables in (None, False):
+        error, where = worst_of_doubles(method, wide_tables, DOUBLES[method], 1 << 14)
+        assert error <= ULP_BOUND[method]["f64"], where
+
+
+@LONG_DOUBLES
+@pytest.mark.slow
+@pytest.mark.parametrize("method", DOUBLES)
+def test_more_doubles(method: str) -> None:
+    for wide_tables in (None, False):
+        error, where = worst_of_doubles(method, wide_tables, DOUBLES[method], 1 << 22)
+        print(f"{method} {error:.4f} at {where!r}")
+        assert error <= ULP_BOUND[method]["f64"], where
 
 
 def test_all_functions_are_covered() -> None:

@@ -208,6 +208,13 @@ def test_integer_pairs(method: str, dtype: str, lanes: int) -> None:
     np.testing.assert_array_equal(got, reference(method, x, y))
 
 
+@pytest.mark.parametrize(("dtype", "lanes"), LANES)
+def test_spacing(dtype: str, lanes: int) -> None:
+    x = interesting(dtype)
+    with np.errstate(all="ignore"):
+        same(compiled("spacing", (dtype,), dtype, lanes)(x), np.spacing(x), x)
+
+
 @pytest.mark.parametrize(("dtype", "lanes"), INTEGER_LANES)
 def test_shifts(dtype: str, lanes: int) -> None:
     x, y = integers(dtype)
