@@ -154,14 +154,17 @@ class Builder:
             value = step(self.values)
         if not isinstance(value, tj.Tensor) or value.size > self.largest:
             raise Unfit
-        self.steps.append((name, step))
-        self.values.append(value)
         data = np.asarray(value)
         if data.dtype.kind == "f" and data.size:
-            finite = np.abs(np.where(np.isfinite(data), data, 0)).max()
-            if finite > LIMIT:
-                last = len(self.values) - 1
-                self.add("wrap", lambda v: v[last] % 13.0 - 6.0)
+            sizes = np.abs(np.where(np.isfinite(data), data, 0))
+            finite = sizes.max()
+            if finite > 1e6 or (sizes % 0.125).any():  # f32 has 24 bits, and thirds come of gradients at ties
+                raise Unfit
+        self.steps.append((name, step))
+        self.values.append(value)
+        if data.dtype.kind == "f" and data.size and finite > LIMIT:
+            last = len(self.values) - 1
+            self.add("wrap", lambda v: v[last] % 13.0 - 6.0)
 
     # -- steps ------------------------------------------------------------------------------------
 

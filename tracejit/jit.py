@@ -105,6 +105,10 @@ class JitFunction(Viewable):
     def __repr__(self) -> str:
         return f"<jit of {getattr(self._fn, '__qualname__', self._fn)!s}, {len(self._signatures)} signatures>"
 
+    def __reduce__(self) -> str:
+        """As of functions: a copy is the function itself, and a pickle says where it is found."""
+        return str(getattr(self, "__qualname__", self))
+
     # -- calling ----------------------------------------------------------------------------------
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:

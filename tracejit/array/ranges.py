@@ -5,8 +5,10 @@ Eagerly and under a trace the same formula is evaluated, ``start + i step``, in 
 
 from __future__ import annotations
 
+import math
 import operator
-from typing import Any
+import sys
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,6 +28,9 @@ from .operands import (
     run,
 )
 
+#: Ranges of no more are made to see what they begin with.
+_FEW: Final = 1000
+
 __all__ = ["arange", "geomspace", "linspace", "logspace"]
 
 
@@ -33,6 +38,17 @@ def _known(n: Tensor | Array) -> Array:
     if isinstance(n, np.ndarray):
         return n
     return n.detach()._concrete("arange(n)", "arange(int(n)), which is compiled for each n by itself")
+
+
+def _numbers(bounds: list[Any], dtype: Any, *, whole: bool) -> tuple[int, Array]:
+    """How many numbers ``np.arange(*bounds)`` gives, and they; of many only the first two unless `whole`."""
+    start, stop, step = bounds
+    length = (stop - start) / step
+    if whole or not _FEW < length < sys.maxsize:
+        values = np.arange(start, stop, step, dtype=dtype)
+        return values.size, values
+    kind = dtype or np.arange(start * 0, stop * 0, step).dtype  # which depends on types alone
+    return math.ceil(length), np.array([start, start + step]).astype(kind)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
@@ -59,7 +75,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     if bounds[2] == 0:
         raise ShapeError("arange: step must not be zero")
     wanted = None if dtype is None else as_dtype(dtype)
-    values: Array = np.arange(*bounds) if wanted is None else np.arange(*bounds, dtype=wanted)
+    count, values = _numbers(bounds, wanted, whole=not is_tracing())
     if wanted is None:
         wanted = as_dtype(values.dtype)
         if is_float(wanted) and all(type(one) in SCALARS for one in bounds):
@@ -67,9 +83,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
         values = values.astype(wanted)
     if not is_tracing():
         return wrap(values)
-    result = run("iota", shape=values.shape, axis=0, dtype=wanted)
-    if values.size < 2:
-        return result if not values.size or not values[0] else run("add", result, values[0].item())
+    result = run("iota", shape=(count,), axis=0, dtype=wanted)
+    if count < 2:
+        return result if not count or not values[0] else run("add", result, values[0].item())
     # NumPy's own delta: the second element minus the first, in the result's dtype
     delta = (values[1] - values[0]).item()
     if delta != 1:

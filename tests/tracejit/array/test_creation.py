@@ -63,6 +63,11 @@ def test_traces_hold_no_captures(traced):
     assert holders == []
     with pytest.raises(ConcretizationError):
         traced(tj.arange, np.array(3))
+    for bounds in ((5000,), (-3, 1e5, 0.7), (np.float32(1), 9000, np.int8(3)), (7000, 0, -1.3)):
+        long = tj.jit(lambda bounds=bounds: tj.arange(*bounds))()
+        np.testing.assert_allclose(long, np.arange(*bounds), rtol=1e-12)
+        assert long.dtype == np.arange(*bounds).dtype
+    assert tj.jit(lambda: tj.arange(2**45)[2**40])() == 2**40  # nobody makes the others
     assert tj.arange(np.array(3), dtype=int).tolist() == tj.arange(tj.tensor(3)).tolist() == [0, 1, 2]
 
 
