@@ -1,10 +1,13 @@
 """LLVM text of the worker pool: ``parallel_for`` and the workers' loop, over pthreads.
 
 One job at a time. A job is published in `@job` (task, context, tasks, chunk) together with a ticket: a 64-bit
-word of generation (upper half) and next chunk (lower half). Claiming a chunk is one compare-and-swap on the
-ticket, so a worker that wakes late sees another generation and leaves; nobody waits for a worker that has
+word of generation (upper half) and chunks claimed (lower half). Claiming a chunk is one compare-and-swap on
+the ticket, so a worker that wakes late sees another generation and leaves; nobody waits for a worker that has
 claimed nothing. The caller works too, then waits until the claimed chunks are done, briefly spinning and then
 on a condition variable. Where another thread has a job running, the caller runs its own alone.
+
+The caller does the first chunks, the workers the last ones, up to where they meet: in a loop of jobs on the
+same arrays each core mostly meets what it has in its own caches.
 
 Linux may wake a worker on its caller's core and leave it waiting there, call after call, while another core
 is idle. A worker that finds itself there moves away (`_ASIDE`).
@@ -83,6 +86,7 @@ POOL_TEXT: Final = f"""
 @ticket = internal global i64 0, align 64
 @chunks = internal global i64 0, align 64
 @done = internal global i64 0, align 64
+@from_end = internal global i64 0, align 64
 @busy = internal global i32 0, align 64
 @sleeping = internal global i64 0, align 64
 @caller_core = internal global i32 -1, align 64
@@ -111,8 +115,9 @@ define void @tracejit_pool_init(i64 %workers) nounwind {{
   ret void
 }}
 
-; Claim chunks of generation %generation until none is left; returns how many were done.
-define internal i64 @work(i64 %generation) nounwind {{
+; Claim chunks of generation %generation until none is left, the caller's from the first on, the others' from
+; the last on back; returns how many were done.
+define internal i64 @work(i64 %generation, i1 %caller) nounwind {{
 entry:
   br label %next
 next:
@@ -122,9 +127,9 @@ next:
   %same = icmp eq i64 %current, %generation
   br i1 %same, label %look, label %leave
 look:
-  %chunk = and i64 %seen, 4294967295
+  %claimed = and i64 %seen, 4294967295
   %total = load atomic i64, ptr @chunks seq_cst, align 8
-  %left = icmp ult i64 %chunk, %total
+  %left = icmp ult i64 %claimed, %total
   br i1 %left, label %claim, label %leave
 claim:
   %task = load ptr, ptr @job
@@ -134,10 +139,18 @@ claim:
   %after = add i64 %seen, 1
   %swap = cmpxchg ptr @ticket, i64 %seen, i64 %after seq_cst seq_cst
   %won = extractvalue {{ i64, i1 }} %swap, 1
-  br i1 %won, label %run, label %retry
+  br i1 %won, label %side, label %retry
 retry:
   br label %next
+side:
+  br i1 %caller, label %run, label %back
+back:
+  %behind = atomicrmw add ptr @from_end, i64 1 seq_cst
+  %last = sub i64 %total, 1
+  %place = sub i64 %last, %behind
+  br label %run
 run:
+  %chunk = phi i64 [ %count, %side ], [ %place, %back ]
   %begin = mul i64 %chunk, %size
   %stop = add i64 %begin, %size
   %over = icmp ugt i64 %stop, %tasks
@@ -181,6 +194,7 @@ publish:
   store i64 %tasks, ptr getelementptr ({{ ptr, ptr, i64, i64 }}, ptr @job, i64 0, i32 2)
   store i64 %size, ptr getelementptr ({{ ptr, ptr, i64, i64 }}, ptr @job, i64 0, i32 3)
   store atomic i64 0, ptr @done seq_cst, align 8
+  store atomic i64 0, ptr @from_end seq_cst, align 8
   store atomic i64 %total, ptr @chunks seq_cst, align 8
   %asleep = load atomic i64, ptr @sleeping seq_cst, align 8
   %none = icmp eq i64 %asleep, 0
@@ -193,7 +207,7 @@ wake:
   %u1 = call i32 @pthread_mutex_unlock(ptr @mutex)
   br label %help
 help:
-  %mine = call i64 @work(i64 %gen)
+  %mine = call i64 @work(i64 %gen, i1 true)
   br label %wait
 wait:
   %spin = phi i64 [ 0, %help ], [ %again, %waiting ]
@@ -275,7 +289,7 @@ awake:
   br label %start
 start:
   %generation = phi i64 [ %gen, %spin ], [ %gen2, %awake ]
-  %count = call i64 @work(i64 %generation)
+  %count = call i64 @work(i64 %generation, i1 false)
   %any = icmp ne i64 %count, 0
   br i1 %any, label %tell, label %worked
 tell:
