@@ -86,7 +86,6 @@ def _tracejit() -> Library:
 
     names = _names(
         tj,
-        rsqrt=lambda x: 1 / tj.sqrt(x),
         sigmoid=tj.nn.sigmoid,
         softplus=tj.nn.softplus,
         conv2d=lambda x, w, stride=1: tj.nn.conv2d(x, w, stride=stride, padding=w.shape[2] // 2),

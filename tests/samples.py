@@ -444,7 +444,7 @@ _RENAMED = {
     "atanh": np.arctanh, "atan2": np.arctan2,
     "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
     "cast": lambda x, dtype: x.astype(dtype),
-    "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
+    "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),
     "min": _np_reduce(np.minimum), "all": _np_reduce(np.logical_and), "any": _np_reduce(np.logical_or),
     "stop_gradient": lambda x: x, "copy": lambda x: x, "barrier": lambda x: x,

@@ -16,7 +16,7 @@ from ..dtypes import BOOL, SHORT_NAME, is_float, result_type
 from ..errors import DTypeError
 from ..registry import Kind
 from ..types import TensorType
-from .define import define, elementwise, same_shape
+from .define import define, elementwise, floating_function, same_shape
 
 ADD = elementwise(
     "add", "x y", np.add, doc="x + y; logical or of bools", commutative=True,
@@ -85,6 +85,14 @@ SQRT = elementwise(
     vjp={"x": lambda b, ct, out: b.div(b.mul(ct, 0.5), out)},
     emit=lambda b, x: b.sqrt(x),
 )  # fmt: skip
+RSQRT = floating_function(
+    "rsqrt",
+    lambda x, dtype: 1.0 / np.sqrt(x, dtype=dtype),
+    doc="1 / sqrt(x)",
+    # -1/2 x^(-3/2)
+    rule=lambda b, ct, x, out: b.mul(ct, b.mul(b.div(out, x), -0.5)),
+    cost=8.0,
+)
 CBRT = elementwise(
     "cbrt", "x", np.cbrt, doc="the cube root, of negative numbers too", floating=True, cost=15.0,
     vjp={"x": lambda b, ct, out: b.div(ct, b.mul(b.square(out), 3.0))},

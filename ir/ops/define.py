@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType, Operand, is_float, ufunc_types
+from ..dtypes import FLOAT32, FLOAT64, DType, Operand, default_dtype, is_float, ufunc_types
 from ..errors import DTypeError, ShapeError, TracejitError
 from ..registry import NONDIFF, OPS, Attrs, Infer, Kind, Nondiff, Op, Regions, make_rules
 from ..types import TensorType
@@ -149,6 +149,38 @@ def floating_kernel(ufunc: np.ufunc) -> Callable[..., Any]:
 
     setattr(kernel, "ufunc", ufunc)  # noqa: B010
     return kernel
+
+
+def floating_function(
+    name: str, function: Callable[[Any, DType], Any], *, doc: str, rule: Callable[..., Any], cost: float
+) -> Op:
+    """A unary op on floats that NumPy lacks: `function` of an array and the dtype of the result, and the
+    emitter's function of the same name. Integers become floats as NumPy's do, but never float16."""
+
+    def kernel(x: Any) -> Any:
+        x = np.asarray(x)
+        return function(x, x.dtype if is_float(x.dtype) else _float_for(x.dtype))
+
+    def promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+        operand = operands[0]
+        if isinstance(operand, type):
+            return (default_dtype(),)
+        return (operand if is_float(operand) else _float_for(operand),)
+
+    def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
+        if not is_float(types[0].dtype):
+            raise DTypeError(f"{name}: expected a floating operand, got {types[0]}")
+        return (types[0],)
+
+    return define(
+        name, Kind.ELEMENTWISE, "x", doc=doc, infer=infer, eval=kernel, promote=promote,
+        vjp={"x": rule}, emit=lambda b, x: getattr(b, name)(x), cost=cost,
+    )  # fmt: skip
+
+
+def _float_for(dtype: DType) -> DType:
+    wide = FLOAT64 if dtype.itemsize > 2 else FLOAT32
+    return FLOAT32 if default_dtype() is FLOAT32 else wide
 
 
 def ufunc_behind(kernel: Callable[..., Any]) -> tuple[np.ufunc, bool] | None:

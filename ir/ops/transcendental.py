@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOAT32, FLOAT64, default_dtype, is_float
-from ..errors import DTypeError
-from ..registry import Kind
-from .define import define, elementwise
+from .define import elementwise, floating_function
 from .error_function import erf, erfc
 
 _LN2 = math.log(2.0)
@@ -99,35 +96,11 @@ LOGADDEXP2 = elementwise(
 )  # fmt: skip
 
 
-def _float_for(dtype: Any) -> Any:
-    """The float a floating function makes of an integer dtype: as NumPy, never float16."""
-    wide = FLOAT64 if dtype.itemsize > 2 else FLOAT32
-    return FLOAT32 if default_dtype() is FLOAT32 else wide
-
-
 def _error_function(name: str, function: Any, doc: str, sign: float) -> Any:
-    def kernel(x: Any) -> Any:
-        x = np.asarray(x)
-        return function(x, x.dtype if is_float(x.dtype) else _float_for(x.dtype))
-
-    def promote(operands: Any) -> Any:
-        operand = operands[0]
-        if isinstance(operand, type):
-            return (default_dtype(),)
-        return (operand if is_float(operand) else _float_for(operand),)
-
-    def infer(types: Any, attrs: Any) -> Any:
-        if not is_float(types[0].dtype):
-            raise DTypeError(f"{name}: expected a floating operand, got {types[0]}")
-        return (types[0],)
-
     def rule(b: Any, ct: Any, x: Any) -> Any:
         return b.mul(ct, b.mul(b.exp(b.neg(b.square(x))), sign * _TWO_OVER_SQRT_PI))
 
-    return define(
-        name, Kind.ELEMENTWISE, "x", doc=doc, infer=infer, eval=kernel, promote=promote,
-        vjp={"x": rule}, emit=lambda b, x: getattr(b, name)(x), cost=30.0,
-    )  # fmt: skip
+    return floating_function(name, function, doc=doc, rule=rule, cost=30.0)
 
 
 ERF = _error_function("erf", erf, "the error function", 1.0)

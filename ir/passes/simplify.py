@@ -66,8 +66,15 @@ def _sub(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     return None
 
 
+def _reciprocal(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    root = defined_by(one.operands[0], "sqrt", defs)
+    return b.rsqrt(root.operands[0]) if root else None  # 1 / sqrt(x), sooner and with one rounding
+
+
 def _div(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     x, y = one.operands
+    if constant_of(x, defs) == 1 and (root := defined_by(y, "sqrt", defs)):
+        return b.rsqrt(root.operands[0])  # type: ignore[no-any-return]
     constant = constant_of(y, defs)
     if constant == 1:
         return x  # x / 1 = x
@@ -233,6 +240,7 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "sub": (_sub,),
     "mul": (_mul,),
     "div": (_div,),
+    "reciprocal": (_reciprocal,),
     "neg": (_neg,),
     "pow": (_pow,),
     "square": (_square,),

@@ -63,7 +63,9 @@ def _clip(rng: np.random.Generator, shapes: Sequence[tuple[int, ...]]) -> list[A
 
 
 #: Where an op is not defined, or not smooth, at generic values: one maker for all operands, or one for each.
-DOMAINS: dict[str, Callable[..., Any]] = dict.fromkeys(("log", "log2", "log10", "sqrt", "pow"), positive)
+DOMAINS: dict[str, Callable[..., Any]] = dict.fromkeys(
+    ("log", "log2", "log10", "sqrt", "rsqrt", "pow"), positive
+)
 DOMAINS["acosh"] = _over
 JOINT = {"remainder": _quotient, "fmod": _quotient, "floor_divide": _quotient, "clip": _clip}
 

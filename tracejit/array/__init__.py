@@ -27,8 +27,8 @@ from .einsum import (
 )
 from .elementwise import (
     abs, absolute, add, cbrt, ceil, copysign, divide, floor, floor_divide, fmax, fmin, fmod, heaviside,
-    hypot, maximum, minimum, mod, multiply, negative, pow, power, reciprocal, remainder, rint, sign, sqrt,
-    square, subtract, true_divide, trunc,
+    hypot, maximum, minimum, mod, multiply, negative, pow, power, reciprocal, remainder, rint, rsqrt, sign,
+    sqrt, square, subtract, true_divide, trunc,
 )
 from .floats import (
     around, clip, deg2rad, degrees, divmod, fabs, fix, float_power, frexp, ldexp, modf, nan_to_num,
@@ -258,6 +258,7 @@ __all__ = [
     "roll",
     "rot90",
     "round",
+    "rsqrt",
     "searchsorted",
     "setitem",
     "sign",

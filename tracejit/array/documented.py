@@ -9,7 +9,7 @@ from ..dispatch import binary, unary
 from ..tensor import Tensor
 
 #: Functions that NumPy lacks, and where their meaning is from.
-_SOURCES = {"erf": "C99's ``erf``", "erfc": "C99's ``erfc``"}
+_SOURCES = {"erf": "C99's ``erf``", "erfc": "C99's ``erfc``", "rsqrt": "``torch.rsqrt``"}
 
 
 def documented_unary(op: str, name: str, meaning: str, example: str, shows: str) -> Callable[[Any], Tensor]:

@@ -41,6 +41,7 @@ __all__ = [
     "reciprocal",
     "remainder",
     "rint",
+    "rsqrt",
     "sign",
     "sqrt",
     "square",
@@ -188,6 +189,13 @@ sqrt = _unary(
     "The square root, NaN of negative numbers.",
     "tj.sqrt([4.0, 9.0])",
     "tensor([2., 3.])",
+)
+rsqrt = _unary(
+    "rsqrt",
+    "rsqrt",
+    "1 / sqrt(x), infinite at 0, NaN of negative numbers.",
+    "tj.rsqrt([4.0, 0.25])",
+    "tensor([0.5000, 2.0000])",
 )
 cbrt = _unary(
     "cbrt",

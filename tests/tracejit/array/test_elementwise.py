@@ -301,3 +301,29 @@ def test_composite_gradients(check_gradients):
     check_gradients(lambda x: tj.frexp(x)[0] ** 2, [3.2, 0.9])
     check_gradients(lambda x: tj.heaviside(tensor([0.0, 1.0]), x), [3.2, 0.9])
     check_gradients(lambda x: tj.nan_to_num(x, nan=2.0) ** 3, [3.2, 0.9])
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, tj.jit])
+def test_slope_of_the_power_zero(jit):
+    """0 everywhere, at 0 and at infinity too, as JAX and PyTorch have it."""
+    x, y = tensor([0.0, np.inf, 2.0]), tensor([0.0, 0.0, 0.0])
+    for exponent in (0, 0.0):
+        slope = tj.grad(lambda x, exponent=exponent: tj.sum(x**exponent))
+        np.testing.assert_array_equal(np.asarray(jit(slope)(x)), [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(np.asarray(jit(tj.grad(lambda x, y: tj.sum(x**y)))(x, y)), [0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, tj.jit])
+def test_reciprocal_square_roots(jit):
+    x = np.array([4.0, 0.25, 0.0, np.inf, 2.0])
+    with np.errstate(divide="ignore"):
+        for f in (tj.rsqrt, lambda x: 1 / tj.sqrt(x), lambda x: tj.reciprocal(tj.sqrt(x))):
+            np.testing.assert_allclose(np.asarray(jit(f)(tensor(x))), 1 / np.sqrt(x), rtol=4e-16)
+    assert tj.rsqrt(np.arange(1, 4)).dtype == np.float64
+
+
+def test_one_over_a_square_root_is_one_op():
+    for f in (lambda x: 1 / tj.sqrt(x), lambda x: tj.reciprocal(tj.sqrt(x))):
+        text = tj.jit(f).lower(tensor([2.0])).as_text("optimized")
+        assert "rsqrt" in text
+        assert not any(word in text for word in (" sqrt", "div"))
