@@ -71,10 +71,11 @@ class IndexBlocks:
         w.loop(whole, stop, 1, turn(1))
 
     def place(self, w: FunctionWriter, number: Reg) -> Reg:
-        """The number of the slice that tuple `number` leads to, whose indices are in range."""
+        """The number of the slice that tuple `number` leads to, whose indices are in range: unless another
+        thread of Python changes them meanwhile. So they are limited, as they are read here once more."""
         flat = constant(0, "i64")
         for axis in range(self.axes):
-            index = self._wrapped(w, axis, number, 1)
+            index = w.min(self._wrapped(w, axis, number, 1), max(self.shape[axis] - 1, 0))
             flat = index if axis == 0 else w.add(w.mul(flat, self.shape[axis]), index)
         return w.bitcast(flat, "i64")
 

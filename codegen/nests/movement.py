@@ -137,14 +137,16 @@ def over_indices(
     bounds: tuple[Bound, Bound],
     body: Callable[[FunctionWriter, Reg, Reg], None],
 ) -> None:
-    """Call ``body(w, number, slice index)`` per index tuple; all are in range."""
+    """Call ``body(w, number, slice index)`` per index tuple; all are in range, or limited to it where another
+    thread of Python changes them meanwhile."""
 
     def run(number: Reg, _: list[Reg]) -> Sequence[Reg]:
         at = constant(0, "i64")
         for axis in range(axes):
             index = w.load(w.offset(f"%b{first + axis}", "i64", number), "i64")
             wrapped = w.select(w.lt(index, 0), w.add(index, shape[axis]), index)
-            at = w.add(w.mul(at, shape[axis]), wrapped)
+            limited = w.max(w.min(wrapped, shape[axis] - 1), 0)
+            at = w.add(w.mul(at, shape[axis]), limited)
         body(w, number, at)
         return ()
 

@@ -209,3 +209,38 @@ print('fine')
 @NARROWER
 def test_narrower_vectors(features: str, bits: int) -> None:
     run_narrow(NARROW.format(bits=bits), features, bits)
+
+
+CHANGED_MEANWHILE = """
+import threading, time
+import numpy as np
+import tracejit as tj
+
+x, indices = np.ones((1000, 8)), np.zeros(200_000, int)
+done = False
+
+def change():
+    while not done:
+        indices[::101], indices[5::77] = 2**40, 10**9
+        indices[::101], indices[5::77] = -2**50, 7
+        indices[::101], indices[5::77] = 5, 3
+
+thread = threading.Thread(target=change)
+thread.start()
+for f in (lambda x, i: x[i], lambda x, i: x[i, i % 7], lambda x, i: tj.index_add(x, i, 1.0),
+          lambda x, i: tj.index_update(x, i, 2.0), lambda x, i: x[i[:200]]):
+    f, end = tj.jit(f), time.monotonic() + 0.4
+    while time.monotonic() < end:
+        try:
+            f(x, indices)
+        except IndexError:
+            pass
+done = True
+thread.join()
+print("fine")
+"""
+
+
+def test_indices_that_another_thread_changes() -> None:
+    """Between their check and their use. What comes out is open, but the process goes on."""
+    assert python(CHANGED_MEANWHILE).strip() == "fine"
