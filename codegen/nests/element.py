@@ -10,6 +10,7 @@ from ...ir.graph import Value
 from ..emitter import Reg
 from ..loops import FunctionWriter
 from ..marks import mark_of
+from ..maths.support import muladd
 from .divisors import Divisor, divisors, is_division, quotient
 from .nest import Leaf, Member, Memory, Nest, Write
 from .prefetch import begins_line
@@ -47,6 +48,8 @@ class Row:
         self.values: dict[Value, Reg] = {}
         self.splats: dict[Value, Reg] = {}
         self.leaves: dict[tuple[Leaf, int], Reg] = {}
+        #: Numbers near the mean, by the sum that distances from them are folded to.
+        self.near: dict[Value, Reg] = {}
         #: Of values that elements are divided by.
         self.divisors: dict[Value, Divisor] = {}
 
@@ -64,6 +67,10 @@ class Pass:
         self.keeps = keeps
         self.ahead = writer.ahead[stage - 1 : stage] if stage else ()
         self.row_values: list[Value] = []
+        #: Sums of squares of distances from numbers near the mean of what is folded to one of `folds`. They
+        #: are folded behind those, and behind them the distances.
+        self.seconds: dict[Member, Value] = {}
+        self.away: list[Value] = []
         needed: set[Value] = set()
         stack: list[Leaf | Value] = [one for fold in folds for one in fold.operands]
         stack += [write.source for write in writes]
@@ -129,12 +136,20 @@ class Pass:
             )
             writer.write_out(write, read(write.source), places, copy, mask)
         out = []
-        for member, accumulator in zip(self.folds, state, strict=True):
+        distances: dict[Value, Reg] = {}
+        for member, accumulator in zip(self.folds, state[: len(self.folds)], strict=True):
             w.mark = mark_of(member.instruction.origins)
             element = w.splat(read(member.operands[0]), accumulator.lanes)
+            if member.value in row.near:
+                distances[member.value] = w.sub(element, row.near[member.value])
             if fold_mask is not None:
                 element = w.select(fold_mask, element, writer.identity(member, element.lanes))
             out.append(writer.combine(member, accumulator, element))
+        moments = list(state[len(self.folds) :])
+        for total, accumulator in zip(self.seconds.values(), moments[: len(self.seconds)], strict=True):
+            out.append(muladd(w, distances[total], distances[total], accumulator))
+        for total, accumulator in zip(self.away, moments[len(self.seconds) :], strict=True):
+            out.append(w.add(accumulator, distances[total]))
         w.mark = ""
         return out
 

@@ -14,6 +14,7 @@ from .cumulative import cumulative_workspace
 from .fused import NestWriter
 from .gathering import gather_workspace
 from .kernel import Kernel
+from .moments import MomentWriter
 from .nest import Nest
 from .overwriting import overwritable
 from .scattering import scatter_plan
@@ -72,7 +73,8 @@ class Fusions:
         if shortened:
             past_cache, nest.unroll = frozenset(), 1 if nest.copies_are_apart else nest.unroll
         if nest.split is not None:
-            text = SplitWriter(nest, declarations, buffers, streamed(nest, instruction)).text()
+            kind = MomentWriter if nest.moments else SplitWriter
+            text = kind(nest, declarations, buffers, streamed(nest, instruction)).text()
             return Kernel(name, text, str(nest), 1, nest.cycles, nest=nest, pooled=True)
         if nest.across is not None:
             writer = AcrossWriter(nest, declarations, past_cache)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ...ir.graph import Instruction, Value
+from ...ir.passes.moments import Moment
 from ...ir.records import field, record
 from ...ir.registry import Kind
 
@@ -144,6 +145,8 @@ class Nest:
     row_lanes: bool = False
     #: How reductions are shared among tasks, where nothing outside them is.
     split: Split | None = None
+    #: Sums of squared distances from a mean that the first stage folds, too.
+    moments: dict[Value, Moment] = field(default_factory=dict)
     #: How rows are cut where something is folded across them.
     across: Across | None = None
 
@@ -177,6 +180,8 @@ class Nest:
         head += f", {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"
         if self.split is not None:
             head += f", in {self.split.chunks} chunks of {self.split.size}"
+        if self.moments:
+            head += ", stage 1 with stage 0"
         if self.across is not None and self.across.chunks > 1:
             head += f", in {self.across.chunks} chunks of {self.across.size} rows"
         lines: list[tuple[str, Instruction | None]] = [(head, None)]

@@ -19,6 +19,7 @@ from ...ir.registry import Access, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..target import Target
 from .across import across_of, fold_of_rows, row_axes
+from .moments import join_moments
 from .nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
 from .scratch import keep_between_stages
 from .split import split_of
@@ -67,6 +68,7 @@ class _Scheduler:
         self._choose_lanes(nest)
         self._estimate(nest)
         nest.split = split_of(nest)
+        join_moments(nest, self.region)
         if nest.split is None:
             keep_between_stages(nest)
         if self.across:

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Value
 from ..emitter import Reg, constant
 from ..loops import FunctionWriter
 from .element import Pass, Places, Row
 from .fused import NestWriter
 from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, signature, task_function
-from .nest import Member, Memory, Nest, Split
+from .nest import Member, Memory, Nest, Split, Write
 from .storing import past_cache
 
 #: At most so many chunks: enough for some cores, few enough that their partial results are little work.
@@ -82,6 +83,18 @@ class _Layout:
                 self.total[member] = Memory(buffer, dtype, strides, self.nbytes // itemsize)
                 self.partial[member] = Memory(buffer, dtype, strides, (self.nbytes + nbytes) // itemsize)
                 self.nbytes += nbytes * (chunks + 1)
+        #: By the sums that second moments begin with, the numbers that chunks take distances from, and the
+        #: sums of those.
+        self.near: dict[Value, Memory] = {}
+        self.away: dict[Value, Memory] = {}
+        for moment in nest.moments.values():
+            member = next(one for one in nest.members if one.value is moment.total)
+            itemsize = member.value.dtype.itemsize
+            if moment.total not in self.near:
+                dtype = SHORT_NAME[member.value.dtype]
+                for table in (self.near, self.away):
+                    table[moment.total] = Memory(buffer, dtype, strides, self.nbytes // itemsize)
+                    self.nbytes += self.apart[member] * itemsize * chunks
 
 
 class SplitWriter(NestWriter):
@@ -109,7 +122,7 @@ class SplitWriter(NestWriter):
         arguments = "".join(f"ptr {one}, " for one in pointers)
         for stage in range(nest.stages):
             folds, writes = self._work(stage)
-            if folds or writes:
+            if (folds or writes) and self.is_walked(stage):
                 name = f"{nest.name}_p{stage}"
                 parts += [self._chunks(name, stage), task_function(name, len(pointers))]
                 calls.append(
@@ -130,7 +143,11 @@ class SplitWriter(NestWriter):
         w.line("ret void")
         return "\n".join([*parts, w.function(signature(nest.name, len(pointers)), "nounwind")])
 
-    def _work(self, stage: int) -> tuple[list[Member], list[object]]:
+    def is_walked(self, stage: int) -> bool:
+        """Whether the elements are passed over for `stage`, where it has something to do."""
+        return True
+
+    def _work(self, stage: int) -> tuple[list[Member], list[Write]]:
         folds = [one for one in self.nest.members if one.is_reduction and one.stage == stage]
         return folds, [one for one in self.nest.writes if not one.row_level and one.stage == stage]
 
@@ -139,7 +156,9 @@ class SplitWriter(NestWriter):
         return self.w.function(signature(name, self.buffers + 1), "nounwind")
 
     def _accesses(self) -> list[Memory]:
-        return [*super()._accesses(), *self.layout.total.values(), *self.layout.partial.values()]
+        own = self.layout
+        tables = (own.total, own.partial, own.near, own.away)
+        return [*super()._accesses(), *(memory for table in tables for memory in table.values())]
 
     # -- chunks -----------------------------------------------------------------------------------
 
@@ -164,7 +183,9 @@ class SplitWriter(NestWriter):
     def _of_chunk(self, places: Places, index: Reg) -> Places:
         """`places` with the partial results of one chunk."""
         moved = dict(places)
-        for member, memory in self.layout.partial.items():
+        own = [*self.layout.near.items(), *self.layout.away.items()]
+        sums = [(self.members[one], memory) for one, memory in own]
+        for member, memory in [*self.layout.partial.items(), *sums]:
             place = places[memory]
             assert isinstance(place, str)
             moved[memory] = self.w.offset(place, memory.dtype, self.w.mul(index, self.layout.apart[member]))
@@ -191,19 +212,24 @@ class SplitWriter(NestWriter):
             self._each_column(places, lambda at, copies, mask: self._rows(stage, at, copies, mask))
             return ()
 
-        def begin(at: Places, copies: int, mask: Reg | None) -> None:
-            for member in folds:
-                for copy in range(copies):
-                    self._save(self.identity(member, nest.lanes), self.layout.partial[member], at, copy, mask)
-
         if folds:
-            self._each_column(places, begin)
+            self._each_column(places, lambda *at: self.begin(stage, (first, stop), *at))
         w.loop(first, stop, split.block, block, nonempty=True)
 
-    def _save(self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None) -> None:
+    def begin(
+        self, stage: int, bounds: tuple[Reg, Reg], places: Places, copies: int, mask: Reg | None
+    ) -> None:
+        """Nothing is folded yet, of a group of columns, in the rows of a chunk between `bounds`."""
+        for member in self._work(stage)[0]:
+            for copy in range(copies):
+                self.save(
+                    self.identity(member, self.nest.lanes), self.layout.partial[member], places, copy, mask
+                )
+
+    def save(self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None) -> None:
         self.put(value, memory, places, copy, mask, row_level=True)
 
-    def _known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[Row]:
+    def known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[Row]:
         """Rows with what earlier stages folded and the row-level ops that follow from it."""
         rows = [Row() for _ in range(copies)]
         for member, memory in self.layout.total.items():
@@ -214,15 +240,19 @@ class SplitWriter(NestWriter):
             self._row_members(before, rows, places, mask)
         return rows
 
+    def planned_in(self, stage: int) -> Pass:
+        """What a pass over a chunk does at each element in `stage`."""
+        folds, writes = self._work(stage)
+        return Pass(self, stage, folds, writes, [])
+
     def _rows(self, stage: int, places: Places, copies: int, mask: Reg | None) -> None:
         """One group of columns over the rows of `bounds`."""
         nest = self.nest
-        rows = self._known_rows(stage, copies, places, mask)
-        folds = [one for one in nest.members if one.is_reduction and one.stage == stage]
-        writes = [one for one in nest.writes if not one.row_level and one.stage == stage]
-        plan = Pass(self, stage, folds, writes, [])
+        rows = self.known_rows(stage, copies, places, mask)
+        plan = self.planned_in(stage)
         self.broadcast_rows(plan, rows)
-        partial = [self.layout.partial[member] for member in folds]
+        partial = [self.layout.partial[member] for member in (*plan.folds, *plan.seconds)]
+        partial += self.layout.away.values() if plan.seconds else ()
         carried = [
             self.read(one, places, copy, mask, row_level=True) for copy in range(copies) for one in partial
         ]
@@ -230,14 +260,14 @@ class SplitWriter(NestWriter):
         def innermost(at: Places, state: list[Reg]) -> list[Reg]:
             out: list[Reg] = []
             for copy, row in enumerate(rows):
-                mine = state[copy * len(folds) : (copy + 1) * len(folds)]
+                mine = state[copy * len(partial) : (copy + 1) * len(partial)]
                 out += plan.run(at, row, copy, mask, mine, fold_mask=None)
             return out
 
         out = self._reduced_loops(nest.parallel, len(nest.sizes), places, carried, innermost)
         for copy in range(copies):
-            for memory, value in zip(partial, out[copy * len(folds) :], strict=False):
-                self._save(value, memory, places, copy, mask)
+            for memory, value in zip(partial, out[copy * len(partial) :], strict=False):
+                self.save(value, memory, places, copy, mask)
 
     def _reduced_loops(
         self, dim: int, stop: int, places: Places, carried: list[Reg], innermost: object
@@ -256,7 +286,7 @@ class SplitWriter(NestWriter):
         """A chunk with the lanes along the last reduced dimension; without `bounds`, the elements of the
         only dimension that fill no group."""
         nest = self.nest
-        (row,) = self._known_rows(stage, 1, places, None)
+        (row,) = self.known_rows(stage, 1, places, None)
         folds = [one for one in nest.members if one.is_reduction and one.stage == stage]
         writes = [one for one in nest.writes if not one.row_level and one.stage == stage]
         plan = Pass(self, stage, folds, writes, [])
@@ -274,7 +304,7 @@ class SplitWriter(NestWriter):
                 )
             totals = [self._across_lanes(one, total) for one, total in zip(folds, state, strict=True)]
         for member, total in zip(folds, totals, strict=True):
-            self._save(total, self.layout.partial[member], places, 0, None)
+            self.save(total, self.layout.partial[member], places, 0, None)
 
     def _group(self) -> int:
         return self.nest.lanes * self.nest.unroll
@@ -307,14 +337,26 @@ class SplitWriter(NestWriter):
             mask = w.tail_mask(extent - vectors, nest.lanes)
             call(self.advance(places, 0, constant(vectors, "i64")), 1, mask)
 
+    def folded_by_chunk(
+        self, member: Member, chunk: Reg, rows: list[Row], places: Places, copy: int, mask: Reg | None
+    ) -> Reg:
+        """What one chunk folded to `member`'s result; `rows` are what earlier stages folded."""
+        return self.read(self.layout.partial[member], places, copy, mask, row_level=True)
+
+    def finished(self, member: Member, total: Reg) -> Reg:
+        """The result of a reduction, of what all chunks folded."""
+        return total
+
     def _combine(self, name: str, folds: list[Member]) -> str:
         """The function that folds the chunks' partial results, in their order."""
         self.w = w = FunctionWriter(self.declarations)
         places = self._bases()
 
         def column(at: Places, copies: int, mask: Reg | None) -> None:
+            rows = self.known_rows(folds[0].stage, copies, at, mask) if self.nest.moments else []
+            zero = constant(0, "i64")
             first = [
-                self.read(self.layout.partial[member], at, copy, mask, row_level=True)
+                self.folded_by_chunk(member, zero, rows, at, copy, mask)
                 for copy in range(copies)
                 for member in folds
             ]
@@ -323,13 +365,13 @@ class SplitWriter(NestWriter):
                 here, out = self._of_chunk(at, index), []
                 for number, total in enumerate(state):
                     copy, member = number // len(folds), folds[number % len(folds)]
-                    one = self.read(self.layout.partial[member], here, copy, mask, row_level=True)
+                    one = self.folded_by_chunk(member, index, rows, here, copy, mask)
                     out.append(self.combine(member, total, one))
                 return out
 
             for number, total in enumerate(w.loop(1, self.chunks, 1, chunk, first)):
                 copy, member = number // len(folds), folds[number % len(folds)]
-                self._save(total, self.layout.total[member], at, copy, mask)
+                self.save(self.finished(member, total), self.layout.total[member], at, copy, mask)
 
         self._each_column(places, column)
         return self._function(name)
@@ -340,12 +382,12 @@ class SplitWriter(NestWriter):
         nest = self.nest
 
         def column(at: Places, copies: int, mask: Reg | None) -> None:
-            rows = self._known_rows(nest.stages, copies, at, mask)
+            rows = self.known_rows(nest.stages, copies, at, mask)
             for write in nest.writes:
                 if write.row_level:
                     for copy, row in enumerate(rows):
                         value = self._row_source(write.source, row, at, copy, mask)
-                        self._save(value, write.memory, at, copy, mask)
+                        self.save(value, write.memory, at, copy, mask)
 
         self._each_column(self._bases(), column)
         return self._function(name)
