@@ -156,11 +156,14 @@ class Executable:
 
     def _compile(self) -> Code:
         start = time.perf_counter()
+        from ..codegen.contracting import contracted
+
         BACKGROUND.calling()
         fused = self.fused
         self._lap("passes", start)
         start = time.perf_counter()
         module, quick = self._module_to_compile()
+        text = module.text if self._instrument is not None else contracted(module.text)
         self._lap("generate", start)
         self._calls = module.host_calls
         if quick:
@@ -168,7 +171,7 @@ class Executable:
             full = None if module.shortened else module
             make = functools.partial(_full_module, fused, self._donated, full)
             self._job = (make, fused, self._donated)
-        code, milliseconds = _emitted(module, fused, self._donated, quick, self._instrument is not None)
+        code, milliseconds = _emitted(module, text, fused, self._donated, quick=quick)
         self.milliseconds.update(milliseconds)
         return code
 
@@ -284,17 +287,12 @@ def _full_module(fused: Function, donated: Collection[int], module: Module | Non
 
 
 def _emitted(
-    module: Module, fused: Function, donated: Collection[int], quick: bool, instrumented: bool
+    module: Module, text: str, fused: Function, donated: Collection[int], *, quick: bool
 ) -> tuple[Code, dict[str, float]]:
-    """`module` as machine code, and milliseconds by phase."""
-    from ..codegen.contracting import contracted
+    """`module`, whose text is now `text`, as machine code, and milliseconds by phase."""
     from ..codegen.donation import reuses
     from ..codegen.llvm import Effort, emit_object
 
-    start, text = time.perf_counter(), module.text
-    if not instrumented:
-        text = contracted(text)
-    contracting = {"contract": (time.perf_counter() - start) * 1e3}
     effort = Effort.PLAIN if quick else Effort.FULL
     image, milliseconds = emit_object(text, effort, reduce_loops=module.reduce_loops)
     exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
@@ -303,7 +301,7 @@ def _emitted(
         [(call.symbol, "") for call in module.host_calls],
         exports, module.cycles, len(module.kernels), module.arena_bytes,
         reuses(fused, module.plan, donated),
-    ), contracting | milliseconds  # fmt: skip
+    ), milliseconds  # fmt: skip
 
 
 def _upgrade(
@@ -316,10 +314,13 @@ def _upgrade(
     calls: list[str],
 ) -> None:
     """Compile the full tier of `executable`, keep it on disk, and put it into the quick one's place."""
+    from ..codegen.contracting import contracted
+
     if executable() is None:
         return
     try:
-        code, _ = _emitted(make(), fused, donated, quick=False, instrumented=False)
+        module = make()
+        code, _ = _emitted(module, contracted(module.text), fused, donated, quick=False)
         if not code.answers_like(quick):
             raise CompileError("the full code has other errors, callbacks or donations than the quick code")
         if key is not None:
