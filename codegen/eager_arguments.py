@@ -168,22 +168,12 @@ no:
 
 define internal i1 @size(ptr %object) nounwind {
 entry:
-  %type = load ptr, ptr [%object+TYPE]
-  %int = icmp eq ptr %type, @object_int
-  br i1 %int, label %read, label %no
-read:
-  %value = call i64 @PyLong_AsLongLong(ptr %object)
+  %place = alloca i64
+  %read = call i1 @read_int(ptr %object, ptr %place)
+  br i1 %read, label %compare, label %no
+compare:
+  %value = load i64, ptr %place
   %fits = icmp sge i64 %value, -1
-  %minus = icmp eq i64 %value, -1
-  br i1 %minus, label %check, label %answer
-check:
-  %error = call ptr @PyErr_Occurred()
-  %fine = icmp eq ptr %error, null
-  br i1 %fine, label %answer, label %clear
-clear:
-  call void @PyErr_Clear()
-  br label %no
-answer:
   ret i1 %fits
 no:
   ret i1 false
