@@ -79,13 +79,17 @@ entry:
   %onword = load i64, ptr [%table+CALL_on]
   %ison = icmp ne i64 %onword, 0
   %few = icmp ult i64 %nargs, MOST_ARGUMENTS
-  %enough = icmp ule i64 %end, %nargs
+  %second = load i64, ptr [%table+CALL_second]
+  %anysecond = icmp eq i64 %second, SECOND_any
+  %pair = icmp uge i64 %nargs, 2
+  %hassecond = or i1 %anysecond, %pair
+  %operandsgiven = icmp ule i64 %end, %nargs
+  %enough = and i1 %operandsgiven, %hassecond
   %go1 = and i1 %nobody, %ison
   %go2 = and i1 %few, %enough
   %go = and i1 %go1, %go2
   br i1 %go, label %keyed, label %slow
 keyed:
-  %second = load i64, ptr [%table+CALL_second]
   switch i64 %second, label %look [
     i64 SECOND_key, label %checkkey
     i64 SECOND_shape, label %checkshape

@@ -270,6 +270,10 @@ def test_what_kernels_may_do() -> None:
     assert made(lambda a, *more: a * len(more))(x, 1, 2, 3, 4, 5, 6).tolist() == [6.0, 12.0]
     assert made(lambda a, *more: a)(x, *range(9))[0] == "slow"
     assert made(np.negative)()[0] == "slow"
+    for second in ("key", "axis", "shape", "matrix"):
+        native = natives.make_call(np.copy, lambda *given: ("slow", given), None, second=second)
+        native.switch(True)
+        assert native.call(x)[0] == "slow"  # there is no second argument to look at
     for other in ([1.0], np.ones(2), None, "x"):
         assert made(np.negative)(other)[0] == "slow"
 
