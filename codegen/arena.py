@@ -8,9 +8,12 @@ from typing import Final
 
 from ..ir.records import record
 
-#: Arenas of so many bytes are worth a second try, where there are no more blocks: it looks at pairs.
+#: Arenas of so many bytes are worth other tries, where there are no more blocks: they look at pairs.
 _WORTH_BYTES: Final = 1 << 13
 _MANY: Final = 150
+#: How many pairs all tries together may look at, and how many tries there are at most.
+_PAIRS: Final = 6400
+_TRIES: Final = 16
 
 
 @record
@@ -25,10 +28,20 @@ class Block:
 def pack(blocks: Sequence[Block]) -> tuple[list[int], int]:
     """An offset for each of `blocks`, which are ordered by their start, and the arena's size."""
     offsets, total = _in_order(blocks)
-    if total >= _WORTH_BYTES and len(blocks) <= _MANY and total > _most_at_once(blocks):
-        others, least = _by_size(blocks)
-        if least < total:
-            return others, least
+    if total < _WORTH_BYTES or len(blocks) > _MANY:
+        return offsets, total
+    least = _most_at_once(blocks)
+    order = sorted(range(len(blocks)), key=lambda i: -blocks[i].nbytes)  # large ones find no room later
+    for _ in range(min(_TRIES, max(1, _PAIRS // len(blocks) ** 2))):
+        if total <= least:
+            break
+        others, size = _one_by_one(blocks, order)
+        if size < total:
+            offsets, total = others, size
+        # what reaches highest is in the way: the next time it may choose first
+        highest = max(order, key=lambda i: others[i] + blocks[i].nbytes)
+        order.remove(highest)
+        order.insert(0, highest)
     return offsets, total
 
 
@@ -71,11 +84,11 @@ def _first_fit(live: list[tuple[int, int, int]], size: int, start: int = 0) -> t
     return offset, len(live)
 
 
-def _by_size(blocks: Sequence[Block]) -> tuple[list[int], int]:
-    """The largest blocks first, each at the lowest offset that is free for its time."""
+def _one_by_one(blocks: Sequence[Block], order: Sequence[int]) -> tuple[list[int], int]:
+    """The blocks in `order`, each at the lowest offset that is free for its time."""
     offsets, total = [0] * len(blocks), 0
     placed: list[tuple[int, int]] = []  # offset, number
-    for number in sorted(range(len(blocks)), key=lambda i: -blocks[i].nbytes):
+    for number in order:
         block, offset = blocks[number], 0
         for start, other in placed:
             neighbour = blocks[other]

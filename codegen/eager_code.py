@@ -16,11 +16,22 @@ from __future__ import annotations
 
 from typing import Final
 
+from .eager_arguments import ARGUMENTS
+from .eager_calls import EAGER_CALLS
 from .eager_operands import OPERANDS
+from .eager_views import VIEWS
 from .entry import Layout
 from .entry_making import WRAPPING
 from .entry_text import NUMBERS, filled
-from .interface import EAGER_LOOP, EAGER_NUMBERS, EAGER_TABLE, MOST_ELEMENTS
+from .interface import (
+    CALL_TABLE,
+    EAGER_LOOP,
+    EAGER_NUMBERS,
+    EAGER_TABLE,
+    MOST_ARGUMENTS,
+    MOST_ELEMENTS,
+    SECOND,
+)
 
 _TEXT: Final = """
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -281,7 +292,10 @@ def eager_code(layout: Layout, flags: int) -> str:
         "TABLE_BYTES": 8 * len(EAGER_TABLE),
         "LOOP_BYTES": 8 * len(EAGER_LOOP),
         **{f"AT_{name}": 8 * position for position, name in enumerate(EAGER_TABLE)},
+        "MOST_ARGUMENTS": MOST_ARGUMENTS,
+        **{f"SECOND_{name}": number for name, number in SECOND.items()},
+        **{f"CALL_{name}": 8 * position for position, name in enumerate(CALL_TABLE)},
         **{f"LOOP_{name}": 8 * position for position, name in enumerate(EAGER_LOOP)},
         **{f"NUMBERS_{name}": number for name, number in EAGER_NUMBERS.items()},
     }
-    return filled(_TEXT + NUMBERS + OPERANDS + WRAPPING, layout, numbers)
+    return filled(_TEXT + EAGER_CALLS + ARGUMENTS + VIEWS + NUMBERS + OPERANDS + WRAPPING, layout, numbers)

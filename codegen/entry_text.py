@@ -7,7 +7,19 @@ from collections.abc import Mapping
 from typing import Final
 
 from .entry import Layout
-from .interface import BYTES_DATA, CELL_REF, ENTRY_OBJECTS, LIST_ITEMS, SIZE, TUPLE_ITEMS, TYPE
+from .interface import (
+    ARRAY_BASE,
+    BYTES_DATA,
+    CELL_REF,
+    ENTRY_OBJECTS,
+    LIST_ITEMS,
+    SIZE,
+    SLICE_START,
+    SLICE_STEP,
+    SLICE_STOP,
+    TUPLE_ITEMS,
+    TYPE,
+)
 
 #: How Python numbers are read.
 NUMBERS: Final = """
@@ -43,7 +55,8 @@ def filled(text: str, layout: Layout, more: Mapping[str, int]) -> str:
     data, rank, sizes, descriptor, flags = layout.array_offsets
     numbers = {
         "TYPE": TYPE, "SIZE": SIZE, "TUPLE_ITEMS": TUPLE_ITEMS, "LIST_ITEMS": LIST_ITEMS,
-        "CELL_REF": CELL_REF, "BYTES_DATA": BYTES_DATA,
+        "CELL_REF": CELL_REF, "BYTES_DATA": BYTES_DATA, "ARRAY_BASE": ARRAY_BASE,
+        "SLICE_START": SLICE_START, "SLICE_STOP": SLICE_STOP, "SLICE_STEP": SLICE_STEP,
         "ARRAY_DATA": data, "ARRAY_NDIM": rank, "ARRAY_DIMS": sizes, "ARRAY_DESCR": descriptor,
         "ARRAY_FLAGS": flags, "ARRAY_PLAIN": layout.plain_flags, "FLOAT_VALUE": layout.float_value,
         **{f"SLOT{name}": offset for name, offset in layout.slots.items()},

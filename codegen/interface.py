@@ -85,18 +85,24 @@ ENTRY_FUNCTIONS: Final = (
     "PyObject_Vectorcall", "PyType_GenericAlloc", "PyTuple_New", "PyList_New", "PyDict_New", "PyDict_SetItem",
     "PyDict_Next", "PyDict_Size", "PyDict_GetItemWithError", "PyObject_GetAttr", "PyEval_SaveThread",
     "PyEval_RestoreThread", "PyErr_Occurred", "PyErr_Clear", "PyLong_AsLongLong", "PyLong_FromLong",
-    "Py_IncRef", "Py_DecRef",
+    "Py_IncRef", "Py_DecRef", "PyType_IsSubtype", "PyErr_ExceptionMatches",
+    "PyWeakref_NewRef",
 )  # fmt: skip
 #: Objects whose addresses it compares with, as symbols ``object_Tensor`` and so on.
 ENTRY_OBJECTS: Final = (
     "None", "False", "True", "Tensor", "ndarray", "float", "int", "tuple", "list", "dict", "str",
+    "slice", "Ellipsis", "Exception", "generic", "float32", "float64",
 )  # fmt: skip
 #: Offsets in CPython's objects; `runtime.capi` probes them.
 TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32
+SLICE_START, SLICE_STOP, SLICE_STEP = 16, 24, 32
+#: The offset of the base in PyArrayObject, probed with the others (`runtime.capi`).
+ARRAY_BASE: Final = 48
 
 # -- eager operations ----------------------------------------------------------------------------------
 
 EAGER: Final = "tracejit_eager"
+EAGER_CALL: Final = "tracejit_eager_call"
 #: C's functions of <fenv.h> that it calls, beside those of `entry_code`.
 FLAG_FUNCTIONS: Final = ("fetestexcept", "feclearexcept")
 #: Results of more elements are NumPy's business: it lets go of the GIL, and overhead is nothing there.
@@ -112,5 +118,12 @@ EAGER_TABLE: Final = ("on", "tensors", "operands", "slow", "remember", "loops")
 EAGER_LOOP: Final = (
     "operand", "function", "data", "result", "operand_bytes", "result_bytes", "numbers", "gradients",
 )  # fmt: skip
+#: The words of the table of what calls a builtin function of NumPy's: whether it is in use, which argument is
+#: the first operand and how many there are (0: all that follow), what the second argument is (`SECOND`), the
+#: callables, what makes the step of a view, and the name "pop".
+CALL_TABLE: Final = ("on", "first", "operands", "second", "kernel", "slow", "remember", "step", "pop")
+SECOND: Final = {"any": 0, "key": 1, "axis": 2, "matrix": 3, "shape": 4}
+#: It takes fewer arguments.
+MOST_ARGUMENTS: Final = 8
 #: How Python numbers become operands beside arrays of a dtype.
 EAGER_NUMBERS: Final = {"none": 0, "f64": 1, "f32": 2, "i64": 3, "i32": 4}

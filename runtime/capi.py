@@ -12,25 +12,31 @@ import ctypes
 import functools
 import importlib
 import sys
-import sysconfig
 from typing import Any, Final
 
 import numpy as np
 
 from ..codegen.interface import (
+    ARRAY_BASE,
     BYTES_DATA,
     CELL_REF,
     ENTRY_FUNCTIONS,
     ENTRY_OBJECTS,
     LIST_ITEMS,
     SIZE,
+    SLICE_START,
+    SLICE_STEP,
+    SLICE_STOP,
     TUPLE_ITEMS,
     TYPE,
 )
+from ..ir.dtypes import FLOATS
 from ..ir.records import record
 
 #: Indices in NumPy's API table, fixed by its ABI.
-_ARRAY_API: Final = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184, "PyArray_SetBaseObject": 282}
+_ARRAY_API: Final = {
+    "PyArray_FromScalar": 61, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184, "PyArray_SetBaseObject": 282,
+}  # fmt: skip
 #: Byte offsets in PyArrayObject: data, nd, dimensions, descr, flags.
 ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 56, 64
 #: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
@@ -52,7 +58,8 @@ class NativeInterface:
 @functools.lru_cache(maxsize=1)
 def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterface | None:
     """The interface for tensors of `tensor_type` with `slots`, or None where a probe fails."""
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    # sysconfig would say the same of the build, and take a millisecond to load it
+    if sys.implementation.name != "cpython" or "free-threading" in sys.version:
         return None
     try:
         symbols = {
@@ -60,9 +67,11 @@ def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterfa
             for name in ENTRY_FUNCTIONS
         }
         symbols["PyArray_Empty"] = _array_empty()
+        symbols["PyArray_FromScalar"] = _array_from_scalar()
     except (AttributeError, ImportError):
         return None
-    named = {"Tensor": tensor_type, "ndarray": np.ndarray}
+    named: dict[str, Any] = {"Tensor": tensor_type, "ndarray": np.ndarray, "generic": np.generic}
+    named |= {one.name: one for one in FLOATS}
     objects = {name: named.get(name, getattr(builtins, name, None)) for name in ENTRY_OBJECTS}
     symbols |= {f"object_{name}": id(one) for name, one in objects.items()}
     offsets = {name: _slot_offset(tensor_type, name) for name in slots}
@@ -93,9 +102,18 @@ def _array_empty() -> int:
     return address
 
 
+def _array_from_scalar() -> int:
+    address = array_api("PyArray_FromScalar")
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p)(address)
+    made = make(np.float32(1.5), None)
+    if not (type(made) is np.ndarray and made.shape == () and made.dtype == np.float32 and made == 1.5):
+        raise ImportError("numpy's API table is not as expected")
+    return address
+
+
 def _array_layout_holds() -> bool:
     array = np.zeros((2, 3), np.float32)
-    base = id(array)
+    base, view = id(array), array[1:]
     dims = ctypes.c_ssize_t.from_address(base + ARRAY_DIMS).value
     flags = ctypes.c_int.from_address(base + ARRAY_FLAGS).value
     return (
@@ -104,6 +122,8 @@ def _array_layout_holds() -> bool:
         and [ctypes.c_ssize_t.from_address(dims + 8 * i).value for i in range(2)] == [2, 3]
         and ctypes.c_ssize_t.from_address(base + ARRAY_DESCR).value == id(array.dtype)
         and flags & ARRAY_PLAIN == ARRAY_PLAIN
+        and ctypes.c_void_p.from_address(base + ARRAY_BASE).value is None
+        and ctypes.c_void_p.from_address(id(view) + ARRAY_BASE).value == base
         and ctypes.c_double.from_address(id(float("1.5")) + FLOAT_VALUE).value == 1.5
     )
 
@@ -116,7 +136,7 @@ def _containers_hold() -> bool:
 
     mark = object()
     cell = (lambda: mark).__closure__[0]  # type: ignore[index]
-    one, many, data = (mark, mark), [mark] * 3, b"8 bytes."
+    one, many, data, part = (mark, mark), [mark] * 3, b"8 bytes.", slice(1, mark, None)
     return (
         word(id(one) + TYPE) == id(tuple)
         and word(id(one) + SIZE) == 2
@@ -124,6 +144,8 @@ def _containers_hold() -> bool:
         and word(id(many) + SIZE) == 3
         and word((word(id(many) + LIST_ITEMS) or 0) + 16) == id(mark)
         and word(id(cell) + CELL_REF) == id(mark)
+        and [word(id(part) + at) for at in (SLICE_START, SLICE_STOP, SLICE_STEP)]
+        == [id(1), id(mark), id(None)]
         and ctypes.string_at(id(data) + BYTES_DATA, 8) == data
     )
 

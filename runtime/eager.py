@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import platform
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from ..codegen.entry import Layout
-from ..codegen.interface import EAGER, EAGER_LOOP, EAGER_NUMBERS, EAGER_TABLE, FLAG_FUNCTIONS
+from ..codegen.interface import (
+    CALL_TABLE,
+    EAGER,
+    EAGER_CALL,
+    EAGER_LOOP,
+    EAGER_NUMBERS,
+    EAGER_TABLE,
+    FLAG_FUNCTIONS,
+    SECOND,
+    Library,
+)
 from ..ir.dtypes import BOOL, BY_NAME, FLOATS, SHORT_NAME
 from ..ir.records import record
 from .bypass import BYPASS_ADDRESS
@@ -25,6 +35,12 @@ _FLAGS: Final = {"x86_64": 1 | 4 | 8 | 16, "aarch64": 1 | 2 | 4 | 8}
 _INTEGERS: Final = (BY_NAME["i64"], BY_NAME["i32"], BOOL)
 #: Ask for the truth of a Python number, and not of what the other operand's dtype makes of it.
 _TRUTHS: Final = (np.logical_and, np.logical_or, np.logical_xor)
+
+
+_POP: Final = sys.intern("pop")
+#: The first word of both tables.
+_ON: Final = EAGER_TABLE.index("on")
+assert CALL_TABLE.index("on") == _ON
 
 
 class _Table(bytes):
@@ -42,16 +58,51 @@ class NativeOps:
         functions = {name: ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in FLAG_FUNCTIONS}
         flags = _FLAGS[platform.machine()]
         self._definition = MethodDef(b"eager", None, _METH_FASTCALL, None)
+        self._calling = MethodDef(b"eager", None, _METH_FASTCALL, None)
         load_support(
             "eager",
-            (EAGER,),
+            (EAGER, EAGER_CALL),
             layout.symbols | functions | {"tracejit_bypass": BYPASS_ADDRESS},
             layout,
             flags,
             parameters=(sorted(layout.slots.items()), flags),
-            use=functools.partial(self._definition.use, EAGER),
+            use=self._use,
         )
         _KEPT.append(self)
+
+    def _use(self, library: Library) -> None:
+        self._definition.use(EAGER, library)
+        self._calling.use(EAGER_CALL, library)
+
+    def make_call(
+        self,
+        kernel: Callable[..., Any],
+        slow: Callable[..., Any],
+        remember: Callable[..., Any] | None,
+        *,
+        first: int = 0,
+        operands: int = 1,
+        second: str = "any",
+        step: Callable[..., Any] | None = None,
+    ) -> NativeOp:
+        """A function that calls `kernel` with the arrays of its arguments from `first` on, as many as
+        `operands` says (0: all), which are Tensors or Python numbers, and with the others as they are, and
+        gives what that returns as a Tensor.
+
+        ``slow(*arguments)`` is called for what does not suit it, and where `kernel` raises or returns None;
+        ``remember(*arguments, result)`` where an operand requires a gradient and the result is floating. With
+        a `step`, a result in the memory of the first argument becomes its view, by ``(step, second
+        argument)``: see `views`. `second` says what the second argument must be: see `eager_arguments`.
+        """
+        words = {
+            "on": 0, "first": first, "operands": operands, "second": SECOND[second], "kernel": id(kernel),
+            "slow": id(slow), "remember": 0 if remember is None else id(remember),
+            "step": 0 if step is None else id(step), "pop": id(_POP),
+        }  # fmt: skip
+        table = (ctypes.c_int64 * len(words))(*[words[name] for name in CALL_TABLE])
+        bound = _Table(ctypes.addressof(table).to_bytes(8, "little"))
+        bound.keep = (table, kernel, slow, remember, step)
+        return NativeOp(function_of(self._calling, bound), table)
 
     def make(
         self, ufunc: np.ufunc, slow: Callable[..., Any], remember: Callable[..., Any], *, floats: bool
@@ -88,14 +139,14 @@ _KEPT: Final[list[NativeOps]] = []
 
 @record(eq=False)
 class NativeOp:
-    """The native function of an elementwise op, switched off at first."""
+    """A native function, switched off at first."""
 
     call: Callable[..., Any]
     table: Any
 
     def switch(self, on: bool) -> None:
-        """Whether to run the ufunc's loops, or send every call to the slow path."""
-        self.table[EAGER_TABLE.index("on")] = on
+        """Whether to work, or send every call to the slow path."""
+        self.table[_ON] = on
 
 
 def _words(loop: Loop, *, numbers: bool) -> list[int]:

@@ -15,7 +15,8 @@ from .ir.graph import Function, Value
 from .ir.locks import computed_once
 from .ir.types import TensorType
 from .picture import live_dot, live_svg
-from .tape.nodes import Node, OpNode, Output
+from .tape.keys import KeyNode
+from .tape.nodes import KeptNode, Node, OpNode, Output
 from .tensor import Tensor, wrap
 
 
@@ -146,8 +147,12 @@ class _Importer:
         self.builder.location = node.location
         if isinstance(node, CallNode):
             results = inline(self.builder, node.compiled.function, operands)
+        elif isinstance(node, KeyNode):
+            results = (node.elements(self.builder, operands[0]),)
         elif isinstance(node, OpNode):
             results = (self.builder.apply(node.op, tuple(operands), node.attrs),)
+            if isinstance(node, KeptNode):
+                results = (node.kept(self.builder, results[0]),)
         else:
             raise GradientError(f"graph_of: {node.name()} is Python code, which has no IR")
         self.results[id(node)] = results

@@ -20,6 +20,7 @@ from .ir.errors import TracejitError
 from .ir.ops.define import ufunc_behind
 from .ir.records import record
 from .ir.registry import OPS, Op
+from .ir.types import Shape
 from .layout import entry_layout_of_tensors
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class _Progress:
 
 
 _OFFERS: Final[list[_Offer]] = []
+_QUICK_CALLS: Final[list[QuickCall]] = []
 #: The native functions on ndarrays, by op, with the kernels that they stand for.
 _ON_ARRAYS: Final[dict[Op, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
 #: Whom to tell when there are native functions.
@@ -69,14 +71,60 @@ def offer(
     if known is None or known[0].nout != 1 or known[0].nin != len(op.params):
         return
     _OFFERS.append(_Offer(op, plain, remember, become))
+    become(_counted(plain))
 
+
+def _counted(plain: Callable[..., Any]) -> Callable[..., Any]:
     def counted(*operands: Any) -> Any:
         _PROGRESS.calls += 1
         if _PROGRESS.calls >= _CALLS and not _PROGRESS.asked:
             _load_in_background()
         return plain(*operands)
 
-    become(counted)
+    return counted
+
+
+class QuickCall:
+    """What an eager function calls where one of NumPy's builtin functions can do all of its work: ``run``.
+
+    ``run(*arguments)`` is `slow` at first. Natively it calls `kernel` with the arrays of the operands, which
+    are `operands` arguments from `first` on (0: all of those), wraps the result, and calls
+    ``remember(*arguments, result)`` where an operand requires a gradient and the result is floating; what
+    does not suit it, and what `kernel` raises an exception or returns None for, goes to `slow`. With a
+    `step`, what lies in the memory of the first argument becomes its view: see `views`. `second` says what
+    the second argument must be: see `codegen.eager_arguments`. `ops` names the ops that it stands for:
+    somebody else's kernel of one of them is called by `slow`.
+    """
+
+    __slots__ = ("_evals", "_needs", "kernel", "remember", "run", "slow")
+
+    def __init__(
+        self,
+        kernel: Callable[..., Any],
+        slow: Callable[..., Any],
+        remember: Callable[..., Any] | None,
+        *ops: str,
+        first: int = 0,
+        operands: int = 1,
+        second: str = "any",
+        step: Callable[[Any, Shape], Any] | None = None,
+    ) -> None:
+        self.kernel, self.slow, self.remember = kernel, slow, remember
+        self._needs: dict[str, Any] = {"first": first, "operands": operands, "second": second, "step": step}
+        self._evals = [(OPS[name], OPS[name].eval) for name in ops]
+        self.run: Callable[..., Any] = _counted(slow)
+        _QUICK_CALLS.append(self)
+
+    def change_over(self, natives: NativeOps) -> None:
+        """Be native from now on."""
+        native = natives.make_call(self.kernel, self.slow, self.remember, **self._needs)
+
+        def follow(used: Callable[..., Any]) -> None:
+            native.switch(all(op.kernel is known for op, known in self._evals))
+
+        for op, _ in self._evals:
+            OPS.follow_kernel(op, follow)
+        self.run = native.call
 
 
 def kernel_on_arrays(op: Op) -> Callable[..., Any]:
@@ -116,6 +164,8 @@ def load() -> str:
             if _PROGRESS.problem:
                 for one in _OFFERS:
                     one.become(one.plain)
+                for call in _QUICK_CALLS:
+                    call.run = call.slow
             _PROGRESS.done = True
         return _PROGRESS.problem
 
@@ -130,6 +180,8 @@ def _change_over() -> str:
     natives = runtime.NativeOps(layout)
     for one in _OFFERS:
         _change_over_one(natives, one)
+    for call in _QUICK_CALLS:
+        call.change_over(natives)
     for tell in _WAITING:
         tell()
     return ""
@@ -142,12 +194,15 @@ def _change_over_one(natives: NativeOps, one: _Offer) -> None:
         return
     kernel = one.op.eval
     ufunc, floats = known
-    native = natives.make(ufunc, one.plain, one.remember, floats=floats)
+    # what its loops do not serve, such as other shapes, the ufunc does without a Python function around it
+    whole = natives.make_call(kernel, one.plain, one.remember, operands=len(one.op.params))
+    native = natives.make(ufunc, whole.call, one.remember, floats=floats)
     on_arrays = natives.make_for_arrays(ufunc, kernel, floats=floats)
     _ON_ARRAYS[one.op] = kernel, on_arrays.call
 
     def follow(used: Callable[..., Any]) -> None:
         native.switch(used is kernel)
+        whole.switch(used is kernel)
         on_arrays.switch(used is kernel)
 
     OPS.follow_kernel(one.op, follow)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from .ir.dtypes import is_float
 from .ir.graph import Value
 from .ir.registry import OPS, Attrs, Op
+from .ir.types import Shape
 from .state import STATE
 from .tensor import Tensor
 
@@ -36,6 +38,19 @@ class KeyStep(tuple[Any]):
     """One index without arrays that made a view: ``(key,)``."""
 
     __slots__ = ()
+
+
+#: A step as native code notes it: a function, and what to call it with before the shape of what it is a step
+#: from.
+QuickStep = tuple[Callable[[Any, Shape], "Step | KeyStep"], Any]
+
+
+def made_step(step: Step | KeyStep | QuickStep, shape: Shape) -> Step | KeyStep:
+    """`step`, from something of `shape`, as a record."""
+    if isinstance(step, (Step, KeyStep)):
+        return step
+    how, given = step
+    return how(given, shape)
 
 
 #: After the step of a view that was made while nothing was recorded, of a tensor that requires grad: it
@@ -82,7 +97,7 @@ def views_of(base: Tensor) -> list[Tensor]:
     return [view for one in list(base._aliases) if (view := one()) is not None and _together(base, view)]
 
 
-def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | KeyStep, ...]] | None:
+def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | KeyStep | QuickStep, ...]] | None:
     """The base of `view` and the steps from there, None for a tensor that is no view."""
     known = view._aliases
     return (known[0], known[1:]) if type(known) is tuple and _together(known[0], view) else None
@@ -110,7 +125,8 @@ def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
     # an array that looks like one of that shape, and has one element's memory: nothing reads or copies it
     strides = [math.prod(base.shape[axis + 1 :]) for axis in range(base.ndim)]
     array = np.lib.stride_tricks.as_strided(np.empty(1, np.bool_), base.shape, strides)
-    for step in (*steps, Step(op, attrs)):
+    for one in (*steps, Step(op, attrs)):
+        step = made_step(one, array.shape)
         if isinstance(step, KeyStep):
             array = array[step[0]]
         elif step is UNRECORDED:

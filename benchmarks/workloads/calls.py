@@ -20,6 +20,33 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }
 
 
+#: What eager programs do beside arithmetic, to an array of 4x4.
+_SMALL: Final[dict[str, Callable[[Library], Function]]] = {
+    "sum": lambda lib: lambda x: x.sum(),
+    "sum-axis": lambda lib: lambda x: lib.np.sum(x, 0),
+    "mean-axis": lambda lib: lambda x: lib.np.mean(x, 1),
+    "max-axis": lambda lib: lambda x: lib.np.max(x, 1),
+    "reshape": lambda lib: lambda x: x.reshape(2, 8),
+    "transpose": lambda lib: lambda x: x.T,
+    "row": lambda lib: lambda x: x[0],
+    "slice": lambda lib: lambda x: x[1:3],
+    "new-axis": lambda lib: lambda x: x[:, None],
+    "element": lambda lib: lambda x: x[0, 1],
+    "concat": lambda lib: lambda x: lib.np.concatenate((x, x), 0),
+    "stack": lambda lib: lambda x: lib.np.stack((x, x)),
+    "matmul": lambda lib: lambda x: x @ x,
+    "astype": lambda lib: (
+        (lambda x: x.to(lib.np.float32)) if lib.name == "torch" else (lambda x: x.astype(lib.np.float32))
+    ),
+    "where": lambda lib: lambda x: lib.np.where(x > 0.0, x, 0.0),
+    "add-row": lambda lib: lambda x: x + x[0],
+}
+
+
+def _small(lib: Library, name: str) -> Function:
+    return _SMALL[name](lib)
+
+
 def _multiply_add(lib: Library) -> Function:
     return lambda x, y: x * y + 1
 
@@ -89,6 +116,23 @@ def _eager(name: str, arity: int, given: Literal["array", "variable"]) -> Worklo
     )
 
 
+def _eager_small(name: str, given: Literal["array", "variable"]) -> Workload:
+    records = given == "variable"
+    return Workload(
+        f"eager-{name}" + "-grad" * records,
+        f"eager {name} of 4x4 f64, gradients {'recorded' if records else 'off'}",
+        _small,
+        lambda _: normal((4, 4)),
+        sizes=(name,),
+        tiny=(name,),
+        given=given,
+        compiled=False,
+        skip=("numpy",) if records else (),
+        # a Tensor and a view that is known to its base are to cost at most what NumPy's function does
+        goal=1.0 if records else 0.5,
+    )
+
+
 def _of_chain(walk: Literal["forward", "backward"]) -> Workload:
     return Workload(
         f"tape-{walk}",
@@ -107,6 +151,8 @@ WORKLOADS: Final = (
     _dispatch("ndarray", "ndarrays"),
     *(_eager(name, arity, "variable") for name, arity in (("add", 2), ("mul", 2), ("sin", 1))),
     *(_eager(name, arity, "array") for name, arity in (("add", 2), ("mul", 2), ("sin", 1))),
+    *(_eager_small(name, "variable") for name in _SMALL),
+    *(_eager_small(name, "array") for name in _SMALL),
     _of_chain("forward"),
     _of_chain("backward"),
 )

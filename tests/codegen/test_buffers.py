@@ -61,6 +61,18 @@ def test_no_order_of_definition_wastes_much() -> None:
     assert pack(blocks)[1] == _most_at_once(blocks) == 7 << 20
 
 
+def test_what_reaches_highest_chooses_again() -> None:
+    """Workspaces, activations and masks of a step of training: the largest first leave a gap, too."""
+    kilobytes = [
+        (0, 0, 796), (1, 16, 128), (1, 16, 128), (2, 2, 522), (3, 11, 64), (3, 11, 64), (8, 11, 256),
+        (11, 15, 256), (13, 16, 512), (13, 13, 778), (15, 15, 774), (16, 18, 512), (18, 18, 1296),
+    ]  # fmt: skip
+    blocks = [Block(start, end, size << 10) for start, end, size in kilobytes]
+    offsets, total = pack(blocks)
+    assert total == _most_at_once(blocks) == (512 + 1296) << 10
+    assert len(offsets) == len(blocks)
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], float]] = {
     # arrays of LARGE in the arena
     "over what dies": (lambda x: tj.cumsum(tj.cumsum(x, 0) * 2, 1).sum(), 2),

@@ -7,29 +7,22 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from ..ir.errors import AxisError, ShapeError
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
+from ..quick import QuickCall
 from ..tensor import Tensor
 from .manipulation import moveaxis, ravel
 from .operands import broadcast, permuted, promoted, reshaped, run
+from .remembering import of_matmul
 
 __all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecdot"]
 
 
-def matmul(x: Any, y: Any, /) -> Tensor:
-    """The matrix product over the last axis of `x` and the last but one of `y`; other axes broadcast.
-
-    A vector on the left counts as a row, on the right as a column, and its axis goes from the result.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.matmul([[1, 2], [3, 4]], [1, 1])
-        tensor([3, 7])
-
-    Raises ShapeError where the sizes differ, and for rank 0. Semantics: ``numpy.matmul``.
-    """
+def _matmul(x: Any, y: Any) -> Tensor:
     x, y = promoted(x, y)
     if x.ndim == 0 or y.ndim == 0:
         raise ShapeError(
@@ -52,6 +45,24 @@ def matmul(x: Any, y: Any, /) -> Tensor:
     shape += () if x.ndim == 1 else (rows.shape[-2],)
     shape += () if y.ndim == 1 else (columns.shape[-1],)
     return reshaped(result, shape)
+
+
+_MATMUL: Final = QuickCall(np.matmul, _matmul, of_matmul, "matmul", operands=2, second="matrix")
+
+
+def matmul(x: Any, y: Any, /) -> Tensor:
+    """The matrix product over the last axis of `x` and the last but one of `y`; other axes broadcast.
+
+    A vector on the left counts as a row, on the right as a column, and its axis goes from the result.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.matmul([[1, 2], [3, 4]], [1, 1])
+        tensor([3, 7])
+
+    Raises ShapeError where the sizes differ, and for rank 0. Semantics: ``numpy.matmul``.
+    """
+    return _MATMUL.run(x, y)  # type: ignore[no-any-return]
 
 
 def dot(x: Any, y: Any) -> Tensor:

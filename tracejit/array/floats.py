@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..dispatch import binary
 from ..ir.dtypes import BOOL, FLOAT32, FLOAT64, as_dtype, is_float, result_type
 from ..ir.errors import DTypeError
+from ..quick import QuickCall
 from ..tensor import Tensor
 from .operands import SCALARS, as_tensor, cast, filled, floating, kind_of, run
+from .remembering import of_where
 from .searching import nonzero
 
 __all__ = [
@@ -40,6 +42,15 @@ _remainder = binary("remainder")
 _INT32 = as_dtype("i32")
 
 
+_WHERE: Final = QuickCall(
+    np.where,
+    lambda condition, x, y: run("where", as_tensor(condition), x, y),
+    of_where,
+    "where",
+    operands=3,
+)
+
+
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """`x` where `condition` is true, else `y`; the three broadcast.
 
@@ -58,7 +69,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         raise DTypeError("where: give both x and y, or neither")
     if type(x) in SCALARS and type(y) in SCALARS:
         x = filled(x, (), result_type(kind_of(x), kind_of(y)))
-    return run("where", as_tensor(condition), x, y)
+    return _WHERE.run(condition, x, y)
 
 
 def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:

@@ -6,19 +6,23 @@ flow, the elements are written to memory and those ops recorded; see `writing`.
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from typing import Any, Final
 
 import numpy as np
 
-from ..ir.dtypes import BOOL, DType
+from ..ir.dtypes import BOOL, INT64, DType
 from ..ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
 from ..ir.registry import OPS
 from ..ir.types import Shape, broadcastable
+from ..quick import QuickCall
 from ..state import STATE
+from ..tape.keys import record_key
 from ..tensor import Tensor, as_array, wrap
 from ..views import KeyStep, share
 from .keys import Plan, plan_key, refuse_masks
 from .operands import SCALARS, as_tensor, broadcast, cast, filled, permuted, reshaped, run
+from .remembering import of_gather, of_key, reading
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
@@ -37,12 +41,21 @@ def getitem(x: Any, key: Any, /) -> Tensor:
 
     Raises OutOfBoundsError, ShapeError and DTypeError. Semantics: NumPy's indexing.
     """
-    if type(x) is Tensor and STATE.tracer is None and not (x._requires_grad and STATE.recording):
+    return _GETITEM.run(x, key)  # type: ignore[no-any-return]
+
+
+def _getitem(x: Any, key: Any) -> Tensor:
+    if type(x) is Tensor and STATE.tracer is None:
+        if type(key) is Tensor and key.dtype is INT64 and key.ndim and x.ndim:
+            return _GATHER.run(x, key)  # type: ignore[no-any-return]
         seen = _memory_view(x, key)
         if seen is not None:
             return seen
-    x = as_tensor(x)
-    plan = _known_plan(x.shape, key)
+    return _by_plan(as_tensor(x), key)
+
+
+def _by_plan(x: Tensor, key: Any) -> Tensor:
+    plan = known_plan(x.shape, key)
     refuse_masks("getitem", plan)
     view = _view(x, plan)
     if plan.indices:
@@ -53,49 +66,66 @@ def getitem(x: Any, key: Any, /) -> Tensor:
     return view
 
 
-#: Plans of keys of ints and slices, which are for good, by shape and key.
+#: Plans of keys without arrays, which are for good, by shape and key.
 _PLANS: dict[Any, Plan] = {}
 _PLANS_LIMIT = 1 << 12
 
 
-def _known_plan(shape: Shape, key: Any) -> Plan:
+def known_plan(shape: Shape, key: Any) -> Plan:
     """The plan of `key`; reading the same key of the same shape again is quick."""
-    if type(key) is slice and _PLAIN.issuperset((type(key.start), type(key.stop), type(key.step))):
-        name: tuple[Any, ...] = (shape, key.start, key.stop, key.step)
-    elif type(key) is int or (type(key) is tuple and {*map(type, key)} == {int}):
-        name = (shape, key)
-    else:
+    name: Any = tuple([_name_of(one) for one in key]) if type(key) is tuple else _name_of(key)
+    if name is _NAMELESS or (type(key) is tuple and _NAMELESS in name):
         return plan_key("getitem", shape, key)
-    plan = _PLANS.get(name)
+    plan = _PLANS.get((shape, name))
     if plan is None:
         if len(_PLANS) >= _PLANS_LIMIT:
             _PLANS.clear()
-        plan = _PLANS[name] = plan_key("getitem", shape, key)
+        plan = _PLANS[shape, name] = plan_key("getitem", shape, key)
     return plan
 
 
+_NAMELESS: Final = object()
+
+
+def _name_of(one: Any) -> Any:
+    """An entry of a key as what can be looked up, `_NAMELESS` where its meaning may change."""
+    if type(one) is slice and _PLAIN.issuperset((type(one.start), type(one.stop), type(one.step))):
+        return slice, one.start, one.stop, one.step
+    return one if type(one) is int or one is None or one is Ellipsis else _NAMELESS
+
+
 _PLAIN = frozenset((int, type(None)))
-#: What a key may hold for NumPy to answer with a view.
-_BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def _memory_view(x: Tensor, key: Any) -> Tensor | None:
-    """``x[key]`` by NumPy itself, where nothing records and no array indexes; None where that cannot be.
+    """``x[key]`` by NumPy itself, where no array indexes; None where that cannot be.
 
     The same as by the ops ``slice`` and ``reshape``, in a tenth of the time: loops over elements live on it.
     """
-    basic = _BASIC.issuperset(map(type, key)) if type(key) is tuple else type(key) in _BASIC
-    if not basic or type(x._data) is not np.ndarray:
+    names = [_name_of(one) for one in key] if type(key) is tuple else [_name_of(key)]
+    if _NAMELESS in names or type(x._data) is not np.ndarray:
         return None
     try:
         data = x._data[key]
     except (IndexError, ValueError):
         return None  # the plan will say which axis and index
-    if type(data) is not np.ndarray:
-        return wrap(np.asarray(data))
-    view = wrap(data)
-    share(x, view, KeyStep((key,)))
-    return view
+    if type(data) is np.ndarray:
+        view = wrap(data)
+        if x._requires_grad and STATE.recording:
+            record_key(x, key, view)
+        share(x, view, KeyStep((key,)))
+        return view
+    # NumPy gives an immutable scalar for one element: writing to the result must not reach x
+    element = wrap(np.asarray(data))
+    if x._requires_grad and STATE.recording:
+        record_key(x, key, element)
+    return element
+
+
+_GATHER: Final = QuickCall(OPS["gather"].eval, _by_plan, of_gather, "gather", operands=2)
+_GETITEM: Final = QuickCall(
+    operator.getitem, _getitem, of_key, "slice", "reshape", second="key", step=reading
+)
 
 
 def _view(x: Tensor, plan: Plan) -> Tensor:

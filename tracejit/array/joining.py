@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ShapeError
 from ..ir.types import normalize_axis
+from ..quick import QuickCall
 from ..tensor import Tensor
 from .manipulation import atleast_1d, atleast_2d, expand_dims, ravel
 from .operands import as_tensor, cast, promoted, run, sliced
+from .remembering import new_axis, of_concat, of_stack
 
 __all__ = [
     "array_split",
@@ -33,6 +37,25 @@ def _parts(name: str, arrays: Any) -> list[Tensor]:
     return promoted(*given)
 
 
+def _joined(axis: int, *arrays: Any) -> Any:
+    """NumPy's concatenation of arrays of one dtype, None of others."""
+    dtype = arrays[0].dtype
+    for one in arrays:
+        if one.dtype is not dtype:
+            return None
+    return np.concatenate(arrays, axis)
+
+
+_CONCAT: Final = QuickCall(
+    _joined,
+    lambda axis, *arrays: _concatenate(arrays, axis, None),
+    of_concat,
+    "concat",
+    first=1,
+    operands=0,
+)
+
+
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
     """`arrays` joined along the existing `axis`, or raveled and joined if that is None.
 
@@ -45,6 +68,12 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
 
     Raises ShapeError where other sizes differ. Semantics: ``numpy.concatenate``.
     """
+    if dtype is None and type(axis) is int and isinstance(arrays, (tuple, list)):
+        return _CONCAT.run(axis, *arrays)  # type: ignore[no-any-return]
+    return _concatenate(arrays, axis, dtype)
+
+
+def _concatenate(arrays: Any, axis: Any, dtype: Any) -> Tensor:
     parts = _parts("concatenate", arrays)
     if dtype is not None:
         parts = [cast(one, as_dtype(dtype)) for one in parts]
@@ -72,12 +101,40 @@ def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Tensor:
 
     Raises ShapeError where shapes differ. Semantics: ``numpy.stack``.
     """
+    if dtype is None and type(axis) is int and isinstance(arrays, (tuple, list)):
+        return _STACK.run(axis, *arrays)  # type: ignore[no-any-return]
+    return _stack(arrays, axis, dtype)
+
+
+def _stack(arrays: Any, axis: Any, dtype: Any) -> Tensor:
     parts = _parts("stack", arrays)
     if any(one.shape != parts[0].shape for one in parts):
         given = ", ".join(str(one.shape) for one in parts)
         raise ShapeError(f"stack: shapes must be equal, got {given}")
     place = normalize_axis("stack", axis, parts[0].ndim + 1)
     return concatenate([expand_dims(one, place) for one in parts], place, dtype)
+
+
+def _stacked(axis: int, *arrays: Any) -> Any:
+    """NumPy's stack of arrays of one dtype, None of others."""
+    rank = arrays[0].ndim + 1
+    if not -rank <= axis < rank:
+        return None
+    axis %= rank
+    key = new_axis(axis)
+    return _joined(axis, *[one[key] for one in arrays])
+
+
+_STACK: Final = QuickCall(
+    _stacked,
+    lambda axis, *arrays: _stack(arrays, axis, None),
+    of_stack,
+    "concat",
+    "slice",
+    "reshape",
+    first=1,
+    operands=0,
+)
 
 
 def vstack(arrays: Any, dtype: Any = None) -> Tensor:

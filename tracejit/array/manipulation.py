@@ -5,12 +5,17 @@ The rest of NumPy's array manipulation is in ``joining``, ``rearranging``, ``dia
 
 from __future__ import annotations
 
+import functools
 import operator
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from ..ir.dtypes import as_dtype
 from ..ir.errors import AxisError, ShapeError
+from ..ir.registry import OPS
 from ..ir.types import (
+    Shape,
     as_shape,
     broadcast_shapes,
     broadcastable,
@@ -19,8 +24,11 @@ from ..ir.types import (
     remove_axes,
     resolve_reshape,
 )
+from ..quick import QuickCall
 from ..tensor import Tensor
+from .indexing import getitem
 from .operands import as_tensor, broadcast, cast, permuted, reshaped, run
+from .remembering import new_axis, of_cast, of_copy, of_reshape, of_transpose, reshaping, transposing
 
 __all__ = [
     "astype",
@@ -43,6 +51,49 @@ __all__ = [
 ]
 
 
+def _reshape(x: Any, shape: Any) -> Tensor:
+    x = as_tensor(x)
+    return run("reshape", x, shape=resolve_reshape("reshape", x.shape, shape))
+
+
+def _transpose(x: Any, axes: Any) -> Tensor:
+    x = as_tensor(x)
+    if axes is None:
+        return run("transpose", x, perm=tuple(range(x.ndim))[::-1])
+    perm = tuple(normalize_axis("transpose", axis, x.ndim) for axis in axes)
+    if sorted(perm) != list(range(x.ndim)):
+        raise AxisError(
+            f"transpose: axes {tuple(axes)} are not a permutation of the {x.ndim} axes of {x.shape}"
+        )
+    return run("transpose", x, perm=perm)
+
+
+def _cast(x: Any, dtype: Any) -> Tensor:
+    return cast(as_tensor(x), dtype, copy=True)
+
+
+_RESHAPE: Final = QuickCall(
+    np.ndarray.reshape, _reshape, of_reshape, "reshape", second="shape", step=reshaping
+)
+_TRANSPOSE: Final = QuickCall(
+    np.ndarray.transpose, _transpose, of_transpose, "transpose", second="axis", step=transposing
+)
+
+
+def _converted(x: Any, dtype: Any) -> Any:
+    """The op's cast. What loses nothing warns of nothing, so that no warning has to be held back."""
+    key = x.dtype, dtype
+    lossless = _LOSSLESS.get(key)
+    if lossless is None:
+        lossless = _LOSSLESS[key] = np.can_cast(x.dtype, dtype)
+    return x.astype(dtype) if lossless else OPS["cast"].eval(x, dtype)
+
+
+_LOSSLESS: Final[dict[Any, bool]] = {}
+_CAST: Final = QuickCall(_converted, _cast, of_cast, "cast")
+_COPY: Final = QuickCall(np.ndarray.__copy__, lambda x: _cast(x, as_tensor(x).dtype), of_copy, "copy")
+
+
 def reshape(x: Any, shape: Any) -> Tensor:
     """The same elements in row-major order in `shape`, of which one size may be -1.
 
@@ -54,8 +105,7 @@ def reshape(x: Any, shape: Any) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.reshape``.
     """
-    x = as_tensor(x)
-    return run("reshape", x, shape=resolve_reshape("reshape", x.shape, shape))
+    return _RESHAPE.run(x, shape)  # type: ignore[no-any-return]
 
 
 def ravel(x: Any) -> Tensor:
@@ -68,8 +118,7 @@ def ravel(x: Any) -> Tensor:
 
     Semantics: ``numpy.ravel``.
     """
-    x = as_tensor(x)
-    return run("reshape", x, shape=(x.size,))
+    return _RESHAPE.run(x, -1)  # type: ignore[no-any-return]
 
 
 def flatten(x: Any) -> Tensor:
@@ -96,15 +145,9 @@ def transpose(x: Any, axes: Any = None) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.transpose``.
     """
-    x = as_tensor(x)
-    if axes is None:
-        return run("transpose", x, perm=tuple(range(x.ndim))[::-1])
-    perm = tuple(normalize_axis("transpose", axis, x.ndim) for axis in axes)
-    if sorted(perm) != list(range(x.ndim)):
-        raise AxisError(
-            f"transpose: axes {tuple(axes)} are not a permutation of the {x.ndim} axes of {x.shape}"
-        )
-    return run("transpose", x, perm=perm)
+    if axes is None or type(axes) is tuple:
+        return _TRANSPOSE.run(x, axes)  # type: ignore[no-any-return]
+    return _transpose(x, axes)
 
 
 def permute_dims(x: Any, axes: Any) -> Tensor:
@@ -147,10 +190,16 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
     Raises AxisError. Semantics: ``numpy.swapaxes``.
     """
     x = as_tensor(x)
-    perm = list(range(x.ndim))
-    first, second = normalize_axis("swapaxes", axis1, x.ndim), normalize_axis("swapaxes", axis2, x.ndim)
+    rank = x.ndim
+    first, second = normalize_axis("swapaxes", axis1, rank), normalize_axis("swapaxes", axis2, rank)
+    return _TRANSPOSE.run(x, _swapped(rank, first, second))  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _swapped(rank: int, first: int, second: int) -> Shape:
+    perm = list(range(rank))
     perm[first], perm[second] = second, first
-    return run("transpose", x, perm=tuple(perm))
+    return tuple(perm)
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
@@ -192,11 +241,13 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
     """
     x = as_tensor(x)
     if axis is None:
-        return run("reshape", x, shape=tuple(size for size in x.shape if size != 1))
+        return _RESHAPE.run(x, tuple([size for size in x.shape if size != 1]))  # type: ignore[no-any-return]
+    if type(axis) is int and -x.ndim <= axis < x.ndim and x.shape[axis] == 1:
+        return getitem(x, (*[slice(None)] * (axis % x.ndim), 0, Ellipsis))
     axes = normalize_axes("squeeze", axis, x.ndim)
     if any(x.shape[one] != 1 for one in axes):
         raise ShapeError(f"squeeze: cannot remove axis {axis} of {x.shape}: its size is not 1")
-    return run("reshape", x, shape=remove_axes(x.shape, axes))
+    return _RESHAPE.run(x, remove_axes(x.shape, axes))  # type: ignore[no-any-return]
 
 
 def expand_dims(x: Any, axis: Any) -> Tensor:
@@ -209,12 +260,14 @@ def expand_dims(x: Any, axis: Any) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.expand_dims``.
     """
+    if type(axis) is int and type(x) is Tensor and -x.ndim - 1 <= axis <= x.ndim:
+        return getitem(x, new_axis(axis % (x.ndim + 1)))
     x = as_tensor(x)
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
     axes = normalize_axes("expand_dims", axis, x.ndim + count)
     sizes = iter(x.shape)
-    shape = tuple(1 if place in axes else next(sizes) for place in range(x.ndim + count))
-    return run("reshape", x, shape=shape)
+    shape = tuple([1 if place in axes else next(sizes) for place in range(x.ndim + count)])
+    return _RESHAPE.run(x, shape)  # type: ignore[no-any-return]
 
 
 def broadcast_to(x: Any, shape: Any) -> Tensor:
@@ -314,7 +367,10 @@ def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:
 
     Raises DTypeError. Semantics: ``numpy.ndarray.astype``. Gradients pass between floating dtypes.
     """
-    return cast(as_tensor(x), as_dtype(dtype), copy=copy)
+    dtype = as_dtype(dtype)
+    if copy and type(x) is Tensor and x.dtype is not dtype:
+        return _CAST.run(x, dtype)  # type: ignore[no-any-return]
+    return cast(as_tensor(x), dtype, copy=copy)
 
 
 def copy(x: Any) -> Tensor:
@@ -327,8 +383,7 @@ def copy(x: Any) -> Tensor:
 
     Semantics: ``numpy.copy``.
     """
-    x = as_tensor(x)
-    return cast(x, x.dtype, copy=True)
+    return _COPY.run(x)  # type: ignore[no-any-return]
 
 
 def method_shape(sizes: tuple[Any, ...]) -> Any:

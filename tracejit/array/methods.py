@@ -62,7 +62,7 @@ def _iterate(x: Tensor) -> Iterator[Tensor]:
 
 def _reshape(x: Tensor, *shape: Any) -> Tensor:
     """``reshape`` with the sizes one by one or as a tuple."""
-    return manipulation.reshape(x, manipulation.method_shape(shape))
+    return manipulation.reshape(x, shape[0] if len(shape) == 1 else manipulation.method_shape(shape))
 
 
 def _transpose(x: Tensor, *axes: Any) -> Tensor:
@@ -233,7 +233,7 @@ def bind() -> None:
         setattr(Tensor, name, _named(name, function))
     for name, function in _METHODS.items():
         setattr(Tensor, name, function)
-    Tensor.T = property(lambda x: manipulation.transpose(x), doc="The axes reversed.")  # type: ignore[assignment,method-assign]
+    Tensor.T = property(manipulation.transpose, doc="The axes reversed.")  # type: ignore[assignment,method-assign]
     Tensor.mT = property(  # type: ignore[assignment,method-assign]
         lambda x: manipulation.matrix_transpose(x), doc="The last two axes exchanged."
     )

@@ -6,14 +6,17 @@ products of bools and small integers are computed in int64 or uint64, as NumPy d
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_float
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
+from ..quick import QuickCall
 from ..tensor import Tensor
 from .operands import as_tensor, cast, filled, reshaped, run
+from .remembering import of_reduction
 
 __all__ = [
     "all",
@@ -48,6 +51,18 @@ def kept(result: Tensor, shape: Shape, axes: Shape, keepdims: bool) -> Tensor:
     return reshaped(result, remove_axes(shape, axes, keepdims=True)) if keepdims else result
 
 
+def _quick(
+    name: str, kernel: Callable[..., Any], operand: Callable[[Any], Tensor], *, graded: bool = True
+) -> QuickCall:
+    """The quick way of the reduction `name`, with the arguments of ``numpy.ufunc.reduce``: `kernel` does what
+    the op does to what `operand` makes of `x`."""
+
+    def slow(x: Any, axis: Any, dtype: None, out: None, keepdims: bool) -> Tensor:
+        return _reduced(name, operand(x), axis, keepdims)
+
+    return QuickCall(kernel, slow, of_reduction(name) if graded else None, name, second="axis")
+
+
 def accumulated(x: Tensor, dtype: Any) -> Tensor:
     """`x` in the dtype that its sum is computed in: `dtype`, or NumPy's choice."""
     if dtype is not None:
@@ -60,6 +75,10 @@ def accumulated(x: Tensor, dtype: Any) -> Tensor:
     return cast(x, _UINT64) if own.kind == "u" and own.itemsize < 8 else x
 
 
+_SUM: Final = _quick("sum", np.add.reduce, lambda x: accumulated(as_tensor(x), None))
+_PROD: Final = _quick("prod", np.multiply.reduce, lambda x: accumulated(as_tensor(x), None))
+
+
 def sum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
     """The sum along `axis`; 0 of nothing.
 
@@ -70,6 +89,8 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) 
 
     Raises AxisError. Semantics: ``numpy.sum``.
     """
+    if dtype is None:
+        return _SUM.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
     return _reduced("sum", accumulated(as_tensor(x), dtype), axis, keepdims)
 
 
@@ -83,6 +104,8 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False)
 
     Raises AxisError. Semantics: ``numpy.prod``.
     """
+    if dtype is None:
+        return _PROD.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
     return _reduced("prod", accumulated(as_tensor(x), dtype), axis, keepdims)
 
 
@@ -92,6 +115,18 @@ def averaged(x: Any, dtype: Any) -> Tensor:
     if dtype is not None:
         return cast(x, as_dtype(dtype))
     return x if is_float(x.dtype) else cast(x, default_dtype())
+
+
+def _averages(x: Any, axis: Any, dtype: None, out: None, keepdims: bool) -> Any:
+    """The op's mean of floats, None of other numbers and of nothing."""
+    kind = x.dtype.type
+    if not issubclass(kind, np.floating) or x.size == 0:
+        return None
+    total: Any = _SUM.kernel(x, axis, None, None, keepdims)
+    return total / kind(x.size // total.size)
+
+
+_MEAN: Final = _quick("mean", _averages, lambda x: averaged(x, None))
 
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -104,7 +139,15 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False)
 
     Raises AxisError, and DTypeError for an integer `dtype`. Semantics: ``numpy.mean``.
     """
+    if dtype is None:
+        return _MEAN.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
     return _reduced("mean", averaged(x, dtype), axis, keepdims)
+
+
+_MAX: Final = _quick("max", np.maximum.reduce, as_tensor)
+_MIN: Final = _quick("min", np.minimum.reduce, as_tensor)
+_ALL: Final = _quick("all", np.logical_and.reduce, lambda x: cast(as_tensor(x), BOOL), graded=False)
+_ANY: Final = _quick("any", np.logical_or.reduce, lambda x: cast(as_tensor(x), BOOL), graded=False)
 
 
 def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -117,7 +160,7 @@ def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.max``.
     """
-    return _reduced("max", as_tensor(x), axis, keepdims)
+    return _MAX.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
 
 
 def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -130,7 +173,7 @@ def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.min``.
     """
-    return _reduced("min", as_tensor(x), axis, keepdims)
+    return _MIN.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
 
 
 def all(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -143,7 +186,7 @@ def all(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.all``.
     """
-    return _reduced("all", cast(as_tensor(x), BOOL), axis, keepdims)
+    return _ALL.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
 
 
 def any(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -156,7 +199,7 @@ def any(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.any``.
     """
-    return _reduced("any", cast(as_tensor(x), BOOL), axis, keepdims)
+    return _ANY.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
 
 
 def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
@@ -166,6 +209,17 @@ def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
         return reshaped(result, (1,) * x.ndim) if keepdims else result
     place = normalize_axis(name, axis, x.ndim)
     return kept(run(name, x, axis=place), x.shape, (place,), keepdims)
+
+
+def _quick_index(name: str, kernel: Callable[..., Any]) -> QuickCall:
+    def slow(x: Any, axis: Any) -> Tensor:
+        return _indexed(name, x, axis, keepdims=False)
+
+    return QuickCall(kernel, slow, None, name, second="axis")
+
+
+_ARGMAX: Final = _quick_index("argmax", np.ndarray.argmax)
+_ARGMIN: Final = _quick_index("argmin", np.ndarray.argmin)
 
 
 def argmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -178,6 +232,8 @@ def argmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmax``.
     """
+    if not keepdims:
+        return _ARGMAX.run(x, axis)  # type: ignore[no-any-return]
     return _indexed("argmax", x, axis, keepdims)
 
 
@@ -191,6 +247,8 @@ def argmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmin``.
     """
+    if not keepdims:
+        return _ARGMIN.run(x, axis)  # type: ignore[no-any-return]
     return _indexed("argmin", x, axis, keepdims)
 
 

@@ -22,7 +22,7 @@ from ..state import STATE
 from ..tape.hooks import move_retained
 from ..tape.recording import memory_of, record
 from ..tensor import Tensor, wrap
-from ..views import UNRECORDED, KeyStep, Step, chain_of, views_of
+from ..views import UNRECORDED, KeyStep, QuickStep, Step, chain_of, made_step, views_of
 from .keys import plan_key
 
 _SLICE: Final = OPS["slice"]
@@ -176,18 +176,20 @@ def _refresh(base: Tensor) -> None:
         _move(view, fresh)
 
 
-def _expanded(base: Tensor, steps: tuple[Step | KeyStep, ...]) -> list[Step]:
+def _expanded(base: Tensor, steps: tuple[Step | KeyStep | QuickStep, ...]) -> list[Step]:
     """`steps` from `base` as ops."""
     found: list[Step] = []
     shape = base.shape
-    for step in steps:
-        if step is UNRECORDED:
+    for one in steps:
+        if one is UNRECORDED:
             continue
+        step = made_step(one, shape)
         if isinstance(step, KeyStep):
             plan = plan_key("view", shape, step[0])
             if not plan.whole:
                 found.append(Step(_SLICE, {"start": plan.start, "size": plan.size, "step": plan.step}))
-            found.append(Step(_RESHAPE, {"shape": plan.middle}))
+            if plan.whole or plan.middle != plan.size:
+                found.append(Step(_RESHAPE, {"shape": plan.middle}))
             shape = plan.middle
         else:
             found.append(step)

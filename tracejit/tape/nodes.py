@@ -165,7 +165,7 @@ def end_of_graph(leaf: Tensor) -> AccumulateGrad:
 class Plan:
     """What recording and differentiating `op` take when just the `tracked` operands require gradients."""
 
-    __slots__ = ("inputs", "joint", "op", "output", "pulls")
+    __slots__ = ("inputs", "joint", "op", "output", "pulls", "saves")
 
     def __init__(self, op: Op, tracked: tuple[bool, ...]) -> None:
         rules = [(i, op.rule_for(i)) for i, one in enumerate(tracked) if one]
@@ -174,6 +174,7 @@ class Plan:
         #: Per operand, whether to save it; and whether to save the output.
         self.inputs = tuple([any(rule.saves_input(i) for rule in given) for i in range(len(tracked))])
         self.output = any(rule.saves_output for rule in given)
+        self.saves = self.output or any(self.inputs)
         #: The function that gives the cotangents of all operands at once, None where each has a rule.
         self.joint = given[0].joint if given else None
         #: Per tracked operand: its position, and its rule as `_bound` gives it.
@@ -260,6 +261,12 @@ class OpNode(Node):
         if engine.tensors:
             inputs = [engine.operand(self, i, one) for i, one in enumerate(inputs)]
             out = None if out is None else engine.output(self, 0, out)
+        return self.pulled(engine, cotangents, inputs, out, wanted)
+
+    def pulled(
+        self, engine: Engine, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
+    ) -> Sequence[Any]:
+        """`pull`, with the saved operands and output."""
         namespace, plan = engine.namespace, self.plan
         if plan.joint is not None:
             known = [None if one is None else TensorType(one[1], one[0]) for one in self.types]
@@ -297,3 +304,28 @@ class OpNode(Node):
         if self.memories:  # a node that saved nothing can be passed again
             self.saved = self.output = None
             self.memories = ()
+
+
+class KeptNode(OpNode):
+    """The node of a reduction whose result keeps the reduced axes with size 1, which the op removes."""
+
+    __slots__ = ()
+
+    def removed(self, namespace: Any, kept: Any) -> Any:
+        """`kept`, of the shape of the result, without the axes."""
+        axes, (shape, _) = self.attrs["axes"], self.types[0]
+        return namespace.reshape(kept, shape=tuple([n for axis, n in enumerate(shape) if axis not in axes]))
+
+    def kept(self, namespace: Any, removed: Any) -> Any:
+        """What the op gives, with the axes."""
+        axes, (shape, _) = self.attrs["axes"], self.types[0]
+        return namespace.reshape(
+            removed, shape=tuple([1 if axis in axes else n for axis, n in enumerate(shape)])
+        )
+
+    def pulled(
+        self, engine: Engine, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
+    ) -> Sequence[Any]:
+        b = engine.namespace
+        out = None if out is None else self.removed(b, out)
+        return super().pulled(engine, self.removed(b, cotangents), inputs, out, wanted)

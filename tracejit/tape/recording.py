@@ -118,6 +118,11 @@ def forget_plans(op: Op) -> None:
 _observers = [0]
 
 
+def recording_is_observed() -> bool:
+    """Whether every node has to go through `record`."""
+    return _observers[0] != 0
+
+
 def observe_recording(change: int) -> None:
     """Switch the straight-line recorders off (+1) and on again (-1)."""
     _observers[0] += change
@@ -127,30 +132,101 @@ _NO_ATTRS: dict[str, Any] = {}
 _NEW = object.__new__
 
 
-def unary_recorder(op: Op) -> Callable[[Tensor, Tensor], None]:
-    """`record` for a unary elementwise op without attributes, of an operand that requires a gradient, where
-    this thread records.
+def unary_recorder(op: Op, node_type: type[OpNode] = OpNode) -> Callable[..., bool]:
+    """`record` for a unary op as ``(operand, result, attributes)``, of an operand that requires a gradient,
+    where this thread records; it returns whether it does.
 
     Small eager operations are bound by this function and `binary_recorder`, so they take the common case
     (no trace, nobody watching) in a straight line, and leave everything else to `record`.
     """
-    observers = _observers
+    observers, key = _observers, (op, _UNARY)
 
-    def fast(x: Tensor, result: Tensor) -> None:
+    def fast(x: Tensor, result: Tensor, attrs: Attrs = _NO_ATTRS) -> bool:
         if not STATE.recording:
-            return
+            return False
         if observers[0]:
-            record(op, (x,), _NO_ATTRS, result)
-            return
-        plan = _PLANS.get((op, _UNARY)) or _plan(op, _UNARY)
+            record(op, (x,), attrs, result)
+            return True
+        plan = _PLANS.get(key) or _plan(op, _UNARY)
         data = x._data
-        node = _NEW(OpNode)
-        memories: list[Any] = []
-        node.saved = (_saved(x, memories) if plan.inputs[0] else None,)
-        node.output = _saved(result, memories) if plan.output else None
-        node.plan, node.attrs, node.memories = plan, _NO_ATTRS, memories
+        node = _NEW(node_type)
+        if plan.saves:
+            memories: list[Any] = []
+            node.saved = (_saved(x, memories) if plan.inputs[0] else None,)
+            node.output = _saved(result, memories) if plan.output else None
+            node.memories = memories
+        else:
+            node.saved, node.output, node.memories = _NOTHING, None, ()
+        node.plan, node.attrs = plan, attrs
         node.parents, node.types = (x._node or x,), ((data.shape, data.dtype),)
         node.hooks = node.location = node.constants = None
+        result._node = node
+        result._requires_grad = True
+        return True
+
+    return fast
+
+
+_UNARY = (True,)
+_NOTHING = (None,)
+
+
+def several_recorder(op: Op) -> Callable[..., None]:
+    """`record` for an op of any number of Tensors and Python numbers as ``(operands, result, attributes)``,
+    of which some require gradients, where this thread records and does not trace."""
+    observers = _observers
+
+    def fast(operands: Sequence[Any], result: Tensor, attrs: Attrs = _NO_ATTRS) -> None:
+        if not STATE.recording:
+            return
+        tracked = tuple([type(one) is Tensor and one._requires_grad for one in operands])
+        plan = _PLANS.get((op, tracked)) or _plan(op, tracked)
+        if observers[0]:
+            record(op, operands, attrs, result)
+            return
+        node = _NEW(OpNode)
+        memories: list[Any] = []
+        constants: dict[int, weakref.ref[Any]] = {}
+        parents: list[Any] = []
+        types: list[Any] = []
+        saved: list[Any] = []
+        for position, one in enumerate(operands):
+            if type(one) is not Tensor:
+                parents.append(None)
+                types.append(_SCALAR)
+                saved.append(one)
+                continue
+            data = one._data
+            types.append((data.shape, data.dtype))
+            saved.append(_saved(one, memories) if plan.inputs[position] else None)
+            if tracked[position]:
+                parents.append(one._node or one)
+            else:
+                parents.append(None)
+                constants[position] = weakref.ref(one)
+        node.output = _saved(result, memories) if plan.output else None
+        node.plan, node.attrs, node.memories = plan, attrs, memories
+        node.parents, node.types, node.saved = tuple(parents), tuple(types), tuple(saved)
+        node.constants = constants or None
+        node.hooks = node.location = None
+        result._node = node
+        result._requires_grad = True
+
+    return fast
+
+
+def joining_recorder(op: Op) -> Callable[..., None]:
+    """For an op on several arrays whose gradient needs none of them, as ``(parents, types, attributes,
+    result)``: by array, what a node has in `Node.parents` and `Node.types`. Where this thread records, and
+    nobody observes it."""
+
+    def fast(parents: tuple[Any, ...], types: tuple[Any, ...], attrs: Attrs, result: Tensor) -> None:
+        tracked = tuple([one is not None for one in parents])
+        plan = _PLANS.get((op, tracked)) or _plan(op, tracked)
+        node = _NEW(OpNode)
+        node.plan, node.attrs, node.parents, node.types = plan, attrs, parents, types
+        node.saved, node.memories = (None,) * len(parents), ()
+        node.output = node.constants = node.hooks = node.location = None
         result._node = node
         result._requires_grad = True
 
@@ -201,6 +277,3 @@ def binary_recorder(op: Op) -> Callable[[Any, Any, Tensor], None]:
         result._requires_grad = True
 
     return fast
-
-
-_UNARY = (True,)

@@ -1,0 +1,16 @@
+"""First calls in fresh processes: the second one finds the first one's code."""
+
+from __future__ import annotations
+
+from benchmarks.start import WARMED, cold_and_warm
+from benchmarks.workloads import WORKLOADS
+
+
+def test_workloads_are_known() -> None:
+    assert set(WARMED) <= {one.name for one in WORKLOADS}
+
+
+def test_a_warm_process_begins_sooner() -> None:
+    cold, warm = cold_and_warm("rosenbrock-16")
+    # a tenth where nothing else runs; tests run beside others
+    assert 0 < warm < cold / 2
