@@ -34,6 +34,8 @@ class HostCall:
 
 #: Symbol of the runtime's ``void parallel_for(ptr task, ptr context, i64 tasks, i64 chunk)``.
 PARALLEL_FOR: Final = "tracejit_parallel_for"
+#: Symbol of the runtime's ``i64 threads()``: how many ``parallel_for`` uses at most.
+THREADS: Final = "tracejit_threads"
 
 
 def product_symbol(dtype: str) -> str:
@@ -61,7 +63,7 @@ FAILED: Final = "checked code"
 
 # -- the worker pool -----------------------------------------------------------------------------------
 
-POOL_EXPORTS: Final = (PARALLEL_FOR, "tracejit_worker", "tracejit_pool_init", "tracejit_workers")
+POOL_EXPORTS: Final = (PARALLEL_FOR, THREADS, "tracejit_worker", "tracejit_pool_init", "tracejit_workers")
 
 # -- the allocator of large results --------------------------------------------------------------------
 

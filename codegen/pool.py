@@ -115,6 +115,13 @@ define void @tracejit_pool_init(i64 %workers) nounwind {{
   ret void
 }}
 
+; How many threads work at most: the caller, too.
+define i64 @tracejit_threads() nounwind {{
+  %workers = load atomic i64, ptr @tracejit_workers seq_cst, align 8
+  %all = add i64 %workers, 1
+  ret i64 %all
+}}
+
 ; Claim chunks of generation %generation until none is left, the caller's from the first on, the others' from
 ; the last on back; returns how many were done.
 define internal i64 @work(i64 %generation, i1 %caller) nounwind {{

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.interface import FAILED, PARALLEL_FOR, REPORT, HostCall, Library
+from ..codegen.interface import FAILED, REPORT, HostCall, Library
 from ..ir.content import NoContent
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.graph import Function
@@ -215,7 +215,7 @@ class Executable:
         for dtype in code.products:
             imports.update(product_addresses(dtype))
         if code.parallel:
-            imports[PARALLEL_FOR] = POOL.address()
+            imports.update(POOL.imports())
         for (name, _), callback in zip(code.host_calls, self._callbacks, strict=True):
             imports[name] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         return link(code.image, code.exports, imports)

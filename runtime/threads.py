@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..codegen.interface import PARALLEL_FOR, POOL_EXPORTS, Library
+from ..codegen.interface import PARALLEL_FOR, POOL_EXPORTS, THREADS, Library
 from ..ir.errors import TracejitError
 from .objects import load_support
 
@@ -55,6 +55,12 @@ class _Pool:
                 self._call("tracejit_pool_init", 0)
             self._set_workers()
             return self.library.addresses[PARALLEL_FOR]
+
+    def imports(self) -> dict[str, int]:
+        """The addresses of what kernels call, with the workers running."""
+        address = self.address()
+        assert self.library is not None
+        return {PARALLEL_FOR: address, THREADS: self.library.addresses[THREADS]}
 
     def set_wanted(self, count: int) -> None:
         with self.lock:

@@ -121,6 +121,15 @@ found = []
 for threads in (1, 2, 3):
     tj.set_num_threads(threads)
     found.append([one.numpy() for one in f(x)])
+y = np.random.default_rng(1).standard_normal(2_100_003)  # in several rounds, and past the cache
+g = tj.jit(lambda y: (tj.cumsum(y), tj.cumsum(y, reverse=True), tj.cummax(y)))
+for number, threads in enumerate((1, 2, 3)):
+    tj.set_num_threads(threads)
+    found[number] += [one.numpy() for one in g(y)]
+assert abs(found[0][-3] - np.cumsum(y)).max() < 1e-8
+assert abs(found[0][-2] - np.cumsum(y[::-1])[::-1]).max() < 1e-8
+assert (found[0][-1] == np.maximum.accumulate(y)).all()
+assert (np.diff(np.asarray(tj.jit(tj.cumsum)(abs(y)))) >= 0).all(), 'sums of what is not negative grow'
 for other in found[1:]:
     assert all((a == b).all() for a, b in zip(found[0], other))
 assert (found[0][2] == x.argmax(1)).all() and (found[0][3] == x.argmin(0)).all()
