@@ -55,7 +55,9 @@ def move_pads(function: Function) -> Function:
         around = constant_of(outside, defs)
         if any(step != 1 for step in instruction.attrs["step"]):
             return None
-        if around is None and COVERED * value.type.size < outside.type.size:
+        if around is None and (
+            COVERED * value.type.size < outside.type.size or _adds_in_place(instruction, uses, defs)
+        ):
             return None
         if around == 0 and padded[value] > 1:
             scaled = _scaled(b, instruction, defs)
@@ -68,6 +70,18 @@ def move_pads(function: Function) -> Function:
 
     moved = rewrite(function, {"update": (rule,)})
     return function if moved is function else dce(moved)
+
+
+def _adds_in_place(update: Instruction, uses: Counter[Value], defs: Definitions) -> bool:
+    """Whether part of a value is overwritten by what follows from that part, which nothing else reads."""
+    outside, value = update.operands
+    made = defs.get(value)
+    if made is None or uses[outside] != 2:
+        return False
+    for source in [defs[one] for one in made.operands if one in defs]:
+        if source.op.name == "slice" and source.operands[0] is outside:
+            return all(source.attrs[name] == update.attrs[name] for name in ("start", "step"))
+    return False
 
 
 def _scaled(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
