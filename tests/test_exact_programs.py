@@ -1,7 +1,7 @@
 """Random programs of the public functions: jitted, on any layout, donated, differentiated, mapped: equal to
 eager ones.
 
-They are made so that rounding has no part in them (`exact_programs`), so results are compared bit for bit,
+They are made so that rounding has no part in them (`exact`), so results are compared bit for bit,
 and gradients nearly so. A failure names the seed and the steps.
 ``pytest -m slow tests/test_exact_programs.py`` runs for minutes.
 """
@@ -20,7 +20,7 @@ import tracejit as tj
 from tracejit.runtime.threads import threads
 
 from .codegen.narrow import NARROWER, run_narrow
-from .exact_programs import Exact, exact_program, smooth_exact_program
+from .exact.programs import Exact, exact_program, smooth_exact_program
 from .support import Array, mismatch
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
