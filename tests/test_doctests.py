@@ -5,10 +5,21 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+from collections.abc import Iterator
 
 import pytest
 
 import tracejit
+from tracejit.ir.registry import OPS
+
+
+@pytest.fixture(autouse=True)
+def _marks() -> Iterator[None]:
+    """Ops that an example changed and put back are the package's own again: what uses them goes to disk."""
+    before, foreign = OPS.copy(), set(OPS.foreign)
+    yield
+    after = OPS.copy()
+    OPS.foreign -= {name for name in before if name not in foreign and after.get(name) == before[name]}
 
 
 def module_names() -> list[str]:
