@@ -142,7 +142,7 @@ def asinh(b: Emitter, x: Reg) -> Reg:
 
 
 def acosh(b: Emitter, x: Reg) -> Reg:
-    """acosh x, within 1.8 ulp: log1p(t + sqrt(t (t + 2))), t = x - 1; NaN below 1."""
+    """acosh x, within 1.9 ulp: log1p(t + sqrt(t (t + 2))), t = x - 1; NaN below 1."""
     big = b.gt(x, BIG[x.dtype])
     t = b.select(big, b.const(1.0, x), b.exact("fsub", x, 1.0))
     root = b.sqrt(muladd(b, t, t, b.add(t, t)))
