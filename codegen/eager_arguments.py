@@ -43,18 +43,18 @@ other:
   ret i1 %any
 }
 
-; The same for a tuple of them.
-define internal i1 @basic_key(ptr %key) nounwind {
+; Whether %check holds of %object or, where that is a tuple, of each of its items.
+define internal i1 @each(ptr %object, ptr %check) alwaysinline nounwind {
 entry:
-  %type = load ptr, ptr [%key+TYPE]
+  %type = load ptr, ptr [%object+TYPE]
   %tuple = icmp eq ptr %type, @object_tuple
   br i1 %tuple, label %begin, label %single
 single:
-  %one = call i1 @basic(ptr %key)
+  %one = call i1 %check(ptr %object)
   ret i1 %one
 begin:
-  %n = load i64, ptr [%key+SIZE]
-  %items = getelementptr i8, ptr %key, i64 TUPLE_ITEMS
+  %n = load i64, ptr [%object+SIZE]
+  %items = getelementptr i8, ptr %object, i64 TUPLE_ITEMS
   br label %look
 look:
   %i = phi i64 [ 0, %begin ], [ %i1, %item ]
@@ -64,7 +64,7 @@ item:
   %i1 = add i64 %i, 1
   %p = getelementptr ptr, ptr %items, i64 %i
   %entryobject = load ptr, ptr %p
-  %fits = call i1 @basic(ptr %entryobject)
+  %fits = call i1 %check(ptr %entryobject)
   br i1 %fits, label %look, label %no
 yes:
   ret i1 true
@@ -84,33 +84,20 @@ ranked:
 rank:
   %dimensions = load i32, ptr [%array+ARRAY_NDIM]
   %zero = icmp eq i32 %dimensions, 0
-  br i1 %zero, label %no, label %typed
-typed:
-  %type = load ptr, ptr [%axis+TYPE]
-  %int = icmp eq ptr %type, @object_int
-  br i1 %int, label %yes, label %several
-several:
-  %tuple = icmp eq ptr %type, @object_tuple
-  br i1 %tuple, label %begin, label %no
-begin:
-  %n = load i64, ptr [%axis+SIZE]
-  %items = getelementptr i8, ptr %axis, i64 TUPLE_ITEMS
-  br label %look
-look:
-  %i = phi i64 [ 0, %begin ], [ %i1, %item ]
-  %more = icmp ult i64 %i, %n
-  br i1 %more, label %item, label %yes
-item:
-  %i1 = add i64 %i, 1
-  %p = getelementptr ptr, ptr %items, i64 %i
-  %one = load ptr, ptr %p
-  %onetype = load ptr, ptr [%one+TYPE]
-  %fits = icmp eq ptr %onetype, @object_int
-  br i1 %fits, label %look, label %no
+  br i1 %zero, label %no, label %ints
+ints:
+  %fits = call i1 @each(ptr %axis, ptr @is_int)
+  ret i1 %fits
 yes:
   ret i1 true
 no:
   ret i1 false
+}
+
+define internal i1 @is_int(ptr %object) nounwind {
+  %type = load ptr, ptr [%object+TYPE]
+  %int = icmp eq ptr %type, @object_int
+  ret i1 %int
 }
 
 ; Whether both are arrays of rank 2 and of one dtype.
@@ -137,35 +124,7 @@ no:
   ret i1 false
 }
 
-; Whether %shape is an int or ints, of which none is below -1: NumPy takes the others for -1.
-define internal i1 @shape_key(ptr %shape) nounwind {
-entry:
-  %type = load ptr, ptr [%shape+TYPE]
-  %tuple = icmp eq ptr %type, @object_tuple
-  br i1 %tuple, label %begin, label %single
-single:
-  %one = call i1 @size(ptr %shape)
-  ret i1 %one
-begin:
-  %n = load i64, ptr [%shape+SIZE]
-  %items = getelementptr i8, ptr %shape, i64 TUPLE_ITEMS
-  br label %look
-look:
-  %i = phi i64 [ 0, %begin ], [ %i1, %item ]
-  %more = icmp ult i64 %i, %n
-  br i1 %more, label %item, label %yes
-item:
-  %i1 = add i64 %i, 1
-  %p = getelementptr ptr, ptr %items, i64 %i
-  %entryobject = load ptr, ptr %p
-  %fits = call i1 @size(ptr %entryobject)
-  br i1 %fits, label %look, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
-
+; Whether %object is an int from -1 on: NumPy takes the ones below for -1.
 define internal i1 @size(ptr %object) nounwind {
 entry:
   %place = alloca i64

@@ -29,8 +29,8 @@ declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyWeakref_NewRef(ptr, ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
-; Take a reference to each of the %n objects; and give them back.
-define internal void @hold(ptr %objects, i64 %n) nounwind {
+; Call %action, which takes a reference or gives it back, with each of the %n objects.
+define internal void @with_each(ptr %objects, i64 %n, ptr %action) alwaysinline nounwind {
 entry:
   br label %look
 look:
@@ -41,24 +41,7 @@ one:
   %i1 = add i64 %i, 1
   %p = getelementptr ptr, ptr %objects, i64 %i
   %object = load ptr, ptr %p
-  call void @Py_IncRef(ptr %object)
-  br label %look
-done:
-  ret void
-}
-
-define internal void @release(ptr %objects, i64 %n) nounwind {
-entry:
-  br label %look
-look:
-  %i = phi i64 [ 0, %entry ], [ %i1, %one ]
-  %more = icmp ult i64 %i, %n
-  br i1 %more, label %one, label %done
-one:
-  %i1 = add i64 %i, 1
-  %p = getelementptr ptr, ptr %objects, i64 %i
-  %object = load ptr, ptr %p
-  call void @Py_DecRef(ptr %object)
+  call void %action(ptr %object)
   br label %look
 done:
   ret void
@@ -96,11 +79,11 @@ keyed:
   ]
 checkkey:
   %key = load ptr, ptr [%args+8]
-  %keyfits = call i1 @basic_key(ptr %key)
+  %keyfits = call i1 @each(ptr %key, ptr @basic)
   br i1 %keyfits, label %look, label %slow
 checkshape:
   %shape = load ptr, ptr [%args+8]
-  %shapefits = call i1 @shape_key(ptr %shape)
+  %shapefits = call i1 @each(ptr %shape, ptr @size)
   br i1 %shapefits, label %look, label %slow
 look:
   %i = phi i64 [ 0, %keyed ], [ 0, %checkkey ], [ 0, %checkshape ], [ %i1, %keep ]
@@ -160,9 +143,9 @@ checkaxis:
   br i1 %axisfits, label %call, label %slow
 call:
   ; the kernel may run Python code, which may give the Tensors other arrays
-  call void @hold(ptr %given, i64 %nargs)
+  call void @with_each(ptr %given, i64 %nargs, ptr @Py_IncRef)
   %outcome = call ptr @PyObject_Vectorcall(ptr %kernel, ptr %given, i64 %nargs, ptr null)
-  call void @release(ptr %given, i64 %nargs)
+  call void @with_each(ptr %given, i64 %nargs, ptr @Py_DecRef)
   %raised = icmp eq ptr %outcome, null
   br i1 %raised, label %failed, label %made
 failed:

@@ -81,7 +81,7 @@ longer:
 copy:
   %olditems = getelementptr i8, ptr %before, i64 TUPLE_ITEMS
   %moreitems = getelementptr i8, ptr %more, i64 TUPLE_ITEMS
-  call void @hold(ptr %olditems, i64 %n)
+  call void @with_each(ptr %olditems, i64 %n, ptr @Py_IncRef)
   %bytes = mul i64 %n, 8
   call void @llvm.memcpy.p0.p0.i64(ptr %moreitems, ptr %olditems, i64 %bytes, i1 false)
   br label %chained
