@@ -1,0 +1,98 @@
+"""Gradient modes around and inside jitted functions, in threads, after errors."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import tracejit as tj
+from tracejit.state import STATE
+
+from .common import grad, jit, leaf, total
+
+
+def test_modes_inside_a_jitted_function_are_those_of_eager_code():
+    def f(x):
+        with tj.no_grad():
+            with tj.enable_grad():
+                y = x * 2
+            constant = x * 3
+        with tj.set_grad_enabled(False):
+            also = x * 5
+        with tj.inference_mode():
+            too = tj.no_grad()(lambda x: x * 7)(x)
+        return (y * constant * also * too).sum()
+
+    # 210 x^4, of which one x is differentiated
+    x = tj.tensor([1.0, 2.0])
+    for way in (grad(f), jit(grad(f)), grad(jit(f))):
+        assert way(x).tolist() == [210.0, 1680.0]
+    for run in (f, jit(f)):
+        given = leaf(1.0, 2.0)
+        run(given).backward()
+        assert given.grad.tolist() == [210.0, 1680.0]
+
+
+def test_modes_around_jitted_functions():
+    x = leaf(1.0, 2.0)
+    for mode in (tj.no_grad(), tj.inference_mode(), tj.set_grad_enabled(False)):
+        with mode:
+            assert not total(x).requires_grad
+            # a gradient asked for explicitly is there in any mode
+            assert jit(grad(lambda x: (x * x).sum()))(x.detach()).tolist() == [2.0, 4.0]
+            with tj.enable_grad():
+                assert total(x).requires_grad
+    assert not tj.no_grad()(total)(x).requires_grad
+    assert total(x).requires_grad
+    assert tj.is_grad_enabled()
+
+
+def test_a_function_compiled_under_no_grad_is_differentiated_later():
+    f = jit(lambda x: (x * x).sum())
+    x = leaf(1.0, 2.0)
+    with tj.no_grad():
+        assert f(x).item() == 5.0
+    f(x).backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_an_exception_in_a_trace_leaves_modes_as_they_were():
+    @jit
+    def f(x):
+        with tj.no_grad(), tj.inference_mode():
+            raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"):
+        f(tj.ones(2))
+    assert tj.is_grad_enabled()
+    assert not tj.is_inference_mode_enabled()
+    assert STATE.tracer is None
+
+
+def test_modes_of_threads_that_trace_at_once():
+    """A thread that traces, and one under no_grad, see nothing of each other."""
+    barrier, found = threading.Barrier(2), {}
+
+    def recording():
+        def f(x):
+            barrier.wait(10)
+            y = (x * x).sum()
+            barrier.wait(10)
+            return y
+
+        found["recording"] = jit(grad(f))(tj.tensor([1.0, 2.0])).tolist()
+
+    def silent():
+        with tj.no_grad():
+            barrier.wait(10)
+            y = leaf(1.0) * 2
+            barrier.wait(10)
+            found["silent"] = (y.requires_grad, y.is_traced, STATE.tracer)
+
+    threads = [threading.Thread(target=one) for one in (recording, silent)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert found == {"recording": [2.0, 4.0], "silent": (False, False, None)}
