@@ -263,11 +263,16 @@ def _torch_compile() -> Library:
 
         return ordered
 
+    def compiled(f: Callable[..., Any]) -> Callable[..., Any]:
+        torch.compiler.reset()  # it counts how often a line of source was compiled, and refuses the ninth time
+        result: Callable[..., Any] = torch.compile(f, fullgraph=True, dynamic=False)
+        return result
+
     return Library(
         COMPILED_TORCH,
         torch.__version__,
         _torch_names(torch),
-        functools.partial(torch.compile, fullgraph=True, dynamic=False),
+        compiled,
         torch.tensor,
         value_and_grad=value_and_grad,
         control=python_control(torch.stack),

@@ -11,8 +11,9 @@ from ...ir.records import record
 from ..emitter import BITS
 from ..target import Target
 
-#: Elements of the inner dimension in one block: a panel of it and the tile's rows stay in the nearest caches.
-INNER: Final = 384
+#: Elements of the inner dimension in one block: panels of it stay in the second cache of a core (of 512 KB or
+#: more), which feeds the tiles as well as the first does; longer blocks read and write the result less often.
+INNER: Final = 512
 #: Elements of packed x, and of packed y, at a time: some megabytes, which the outermost cache holds.
 PACKED: Final = 1 << 20
 #: Multiplications from which a product is cut into tasks for threads, and how many tasks there should be at
@@ -92,7 +93,7 @@ def blocking(tile: Tile, m: int, n: int, k: int) -> Blocking:
         row_panels = min(down, 8, tiles)
         column_panels = min(across, max(1, tiles // row_panels))
         row_panels = min(down, max(1, tiles // column_panels))
-        packing = max(1, PACKING_WORK // (inner * tile.columns), (down + across) // (4 * TASKS))
+        packing = max(1, PACKING_WORK // (inner * tile.columns), (down + across) // (2 * TASKS))
     return Blocking(tile, m, n, k, rows, columns, inner, row_panels, column_panels, packing)
 
 
