@@ -264,7 +264,7 @@ def _torch_compile() -> Library:
         return ordered
 
     def compiled(f: Callable[..., Any]) -> Callable[..., Any]:
-        torch.compiler.reset()  # it counts how often a line of source was compiled, and refuses the ninth time
+        torch.compiler.reset()  # it counts compilations by line of source, and refuses the ninth
         result: Callable[..., Any] = torch.compile(f, fullgraph=True, dynamic=False)
         return result
 

@@ -53,6 +53,9 @@ PRODUCT_KERNELS: Final = ("micro", "pack")
 #: The symbol of their addresses, in this order, where their callers look them up: they come in two tiers.
 PRODUCT_TABLE: Final = "product_kernels"
 
+#: The symbol of the numbers by which a function that is one product finds it: `lone.NUMBERS`.
+LONE_NUMBERS: Final = "lone_numbers"
+
 
 # -- checks of accesses --------------------------------------------------------------------------------
 

@@ -122,9 +122,10 @@ class DiskCache:
         """The entry of `key`; None where there is none, or it is not as it was written."""
         if self.problem:
             return None
-        path = self.folder / (key + _SUFFIX)
+        path = f"{self.folder}{os.sep}{key}{_SUFFIX}"
         try:
-            data = path.read_bytes()
+            with open(path, "rb") as file:
+                data = file.read()
         except OSError:
             return None
         payload = _checked(data)

@@ -22,6 +22,7 @@ from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .cache import CACHE
 from .code import Code, instruction_text, load_code, read_instruction, store_code
 from .keys import function_key
+from .lone import link_lone, lone_code
 from .objects import link
 from .observing import OBSERVER
 from .products import product_addresses
@@ -162,6 +163,13 @@ class Executable:
         fused = self.fused
         self._lap("passes", start)
         start = time.perf_counter()
+        ready = None if self._instrument is not None else lone_code(fused, self._donated)
+        if ready is not None:
+            self._lap("generate", start)
+            self.tier = "quick"
+            make = functools.partial(_full_module, fused, self._donated, None)
+            self._job = (make, fused, self._donated)
+            return ready
         module, quick = self._module_to_compile()
         text = module.text if self._instrument is not None else contracted(module.text)
         self._lap("generate", start)
@@ -218,6 +226,8 @@ class Executable:
             imports.update(POOL.imports())
         for (name, _), callback in zip(code.host_calls, self._callbacks, strict=True):
             imports[name] = ctypes.cast(callback, ctypes.c_void_p).value or 0
+        if code.numbers:
+            return link_lone(code, imports)
         return link(code.image, code.exports, imports)
 
     @property

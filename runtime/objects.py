@@ -44,17 +44,13 @@ def load_support(
     stand for them. `use` is called with the library, and where it is compiled now once more: first there is
     quick code then, and from another thread the full one later.
     """
-    key = key_of("support", name, repr(arguments if parameters is None else parameters), environment())
+    key = _key(name, arguments if parameters is None else parameters)
     image = CACHE.load(key)
     milliseconds: dict[str, float] = {}
     quick = False
     if image is None:
-        from .support import support_object
-
         quick = use is not None and tiers_are_on()
-        image, milliseconds = support_object(name, *arguments, quick=quick)
-        if not quick:
-            CACHE.store(key, image)
+        image, milliseconds = _made(key, name, arguments, quick=quick)
     library = link(image, exports, imports)
     library.milliseconds.update(milliseconds)
     if use is not None:
@@ -62,6 +58,30 @@ def load_support(
         if quick:
             BACKGROUND.submit(functools.partial(_improve, key, name, exports, imports, arguments, use))
     return library
+
+
+@functools.cache
+def support_image(name: str, *arguments: Any) -> bytes:
+    """The object file of a part of the runtime that is linked more than once."""
+    key = _key(name, arguments)
+    found = CACHE.load(key)
+    return _made(key, name, arguments)[0] if found is None else found
+
+
+def _key(name: str, parameters: object) -> str:
+    return key_of("support", name, repr(parameters), environment())
+
+
+def _made(
+    key: str, name: str, arguments: tuple[Any, ...], *, quick: bool = False
+) -> tuple[bytes, dict[str, float]]:
+    """A part compiled now, and milliseconds by phase; kept on disk unless that is `quick` code."""
+    from .support import support_object
+
+    image, milliseconds = support_object(name, *arguments, quick=quick)
+    if not quick:
+        CACHE.store(key, image)
+    return image, milliseconds
 
 
 def _improve(
@@ -73,8 +93,4 @@ def _improve(
     use: Callable[[Library], None],
 ) -> None:
     """Compile the full tier of a part, keep it on disk and hand it over."""
-    from .support import support_object
-
-    image, _ = support_object(name, *arguments)
-    CACHE.store(key, image)
-    use(link(image, exports, imports))
+    use(link(_made(key, name, arguments)[0], exports, imports))

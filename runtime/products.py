@@ -49,6 +49,9 @@ class _Products:
                 self.functions[dtype] = _Functions(dtype)
             return self.functions[dtype].addresses
 
+    def linked(self, dtype: str) -> bool:
+        return dtype in self.functions
+
     def after_fork(self) -> None:
         """In a child: the thread that held the lock may not be there. What is linked stays so."""
         self.lock = threading.Lock()
@@ -57,6 +60,11 @@ class _Products:
 _PRODUCTS = _Products()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_PRODUCTS.after_fork)
+
+
+def products_are_linked(dtype: str) -> bool:
+    """Whether the functions for products of `dtype` are there, so that they cost nothing."""
+    return _PRODUCTS.linked(dtype)
 
 
 def product_addresses(dtype: str) -> Mapping[str, int]:

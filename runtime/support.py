@@ -11,6 +11,7 @@ from typing import Any, Final
 from ..codegen.eager_code import eager_code
 from ..codegen.entry_code import entry_code
 from ..codegen.llvm import Effort, emit_object
+from ..codegen.lone import lone_text
 from ..codegen.pool import pool_text
 from ..codegen.products.library import driver_text, kernels_text
 from ..codegen.results import results_text
@@ -20,6 +21,7 @@ from ..codegen.target import brief_host, host
 TEXTS: Final[dict[str, Callable[..., str]]] = {
     "eager": eager_code,
     "entry": entry_code,
+    "lone product": lone_text,
     "pool": lambda: pool_text(host().triple),
     "product": lambda dtype: driver_text(host(), dtype),
     "product kernels": lambda dtype: kernels_text(host(), dtype),
@@ -31,7 +33,7 @@ BRIEF: Final[dict[str, Callable[..., str]]] = {
     "product kernels": lambda dtype: kernels_text(brief_host(), dtype),
 }
 #: Parts that are no faster for being optimised.
-_PLAIN: Final = ("pool", "product", "results")
+_PLAIN: Final = ("lone product", "pool", "product", "results")
 
 
 def support_object(name: str, *arguments: Any, quick: bool = False) -> tuple[bytes, dict[str, float]]:

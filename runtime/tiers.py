@@ -7,6 +7,7 @@ LLVM runs without the GIL, one compilation at a time.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import os
 import sys
@@ -57,7 +58,7 @@ class _Background:
         self._queue: deque[Callable[[], None]] = deque()
         self._current: Callable[[], None] | None = None
         self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._working = False
         self._ending = False
         #: When somebody last compiled what a call waits for, and how many wait for the queue.
         self._last = 0.0
@@ -72,17 +73,26 @@ class _Background:
                 return
             self._queue.append(job)
             self._last = time.monotonic()
-            if self._thread is None:
-                # a daemon, since Python joins others before `end` could say that it is time
-                self._thread = threading.Thread(target=self._work, name="tracejit-compiler", daemon=True)
-                self._thread.start()
+            self._begin()
+
+    def _begin(self) -> bool:
+        """Have somebody work, where there is work; whether there can be anybody."""
+        if self._queue and not self._working:
+            try:
+                # not a `threading.Thread`: it would be waited for until it runs, 0.2 ms of a first call, and
+                # joined before `end` could say that it is time
+                _thread.start_new_thread(self._work, ())
+            except RuntimeError:  # too many threads, or Python is ending: tried again with the next job
+                return False
+            self._working = True
+        return True
 
     def _work(self) -> None:
         while True:
             with self._changed:
                 self._let_callers_compile()
                 if not self._queue:
-                    self._thread = None  # an idle thread would be in the way of those who fork
+                    self._working = False  # an idle thread would be in the way of those who fork
                     return
                 self._current = self._queue.popleft()
             try:
@@ -108,6 +118,8 @@ class _Background:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until everything is done that was submitted; whether it is, after `timeout` seconds."""
         with self._changed:
+            if not self._begin():
+                return False
             self._hurried += 1
             self._changed.notify_all()
             done = self._changed.wait_for(lambda: not self._queue and self._current is None, timeout)

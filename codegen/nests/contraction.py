@@ -21,7 +21,7 @@ from ..products.library import declaration, descriptor
 from ..products.tiles import PARALLEL_WORK, Blocking, blocking, tile_for
 from ..target import Target
 from .batches import Strided, over_batch
-from .direct import choose_tiles, direct_kernel
+from .direct import INNER, choose_tiles, direct_kernel
 from .dots import dots_kernel
 from .kernel import PARALLEL_FOR, PRODUCT_CYCLES, Kernel, signature
 from .streams import streams, streams_kernel
@@ -100,6 +100,27 @@ def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Bl
     if y_strides[1] == 1 and (near or (m * k * itemsize <= REREAD and strips_stay)):
         return None
     return blocking(tile_for(target, dtype), m, n, k)
+
+
+def as_packed(
+    instruction: Instruction, defs: Definitions, target: Target
+) -> tuple[Blocking, bool, Strided, Strided] | None:
+    """How a product of two matrices would be cut for packing, whether its kernel does pack, and where x and y
+    lie. None where the kernel adds in another order than packed products, whose bits differ."""
+    x, y, result = (*instruction.operands, instruction.result)
+    m, k, n = x.shape[-2], x.shape[-1], result.shape[-1]
+    dtype = SHORT_NAME[result.dtype]
+    if dtype not in ("f32", "f64") or min(m, n) <= 1 or k == 0:
+        return None
+    operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
+    cut = _blocking(instruction, defs, target)
+    if cut is not None:
+        return cut, True, *operands
+    if streams((x.type, y.type, result.type), operands, dtype, target):
+        return None
+    cut = blocking(tile_for(target, dtype), m, n, k)
+    # both add the terms one after the other, as long as the sum is in one part
+    return (cut, False, *operands) if cut.inner == k <= INNER else None
 
 
 def _batched(instruction: Instruction, cut: Blocking) -> bool:
