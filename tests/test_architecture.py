@@ -27,6 +27,8 @@ LAZY = {
     ("runtime/executable.py", "codegen.llvm"): "the same",
     ("runtime/executable.py", "codegen.module"): "the same",
     ("runtime/executable.py", "codegen.target"): "the same",
+    ("runtime/lone.py", "codegen.lone"): "the same",
+    ("runtime/lone.py", "codegen.target"): "the same",
     ("runtime/keys.py", "codegen.target"): "the same",
     ("runtime/objects.py", "codegen.llvm"): "the same",
     ("runtime/objects.py", "support"): "the same",
