@@ -5,8 +5,8 @@ a spare piece of memory where it does not. So a wrong kernel does no harm, runs 
 then returns with a message that names the kernel and the instruction. It has no branches of its own, so that
 the kernel's blocks stay what they are.
 
-Buffers are a kernel's parameters, whose sizes follow from its instruction's types, tables and stack slots.
-What it calls (a product, a user's C function) is not looked into.
+Buffers are a kernel's parameters, which its tasks take from their context, with sizes that follow from its
+instruction's types; tables; and stack slots. What it calls (a product, a user's C function) is not looked into.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _LANES = re.compile(
 _COPY = re.compile(
     rf"\s*call void @llvm\.memcpy\.p0\.p0\.i64\(ptr ({_NAME}), ptr ({_NAME}), i64 ({_NAME}|\d+), i1 false\)"
 )
+_TAKEN = re.compile(r"\s*(%b\d+) = load ptr, ptr ")
 _POINTER = re.compile(r"= load ptr, ptr |^\s*store ptr ")
 _WIDTH: Final = {"double": 8, "float": 4, "half": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "i1": 1, "ptr": 8}
 _SHORT: Final = {"f64": 8, "f32": 4, "f16": 2}
@@ -66,14 +67,18 @@ class AccessChecks(Instrument):
         lines: list[str] = []
         given = _parameters(instruction, extents)
         buffers: dict[str, _Buffer] = {}
+        part = False
         for line in kernel.text.splitlines():
             begun = _DEFINE.match(line)
             if begun:
-                # the parts of a kernel take what it takes, under the same names
+                # the parts of a kernel take what it takes, under the same names; tasks from their context
                 part = begun[1] == kernel.name or begun[1].startswith(f"{kernel.name}_")
                 tables = {name: one for name, one in buffers.items() if name.startswith("@")}
                 buffers = {name: one for name, one in given.items() if part and f"ptr {name}," in line}
                 buffers |= tables
+            taken = _TAKEN.match(line)
+            if taken and part:
+                buffers[taken[1]] = given[taken[1]]
             lines += self._checked(line, buffers, kernel.name, instruction)
         kernel.text = "\n".join(lines)
 

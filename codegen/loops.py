@@ -320,6 +320,18 @@ class FunctionWriter(MathsEmitter):
             total = combine(parts[0], parts[1])
         return total
 
+    def fold_lanes_in_memory(self, total: Reg, combine: Callable[[Reg, Reg], Reg]) -> Reg:
+        """A vector's lanes folded to a scalar, one after the other: text for one element."""
+        if total.lanes == 1:
+            return total
+        kept = self.slot(total.dtype, total.lanes)
+        self.store(total, kept)
+
+        def fold(index: Reg, folded: list[Reg]) -> Sequence[Reg]:
+            return [combine(folded[0], self.load(self.offset(kept, total.dtype, index), total.dtype))]
+
+        return self.loop(1, total.lanes, 1, fold, [self.load(kept, total.dtype)])[0]
+
     def shuffle(self, x: Reg, y: Reg | None, lanes: Sequence[int]) -> Reg:
         """Lanes of `x` (from 0) and of `y`, where there is one (behind those of `x`)."""
         picks = ", ".join(f"i32 {lane}" for lane in lanes)

@@ -97,10 +97,12 @@ class Rule:
 
 @record
 class Reduction:
-    """How a reduction folds: its identity by dtype name, and the scalar code that folds one element in."""
+    """How a reduction folds: its identity by dtype name, the scalar code that folds one element in, and
+    whether it may fold an element twice, and any before any other, to the same bits (save those of NaN)."""
 
     identity: Callable[[str], Any]
     combine: Callable[[Any, Any, Any], Any]
+    idempotent: bool = False
 
 
 @record

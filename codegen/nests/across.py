@@ -17,7 +17,7 @@ from ..emitter import Reg, constant
 from ..loops import FunctionWriter
 from .element import Places
 from .fused import NestWriter
-from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, signature, task_function
+from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, context_of, signature, task_function
 from .nest import Across, Memory, Nest, Write
 from .rowblocks import rows_at_a_time
 from .split import CHUNKS
@@ -103,10 +103,8 @@ class AcrossWriter(NestWriter):
         rows = self.write(len(pointers), f"{nest.name}_p")
         combine = self._combine(f"{nest.name}_c", buffers)
         self.w = w = FunctionWriter(self.w.declarations)
-        w.allocas.append(f"  %context = alloca [{len(pointers)} x ptr]")
-        for i, pointer in enumerate(pointers):
-            w.line(f"store ptr {pointer}, ptr {w.offset('%context', 'i64', i)}")
-        w.line(f"call void @{PARALLEL_FOR}(ptr @{nest.name}_p_task, ptr %context, i64 {self.chunks}, i64 1)")
+        context = context_of(w, len(pointers))
+        w.line(f"call void @{PARALLEL_FOR}(ptr @{nest.name}_p_task, ptr {context}, i64 {self.chunks}, i64 1)")
         w.line(f"call void @{nest.name}_c({''.join(f'ptr {one}, ' for one in pointers)}i64 0, i64 1)")
         w.line("ret void")
         whole = w.function(signature(nest.name, len(pointers)), "nounwind")

@@ -21,7 +21,15 @@ from ..products.tiles import PARALLEL_WORK
 from ..squares import turned
 from ..target import Target
 from .batches import accumulate
-from .kernel import PARALLEL_FOR, PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature, task_function
+from .kernel import (
+    PARALLEL_FOR,
+    PRODUCT_CYCLES,
+    PRODUCT_SLOWDOWN,
+    Kernel,
+    context_of,
+    signature,
+    task_function,
+)
 from .window_packing import KernelPacking
 from .window_parts import BUFFERS, Definitions, Index
 from .window_slab import SlabPart
@@ -81,9 +89,7 @@ def _driver(name: str, parts: list[tuple[str, int, int]], *, pooled: bool) -> st
     w = FunctionWriter()
     pointers = [f"%b{i}" for i in range(BUFFERS)]
     if pooled:
-        w.allocas.append(f"  %context = alloca [{BUFFERS} x ptr]")
-        for i, pointer in enumerate(pointers):
-            w.line(f"store ptr {pointer}, ptr {w.offset('%context', 'i64', i)}")
+        context_of(w, BUFFERS)
     for symbol, tasks, chunk in parts:
         if pooled:
             w.line(f"call void @{PARALLEL_FOR}(ptr @{symbol}_task, ptr %context, i64 {tasks}, i64 {chunk})")

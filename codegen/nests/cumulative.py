@@ -23,7 +23,7 @@ from ..interface import PARALLEL_FOR, THREADS
 from ..loops import FunctionWriter
 from ..target import Target
 from .axis import Lines
-from .kernel import Kernel, signature, task_function
+from .kernel import Kernel, context_of, signature, task_function
 from .streaming import STREAMED_BYTES
 
 #: Bytes of a chunk of a line: it stays in the second-level cache until it is read again.
@@ -257,9 +257,7 @@ class _ChunkWriter(_Writer):
         """The text of ``@name(ptr %b0, ptr %b1, ptr %b2, i64 %begin, i64 %end)`` and of its passes."""
         parts = [self._pass(f"{name}_folds", writes=False), self._pass(f"{name}_writes", writes=True)]
         self.w = w = FunctionWriter(self.declarations)
-        w.allocas.append("  %context = alloca [3 x ptr]")
-        for i in range(3):
-            w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
+        context_of(w, 3)
 
         def line(number: Reg, _: list[Reg]) -> Sequence[Reg]:
             begin = w.mul(number, self.chunks)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from ..emitter import Reg, constant
 from ..loops import FunctionWriter
 from ..target import Target
-from .kernel import PARALLEL_FOR, signature, task_function
+from .kernel import PARALLEL_FOR, context_of, signature, task_function
 from .ordered import key_of, value_of
 from .sort_plan import SortPlan
 
@@ -42,9 +42,7 @@ class DigitWriter:
         ]
         self.w = w = FunctionWriter(self.declarations)
         if plan.chunked:
-            w.allocas.append("  %context = alloca [3 x ptr]")
-            for i in range(3):
-                w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
+            context_of(w, 3)
             w.loop(0, plan.lines, 1, lambda line, _: self._line(constant(0, "i64"), line))
         else:
             each = -(-plan.lines // plan.tasks)

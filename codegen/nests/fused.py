@@ -17,6 +17,7 @@ from ..marks import mark_of
 from ..packing import OpWriter
 from .divisors import divisor_of, pays
 from .element import Pass, Places, Row
+from .folding import fold_groups
 from .nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
 from .prefetch import fetched_ahead
 from .rowblocks import rows_at_a_time, write_rows
@@ -289,39 +290,11 @@ class NestWriter:
 
         def one_row(at: Places, state: list[Reg]) -> list[Reg]:
             if whole:
-                state = self._groups(plan, row, at, state, 0, whole)
+                state = fold_groups(self, plan, row, at, state, 0, whole)
             return self._rest_of_line(plan, row, at, state, whole)
 
         out = self._reduced_loops(nest.parallel, last, places, identities, one_row)
         return [self._across_lanes(member, total) for member, total in zip(folds, out, strict=True)]
-
-    def _groups(
-        self, plan: Pass, row: Row, places: Places, state: list[Reg], first: Bound, stop: Bound
-    ) -> list[Reg]:
-        """Fold groups of vectors along the last dimension: accumulators side by side, then by halves."""
-        nest, folds = self.nest, plan.folds
-        last = len(nest.sizes) - 1
-
-        def group(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
-            here = self.advance(places, last, index)
-            out: list[Reg] = []
-            for copy in range(nest.unroll):
-                mine = inner[copy * len(folds) : (copy + 1) * len(folds)]
-                out += plan.run(here, row, copy, None, mine, fold_mask=None)
-            return out
-
-        identities = [self.identity(member, nest.lanes) for member in folds]
-        accumulators = state + identities * (nest.unroll - 1)
-        step = nest.lanes * nest.unroll
-        accumulators = self.w.loop(first, stop, step, group, accumulators, nonempty=True)
-        parts = [accumulators[i * len(folds) : (i + 1) * len(folds)] for i in range(nest.unroll)]
-        while len(parts) > 1:
-            pairs = zip(parts[::2], parts[1::2], strict=True)
-            parts = [
-                [self.combine(m, a, b) for m, a, b in zip(folds, one, other, strict=True)]
-                for one, other in pairs
-            ]
-        return parts[0]
 
     def _rest_of_line(self, plan: Pass, row: Row, places: Places, state: list[Reg], start: int) -> list[Reg]:
         """Fold what is left of the last dimension from `start` on: single vectors, then a masked one."""
@@ -354,7 +327,9 @@ class NestWriter:
 
     def _across_lanes(self, member: Member, total: Reg) -> Reg:
         self.w.mark = mark_of(member.instruction.origins)
-        total = self.w.fold_lanes(total, lambda a, b: self.combine(member, a, b))
+        brief = self.nest.brief and member.in_any_order
+        fold = self.w.fold_lanes_in_memory if brief else self.w.fold_lanes
+        total = fold(total, lambda a, b: self.combine(member, a, b))
         self.w.mark = ""
         return total
 

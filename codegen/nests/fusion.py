@@ -69,13 +69,14 @@ class Fusions:
         nest, buffers = self.nest(instruction), len(region.params) + len(region.results)
         nest.name = name
         past_cache = streamed(nest, instruction)
-        shortened = self.target.brief and (bool(past_cache) or nest.copies_are_apart)
+        apart, rows = nest.copies_are_apart, nest.rows_can_be_brief
+        shortened = self.target.brief and (bool(past_cache) or apart or rows)
         if shortened:
-            past_cache, nest.unroll = frozenset(), 1 if nest.copies_are_apart else nest.unroll
+            past_cache, nest.unroll, nest.brief = frozenset(), 1 if apart else nest.unroll, rows
         if nest.split is not None:
             kind = MomentWriter if nest.moments else SplitWriter
-            text = kind(nest, declarations, buffers, streamed(nest, instruction)).text()
-            return Kernel(name, text, str(nest), 1, nest.cycles, nest=nest, pooled=True)
+            text = kind(nest, declarations, buffers, past_cache).text()
+            return Kernel(name, text, str(nest), 1, nest.cycles, nest=nest, pooled=True, shortened=shortened)
         if nest.across is not None:
             writer = AcrossWriter(nest, declarations, past_cache)
             pooled = nest.across.chunks > 1

@@ -17,7 +17,7 @@ from ..emitter import Reg, constant
 from ..loops import FunctionWriter
 from ..target import Target
 from .index_blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
-from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, signature, task_function
+from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, context_of, signature, task_function
 from .movement import check_indices, copy_stretch, index_messages, over_indices
 
 
@@ -89,9 +89,7 @@ class _BlockWriter:
             parts.append(task_function(part, self.buffers))
             self.w = w = FunctionWriter(self.declarations)
             w.store(constant(0, "i32"), status)
-            w.allocas.append(f"  %context = alloca [{self.buffers} x ptr]")
-            for i in range(self.buffers):
-                w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
+            context_of(w, self.buffers)
             tasks = self.blocks.number
             chunk = max(1, int(tasks * TASK_CYCLES / self.cycles))
             w.line(f"call void @{PARALLEL_FOR}(ptr @{part}_task, ptr %context, i64 {tasks}, i64 {chunk})")

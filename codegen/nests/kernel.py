@@ -7,6 +7,7 @@ from typing import Final
 from ...ir.graph import Instruction
 from ...ir.records import record
 from ..interface import PARALLEL_FOR as PARALLEL_FOR
+from ..loops import FunctionWriter
 from .nest import Nest
 
 #: Estimated cycles that each task of a nest should at least have, and of a product, where estimates
@@ -85,6 +86,25 @@ def signature(name: str, buffers: int, *, result: str = "void") -> str:
     """The LLVM signature of a kernel."""
     pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
     return f"internal {result} @{name}({pointers}i64 %begin, i64 %end)"
+
+
+def task_signature(name: str) -> str:
+    """The LLVM signature of a task."""
+    return f"internal void @{name}(ptr %context, i64 %begin, i64 %end)"
+
+
+def context_of(w: FunctionWriter, buffers: int) -> str:
+    """A context for tasks that holds the kernel's buffers; returns its pointer."""
+    w.allocas.append(f"  %context = alloca [{buffers} x ptr]")
+    for i in range(buffers):
+        w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
+    return "%context"
+
+
+def take_context(w: FunctionWriter, buffers: int) -> None:
+    """Give a task the kernel's buffers, by their names there."""
+    for i in range(buffers):
+        w.line(f"%b{i} = load ptr, ptr {w.offset('%context', 'i64', i)}")
 
 
 def task_function(name: str, buffers: int) -> str:

@@ -7,13 +7,16 @@ reduction folded in stage s is known from stage s + 1 on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from ...ir.graph import Instruction, Value
 from ...ir.passes.moments import Moment
 from ...ir.records import field, record
 from ...ir.registry import Kind
+
+#: The cost of what is done at an element up to which LLVM takes no longer for four copies than for a loop.
+SHORT_BODY: Final = 8.0
 
 
 @record
@@ -82,6 +85,17 @@ class Member:
     def is_reduction(self) -> bool:
         return self.instruction.op.kind is Kind.REDUCTION
 
+    @property
+    def in_any_order(self) -> bool:
+        """Whether it is a reduction whose result does not depend on the order of its elements."""
+        fold = self.instruction.op.reduction
+        return self.is_reduction and fold is not None and fold.idempotent
+
+
+def body_cost(members: Iterable[Member]) -> float:
+    """The cost of those that do something at each element before it is folded."""
+    return sum(one.instruction.op.cost for one in members if not (one.row_level or one.is_reduction))
+
 
 @record
 class Write:
@@ -141,6 +155,8 @@ class Nest:
     nbytes: int = 0
     #: Vectors handled together.
     unroll: int = 1
+    #: Whether passes over rows are to be short rather than fast.
+    brief: bool = False
     #: Whether the lanes run along a reduced dimension.
     row_lanes: bool = False
     #: How reductions are shared among tasks, where nothing outside them is.
@@ -163,7 +179,18 @@ class Nest:
     def copies_are_apart(self) -> bool:
         """Whether the vectors that are handled together have nothing to do with each other, so that how many
         they are changes no result."""
-        return self.unroll > 1 and not self.row_lanes and self.split is None and self.across is None
+        return self.unroll > 1 and not self.row_lanes and self.across is None
+
+    @property
+    def rows_can_be_brief(self) -> bool:
+        """Whether passes over a row can be written in shorter text, see `folding`."""
+        folds = [member for member in self.members if member.is_reduction]
+        folding = {member.stage for member in folds}
+        return self.row_lanes and (
+            any(member.in_any_order for member in folds)
+            or (self.unroll > 1 and body_cost(self.members) > SHORT_BODY)
+            or (self.unroll > 1 and any(not (one.row_level or one.stage in folding) for one in self.writes))
+        )
 
     def __str__(self) -> str:
         return "\n".join(text for text, _ in self.rows())

@@ -25,7 +25,7 @@ from ..emitter import Reg, constant
 from ..loops import FunctionWriter
 from ..target import Target
 from .index_blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
-from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, signature, task_function
+from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, context_of, signature, task_function
 from .movement import check_indices, copy_operand, copy_stretch, index_messages, over_indices
 
 #: Bytes of a slice for each range: looking at an index that leads to another one takes little time then.
@@ -147,9 +147,7 @@ class _Writer:
             texts.append(self._task(f"{part}_sum", self._add_up))
         self.w = w = FunctionWriter(self.declarations)
         w.store(constant(0, "i32"), self.work)
-        w.allocas.append(f"  %context = alloca [{self.buffers} x ptr]")
-        for i in range(self.buffers):
-            w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
+        context_of(w, self.buffers)
         self._run(part, self.plan.parts)
         bad = w.load(self.work, "i32")
         if how is How.CHUNKS:

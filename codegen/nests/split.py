@@ -16,8 +16,17 @@ from ...ir.graph import Value
 from ..emitter import Reg, constant
 from ..loops import FunctionWriter
 from .element import Pass, Places, Row
+from .folding import fold_groups
 from .fused import NestWriter
-from .kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, signature, task_function
+from .kernel import (
+    PARALLEL_FOR,
+    PARALLEL_TASKS,
+    TASK_CYCLES,
+    context_of,
+    signature,
+    take_context,
+    task_signature,
+)
 from .nest import Member, Memory, Nest, Split, Write
 from .storing import past_cache
 
@@ -98,7 +107,8 @@ class _Layout:
 
 
 class SplitWriter(NestWriter):
-    """Writes the functions of one split nest: per stage one for a chunk and one that folds the chunks."""
+    """Writes the functions of one split nest: per stage a task, which works on chunks, and one function that
+    has them run and folds what they give."""
 
     def __init__(
         self,
@@ -116,32 +126,24 @@ class SplitWriter(NestWriter):
         self.chunks = self.split.chunks + self.split.has_rest(nest)
 
     def text(self) -> str:
-        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of the functions that it calls."""
-        nest, parts, calls = self.nest, [], []
-        pointers = [f"%b{i}" for i in range(self.buffers + 1)]
-        arguments = "".join(f"ptr {one}, " for one in pointers)
+        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
+        nest, tasks = self.nest, []
+        whole = FunctionWriter(self.declarations)
+        context = context_of(whole, self.buffers + 1)
         for stage in range(nest.stages):
             folds, writes = self._work(stage)
             if (folds or writes) and self.is_walked(stage):
-                name = f"{nest.name}_p{stage}"
-                parts += [self._chunks(name, stage), task_function(name, len(pointers))]
-                calls.append(
-                    f"call void @{PARALLEL_FOR}(ptr @{name}_task, ptr %context, i64 {self.chunks}, i64 1)"
-                )
+                name = f"{nest.name}_p{stage}_task"
+                tasks.append(self._chunks(name, stage))
+                whole.line(f"call void @{PARALLEL_FOR}(ptr @{name}, ptr {context}, i64 {self.chunks}, i64 1)")
             if folds:
-                parts.append(self._combine(f"{nest.name}_c{stage}", folds))
-                calls.append(f"call void @{nest.name}_c{stage}({arguments}i64 0, i64 1)")
+                self.w = whole
+                self._combine(folds)
         if any(write.row_level for write in nest.writes):
-            parts.append(self._finish(f"{nest.name}_f"))
-            calls.append(f"call void @{nest.name}_f({arguments}i64 0, i64 1)")
-        w = FunctionWriter(self.declarations)
-        w.allocas.append(f"  %context = alloca [{len(pointers)} x ptr]")
-        for i, pointer in enumerate(pointers):
-            w.line(f"store ptr {pointer}, ptr {w.offset('%context', 'i64', i)}")
-        for call in calls:
-            w.line(call)
-        w.line("ret void")
-        return "\n".join([*parts, w.function(signature(nest.name, len(pointers)), "nounwind")])
+            self.w = whole
+            self._finish()
+        whole.line("ret void")
+        return "\n".join([*tasks, whole.function(signature(nest.name, self.buffers + 1), "nounwind")])
 
     def is_walked(self, stage: int) -> bool:
         """Whether the elements are passed over for `stage`, where it has something to do."""
@@ -151,10 +153,6 @@ class SplitWriter(NestWriter):
         folds = [one for one in self.nest.members if one.is_reduction and one.stage == stage]
         return folds, [one for one in self.nest.writes if not one.row_level and one.stage == stage]
 
-    def _function(self, name: str) -> str:
-        self.w.line("ret void")
-        return self.w.function(signature(name, self.buffers + 1), "nounwind")
-
     def _accesses(self) -> list[Memory]:
         own = self.layout
         tables = (own.total, own.partial, own.near, own.away)
@@ -163,8 +161,9 @@ class SplitWriter(NestWriter):
     # -- chunks -----------------------------------------------------------------------------------
 
     def _chunks(self, name: str, stage: int) -> str:
-        """The function that runs `stage` on a range of chunks."""
+        """The task that runs `stage` on a range of chunks."""
         self.w = w = FunctionWriter(self.declarations)
+        take_context(w, self.buffers + 1)
         bases = self._bases()
 
         def chunk(index: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -178,7 +177,8 @@ class SplitWriter(NestWriter):
         last = stage == self.nest.stages - 1
         past_cache(w, bases, self.streamed if last else frozenset(), chunks)
         self.streaming = frozenset()
-        return self._function(name)
+        w.line("ret void")
+        return w.function(task_signature(name), "nounwind")
 
     def _of_chunk(self, places: Places, index: Reg) -> Places:
         """`places` with the partial results of one chunk."""
@@ -297,7 +297,7 @@ class SplitWriter(NestWriter):
         else:
             state = [self.identity(member, nest.lanes) for member in folds]
             if bounds is not None:
-                state = self._groups(plan, row, places, state, *bounds)
+                state = fold_groups(self, plan, row, places, state, *bounds)
             else:
                 state = self._rest_of_line(
                     plan, row, places, state, nest.sizes[0] // self._group() * self._group()
@@ -347,10 +347,9 @@ class SplitWriter(NestWriter):
         """The result of a reduction, of what all chunks folded."""
         return total
 
-    def _combine(self, name: str, folds: list[Member]) -> str:
-        """The function that folds the chunks' partial results, in their order."""
-        self.w = w = FunctionWriter(self.declarations)
-        places = self._bases()
+    def _combine(self, folds: list[Member]) -> None:
+        """Fold the chunks' partial results, in their order."""
+        w, places = self.w, self._bases()
 
         def column(at: Places, copies: int, mask: Reg | None) -> None:
             rows = self.known_rows(folds[0].stage, copies, at, mask) if self.nest.moments else []
@@ -374,11 +373,9 @@ class SplitWriter(NestWriter):
                 self.save(self.finished(member, total), self.layout.total[member], at, copy, mask)
 
         self._each_column(places, column)
-        return self._function(name)
 
-    def _finish(self, name: str) -> str:
-        """The function that computes what follows from the totals and writes row-level results."""
-        self.w = FunctionWriter(self.declarations)
+    def _finish(self) -> None:
+        """Compute what follows from the totals, and write row-level results."""
         nest = self.nest
 
         def column(at: Places, copies: int, mask: Reg | None) -> None:
@@ -390,4 +387,3 @@ class SplitWriter(NestWriter):
                         self.save(value, write.memory, at, copy, mask)
 
         self._each_column(self._bases(), column)
-        return self._function(name)

@@ -143,19 +143,21 @@ def _limit(dtype: str, infinity: float) -> Any:
 
 MAX = _reduction(
     "max", np.maximum.reduce, "the largest; NaN if any is NaN", {"x": _extremum_rule},
-    Reduction(lowest, lambda b, acc, x: b.fold_maximum(acc, x)), needs_elements=True,
+    Reduction(lowest, lambda b, acc, x: b.fold_maximum(acc, x), idempotent=True), needs_elements=True,
 )  # fmt: skip
 MIN = _reduction(
     "min", np.minimum.reduce, "the smallest; NaN if any is NaN", {"x": _extremum_rule},
-    Reduction(highest, lambda b, acc, x: b.fold_minimum(acc, x)), needs_elements=True,
+    Reduction(highest, lambda b, acc, x: b.fold_minimum(acc, x), idempotent=True), needs_elements=True,
 )  # fmt: skip
 ALL = _reduction(
     "all", np.logical_and.reduce, "whether all are true", NONDIFF,
-    Reduction(lambda dtype: True, lambda b, acc, x: b.and_(acc, x)), only=lambda dtype: dtype is BOOL,
+    Reduction(lambda dtype: True, lambda b, acc, x: b.and_(acc, x), idempotent=True),
+    only=lambda dtype: dtype is BOOL,
 )  # fmt: skip
 ANY = _reduction(
     "any", np.logical_or.reduce, "whether any is true", NONDIFF,
-    Reduction(lambda dtype: False, lambda b, acc, x: b.or_(acc, x)), only=lambda dtype: dtype is BOOL,
+    Reduction(lambda dtype: False, lambda b, acc, x: b.or_(acc, x), idempotent=True),
+    only=lambda dtype: dtype is BOOL,
 )  # fmt: skip
 
 
