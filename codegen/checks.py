@@ -6,7 +6,8 @@ then returns with a message that names the kernel and the instruction. It has no
 the kernel's blocks stay what they are.
 
 Buffers are a kernel's parameters, which its tasks take from their context, with sizes that follow from its
-instruction's types; tables; and stack slots. What it calls (a product, a user's C function) is not looked into.
+instruction's types; tables; and stack slots. What it calls (a product, a user's C function) is not looked
+into.
 """
 
 from __future__ import annotations
