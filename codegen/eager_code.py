@@ -18,6 +18,8 @@ from typing import Final
 
 from .eager_arguments import ARGUMENTS
 from .eager_calls import EAGER_CALLS
+from .eager_copies import COPIES
+from .eager_joins import EAGER_JOINS
 from .eager_operands import OPERANDS
 from .eager_views import VIEWS
 from .entry import Layout
@@ -28,8 +30,12 @@ from .interface import (
     EAGER_LOOP,
     EAGER_NUMBERS,
     EAGER_TABLE,
+    JOIN_KIND,
+    JOIN_RANK,
+    JOIN_TABLE,
     MOST_ARGUMENTS,
     MOST_ELEMENTS,
+    MOST_JOINED,
     SECOND,
 )
 
@@ -295,7 +301,15 @@ def eager_code(layout: Layout, flags: int) -> str:
         "MOST_ARGUMENTS": MOST_ARGUMENTS,
         **{f"SECOND_{name}": number for name, number in SECOND.items()},
         **{f"CALL_{name}": 8 * position for position, name in enumerate(CALL_TABLE)},
+        "MOST_JOINED": MOST_JOINED,
+        "JOIN_RANK": JOIN_RANK,
+        "JOIN_GIVEN": MOST_JOINED + 2,
+        "JOIN_BYTES": 8 * len(JOIN_TABLE),
+        "KIND_BYTES": 8 * len(JOIN_KIND),
+        **{f"JOIN_{name}": 8 * position for position, name in enumerate(JOIN_TABLE)},
+        **{f"KIND_{name}": 8 * position for position, name in enumerate(JOIN_KIND)},
         **{f"LOOP_{name}": 8 * position for position, name in enumerate(EAGER_LOOP)},
         **{f"NUMBERS_{name}": number for name, number in EAGER_NUMBERS.items()},
     }
-    return filled(_TEXT + EAGER_CALLS + ARGUMENTS + VIEWS + NUMBERS + OPERANDS + WRAPPING, layout, numbers)
+    text = _TEXT + EAGER_CALLS + EAGER_JOINS + COPIES + ARGUMENTS + VIEWS + NUMBERS + OPERANDS + WRAPPING
+    return filled(text, layout, numbers)

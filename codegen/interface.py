@@ -108,6 +108,7 @@ ARRAY_BASE: Final = 48
 
 EAGER: Final = "tracejit_eager"
 EAGER_CALL: Final = "tracejit_eager_call"
+EAGER_JOIN: Final = "tracejit_eager_join"
 #: C's functions of <fenv.h> that it calls, beside those of `entry_code`.
 FLAG_FUNCTIONS: Final = ("fetestexcept", "feclearexcept")
 #: Results of more elements are NumPy's business: it lets go of the GIL, and overhead is nothing there.
@@ -130,5 +131,13 @@ CALL_TABLE: Final = ("on", "first", "operands", "second", "kernel", "slow", "rem
 SECOND: Final = {"any": 0, "key": 1, "axis": 2, "matrix": 3, "shape": 4}
 #: It takes fewer arguments.
 MOST_ARGUMENTS: Final = 8
+#: The words of the table of what joins arrays: whether it is in use, whether the axis is a new one, the
+#: callables, and how many dtypes follow.
+JOIN_TABLE: Final = ("on", "stacking", "slow", "remember", "kinds")
+#: The words of a dtype: its descriptor, the bytes of an element, and whether results can require gradients.
+JOIN_KIND: Final = ("descr", "bytes", "floating")
+#: It takes no more arrays, and results of no higher rank.
+MOST_JOINED: Final = 512
+JOIN_RANK: Final = 16
 #: How Python numbers become operands beside arrays of a dtype.
 EAGER_NUMBERS: Final = {"none": 0, "f64": 1, "f32": 2, "i64": 3, "i32": 4}

@@ -15,10 +15,13 @@ from ..codegen.interface import (
     CALL_TABLE,
     EAGER,
     EAGER_CALL,
+    EAGER_JOIN,
     EAGER_LOOP,
     EAGER_NUMBERS,
     EAGER_TABLE,
     FLAG_FUNCTIONS,
+    JOIN_KIND,
+    JOIN_TABLE,
     SECOND,
     Library,
 )
@@ -38,9 +41,9 @@ _TRUTHS: Final = (np.logical_and, np.logical_or, np.logical_xor)
 
 
 _POP: Final = sys.intern("pop")
-#: The first word of both tables.
+#: The first word of all tables.
 _ON: Final = EAGER_TABLE.index("on")
-assert CALL_TABLE.index("on") == _ON
+assert CALL_TABLE.index("on") == JOIN_TABLE.index("on") == _ON
 
 
 class _Table(bytes):
@@ -59,9 +62,10 @@ class NativeOps:
         flags = _FLAGS[platform.machine()]
         self._definition = MethodDef(b"eager", None, _METH_FASTCALL, None)
         self._calling = MethodDef(b"eager", None, _METH_FASTCALL, None)
+        self._joining = MethodDef(b"eager", None, _METH_FASTCALL, None)
         load_support(
             "eager",
-            (EAGER, EAGER_CALL),
+            (EAGER, EAGER_CALL, EAGER_JOIN),
             layout.symbols | functions | {"tracejit_bypass": BYPASS_ADDRESS},
             layout,
             flags,
@@ -73,6 +77,7 @@ class NativeOps:
     def _use(self, library: Library) -> None:
         self._definition.use(EAGER, library)
         self._calling.use(EAGER_CALL, library)
+        self._joining.use(EAGER_JOIN, library)
 
     def make_call(
         self,
@@ -99,10 +104,26 @@ class NativeOps:
             "slow": id(slow), "remember": 0 if remember is None else id(remember),
             "step": 0 if step is None else id(step), "pop": id(_POP),
         }  # fmt: skip
-        table = (ctypes.c_int64 * len(words))(*[words[name] for name in CALL_TABLE])
-        bound = _Table(ctypes.addressof(table).to_bytes(8, "little"))
-        bound.keep = (table, kernel, slow, remember, step)
-        return NativeOp(function_of(self._calling, bound), table)
+        return _bound(self._calling, [words[name] for name in CALL_TABLE], kernel, slow, remember, step)
+
+    def make_join(
+        self, slow: Callable[..., Any], remember: Callable[..., Any], *, stacking: bool
+    ) -> NativeOp:
+        """A function ``(arrays, axis)`` that joins the Tensors of a list or a tuple along an axis, a new one
+        where that is `stacking`.
+
+        ``slow(arrays, axis)`` is called for what does not suit it; ``remember(axis, result, *arrays)``, with
+        the axis counted from the front, where an operand requires a gradient and the result is floating.
+        """
+        header = {
+            "on": 0, "stacking": int(stacking), "slow": id(slow), "remember": id(remember),
+            "kinds": len(SHORT_NAME),
+        }  # fmt: skip
+        words = [header[name] for name in JOIN_TABLE]
+        for dtype in sorted(SHORT_NAME, key=FLOATS.__contains__, reverse=True):
+            kind = {"descr": id(dtype), "bytes": dtype.itemsize, "floating": int(dtype in FLOATS)}
+            words += [kind[name] for name in JOIN_KIND]
+        return _bound(self._joining, words, slow, remember)
 
     def make(
         self, ufunc: np.ufunc, slow: Callable[..., Any], remember: Callable[..., Any], *, floats: bool
@@ -127,10 +148,7 @@ class NativeOps:
         words = [header[name] for name in EAGER_TABLE]
         for one in loops:
             words += _words(one, numbers=ufunc not in _TRUTHS)
-        table = (ctypes.c_int64 * len(words))(*words)
-        bound = _Table(ctypes.addressof(table).to_bytes(8, "little"))
-        bound.keep = (table, slow, remember, ufunc)
-        return NativeOp(function_of(self._definition, bound), table)
+        return _bound(self._definition, words, slow, remember, ufunc)
 
 
 #: What native functions refer to, without owning it.
@@ -147,6 +165,14 @@ class NativeOp:
     def switch(self, on: bool) -> None:
         """Whether to work, or send every call to the slow path."""
         self.table[_ON] = on
+
+
+def _bound(definition: MethodDef, words: list[int], *refers: Any) -> NativeOp:
+    """The function of `definition` with a table of `words`, which hold addresses of the objects `refers`."""
+    table = (ctypes.c_int64 * len(words))(*words)
+    bound = _Table(ctypes.addressof(table).to_bytes(8, "little"))
+    bound.keep = (table, *refers)
+    return NativeOp(function_of(definition, bound), table)
 
 
 def _words(loop: Loop, *, numbers: bool) -> list[int]:

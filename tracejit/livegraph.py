@@ -15,6 +15,7 @@ from .ir.graph import Function, Value
 from .ir.locks import computed_once
 from .ir.types import TensorType
 from .picture import live_dot, live_svg
+from .tape.joining import StackedNode
 from .tape.keys import KeyNode
 from .tape.nodes import KeptNode, Node, OpNode, Output
 from .tensor import Tensor, wrap
@@ -150,6 +151,8 @@ class _Importer:
         elif isinstance(node, KeyNode):
             results = (node.elements(self.builder, operands[0]),)
         elif isinstance(node, OpNode):
+            if isinstance(node, StackedNode):
+                operands = node.rows(self.builder, operands)
             results = (self.builder.apply(node.op, tuple(operands), node.attrs),)
             if isinstance(node, KeptNode):
                 results = (node.kept(self.builder, results[0]),)

@@ -10,6 +10,7 @@ Where there can be no native code, `problem` says why, and ``tracejit doctor`` r
 
 from __future__ import annotations
 
+import abc
 import importlib
 import os
 import threading
@@ -24,7 +25,7 @@ from .ir.types import Shape
 from .layout import entry_layout_of_tensors
 
 if TYPE_CHECKING:
-    from .runtime.eager import NativeOps
+    from .runtime.eager import NativeOp, NativeOps
 
 #: A program that runs fewer eager ops is over before native code could help it.
 _CALLS: Final = 1000
@@ -47,7 +48,7 @@ class _Progress:
 
 
 _OFFERS: Final[list[_Offer]] = []
-_QUICK_CALLS: Final[list[QuickCall]] = []
+_QUICK_CALLS: Final[list[_Quick]] = []
 #: The native functions on ndarrays, by op, with the kernels that they stand for.
 _ON_ARRAYS: Final[dict[Op, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
 #: Whom to tell when there are native functions.
@@ -84,19 +85,48 @@ def _counted(plain: Callable[..., Any]) -> Callable[..., Any]:
     return counted
 
 
-class QuickCall:
-    """What an eager function calls where one of NumPy's builtin functions can do all of its work: ``run``.
+class _Quick(abc.ABC):
+    """What an eager function calls: ``run``, which is a Python function at first and then a native one.
 
-    ``run(*arguments)`` is `slow` at first. Natively it calls `kernel` with the arrays of the operands, which
+    `ops` names the ops that it stands for: somebody else's kernel of one of them is called by `slow`.
+    """
+
+    __slots__ = ("_evals", "remember", "run", "slow")
+
+    def __init__(self, slow: Callable[..., Any], remember: Callable[..., Any] | None, *ops: str) -> None:
+        self.slow, self.remember = slow, remember
+        self._evals = [(OPS[name], OPS[name].eval) for name in ops]
+        self.run: Callable[..., Any] = slow
+        _QUICK_CALLS.append(self)
+
+    @abc.abstractmethod
+    def make(self, natives: NativeOps, slow: Callable[..., Any]) -> NativeOp:
+        """The native function, which gives what does not suit it to `slow`."""
+
+    def change_over(self, natives: NativeOps) -> None:
+        """Be native from now on."""
+        native = self.make(natives, self.slow)
+
+        def follow(used: Callable[..., Any]) -> None:
+            native.switch(all(op.kernel is known for op, known in self._evals))
+
+        for op, _ in self._evals:
+            OPS.follow_kernel(op, follow)
+        self.run = native.call
+
+
+class QuickCall(_Quick):
+    """A `_Quick` where one of NumPy's builtin functions can do all of the work.
+
+    Natively it calls `kernel` with the arrays of the operands, which
     are `operands` arguments from `first` on (0: all of those), wraps the result, and calls
     ``remember(*arguments, result)`` where an operand requires a gradient and the result is floating; what
     does not suit it, and what `kernel` raises an exception or returns None for, goes to `slow`. With a
     `step`, what lies in the memory of the first argument becomes its view: see `views`. `second` says what
-    the second argument must be: see `codegen.eager_arguments`. `ops` names the ops that it stands for:
-    somebody else's kernel of one of them is called by `slow`.
+    the second argument must be: see `codegen.eager_arguments`.
     """
 
-    __slots__ = ("_evals", "_needs", "kernel", "remember", "run", "slow")
+    __slots__ = ("_needs", "kernel")
 
     def __init__(
         self,
@@ -109,22 +139,32 @@ class QuickCall:
         second: str = "any",
         step: Callable[[Any, Shape], Any] | None = None,
     ) -> None:
-        self.kernel, self.slow, self.remember = kernel, slow, remember
+        super().__init__(slow, remember, *ops)
+        self.kernel = kernel
         self._needs: dict[str, Any] = {"first": first, "operands": operands, "second": second, "step": step}
-        self._evals = [(OPS[name], OPS[name].eval) for name in ops]
-        self.run: Callable[..., Any] = _counted(slow)
-        _QUICK_CALLS.append(self)
+        self.run = _counted(slow)
 
-    def change_over(self, natives: NativeOps) -> None:
-        """Be native from now on."""
-        native = natives.make_call(self.kernel, self.slow, self.remember, **self._needs)
+    def make(self, natives: NativeOps, slow: Callable[..., Any]) -> NativeOp:
+        return natives.make_call(self.kernel, slow, self.remember, **self._needs)
 
-        def follow(used: Callable[..., Any]) -> None:
-            native.switch(all(op.kernel is known for op, known in self._evals))
 
-        for op, _ in self._evals:
-            OPS.follow_kernel(op, follow)
-        self.run = native.call
+class QuickJoin(_Quick):
+    """A `_Quick` that joins Tensors, as ``run(arrays, axis)``: see `codegen.eager_joins`.
+
+    Calls are counted by what `slow` calls, which serves large arrays, views and numbers.
+    """
+
+    __slots__ = ("_stacking",)
+
+    def __init__(
+        self, slow: Callable[..., Any], remember: Callable[..., Any], *ops: str, stacking: bool
+    ) -> None:
+        super().__init__(slow, remember, *ops)
+        self._stacking = stacking
+
+    def make(self, natives: NativeOps, slow: Callable[..., Any]) -> NativeOp:
+        assert self.remember is not None
+        return natives.make_join(slow, self.remember, stacking=self._stacking)
 
 
 def kernel_on_arrays(op: Op) -> Callable[..., Any]:

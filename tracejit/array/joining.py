@@ -12,7 +12,8 @@ import numpy as np
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ShapeError
 from ..ir.types import normalize_axis
-from ..quick import QuickCall
+from ..quick import QuickCall, QuickJoin
+from ..tape.joining import record_concat, record_stack
 from ..tensor import Tensor
 from .manipulation import atleast_1d, atleast_2d, expand_dims, ravel
 from .operands import as_tensor, cast, promoted, run, sliced
@@ -46,7 +47,7 @@ def _joined(axis: int, *arrays: Any) -> Any:
     return np.concatenate(arrays, axis)
 
 
-_CONCAT: Final = QuickCall(
+_CONCAT_NUMPY: Final = QuickCall(
     _joined,
     lambda axis, *arrays: _concatenate(arrays, axis, None),
     of_concat,
@@ -54,6 +55,15 @@ _CONCAT: Final = QuickCall(
     first=1,
     operands=0,
 )
+
+
+def _concatenate_any(arrays: Any, axis: Any) -> Tensor:
+    if type(axis) is int and (type(arrays) is tuple or type(arrays) is list):
+        return _CONCAT_NUMPY.run(axis, *arrays)  # type: ignore[no-any-return]
+    return _concatenate(arrays, axis, None)
+
+
+_CONCAT: Final = QuickJoin(_concatenate_any, record_concat, "concat", stacking=False)
 
 
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
@@ -68,8 +78,8 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
 
     Raises ShapeError where other sizes differ. Semantics: ``numpy.concatenate``.
     """
-    if dtype is None and type(axis) is int and isinstance(arrays, (tuple, list)):
-        return _CONCAT.run(axis, *arrays)  # type: ignore[no-any-return]
+    if dtype is None:
+        return _CONCAT.run(arrays, axis)  # type: ignore[no-any-return]
     return _concatenate(arrays, axis, dtype)
 
 
@@ -101,8 +111,8 @@ def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Tensor:
 
     Raises ShapeError where shapes differ. Semantics: ``numpy.stack``.
     """
-    if dtype is None and type(axis) is int and isinstance(arrays, (tuple, list)):
-        return _STACK.run(axis, *arrays)  # type: ignore[no-any-return]
+    if dtype is None:
+        return _STACK.run(arrays, axis)  # type: ignore[no-any-return]
     return _stack(arrays, axis, dtype)
 
 
@@ -125,7 +135,7 @@ def _stacked(axis: int, *arrays: Any) -> Any:
     return _joined(axis, *[one[key] for one in arrays])
 
 
-_STACK: Final = QuickCall(
+_STACK_NUMPY: Final = QuickCall(
     _stacked,
     lambda axis, *arrays: _stack(arrays, axis, None),
     of_stack,
@@ -135,6 +145,15 @@ _STACK: Final = QuickCall(
     first=1,
     operands=0,
 )
+
+
+def _stack_any(arrays: Any, axis: Any) -> Tensor:
+    if type(axis) is int and (type(arrays) is tuple or type(arrays) is list):
+        return _STACK_NUMPY.run(axis, *arrays)  # type: ignore[no-any-return]
+    return _stack(arrays, axis, None)
+
+
+_STACK: Final = QuickJoin(_stack_any, record_stack, "concat", "slice", "reshape", stacking=True)
 
 
 def vstack(arrays: Any, dtype: Any = None) -> Tensor:

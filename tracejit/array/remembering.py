@@ -10,12 +10,11 @@ from typing import Any, Final
 from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, resolve_reshape
 from ..state import STATE
-from ..tape.keys import key_node, record_key
+from ..tape.joining import record_concat, record_stack
+from ..tape.keys import record_key
 from ..tape.nodes import KeptNode
 from ..tape.recording import (
     binary_recorder,
-    joining_recorder,
-    record,
     recording_is_observed,
     several_recorder,
     unary_recorder,
@@ -23,7 +22,6 @@ from ..tape.recording import (
 from ..tensor import Tensor, wrap
 from ..views import UNRECORDED, KeyStep, Step
 
-_CONCAT: Final = OPS["concat"]
 _RESHAPE: Final = OPS["reshape"]
 _TRANSPOSE: Final = OPS["transpose"]
 _reshaped = unary_recorder(_RESHAPE)
@@ -32,7 +30,6 @@ _cast = unary_recorder(OPS["cast"])
 _copied = unary_recorder(OPS["copy"])
 _chosen = several_recorder(OPS["where"])
 _gathered = several_recorder(OPS["gather"])
-_joined = joining_recorder(_CONCAT)
 _matmul = binary_recorder(OPS["matmul"])
 
 #: Axes by what the user calls them, and the rank.
@@ -151,29 +148,14 @@ def of_gather(x: Tensor, index: Tensor, result: Tensor) -> None:
 
 def of_concat(axis: int, *tensors: Tensor) -> None:
     """Of tensors joined along `axis`; the last one is the result."""
-    if not STATE.recording:
-        return
     *parts, result = tensors
-    attrs = {"axis": axis % result._data.ndim}
-    if recording_is_observed():
-        record(_CONCAT, parts, attrs, result)
-        return
-    parents = tuple([(one._node or one) if one._requires_grad else None for one in parts])
-    types = tuple([(one._data.shape, one._data.dtype) for one in parts])
-    _joined(parents, types, attrs, result)
+    record_concat(axis % result._data.ndim, result, *parts)
 
 
 def of_stack(axis: int, *tensors: Tensor) -> None:
     """Of tensors joined along the new `axis`; the last one is the result."""
-    if not STATE.recording:
-        return
     *parts, result = tensors
-    shape, dtype = list(result._data.shape), result._data.dtype
-    axis %= len(shape)
-    shape[axis] = 1
-    key, size = new_axis(axis), tuple(shape)
-    parents = tuple([key_node(one, key, size) if one._requires_grad else None for one in parts])
-    _joined(parents, ((size, dtype),) * len(parts), {"axis": axis}, result)
+    record_stack(axis % result._data.ndim, result, *parts)
 
 
 @functools.cache

@@ -215,24 +215,6 @@ def several_recorder(op: Op) -> Callable[..., None]:
     return fast
 
 
-def joining_recorder(op: Op) -> Callable[..., None]:
-    """For an op on several arrays whose gradient needs none of them, as ``(parents, types, attributes,
-    result)``: by array, what a node has in `Node.parents` and `Node.types`. Where this thread records, and
-    nobody observes it."""
-
-    def fast(parents: tuple[Any, ...], types: tuple[Any, ...], attrs: Attrs, result: Tensor) -> None:
-        tracked = tuple([one is not None for one in parents])
-        plan = _PLANS.get((op, tracked)) or _plan(op, tracked)
-        node = _NEW(OpNode)
-        node.plan, node.attrs, node.parents, node.types = plan, attrs, parents, types
-        node.saved, node.memories = (None,) * len(parents), ()
-        node.output = node.constants = node.hooks = node.location = None
-        result._node = node
-        result._requires_grad = True
-
-    return fast
-
-
 def binary_recorder(op: Op) -> Callable[[Any, Any, Tensor], None]:
     """`record` for a binary elementwise op without attributes, where an operand requires a gradient and this
     thread records."""
