@@ -55,7 +55,7 @@ def _write(
         numbers[param] = len(numbers)
         lines.append(type_text(param.type))
     for one in function.body:
-        if one.op.name in OPS.foreign or one.op.native is not None:
+        if one.op.name in OPS.foreign or one.op.native is not None or OPS.get(one.op.name) is not one.op:
             raise NoContent(f"the op {one.op.name} was registered or changed in this process")
         operands = [numbers[operand] for operand in one.operands]
         attrs = attributes(one.attrs) if one.attrs else ""

@@ -119,7 +119,7 @@ def isolated() -> Iterator[None]:
         tracejit.ir.errors.TracejitError: there is no op named 'twice'
     """
     with LOCK:
-        ops = OPS.copy()
+        ops, foreign = OPS.copy(), set(OPS.foreign)
         kept = dict(TABLES.kernels), dict(TABLES.gradients), set(TABLES.ops)
     try:
         yield
@@ -127,6 +127,7 @@ def isolated() -> Iterator[None]:
         with LOCK:
             changed = list(OPS)
             OPS.restore(ops)
+            OPS.foreign = foreign | (OPS.foreign - ops.keys())  # what is gone may still be in somebody's graph
             gone = [one for key, one in TABLES.kernels.items() if kept[0].get(key) is not one]
             TABLES.kernels, TABLES.gradients, TABLES.ops = kept
             for op in changed:
