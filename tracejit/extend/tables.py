@@ -127,7 +127,7 @@ def isolated() -> Iterator[None]:
         with LOCK:
             changed = list(OPS)
             OPS.restore(ops)
-            OPS.foreign = foreign | (OPS.foreign - ops.keys())  # what is gone may still be in somebody's graph
+            OPS.foreign = foreign | (OPS.foreign - ops.keys())  # what is gone may be in a graph
             gone = [one for key, one in TABLES.kernels.items() if kept[0].get(key) is not one]
             TABLES.kernels, TABLES.gradients, TABLES.ops = kept
             for op in changed:
