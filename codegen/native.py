@@ -34,6 +34,11 @@ class Module:
         """Whether something in it was written short rather than fast, as `Target.brief` asks for."""
         return any(kernel.shortened for kernel in self.kernels)
 
+    @property
+    def worth_compiling(self) -> bool:
+        """Whether the quick tier, too, is to be compiled well."""
+        return any(kernel.worth_compiling for kernel in self.kernels)
+
     def loops_text(self) -> str:
         """The loop nests, for ``--stage loops``."""
         return "\n".join(self.descriptions)

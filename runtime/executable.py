@@ -303,8 +303,8 @@ def _emitted(
     from ..codegen.donation import reuses
     from ..codegen.llvm import Effort, emit_object
 
-    effort = Effort.PLAIN if quick else Effort.FULL
-    image, milliseconds = emit_object(text, effort, reduce_loops=module.reduce_loops)
+    effort = Effort.PLAIN if quick and not module.worth_compiling else Effort.FULL
+    image, milliseconds = emit_object(text, effort, reduce_loops=module.reduce_loops and not quick)
     exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
     return Code(
         image, list(module.errors), module.parallel, list(module.products),

@@ -10,7 +10,7 @@ in registers and written as the images lie.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from ...ir.dtypes import SHORT_NAME
@@ -18,7 +18,6 @@ from ...ir.graph import Instruction
 from ..emitter import BITS, Reg, constant
 from ..loops import FunctionWriter
 from ..products.tiles import PARALLEL_WORK
-from ..squares import turned
 from ..target import Target
 from .batches import accumulate
 from .kernel import (
@@ -32,13 +31,15 @@ from .kernel import (
 )
 from .window_packing import KernelPacking
 from .window_parts import BUFFERS, Definitions, Index
-from .window_slab import SlabPart
+from .window_result import ResultPart
 from .windows import windows_of
 
 #: Chunks of tasks that a large convolution is cut into: the kernels are read once for each.
 CHUNKS: Final = 16
 #: Vectors of a row of the slab up to which copying it is written out.
 UNROLLED: Final = 8
+#: How much longer the short text takes, of which the result goes through memory: measured on 1x1 kernels.
+BRIEF_SLOWDOWN: Final = 0.3
 
 
 def convolution_kernel(
@@ -69,9 +70,11 @@ def convolution_kernel(
     if pooled:
         texts += [task_function(part.symbol, BUFFERS) for part in parts]
     product = dtype if parts[0].by_library else ""
+    shortened = target.brief and cut.lanes > 1
     return Kernel(
         name, "\n".join(texts), head, 1, cut.work / cut.lanes, grain=PRODUCT_CYCLES, product=product,
-        pooled=pooled, slowdown=PRODUCT_SLOWDOWN,
+        pooled=pooled, shortened=shortened, worth_compiling=shortened,
+        slowdown=BRIEF_SLOWDOWN if shortened else PRODUCT_SLOWDOWN,
     )  # fmt: skip
 
 
@@ -100,7 +103,7 @@ def _driver(name: str, parts: list[tuple[str, int, int]], *, pooled: bool) -> st
     return w.function(signature(name, BUFFERS), "nounwind")
 
 
-class _Tiles(SlabPart):
+class _Tiles(ResultPart):
     """Blocks of the result, each from a slab of the images."""
 
     suffix = "tiles"
@@ -223,7 +226,7 @@ class _Tiles(SlabPart):
                     self.sum((skips[1], 1), (i, -rows.tile)),
                     self.sum((skips[2], 1), (j, -columns.tile)),
                 ]
-                self._write(
+                self.write_tile(
                     self._sums(x, panel, self.sum((top, 1), (i, rows.tile)), vectors),
                     place,
                     done,
@@ -280,90 +283,3 @@ class _Tiles(SlabPart):
         zero = constant(False if dtype == "bool" else 0, dtype, lanes)
         low, high = self._kernel_rows(top)
         return w.loop(low, high, 1, row, [zero] * (len(places) * vectors), nonempty=True)
-
-    # -- the result -------------------------------------------------------------------------------
-
-    def _write(self, sums: list[Reg], place: str, done: list[Index], vectors: int, outputs: int) -> None:
-        """A tile's sums, set or added: outputs are lanes, pixels are to be."""
-        w, cut = self.w, self.cut
-        if not cut.split:
-            self._stores(sums, place, done, vectors, outputs, lambda total, *_: total)
-            return
-        zero = w.eq(self.first_term, 0) if isinstance(self.first_term, Reg) else constant(True, "bool")
-
-        def added(total: Reg, at: str, mask: Reg | None) -> Reg:
-            # before the first part there may be anything, NaN too
-            before = w.load(at, self.dtype, total.lanes, mask)
-            both = w.or_(before, total) if self.dtype == "bool" else w.add(before, total)
-            return w.select(zero, total, both)
-
-        self._stores(sums, place, done, vectors, outputs, added)
-
-    def _stores(
-        self, sums: list[Reg], place: str, done: list[Index], vectors: int, outputs: int,
-        combine: Callable[[Reg, str, Reg | None], Reg],
-    ) -> None:  # fmt: skip
-        w, cut = self.w, self.cut
-        lanes, pixels = cut.lanes, cut.pixels
-        _, rows, columns = cut.cuts
-        size = rows.size * columns.size
-        far = [b * cut.groups * cut.outputs * size + r * columns.size + q for b, r, q in pixels]
-        zero = constant(False if self.dtype == "bool" else 0, self.dtype, lanes)
-
-        def store(total: Reg, at: str, mask: Reg | None) -> None:
-            w.store(combine(total, at, mask), at, mask)
-
-        for left in range(0, len(pixels), lanes):
-            group = pixels[left : left + lanes]
-            fresh = self._fresh(group, done)
-            stretches = _stretches(far[left : left + lanes])
-            for v in range(vectors):
-                block = [sums[(left + i) * vectors + v] for i in range(len(group))]
-                block = turned(w, block + [zero] * (lanes - len(block)))
-                for lane in range(min(lanes, outputs - v * lanes)):
-                    row = w.offset(place, self.dtype, (v * lanes + lane) * size)
-                    for begin, count, offset in stretches:
-                        at = w.offset(row, self.dtype, offset - begin)
-                        if lanes == 1 and fresh is not None:
-                            w.when(fresh, functools.partial(store, block[lane], at, None))
-                        else:
-                            store(block[lane], at, self._mask(begin, count, fresh))
-
-    def _mask(self, begin: int, count: int, fresh: Reg | None) -> Reg | None:
-        """The lanes of a stretch; None for all."""
-        lanes = self.cut.lanes
-        if count == lanes:
-            return fresh
-        bits = ", ".join(
-            f"i1 {'true' if begin <= lane < begin + count else 'false'}" for lane in range(lanes)
-        )
-        mask = Reg(f"<{bits}>", "bool", lanes)
-        return mask if fresh is None else self.w.and_(fresh, mask)
-
-    def _fresh(self, group: list[tuple[int, int, int]], done: list[Index]) -> Reg | None:
-        """Which pixels of a group are not done already; None where that does not matter."""
-        w, cut = self.w, self.cut
-        if not cut.masked:
-            return None
-        found: Reg | None = None
-        for axis, one in enumerate(cut.cuts):
-            skip = done[axis]
-            if not one.overlaps or isinstance(skip, int):
-                continue
-            places = [pixel[axis] for pixel in group] + [0] * (cut.lanes - len(group))
-            text = ", ".join(f"i64 {one}" for one in places)
-            index = Reg(f"<{text}>", "i64", cut.lanes) if cut.lanes > 1 else constant(places[0], "i64")
-            later = w.ge(index, w.splat(skip, cut.lanes))
-            found = later if found is None else w.and_(found, later)
-        return found
-
-
-def _stretches(places: list[int]) -> list[tuple[int, int, int]]:
-    """Runs of neighbours in `places`: the first one's number, how many, and its place."""
-    found: list[tuple[int, int, int]] = []
-    for number, place in enumerate(places):
-        if found and place == found[-1][2] + found[-1][1] and number == found[-1][0] + found[-1][1]:
-            found[-1] = found[-1][0], found[-1][1] + 1, found[-1][2]
-        else:
-            found.append((number, 1, place))
-    return found

@@ -52,6 +52,8 @@ class Kernel:
     trips: float = 1.0
     #: Whether it is shorter than it would be without `Target.brief`.
     shortened: bool = False
+    #: Whether it is, and the quick tier compiles it well nevertheless: as it stands, it would take too long.
+    worth_compiling: bool = False
     #: How much longer it takes as the quick tier compiles it, in `cycles`.
     slowdown: float = SLOWDOWN
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.codegen import target as targets
+from tracejit.codegen.checks import AccessChecks
 from tracejit.codegen.module import generate
 from tracejit.codegen.target import brief_host, host
 from tracejit.runtime import executable as executables
@@ -63,6 +65,26 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = 
     ),
     "columns of many chunks": (lambda x: x.sum(axis=0) + x.max(axis=0), (normal(20_000, 40),)),
     "means of columns": (lambda x: (x - x.mean(axis=0)) / x.std(axis=0), (normal(40_000, 33, dtype="f4"),)),
+    "convolution": (
+        lambda x, k: tj.nn.conv2d(x, k, padding=1),
+        (normal(3, 5, 17, 19, dtype="f4"), normal(37, 5, 3, 3, dtype="f4")),
+    ),
+    "strided convolution": (
+        lambda x, k: tj.nn.conv2d(x, k, stride=2, padding=2, dilation=2, groups=2),
+        (normal(2, 6, 21, 23), normal(10, 3, 3, 2)),
+    ),
+    "convolution of rows": (
+        lambda x, k: tj.nn.conv1d(x, k) + 1.0,
+        (normal(4, 40, 50, dtype="f4"), normal(20, 40, 7, dtype="f4")),
+    ),
+    "long convolution": (
+        lambda x, k: tj.nn.conv2d(x, k),
+        (normal(1, 700, 6, 6, dtype="f4"), normal(33, 700, 3, 3, dtype="f4")),
+    ),
+    "convolution of integers": (
+        lambda x, k: tj.nn.conv2d(x, k),
+        (normal(2, 3, 9, 9).astype("i4"), normal(4, 3, 2, 2).astype("i4")),
+    ),
     "plain sums": (lambda x: x.sum(axis=1), (normal(45, 203),)),
     "rest": (lambda x: x * 0.1 + x.max(axis=1, keepdims=True), (normal(45, 203),)),
 }
@@ -89,6 +111,19 @@ def test_the_same_bits(case: str) -> None:
     assert tiers.BACKGROUND.wait(60)
     assert executable.tier == "full"
     assert [one.tobytes() for one in executable(arrays)] == quick
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_short_code_keeps_within_its_buffers(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, arrays = CASES[case]
+    wanted = Executable(tj.trace(function, *arrays))(arrays)
+    monkeypatch.setattr(targets, "host", brief_host)
+    checks = AccessChecks()
+    checked = Executable(tj.trace(function, *arrays), checks)
+    for one, other in zip(checked(arrays), wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert checked.module.shortened == (case in SHORTER)
+    assert checks.unchecked == []
 
 
 def test_text_that_is_not_shortened_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
