@@ -60,6 +60,8 @@ def _warm_up(lib: Library) -> None:
     result = lib.jit(f)(lib.array(np.ones(3)))
     if lib.wait is not None:
         lib.wait(result)
+    if lib.settle is not None:
+        lib.settle()
 
 
 def serve(lib: Library, commands: BinaryIO, answers: BinaryIO) -> None:
