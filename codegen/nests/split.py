@@ -130,6 +130,7 @@ class SplitWriter(NestWriter):
         nest, tasks = self.nest, []
         whole = FunctionWriter(self.declarations)
         context = context_of(whole, self.buffers + 1)
+        finish = any(write.row_level for write in nest.writes)
         for stage in range(nest.stages):
             folds, writes = self._work(stage)
             if (folds or writes) and self.is_walked(stage):
@@ -138,10 +139,10 @@ class SplitWriter(NestWriter):
                 whole.line(f"call void @{PARALLEL_FOR}(ptr @{name}, ptr {context}, i64 {self.chunks}, i64 1)")
             if folds:
                 self.w = whole
-                self._combine(folds)
-        if any(write.row_level for write in nest.writes):
+                self._combine(folds, finish=finish and stage == nest.stages - 1)
+        if finish and not self._work(nest.stages - 1)[0]:  # not before all is read that results may overwrite
             self.w = whole
-            self._finish()
+            self._each_column(self._bases(), self._finish)
         whole.line("ret void")
         return "\n".join([*tasks, whole.function(signature(nest.name, self.buffers + 1), "nounwind")])
 
@@ -347,8 +348,8 @@ class SplitWriter(NestWriter):
         """The result of a reduction, of what all chunks folded."""
         return total
 
-    def _combine(self, folds: list[Member]) -> None:
-        """Fold the chunks' partial results, in their order."""
+    def _combine(self, folds: list[Member], *, finish: bool) -> None:
+        """Fold the chunks' partial results, in their order; with `finish`, write what follows from them."""
         w, places = self.w, self._bases()
 
         def column(at: Places, copies: int, mask: Reg | None) -> None:
@@ -372,18 +373,17 @@ class SplitWriter(NestWriter):
                 copy, member = number // len(folds), folds[number % len(folds)]
                 self.save(self.finished(member, total), self.layout.total[member], at, copy, mask)
 
+            if finish:
+                self._finish(at, copies, mask)
+
         self._each_column(places, column)
 
-    def _finish(self) -> None:
+    def _finish(self, places: Places, copies: int, mask: Reg | None) -> None:
         """Compute what follows from the totals, and write row-level results."""
         nest = self.nest
-
-        def column(at: Places, copies: int, mask: Reg | None) -> None:
-            rows = self.known_rows(nest.stages, copies, at, mask)
-            for write in nest.writes:
-                if write.row_level:
-                    for copy, row in enumerate(rows):
-                        value = self._row_source(write.source, row, at, copy, mask)
-                        self.save(value, write.memory, at, copy, mask)
-
-        self._each_column(self._bases(), column)
+        rows = self.known_rows(nest.stages, copies, places, mask)
+        for write in nest.writes:
+            if write.row_level:
+                for copy, row in enumerate(rows):
+                    value = self._row_source(write.source, row, places, copy, mask)
+                    self.save(value, write.memory, places, copy, mask)
