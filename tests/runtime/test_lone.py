@@ -34,19 +34,6 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert tiers.BACKGROUND.wait(60)
 
 
-@pytest.fixture
-def held() -> Iterator[threading.Event]:
-    """No full tier is made before this is set."""
-    event = threading.Event()
-
-    def hold() -> None:
-        event.wait(60)
-
-    tiers.BACKGROUND.submit(hold)
-    yield event
-    event.set()
-
-
 def operand(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
     return rng.standard_normal(shape).astype(dtype)
 

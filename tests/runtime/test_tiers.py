@@ -33,19 +33,6 @@ def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert tiers.BACKGROUND.wait(60)
 
 
-@pytest.fixture
-def held() -> Iterator[threading.Event]:
-    """No full tier is made before this is set."""
-    event = threading.Event()
-
-    def hold() -> None:
-        event.wait(60)
-
-    tiers.BACKGROUND.submit(hold)
-    yield event
-    event.set()
-
-
 def mixed(x: Any, w: Any) -> Any:
     """Products, sums over rows, a loop in registers, maths functions, and what contraction applies to."""
     y = tj.tanh(x @ w) * x + x * 0.3
