@@ -57,6 +57,11 @@ PRODUCT_TABLE: Final = "product_kernels"
 LONE_NUMBERS: Final = "lone_numbers"
 
 
+def out_of_memory(nbytes: int) -> str:
+    """The message of code that finds no memory for intermediate values."""
+    return f"out of memory: {nbytes} bytes for intermediate values"
+
+
 # -- checks of accesses --------------------------------------------------------------------------------
 
 #: Where the first failed check is noted: its number in the kernel plus 1, and its first byte in the buffer.

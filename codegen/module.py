@@ -22,6 +22,7 @@ from .control import RegionCode, write_control
 from .declarations import Declarations
 from .growing import ARENA, release_function
 from .instrument import PLAIN, Instrument
+from .interface import out_of_memory
 from .known import KnownKernels
 from .loops import FunctionWriter
 from .lowerings import LOWERINGS
@@ -156,7 +157,7 @@ class _ModuleWriter:
         w.line("%failed = icmp eq ptr %fresh, null")
         w.line("br i1 %failed, label %nomemory, label %ready")
         w.start("nomemory")
-        self.errors.append(f"out of memory: {size} bytes for intermediate values")
+        self.errors.append(out_of_memory(size))
         w.line("ret i32 1")
         w.start("ready")
         w.line("%arena = phi ptr [ %kept, %entry ], [ %fresh, %allocate ]")

@@ -166,22 +166,24 @@ class Executable:
         ready = None if self._instrument is not None else lone_code(fused, self._donated)
         if ready is not None:
             self._lap("generate", start)
-            self.tier = "quick"
-            make = functools.partial(_full_module, fused, self._donated, None)
-            self._job = (make, fused, self._donated)
+            self._improve_later(fused, None)
             return ready
         module, quick = self._module_to_compile()
         text = module.text if self._instrument is not None else contracted(module.text)
         self._lap("generate", start)
         self._calls = module.host_calls
         if quick:
-            self.tier = "quick"
-            full = None if module.shortened else module
-            make = functools.partial(_full_module, fused, self._donated, full)
-            self._job = (make, fused, self._donated)
+            self._improve_later(fused, None if module.shortened else module)
         code, milliseconds = _emitted(module, text, fused, self._donated, quick=quick)
         self.milliseconds.update(milliseconds)
         return code
+
+    def _improve_later(self, fused: Function, full: Module | None) -> None:
+        """What is linked now is quick code, in whose place the full code comes: of the module `full` where that
+        is known."""
+        self.tier = "quick"
+        make = functools.partial(_full_module, fused, self._donated, full)
+        self._job = (make, fused, self._donated)
 
     def _module_to_compile(self) -> tuple[Module, bool]:
         """The text to compile now, and whether it is for the quick tier."""

@@ -7,7 +7,7 @@ import ctypes
 import functools
 from collections.abc import Collection, Mapping
 
-from ..codegen.interface import LONE_NUMBERS, PARALLEL_FOR, Library
+from ..codegen.interface import LONE_NUMBERS, PARALLEL_FOR, Library, out_of_memory
 from ..ir.graph import Function
 from .code import Code
 from .objects import link, support_image
@@ -34,7 +34,7 @@ def lone_code(fused: Function, donated: Collection[int]) -> Code | None:
         return None
     return Code(
         support_image("lone product", found.dtype),
-        errors=[f"out of memory: {found.workspace} bytes for intermediate values"],
+        errors=[out_of_memory(found.workspace)],
         parallel=found.pooled,
         products=[found.dtype],
         host_calls=[],
