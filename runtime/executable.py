@@ -179,7 +179,7 @@ class Executable:
         return code
 
     def _improve_later(self, fused: Function, full: Module | None) -> None:
-        """What is linked now is quick code, in whose place the full code comes: of the module `full` where that
+        """What is linked now is quick code, in whose place the full code comes: of the module `full` where it
         is known."""
         self.tier = "quick"
         make = functools.partial(_full_module, fused, self._donated, full)
