@@ -22,12 +22,14 @@ from ..ir.records import record
 @record
 class ArraySpec:
     """An array argument, capture or result: the address of its NumPy descriptor, and its shape. A `donated`
-    one is held back while its memory may become a result's."""
+    one is held back while its memory may become a result's. Where `content` is not 0, the elements must be
+    those at that address, bit by bit."""
 
     descr: int
     shape: tuple[int, ...]
     itemsize: int
     donated: bool = False
+    content: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -51,6 +53,31 @@ class Same:
 
 
 @record
+class EqualSpec:
+    """A Python number of type ``float`` or ``int`` with the same bits as `value`."""
+
+    value: float | int
+
+
+@record
+class SizedSpec:
+    """A tuple, list or other sequence of just the type at `type`, with so many items."""
+
+    type: int
+    size: int
+
+
+@record
+class Absent:
+    """Nothing: a name that is not bound, a key or an attribute that is not there."""
+
+
+@record
+class Anything:
+    """Any object."""
+
+
+@record
 class ContainerSpec:
     """A tuple, list or dict of just the type at `type`, with `children`; of a dict the addresses of its
     `keys`, one for each child."""
@@ -61,7 +88,7 @@ class ContainerSpec:
     keys: tuple[int, ...] = ()
 
 
-Spec = ArraySpec | ScalarSpec | Same | ContainerSpec
+Spec = ArraySpec | ScalarSpec | Same | EqualSpec | SizedSpec | Absent | Anything | ContainerSpec
 
 
 @record
@@ -73,7 +100,7 @@ class Capture:
     kind: str
     address: int
     key: int
-    spec: ArraySpec | Same
+    spec: Spec
     steps: tuple[tuple[str, int], ...] = ()
 
 
@@ -93,7 +120,8 @@ class EntrySpec:
     #: Keyword arguments: the address of the name, and what is wanted.
     keywords: tuple[tuple[int, Spec], ...]
     captures: tuple[Capture, ...]
-    #: Objects that must be what they were when the function was traced.
+    #: What must be as it was when the function was traced. Arrays among it are inputs behind those that
+    #: ``@main`` reads.
     guards: tuple[Capture, ...]
     results: tuple[ResultSpec, ...]
     #: How the results are put together: None for one as it is, else (kind, keys, children).
@@ -114,7 +142,10 @@ HEADER: Final = (
 AT: Final = {name: 8 * position for position, name in enumerate(HEADER)}
 KINDS: Final = {
     name: number
-    for number, name in enumerate(("array", "float", "int", "bool", "same", "tuple", "list", "dict", "none"))
+    for number, name in enumerate(
+        ("array", "float", "int", "bool", "same", "tuple", "list", "dict", "none", "equal_float", "equal_int",
+         "sized", "absent", "anything")
+    )
 }
 STEPS: Final = {"attr": 0, "key": 1, "tuple": 2, "list": 3}
 STARTS: Final = {"object": 0, "cell": 1, "global": 2}
@@ -152,7 +183,7 @@ def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed
     _structure(words, spec.structure)
     inputs = [leaf for one in spec.arguments for leaf in _leaves(one)]
     inputs += [leaf for _, one in spec.keywords for leaf in _leaves(one)]
-    inputs += [leaf for one in spec.captures for leaf in _leaves(one.spec)]
+    inputs += [leaf for one in (*spec.captures, *spec.guards) for leaf in _leaves(one.spec)]
     section("donated")
     words += [one.nbytes if isinstance(one, ArraySpec) else 0 for one in inputs]
     donated = [number for number, one in enumerate(inputs) if isinstance(one, ArraySpec) and one.donated]
@@ -170,13 +201,23 @@ def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed
 def _node(words: list[int], spec: Spec, layout: Layout) -> None:
     if isinstance(spec, ArraySpec):
         flags = layout.donated_flags if spec.donated else layout.plain_flags
-        words += [KINDS["array"], 8 * (6 + len(spec.shape)), spec.descr, len(spec.shape), flags]
-        words += [int(spec.donated), *spec.shape]
+        words += [KINDS["array"], 8 * (8 + len(spec.shape)), spec.descr, len(spec.shape), flags]
+        words += [int(spec.donated), spec.content, spec.nbytes, *spec.shape]
     elif isinstance(spec, ScalarSpec):
         low, high = spec.limits or _INT64
         words += [KINDS[spec.kind], 32, max(low, _INT64[0]), min(high, _INT64[1])]
     elif isinstance(spec, Same):
         words += [KINDS["same"], 24, spec.address]
+    elif isinstance(spec, EqualSpec):
+        is_float = isinstance(spec.value, float)
+        bits = struct.unpack("=q", struct.pack("=d", spec.value))[0] if is_float else spec.value
+        words += [KINDS["equal_float" if is_float else "equal_int"], 24, bits]
+    elif isinstance(spec, SizedSpec):
+        words += [KINDS["sized"], 32, spec.type, spec.size]
+    elif isinstance(spec, Absent):
+        words += [KINDS["absent"], 16]
+    elif isinstance(spec, Anything):
+        words += [KINDS["anything"], 16]
     else:
         words += [KINDS[spec.kind], 8 * (4 + len(spec.keys)), spec.type, len(spec.children), *spec.keys]
         for child in spec.children:
@@ -187,7 +228,7 @@ def _leaves(spec: Spec) -> Sequence[ArraySpec | ScalarSpec]:
     """The inputs that a spec yields, in order."""
     if isinstance(spec, ContainerSpec):
         return [leaf for child in spec.children for leaf in _leaves(child)]
-    return [] if isinstance(spec, Same) else [spec]
+    return [spec] if isinstance(spec, (ArraySpec, ScalarSpec)) else []
 
 
 def _structure(words: list[int], structure: Structure) -> None:

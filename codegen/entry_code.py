@@ -176,20 +176,27 @@ sources:
   br label %source
 source:
   %c = phi i64 [ 0, %sources ], [ %c1, %sourcematched ]
-  %sourcep = phi ptr [ %source0, %sources ], [ %sourceafter, %sourcematched ]
+  %sourcep = phi ptr [ %source0, %sources ], [ %nextsource, %sourcematched ]
   %moresources = icmp ult i64 %c, %nsources
   br i1 %moresources, label %onesource, label %donations
 onesource:
   %c1 = add i64 %c, 1
   %bound = call ptr @follow(ptr %sourcep, ptr %past, ptr %s)
   %unbound = icmp eq ptr %bound, null
-  br i1 %unbound, label %miss, label %checksource
+  br i1 %unbound, label %wantabsent, label %checksource
+wantabsent:
+  %absentnode = load ptr, ptr %past
+  %absentkind = load i64, ptr %absentnode
+  %isabsent = icmp eq i64 %absentkind, KIND_absent
+  %behindabsent = getelementptr i8, ptr %absentnode, i64 16
+  br i1 %isabsent, label %sourcematched, label %miss
 checksource:
   %sourcenode = load ptr, ptr %past
   %sourceafter = call ptr @match(ptr %sourcenode, ptr %bound, ptr %s)
   %nosource = icmp eq ptr %sourceafter, null
   br i1 %nosource, label %miss, label %sourcematched
 sourcematched:
+  %nextsource = phi ptr [ %behindabsent, %wantabsent ], [ %sourceafter, %checksource ]
   br label %source
 donations:
   %ndonated = load i64, ptr [%table+AT_donated]

@@ -8,6 +8,7 @@ MATCHING: Final = """
 ; The node behind %node where %value is what it wants, else null.
 define internal ptr @match(ptr %node, ptr %value, ptr %s) nounwind {
 entry:
+  %eqslot = alloca i64
   %kind = load i64, ptr %node
   %length = load i64, ptr [%node+8]
   %next = getelementptr i8, ptr %node, i64 %length
@@ -19,7 +20,37 @@ entry:
     i64 KIND_int, label %int
     i64 KIND_bool, label %bool
     i64 KIND_none, label %none
+    i64 KIND_equal_float, label %equalfloat
+    i64 KIND_equal_int, label %equalint
+    i64 KIND_sized, label %sized_only
+    i64 KIND_absent, label %no
+    i64 KIND_anything, label %yes
   ]
+equalfloat:
+  %eqisfloat = icmp eq ptr %type, @object_float
+  br i1 %eqisfloat, label %comparefloat, label %no
+comparefloat:
+  %bits = load i64, ptr [%value+FLOAT_VALUE]
+  %wantbits = load i64, ptr [%node+16]
+  %samebits = icmp eq i64 %bits, %wantbits
+  br i1 %samebits, label %yes, label %no
+equalint:
+  %eqisint = call i1 @read_int(ptr %value, ptr %eqslot)
+  br i1 %eqisint, label %compareint, label %no
+compareint:
+  %eqint = load i64, ptr %eqslot
+  %wantint = load i64, ptr [%node+16]
+  %sameint = icmp eq i64 %eqint, %wantint
+  br i1 %sameint, label %yes, label %no
+sized_only:
+  %wantclass = load ptr, ptr [%node+16]
+  %classed = icmp eq ptr %type, %wantclass
+  br i1 %classed, label %comparesize, label %no
+comparesize:
+  %items_now = load i64, ptr [%value+SIZE]
+  %items_then = load i64, ptr [%node+24]
+  %samesize = icmp eq i64 %items_now, %items_then
+  br i1 %samesize, label %yes, label %no
 array:
   %fits = call i1 @match_array(ptr %node, ptr %value, ptr %type, ptr %s)
   br i1 %fits, label %yes, label %no
@@ -249,12 +280,12 @@ flags:
   br i1 %has, label %sizes, label %no
 sizes:
   %dims = load ptr, ptr [%array+ARRAY_DIMS]
-  %wanted = getelementptr i8, ptr %node, i64 48
+  %wanted = getelementptr i8, ptr %node, i64 64
   br label %axis
 axis:
   %i = phi i64 [ 0, %sizes ], [ %i1, %same ]
   %more = icmp ult i64 %i, %wantnd
-  br i1 %more, label %one, label %yes
+  br i1 %more, label %one, label %elements
 one:
   %dp = getelementptr i64, ptr %dims, i64 %i
   %size = load i64, ptr %dp
@@ -265,6 +296,38 @@ one:
 same:
   %i1 = add i64 %i, 1
   br label %axis
+elements:
+  %content = load ptr, ptr [%node+48]
+  %free_content = icmp eq ptr %content, null
+  br i1 %free_content, label %yes, label %compare
+compare:
+  %now = load ptr, ptr [%array+ARRAY_DATA]
+  %bytes = load i64, ptr [%node+56]
+  br label %byte
+byte:
+  %b = phi i64 [ 0, %compare ], [ %b1, %equal ]
+  %unfinished = icmp ult i64 %b, %bytes
+  br i1 %unfinished, label %look_at, label %yes
+look_at:
+  %nowp = getelementptr i8, ptr %now, i64 %b
+  %thenp = getelementptr i8, ptr %content, i64 %b
+  %rest = sub i64 %bytes, %b
+  %whole = icmp uge i64 %rest, 8
+  br i1 %whole, label %word, label %tail
+word:
+  %nowword = load i64, ptr %nowp, align 1
+  %thenword = load i64, ptr %thenp, align 1
+  %sameword = icmp eq i64 %nowword, %thenword
+  br i1 %sameword, label %equal, label %no
+tail:
+  %nowbyte = load i8, ptr %nowp
+  %thenbyte = load i8, ptr %thenp
+  %samebyte = icmp eq i8 %nowbyte, %thenbyte
+  br i1 %samebyte, label %equal, label %no
+equal:
+  %stride = phi i64 [ 8, %word ], [ 1, %tail ]
+  %b1 = add i64 %b, %stride
+  br label %byte
 yes:
   call void @Py_IncRef(ptr %array)
   br i1 %isdonated, label %hold, label %keep
@@ -351,11 +414,14 @@ tuple:
   br i1 %istuple, label %tsize, label %no
 tsize:
   %tn = load i64, ptr [%value+SIZE]
-  %tin = icmp ult i64 %position, %tn
+  %tbehind = add i64 %position, %tn
+  %tnegative = icmp slt i64 %position, 0
+  %tat = select i1 %tnegative, i64 %tbehind, i64 %position
+  %tin = icmp ult i64 %tat, %tn
   br i1 %tin, label %titem, label %no
 titem:
   %tbase = getelementptr i8, ptr %value, i64 TUPLE_ITEMS
-  %tp = getelementptr ptr, ptr %tbase, i64 %position
+  %tp = getelementptr ptr, ptr %tbase, i64 %tat
   %tvalue = load ptr, ptr %tp
   br label %next
 list:
@@ -363,11 +429,14 @@ list:
   br i1 %islist, label %lsize, label %no
 lsize:
   %ln = load i64, ptr [%value+SIZE]
-  %lin = icmp ult i64 %position, %ln
+  %lbehind = add i64 %position, %ln
+  %lnegative = icmp slt i64 %position, 0
+  %lat = select i1 %lnegative, i64 %lbehind, i64 %position
+  %lin = icmp ult i64 %lat, %ln
   br i1 %lin, label %litem, label %no
 litem:
   %lbase = load ptr, ptr [%value+LIST_ITEMS]
-  %lp = getelementptr ptr, ptr %lbase, i64 %position
+  %lp = getelementptr ptr, ptr %lbase, i64 %lat
   %lvalue = load ptr, ptr %lp
   br label %next
 next:

@@ -101,7 +101,7 @@ def array_of(holder: Any) -> Any:
     """The array of what a trace captured, now."""
     if isinstance(holder, Tensor):
         return holder._data
-    return holder if isinstance(holder, np.ndarray) else holder.peek()  # the state of a generator
+    return holder if isinstance(holder, np.ndarray) else holder.peek()  # a number, or a generator's state
 
 
 def _needed(value: Value, producers: dict[Value, Instruction], known: dict[Value, Any]) -> list[Instruction]:

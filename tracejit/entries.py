@@ -8,15 +8,29 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from .codegen.entry import (
+    Absent,
+    Anything,
     ArraySpec,
     Capture,
     ContainerSpec,
     EntrySpec,
+    EqualSpec,
     ResultSpec,
     Same,
     ScalarSpec,
+    SizedSpec,
     Spec,
     Structure,
+)
+from .frontend.guards import (
+    ArrayTypeGuard,
+    ConstantGuard,
+    ContentGuard,
+    ElementsGuard,
+    Guard,
+    KeysGuard,
+    LengthGuard,
+    MissingGuard,
 )
 from .generator import Draws
 from .ir import dtypes
@@ -24,7 +38,8 @@ from .layout import entry_layout_of_tensors
 from .runtime.entry import make_entry
 
 if TYPE_CHECKING:
-    from .captures import Source
+    from .frontend.sources import Source
+    from .ir.graph import Value
     from .signatures import Signature
 
 #: The name of the global that holds the default dtype, which every compiled signature depends on.
@@ -67,11 +82,11 @@ def make_entries(
             (),
             tuple(
                 [
-                    _capture(source, _array_spec(param.dtype, param.shape), keep)
+                    _capture(source, _input_spec(source, param), keep)
                     for source, param in zip(bindings.sources, params, strict=True)
                 ]
             ),
-            (settings, *[_capture(one.source, Same(id(one.expected)), keep) for one in bindings.guards]),
+            (settings, *[_capture(one.source, _guard_spec(one, keep), keep) for one in bindings.guards]),
             tuple(
                 [
                     ResultSpec(_array_spec(one.dtype, one.shape), reuses.get(i, -1))
@@ -95,9 +110,11 @@ def make_entries(
     return by_leaves, make_entry(spec, layout, executable, otherwise(), keep)
 
 
-def _array_spec(dtype: Any, shape: tuple[int, ...], donated: bool = False) -> ArraySpec:
-    """What the entry checks of an array: its descriptor object and shape."""
-    return ArraySpec(id(dtype), shape, dtype.itemsize, donated)
+def _array_spec(
+    dtype: Any, shape: tuple[int, ...], donated: bool = False, content: int = 0
+) -> ArraySpec:
+    """What the entry checks of an array: its descriptor object and shape, and the elements at `content`."""
+    return ArraySpec(id(dtype), shape, dtype.itemsize, donated, content)
 
 
 def _leaf_spec(leaf_type: Any, limits: tuple[int, int] | None, donated: bool) -> ArraySpec | ScalarSpec:
@@ -176,7 +193,39 @@ def _structure(shape: Any, keep: list[Any]) -> Structure:
 # -- captures ----------------------------------------------------------------------------------------
 
 
-def _capture(source: Source, expected: ArraySpec | Same, keep: list[Any]) -> Capture:
+def _input_spec(source: Source, param: Value) -> ArraySpec | ScalarSpec:
+    return ScalarSpec("float") if source.is_number else _array_spec(param.dtype, param.shape)
+
+
+def _guard_spec(guard: Guard, keep: list[Any]) -> Spec:
+    """What the entry checks for `guard`. Raises _Unsupported where only Python can."""
+    expected = guard.expected
+    if isinstance(guard, MissingGuard):
+        return Absent()
+    if isinstance(guard, LengthGuard):
+        return SizedSpec(id(expected[0]), expected[1])
+    if isinstance(guard, KeysGuard):
+        kind, keys = expected
+        if kind is not dict or not all(type(key) is str for key in keys):
+            raise _Unsupported
+        keep.append(keys)
+        return ContainerSpec("dict", id(dict), (Anything(),) * len(keys), tuple(map(id, keys)))
+    if isinstance(guard, ArrayTypeGuard):
+        return _array_spec(expected[1], expected[2])
+    if isinstance(guard, ContentGuard):
+        keep.append(expected)
+        return _array_spec(expected.dtype, expected.shape, content=expected.ctypes.data)
+    if isinstance(guard, ElementsGuard):
+        raise _Unsupported
+    if isinstance(guard, ConstantGuard) and (
+        (type(expected) is float and expected == expected)
+        or (type(expected) is int and -(2**63) <= expected < 2**63)
+    ):
+        return EqualSpec(expected)
+    return Same(id(expected))
+
+
+def _capture(source: Source, expected: Spec, keep: list[Any]) -> Capture:
     """Where the entry finds a capture or guarded object. Raises _Unsupported where only Python can tell."""
     if isinstance(source.holder, Draws):  # drawing advances the generator
         raise _Unsupported

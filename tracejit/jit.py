@@ -18,9 +18,11 @@ import numpy as np
 from .array.diagonals import trace as matrix_trace
 from .branches import Branches
 from .calls import CompiledFunction, call
-from .captures import locate
+from .captures import bind
 from .disabling import jit_is_disabled
 from .entries import make_entries
+from .frontend.reads import read_function
+from .frontend.usage import Numbers, Uses
 from .ir.dtypes import default_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function
@@ -168,8 +170,11 @@ class JitFunction(Viewable):
 
     # -- compiling --------------------------------------------------------------------------------
 
-    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()) -> Traced:
-        """The Function for these arguments, what it captures, and (as `rest`) its result's structure.
+    def _trace(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()
+    ) -> tuple[Uses, Numbers, Traced]:
+        """What the function reads; the Function for these arguments, what it captures, and (as `rest`) its
+        result's structure.
 
         Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
         """
@@ -191,11 +196,14 @@ class JitFunction(Viewable):
             return results, result_structure
 
         run.__name__ = self._name if self._name.isidentifier() else "lambda"
+        static_names = self._static_argnums | self._static_argnames
+        uses = read_function(self._fn, args, kwargs, static_names, self._name)
+        numbers = uses.numbers()
         outer = STATE.recording, STATE.blocked
         STATE.recording, STATE.blocked = True, False
         try:
             symbols = [(*symbol_type(one), name) for one, name in zip(types, names, strict=True)]
-            return trace_flat(run, symbols, self._branches(leaves, prefix))
+            return uses, numbers, trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
         finally:
             STATE.recording, STATE.blocked = outer
 
@@ -222,10 +230,10 @@ class JitFunction(Viewable):
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
         start = time.perf_counter()
-        traced = self._trace(args, kwargs, prefix)
+        uses, numbers, traced = self._trace(args, kwargs, prefix)
         seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
-        bindings = locate(self._fn, traced.captured, [value for _, _, value, _ in static])
+        bindings = bind(uses, numbers, traced.captured)
         donated = donated_leaves(structure, self._static_argnums, *self._donated)
         compiled = CompiledFunction(traced.function, donated)
         signature = Signature(
@@ -265,7 +273,7 @@ class JitFunction(Viewable):
 
     def trace(self, *args: Any, **kwargs: Any) -> Function:
         """The IR Function for these arguments (arrays, numbers, or ``TensorType``s), before any pass."""
-        return self._trace(args, kwargs).function
+        return self._trace(args, kwargs)[2].function
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function at every stage of compilation, as text: ``f.lower(x).as_text("loops")``."""

@@ -15,8 +15,9 @@ import numpy as np
 
 from .branches import Decision
 from .calls import CompiledFunction, call
-from .captures import Bindings, Source
+from .captures import Bindings
 from .entries import make_entries
+from .frontend.sources import Source
 from .generator import Draws
 from .ir.builder import Builder
 from .ir.dtypes import INT64
@@ -157,7 +158,7 @@ class _Merger:
         return builder.finish(name if name.isidentifier() else "paths", results)
 
     def _capture(self, param: Value, source: Source) -> Value:
-        key = (source.kind, id(source.holder), source.key, repr(source.path), param.type)
+        key = (source.identity, source.is_number, param.type)
         if key not in self._captures:
             self._captures[key] = Value(param.type, f"captured{len(self._captures)}")
             self.sources[key] = source

@@ -222,6 +222,11 @@ def read_captures(signature: Signature) -> list[Tensor] | None:
         if isinstance(value, Draws):
             found.append(value)
             continue
+        if source.is_number:
+            if type(value) is not float:
+                return None
+            found.append(wrap(np.asarray(value)))
+            continue
         if not isinstance(value, (Tensor, np.ndarray)):
             return None
         data = value._data if isinstance(value, Tensor) else value
@@ -242,7 +247,7 @@ def broken_guard(signature: Signature) -> str:
     """Why a signature that was compiled must be compiled again."""
     for guard in signature.bindings.guards:
         if not guard.holds():
-            before, after = repr(guard.expected), repr(guard.source.read())
+            before, after = guard.shown()
             change = f" ({before} before, {after} now)" if len(before) + len(after) < 80 else ""
             return f"{guard.source}, which the function closes over, was bound to another value{change}"
     params = signature.function.params[len(signature.leaf_types) :]

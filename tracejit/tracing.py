@@ -7,8 +7,9 @@ jitted function are symbols too, of weak type: they adopt the dtype of what they
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,11 +22,14 @@ from .ir.graph import Function, Instruction, Value
 from .ir.records import record
 from .ir.registry import OPS, Attrs, Op
 from .ir.types import Shape, TensorType
-from .location import user_location
+from .location import is_user_file, user_location
 from .runtime.bypass import bypass_native_entries
 from .state import STATE
 from .tensor import Array, Tensor, as_array, wrap
 from .views import Step, share
+
+if TYPE_CHECKING:
+    from .frontend.usage import Numbers
 
 #: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
 _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
@@ -34,8 +38,16 @@ _WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remain
 class Tracer(Builder):
     """The graph of one running trace."""
 
-    def __init__(self, parent: Tracer | None = None, branches: Branches | None = None) -> None:
+    def __init__(
+        self,
+        parent: Tracer | None = None,
+        branches: Branches | None = None,
+        numbers: Numbers | None = None,
+    ) -> None:
         super().__init__()
+        #: Which Python numbers become inputs where they meet tensors.
+        self._numbers = numbers if numbers else None
+        self._number_codes = numbers.codes() if numbers else set()
         #: Where Python code may ask for values: what it was told. None where it may not.
         self.branches = branches
         self.parent = parent
@@ -97,8 +109,29 @@ class Tracer(Builder):
                 )
             return data
         if type(value) in (bool, int, float):
+            if self._numbers is not None and type(value) is float:
+                return self._number(value)
             return value
         return self._capture(as_array(value) if not isinstance(value, np.ndarray) else value)
+
+    def _number(self, value: float) -> Any:
+        """The parameter for a number that user code read outside its arguments, else the number itself."""
+        assert self._numbers is not None
+        frame = sys._getframe(2)
+        while frame is not None and not is_user_file(frame.f_code.co_filename):
+            frame = frame.f_back  # type: ignore[assignment]
+        if frame is None or frame.f_code not in self._number_codes:
+            return value
+        number = self._numbers.input_for(value, (frame.f_code, frame.f_lasti))
+        if number is None:
+            return value
+        known = self.captures.get(id(number))
+        if known is None:
+            symbol = Value(TensorType(FLOAT64, ()), f"number{len(self.captures)}")
+            self._owned.add(symbol)
+            self._weak.add(symbol)
+            known = self.captures[id(number)] = (number, symbol)
+        return known[1]
 
     def can_decide(self, value: Value) -> bool:
         """Whether Python code may ask for the value of `value`."""
@@ -205,13 +238,14 @@ def trace_flat(
     fn: Callable[..., Any],
     types: Sequence[tuple[TensorType, bool, str]],
     branches: Branches | None = None,
+    numbers: Numbers | None = None,
 ) -> Traced:
     """Run `fn` on symbols of `types` (type, weak, name), collecting captures and, by `branches`, decisions.
 
     `fn` returns ``(leaves, rest)``: the results as a flat list of Tensors, arrays and numbers, and
     anything else to hand back. The Function's parameters are the arguments and then the captures.
     """
-    tracer = Tracer(STATE.tracer, branches)
+    tracer = Tracer(STATE.tracer, branches, numbers)
     with tracing(tracer):
         arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
         leaves, rest = fn(*arguments)

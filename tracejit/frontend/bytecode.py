@@ -1,0 +1,95 @@
+"""Code objects as lists of instructions: jump targets as positions, exception handlers beside them."""
+
+from __future__ import annotations
+
+import dis
+import functools
+from types import CodeType
+from typing import Any, Final
+
+from ..ir.records import record
+
+#: Instructions that do nothing to values.
+_SKIPPED: Final = frozenset(
+    ("RESUME", "NOP", "CACHE", "PRECALL", "EXTENDED_ARG", "COPY_FREE_VARS", "MAKE_CELL", "NOT_TAKEN")
+)
+
+
+@record(eq=False)
+class Instruction:
+    """One instruction. `argument` is what `dis` calls ``argval``, `number` the plain operand; `target` is the
+    position that it may jump to, -1 where it does not jump."""
+
+    position: int
+    name: str
+    offset: int
+    number: int
+    argument: Any
+    target: int
+    line: int
+
+
+@record(eq=False)
+class Handler:
+    """Where control goes on an exception between two positions: `depth` values stay on the stack."""
+
+    start: int
+    end: int
+    target: int
+    depth: int
+    pushes_offset: bool
+
+
+@record(eq=False)
+class Program:
+    """A code object's instructions, the positions that something jumps to, and the handlers by position."""
+
+    code: CodeType
+    instructions: tuple[Instruction, ...]
+    targets: frozenset[int]
+    handlers: tuple[Handler, ...]
+
+
+@functools.lru_cache(maxsize=2048)
+def decode(code: CodeType) -> Program:
+    """The program of `code`."""
+    rows = [row for row in dis.get_instructions(code) if row.opname not in _SKIPPED]
+    offsets = [row.offset for row in rows]
+    position_of = _Positions(offsets)
+    instructions = []
+    line = code.co_firstlineno
+    for row in rows:
+        line = getattr(row.positions, "lineno", None) or line
+        target = position_of.at(row.argval) if row.opcode in dis.hasjrel or row.opcode in dis.hasjabs else -1
+        instructions.append(
+            Instruction(len(instructions), row.opname, row.offset, row.arg or 0, row.argval, target, line)
+        )
+    handlers = tuple(
+        [
+            Handler(position_of.at(entry.start), position_of.at(entry.end), position_of.at(entry.target),
+                    entry.depth, entry.lasti)
+            for entry in _exception_table(code)
+        ]
+    )  # fmt: skip
+    targets = {one.target for one in instructions if one.target >= 0} | {one.target for one in handlers}
+    return Program(code, tuple(instructions), frozenset(targets), handlers)
+
+
+class _Positions:
+    """From byte offsets to positions in the list; of skipped instructions, to the next one."""
+
+    def __init__(self, offsets: list[int]) -> None:
+        self._by_offset = {offset: position for position, offset in enumerate(offsets)}
+        self._offsets = offsets
+
+    def at(self, offset: int) -> int:
+        position = self._by_offset.get(offset)
+        if position is None:
+            position = next((i for i, other in enumerate(self._offsets) if other >= offset), len(self._offsets))
+            self._by_offset[offset] = position
+        return position
+
+
+def _exception_table(code: CodeType) -> list[Any]:
+    parse: Any = getattr(dis, "_parse_exception_table")  # noqa: B009 - not in the stubs
+    return list(parse(code))

@@ -1,0 +1,174 @@
+"""Guards: what must still hold of a place for a compiled function to be right."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Any, Final
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.records import record
+from ..tensor import Tensor
+from .sources import MISSING, Source
+
+#: Immutable values that are compared by value.
+CONSTANTS: Final = (
+    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice, np.generic, np.dtype,
+)  # fmt: skip
+_SEQUENCES: Final = (list, tuple, deque)
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a trace takes `value` for a constant: immutable, and told from others by its value."""
+    return isinstance(value, CONSTANTS)
+
+
+def same_constant(value: Any, expected: Any) -> bool:
+    """Whether two constants are one to any program: of the same type, 0.0 is not -0.0, NaN is itself."""
+    if value is expected:
+        return True
+    if type(value) is not type(expected):
+        return False
+    if isinstance(value, float):
+        if math.isnan(value) or math.isnan(expected):
+            return math.isnan(value) and math.isnan(expected)
+        return value == expected and math.copysign(1, value) == math.copysign(1, expected)
+    if isinstance(value, (complex, np.generic, range, slice)):
+        return repr(value) == repr(expected)
+    return bool(value == expected)
+
+
+@record(eq=False)
+class Guard:
+    """A place that must still hold the very same object."""
+
+    source: Source
+    expected: Any
+
+    def holds(self) -> bool:
+        """Whether nothing that the trace saw has changed there."""
+        return self.source.read() is self.expected
+
+    def shown(self) -> tuple[str, str]:
+        """What was there when the function was traced, and what is there now."""
+        value = self.source.read()
+        return repr(self.expected), "nothing" if value is MISSING else repr(value)
+
+
+class ConstantGuard(Guard):
+    """A place that must still hold an equal constant of the same type."""
+
+    __slots__ = ()
+
+    def holds(self) -> bool:
+        return same_constant(self.source.read(), self.expected)
+
+
+class MissingGuard(Guard):
+    """A place where there must still be nothing."""
+
+    __slots__ = ()
+
+    def holds(self) -> bool:
+        return self.source.read() is MISSING
+
+    def shown(self) -> tuple[str, str]:
+        return "nothing", repr(self.source.read())
+
+
+class LengthGuard(Guard):
+    """A sequence that must still have the same type and length; `expected` is (type, length)."""
+
+    __slots__ = ()
+
+    def holds(self) -> bool:
+        value = self.source.read()
+        return type(value) is self.expected[0] and len(value) == self.expected[1]
+
+    def shown(self) -> tuple[str, str]:
+        value = self.source.read()
+        length = f"{len(value)} items" if isinstance(value, _SEQUENCES) else type(value).__name__
+        return f"{self.expected[1]} items", length
+
+
+class KeysGuard(Guard):
+    """A dict that must still have the same type and keys, in order; `expected` is (type, keys)."""
+
+    __slots__ = ()
+
+    def holds(self) -> bool:
+        value = self.source.read()
+        if type(value) is not self.expected[0] or len(value) != len(self.expected[1]):
+            return False
+        return all(
+            type(key) is type(other) and (key is other or key == other)
+            for key, other in zip(list(value), self.expected[1], strict=True)
+        )
+
+    def shown(self) -> tuple[str, str]:
+        value = self.source.read()
+        keys = repr(list(value)) if isinstance(value, dict) else type(value).__name__
+        return f"keys {list(self.expected[1])!r}", keys
+
+
+class ElementsGuard(Guard):
+    """A set that must still have the same elements; `expected` is (type, elements)."""
+
+    __slots__ = ()
+
+    def holds(self) -> bool:
+        value = self.source.read()
+        return type(value) is self.expected[0] and frozenset(value) == self.expected[1]
+
+
+class ArrayTypeGuard(Guard):
+    """A tensor or array that must still have the same dtype and shape; `expected` is (class, dtype, shape)."""
+
+    __slots__ = ()
+
+    def holds(self) -> bool:
+        value = self.source.read()
+        return isinstance(value, (Tensor, np.ndarray)) and array_type(value) == self.expected
+
+    def shown(self) -> tuple[str, str]:
+        value = self.source.read()
+        now = array_type(value)[1:] if isinstance(value, (Tensor, np.ndarray)) else repr(value)
+        return str(self.expected[1:]), str(now)
+
+
+class ContentGuard(Guard):
+    """A tensor or array that must still have the same elements, bit by bit; `expected` is a copy of them."""
+
+    __slots__ = ()
+
+    def holds(self) -> bool:
+        value = self.source.read()
+        data = value._data if isinstance(value, Tensor) else value
+        return isinstance(data, np.ndarray) and same_content(data, self.expected)
+
+    def shown(self) -> tuple[str, str]:
+        return "its elements", "others"
+
+
+def array_type(value: Any) -> Any:
+    """What a trace takes for granted of a tensor or array whose elements it does not look at."""
+    return isinstance(value, Tensor), value.dtype, value.shape
+
+
+def same_content(array: Any, expected: Any) -> bool:
+    """Whether two arrays have the same type, shape and bits."""
+    if array.dtype != expected.dtype or array.shape != expected.shape:
+        return False
+    if array.dtype.hasobject:
+        return bool(np.array_equal(array, expected))
+    if array.flags.c_contiguous:
+        return memoryview(array).cast("B") == memoryview(expected).cast("B") if array.size else True
+    return bool(np.ascontiguousarray(array).tobytes() == expected.tobytes())
+
+
+def copied_content(value: Any) -> Any:
+    """The elements of a tensor or array, None where they are symbols of a trace."""
+    data = value._data if isinstance(value, Tensor) else value
+    return None if isinstance(data, Value) else np.array(data, order="C", copy=True)

@@ -1,0 +1,51 @@
+"""Reads a function for one call: what it depends on besides its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..pytree import flatten
+from ..tensor import Tensor
+from .calls import Reader, TooLongError
+from .sources import Source
+from .usage import Uses
+from .values import TRACED, UNKNOWN, Place
+
+_CONTAINERS = (tuple, list, dict)
+
+
+def read_function(
+    fn: Any, args: Sequence[Any], kwargs: dict[str, Any], static_names: frozenset[Any], name: str
+) -> Uses:
+    """What a call ``fn(*args, **kwargs)`` reads outside its arguments and does with it.
+
+    `static_names` are the positions and names of arguments that the trace takes for constants.
+    """
+    reader = Reader()
+    positional = [_argument(value, position in static_names, f"argument {position}") for position, value in enumerate(args)]
+    named = {key: _argument(value, key in static_names, key) for key, value in kwargs.items()}
+    root = Place(Source("object", fn, name), fn, settled=True)
+    try:
+        reader.escape(reader.call(root, positional, named, None, None))
+    except TooLongError:
+        reader.uses.unwatched["the function is too long to be followed to its end"] = None
+    return reader.uses
+
+
+def _argument(value: Any, is_static: bool, name: str) -> Any:
+    if is_static:
+        return Place(Source("object", value, name), value)
+    return TRACED if _is_plain(value) else UNKNOWN
+
+
+def _is_plain(tree: Any) -> bool:
+    """Whether a pytree consists of Python's own containers alone, so that all it leads to are leaves."""
+    if isinstance(tree, _CONTAINERS):
+        children = tree.values() if isinstance(tree, dict) else tree
+        return all(map(_is_plain, children))
+    return isinstance(tree, (Tensor, np.ndarray, np.generic, bool, int, float)) or not flatten(tree)[0] or (
+        flatten(tree)[0][0] is tree
+    )

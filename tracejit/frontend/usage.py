@@ -1,0 +1,195 @@
+"""What a function does with the values that it reads from outside: the guards and inputs that follow."""
+
+from __future__ import annotations
+
+import collections
+from types import CodeType
+from typing import Any, Final
+
+import numpy as np
+
+from ..ir.records import record
+from ..tensor import Tensor
+from .guards import (
+    ArrayTypeGuard,
+    ConstantGuard,
+    ContentGuard,
+    ElementsGuard,
+    Guard,
+    KeysGuard,
+    LengthGuard,
+    MissingGuard,
+    array_type,
+    copied_content,
+    is_constant,
+)
+from .sources import Source
+from .values import Place
+
+#: More numbers than these are guarded rather than made inputs.
+_MOST_NUMBERS: Final = 64
+
+
+class Number:
+    """A Python number that a trace reads at a place and takes as an input."""
+
+    __slots__ = ("source", "value")
+
+    def __init__(self, source: Source, value: float) -> None:
+        self.source = Source(source.kind, source.holder, source.key, source.path, is_number=True)
+        self.value = value
+
+    def peek(self) -> Any:
+        """The number as the trace found it."""
+        return np.asarray(self.value)
+
+
+@record(eq=False)
+class Uses:
+    """Everything that code was seen to do with places. Grows while code is followed."""
+
+    #: Guards by place, and by what they say.
+    guards: dict[Any, Guard]
+    #: Tensors and arrays by identity, with each place that leads to them.
+    arrays: dict[int, list[Place]]
+    #: Arrays whose elements Python code may compute with, and numbers that do more than enter arithmetic.
+    inspected: dict[Any, Place]
+    #: Numbers that meet tensors, by the instruction that combines them: (code, offset).
+    operands: dict[tuple[CodeType, int], dict[Any, Place]]
+    #: Instructions that combine something else with tensors, too.
+    mixed_sites: set[tuple[CodeType, int]]
+    #: Arrays that a function of the library got, which reads them as inputs or while tracing.
+    given: dict[Any, Place]
+    #: Places that the function itself writes.
+    written: set[Any]
+    #: What could not be followed, in words.
+    unwatched: dict[str, None]
+    #: Calls whose results a trace freezes, in words.
+    frozen: dict[str, None]
+
+    @classmethod
+    def empty(cls) -> Uses:
+        return cls({}, {}, {}, {}, set(), {}, set(), {}, {})
+
+    def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
+        """Ask for `expected` to hold at `place`."""
+        if not place.settled:
+            self.guards.setdefault((kind, place.identity), kind(place.source, expected))
+
+    def same(self, place: Place) -> None:
+        """The function depends on which object lies at `place`, or on its value if it is a constant."""
+        self.guard(ConstantGuard if is_constant(place.value) else Guard, place, place.value)
+
+    def missing(self, place: Place) -> None:
+        """The function depends on there being nothing at `place`."""
+        self.guard(MissingGuard, place, None)
+
+    def structure(self, place: Place) -> None:
+        """The function depends on the length or the keys of the container at `place`."""
+        value = place.value
+        if isinstance(value, dict):
+            self.guard(KeysGuard, place, (type(value), tuple(value)))
+        elif isinstance(value, (list, tuple, collections.deque)):
+            self.guard(LengthGuard, place, (type(value), len(value)))
+        elif isinstance(value, (set, frozenset)):
+            self.guard(ElementsGuard, place, (type(value), frozenset(value)))
+
+    def inspect(self, place: Place) -> None:
+        """The function may compute with what lies at `place` in Python or NumPy: a number, or an array."""
+        self.inspected[place.identity] = place
+
+    def array(self, place: Place) -> None:
+        """The function uses the tensor or array at `place`."""
+        places = self.arrays.setdefault(id(place.value), [])
+        if all(place.identity != other.identity for other in places):
+            places.append(place)
+
+    def operand(self, code: CodeType, offset: int, place: Place) -> None:
+        """The number at `place` is combined with a tensor by an instruction."""
+        self.operands.setdefault((code, offset), {})[place.identity] = place
+
+    def mixed(self, site: tuple[CodeType, int]) -> None:
+        """An instruction combines something with a tensor that is no number at a place."""
+        self.mixed_sites.add(site)
+
+    def handed_over(self, place: Place) -> None:
+        """A function of the library gets the array at `place`."""
+        self.given[place.identity] = place
+
+    # -- after the code was followed ---------------------------------------------------------------
+
+    def numbers(self) -> Numbers:
+        """The numbers that become inputs; the others are guarded from here on."""
+        allowed: dict[Any, Number] = {}
+        sites: dict[tuple[CodeType, int], list[tuple[Any, Number]]] = {}
+        ambiguous: set[Any] = set()
+        for site, places in self.operands.items():
+            ambiguous |= set(places) if site in self.mixed_sites else _alike(list(places.values()))
+        for site, places in self.operands.items():
+            for identity, place in places.items():
+                if identity in self.inspected or identity in ambiguous or place.settled:
+                    self.inspect(place)
+                elif identity in allowed or len(allowed) < _MOST_NUMBERS:
+                    number = allowed.setdefault(identity, Number(place.source, place.value))
+                    sites.setdefault(site, []).append((identity, number))
+                else:
+                    self.inspect(place)
+        return Numbers(sites)
+
+    def finish(self, captured: set[int], unmatched: set[tuple[CodeType, int]]) -> list[Guard]:
+        """The guards of a trace that made inputs of the arrays with the ids `captured`, and that met other
+        numbers than expected at the instructions `unmatched`."""
+        for site in unmatched:
+            for place in self.operands[site].values():
+                self.inspect(place)
+        for place in self.given.values():
+            if id(place.value) not in captured:
+                self.inspect(place)
+        for place in self.inspected.values():
+            if isinstance(place.value, (Tensor, np.ndarray)):
+                content = copied_content(place.value)
+                if content is not None:
+                    self.guard(ContentGuard, place, content)
+            else:
+                self.same(place)
+        for places in self.arrays.values():
+            for place in places:
+                if id(place.value) not in captured:
+                    if place.identity not in self.inspected:
+                        self.guard(ArrayTypeGuard, place, array_type(place.value))
+                elif len(places) > 1:
+                    self.guard(Guard, place, place.value)
+        return list(self.guards.values())
+
+
+class Numbers:
+    """Which numbers become inputs: by the instruction that hands them to an operation."""
+
+    def __init__(self, sites: dict[tuple[CodeType, int], list[tuple[Any, Number]]]) -> None:
+        self._sites = sites
+        #: Instructions that handed over a number which is not the one that lies at the place.
+        self.unmatched: set[tuple[CodeType, int]] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._sites)
+
+    def input_for(self, value: float, site: tuple[CodeType, int]) -> Number | None:
+        """The input behind the number `value` that an operation got at `site`, if it is to be one."""
+        candidates = self._sites.get(site)
+        if candidates is None:
+            return None
+        for _, number in candidates:
+            if number.value is value:
+                return number
+        self.unmatched.add(site)
+        return None
+
+    def codes(self) -> set[CodeType]:
+        """The code objects with such instructions."""
+        return {code for code, _ in self._sites}
+
+
+def _alike(places: list[Place]) -> set[Any]:
+    """The places of one instruction whose numbers cannot be told apart."""
+    counts = collections.Counter(id(place.value) for place in places)
+    return {place.identity for place in places if counts[id(place.value)] > 1}

@@ -1,0 +1,169 @@
+"""What is known of a value while code is followed without running it.
+
+A value is `UNKNOWN`, `TRACED` (a tensor, or containers of tensors: never a plain number), a `Constant`, a `Place`
+that the code reads, something that the code makes of those (`Group`, `Closure`, `Iteration`, `Bound`), or a
+`Choice` of several of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import CodeType
+from typing import Any, Final
+
+from ..ir.records import record
+from .sources import Source
+
+#: How many alternatives are kept apart.
+MOST_ALTERNATIVES: Final = 256
+
+
+class _Named:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+UNKNOWN: Final = _Named("unknown")
+TRACED: Final = _Named("traced")
+
+
+@record
+class Constant:
+    """A value that the code contains."""
+
+    value: Any
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), id(self.value)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self.value is other.value
+
+
+class Place:
+    """What lies at a source now. `settled` says that it need not be guarded: a library's function, or what a
+    guard on something else implies."""
+
+    __slots__ = ("identity", "settled", "source", "value")
+
+    def __init__(self, source: Source, value: Any, *, settled: bool = False) -> None:
+        self.source, self.value, self.settled = source, value, settled
+        self.identity = source.identity
+
+    def attribute(self, name: str, value: Any) -> Place:
+        """The place of an attribute with `value`."""
+        return Place(self.source.attribute(name), value)
+
+    def item(self, key: Any, value: Any) -> Place:
+        """The place of an item with `value`."""
+        return Place(self.source.item(key), value)
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Place) and self.identity == other.identity and self.value is other.value
+
+
+@record(eq=False)
+class Group:
+    """A tuple, list or dict that the code builds; `keys` of a dict, None where they are not known."""
+
+    kind: str
+    items: tuple[Any, ...]
+    keys: tuple[Any, ...] | None = None
+
+
+@record(eq=False)
+class Closure:
+    """A function that the code defines."""
+
+    code: CodeType
+    module: dict[str, Any]
+    cells: dict[str, Cell]
+    defaults: tuple[Any, ...]
+    keyword_defaults: dict[str, Any]
+
+
+class Cell:
+    """A variable that inner functions share: everything that was stored in it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def store(self, value: Any) -> None:
+        """Let the variable hold `value`, too."""
+        self.value = value if self.value is None else join(self.value, value)
+
+
+@record(eq=False)
+class Iteration:
+    """An iterator or iterable whose elements are `element`."""
+
+    element: Any
+
+
+@record(eq=False)
+class Bound:
+    """`name` of `owner` as a method: of a builtin type, of a tensor, or, with `function`, of the user's class."""
+
+    owner: Any
+    name: str
+    function: Any = None
+
+
+@record(eq=False)
+class Transformed:
+    """`function` wrapped by the library's transform `name`."""
+
+    name: str
+    function: Any
+
+
+@record(eq=False)
+class Parent:
+    """What ``super()`` gives: `owner` as an instance of the classes behind `cls`."""
+
+    cls: type
+    owner: Any
+
+
+class Choice:
+    """One of several values."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: tuple[Any, ...]) -> None:
+        self.options = options
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.options))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Choice) and set(self.options) == set(other.options)
+
+
+def options(value: Any) -> tuple[Any, ...]:
+    """The alternatives of a value."""
+    return value.options if isinstance(value, Choice) else (value,)
+
+
+def join(*values: Any) -> Any:
+    """The value that is one of `values`."""
+    if len(values) == 2 and values[0] == values[1]:
+        return values[0]
+    every = dict.fromkeys(option for value in values for option in options(value))
+    return next(iter(every)) if len(every) == 1 else Choice(tuple(every))
+
+
+def choice_of(values: Iterable[Any]) -> Any:
+    """One of `values`, `UNKNOWN` of none."""
+    every = tuple(dict.fromkeys(values))
+    if not every:
+        return UNKNOWN
+    return every[0] if len(every) == 1 else Choice(every)
