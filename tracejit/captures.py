@@ -9,13 +9,13 @@ is found out by following its bytecode (`frontend`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from .frontend.guards import Guard
 from .frontend.sources import Source
 from .frontend.usage import Number, Numbers, Uses
 from .ir.records import record
+from .tracing import Traced
 
 
 @record(eq=False)
@@ -27,8 +27,12 @@ class Bindings:
     unwatched: tuple[str, ...] = ()
 
 
-def bind(uses: Uses, numbers: Numbers, holders: Sequence[Any]) -> Bindings:
-    """The places of the captured objects `holders`, and the guards, of a function that was just traced."""
+def bind(uses: Uses, numbers: Numbers, traced: Traced) -> Bindings:
+    """The places of what a function that was just traced captured, and the guards."""
+    holders = traced.captured
+    for tensor in traced.inspected:
+        for place in uses.arrays.get(id(tensor), ()):
+            uses.inspect(place)
     sources = []
     for holder in holders:
         if isinstance(holder, Number):
@@ -37,7 +41,7 @@ def bind(uses: Uses, numbers: Numbers, holders: Sequence[Any]) -> Bindings:
         places = uses.arrays.get(id(holder))
         sources.append(Source("object", holder) if places is None else places[0].source)
     guards = []
-    for guard in uses.finish({id(holder) for holder in holders}, numbers.unmatched):
+    for guard in uses.finish({id(holder) for holder in holders}, numbers.matched):
         if _is_written(guard.source, uses.written) and not guard.holds():
             uses.unwatched[f"{guard.source}: the function itself changes it while it is traced"] = None
         else:

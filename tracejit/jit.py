@@ -233,7 +233,7 @@ class JitFunction(Viewable):
         uses, numbers, traced = self._trace(args, kwargs, prefix)
         seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
-        bindings = bind(uses, numbers, traced.captured)
+        bindings = bind(uses, numbers, traced)
         donated = donated_leaves(structure, self._static_argnums, *self._donated)
         compiled = CompiledFunction(traced.function, donated)
         signature = Signature(

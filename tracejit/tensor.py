@@ -121,6 +121,8 @@ class Tensor(Signatures):
             if decides and tracer is not None and data.type.size == 1 and tracer.can_decide(data):
                 return tracer.decide(data)
             raise no_value(asked, instead, data, tracing=tracer is not None)
+        if STATE.tracer is not None:
+            STATE.tracer.note_inspected(self)
         return cast(Array, data)
 
     def numpy(self) -> Array:

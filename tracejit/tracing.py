@@ -56,6 +56,8 @@ class Tracer(Builder):
         self._weak: set[Value] = set()
         #: Narrower dtypes that weak integers were combined with.
         self.narrowed: dict[Value, tuple[int, int]] = {}
+        #: Tensors from outside whose elements Python code looked at, by identity.
+        self.inspected: dict[int, Tensor] = {}
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
         self.pinned_location = False
 
@@ -122,7 +124,7 @@ class Tracer(Builder):
             frame = frame.f_back  # type: ignore[assignment]
         if frame is None or frame.f_code not in self._number_codes:
             return value
-        number = self._numbers.input_for(value, (frame.f_code, frame.f_lasti))
+        number = self._numbers.input_for(value, frame.f_code, frame.f_lasti)
         if number is None:
             return value
         known = self.captures.get(id(number))
@@ -132,6 +134,13 @@ class Tracer(Builder):
             self._weak.add(symbol)
             known = self.captures[id(number)] = (number, symbol)
         return known[1]
+
+    def note_inspected(self, tensor: Tensor) -> None:
+        """Python code looks at the elements of `tensor`, which has some."""
+        tracer = self
+        while tracer.parent is not None:
+            tracer = tracer.parent
+        tracer.inspected[id(tensor)] = tensor
 
     def can_decide(self, value: Value) -> bool:
         """Whether Python code may ask for the value of `value`."""
@@ -232,6 +241,8 @@ class Traced:
     ranges: dict[int, tuple[int, int]]
     rest: Any
     decisions: list[Decision]
+    #: Tensors from outside whose elements Python code looked at.
+    inspected: list[Tensor]
 
 
 def trace_flat(
@@ -257,7 +268,7 @@ def trace_flat(
     decisions = [] if branches is None else branches.made
     results += [one.value for one in decisions]
     function = tracer.finish(getattr(fn, "__name__", "f"), results)
-    return Traced(function, holders, ranges, rest, decisions)
+    return Traced(function, holders, ranges, rest, decisions, list(tracer.inspected.values()))
 
 
 def as_value(tracer: Tracer, leaf: Any) -> Value:

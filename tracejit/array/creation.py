@@ -64,6 +64,10 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
         return data.astype(data.dtype if dtype is None else dtype)
     if isinstance(data, (list, tuple)) and holds_tensors(data):
         return array_of_traced(data, dtype)
+    if isinstance(data, np.ndarray) and is_tracing():  # read afresh at each call
+        captured = as_tensor(data)
+        result = captured.astype(captured.dtype if dtype is None else dtype)
+        return result.requires_grad_() if requires_grad else result
     array = np.array(as_array(data), dtype=None if dtype is None else as_dtype(dtype))
     result = wrap(array)
     if is_tracing():

@@ -448,7 +448,8 @@ class Reader(Lookup):
                 content = cell.cell_contents
             except ValueError:
                 continue
-            if isinstance(content, (FunctionType, MethodType, functools.partial)):
+            module = getattr(content, "__module__", None)
+            if isinstance(content, (FunctionType, MethodType, functools.partial)) and not is_library(module):
                 found.append(content)
         return found + rules
 

@@ -120,7 +120,7 @@ class ElementsGuard(Guard):
 
     def holds(self) -> bool:
         value = self.source.read()
-        return type(value) is self.expected[0] and frozenset(value) == self.expected[1]
+        return type(value) is self.expected[0] and elements_of(value) == self.expected[1]
 
 
 class ArrayTypeGuard(Guard):
@@ -150,6 +150,11 @@ class ContentGuard(Guard):
 
     def shown(self) -> tuple[str, str]:
         return "its elements", "others"
+
+
+def elements_of(values: Any) -> frozenset[Any]:
+    """What tells a set from others; 1 from True, 0.0 from -0.0."""
+    return frozenset([(type(value), repr(value) if is_constant(value) else id(value)) for value in values])
 
 
 def array_type(value: Any) -> Any:

@@ -197,7 +197,7 @@ class Lookup:
             return Bound(owner, name, self._class_function(cls, name, raw))
         if isinstance(raw, classmethod):
             self._of_class(owner)
-            return Bound(Constant(cls), name, self._class_function(cls, name, raw.__func__))
+            return Bound(_class_place(cls), name, self._class_function(cls, name, raw.__func__))
         if isinstance(raw, staticmethod):
             self._of_class(owner)
             return self._class_function(cls, name, raw.__func__)
@@ -250,7 +250,7 @@ class Lookup:
             return self._run_getter(owner, defining, name, raw.fget)
         if isinstance(raw, (classmethod, staticmethod)):
             function = self._class_function(defining, name, raw.__func__)
-            return function if isinstance(raw, staticmethod) else Bound(Constant(cls), name, function)
+            return function if isinstance(raw, staticmethod) else Bound(_class_place(cls), name, function)
         return UNKNOWN
 
     # -- items and elements ------------------------------------------------------------------------
@@ -442,6 +442,10 @@ class Lookup:
         else:
             for name, item in attributes_of(value):
                 self.escape(self.place(place.attribute(name, item)))
+
+
+def _class_place(cls: type) -> Place:
+    return Place(Source("object", cls, cls.__qualname__), cls, settled=True)
 
 
 def _in_classes(classes: tuple[type, ...], name: str) -> Any:

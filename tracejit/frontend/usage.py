@@ -10,6 +10,7 @@ import numpy as np
 
 from ..ir.records import record
 from ..tensor import Tensor
+from .bytecode import decode
 from .guards import (
     ArrayTypeGuard,
     ConstantGuard,
@@ -21,6 +22,7 @@ from .guards import (
     MissingGuard,
     array_type,
     copied_content,
+    elements_of,
     is_constant,
 )
 from .sources import Source
@@ -92,7 +94,7 @@ class Uses:
         elif isinstance(value, (list, tuple, collections.deque)):
             self.guard(LengthGuard, place, (type(value), len(value)))
         elif isinstance(value, (set, frozenset)):
-            self.guard(ElementsGuard, place, (type(value), frozenset(value)))
+            self.guard(ElementsGuard, place, (type(value), elements_of(value)))
 
     def inspect(self, place: Place) -> None:
         """The function may compute with what lies at `place` in Python or NumPy: a number, or an array."""
@@ -136,12 +138,13 @@ class Uses:
                     self.inspect(place)
         return Numbers(sites)
 
-    def finish(self, captured: set[int], unmatched: set[tuple[CodeType, int]]) -> list[Guard]:
-        """The guards of a trace that made inputs of the arrays with the ids `captured`, and that met other
-        numbers than expected at the instructions `unmatched`."""
-        for site in unmatched:
-            for place in self.operands[site].values():
-                self.inspect(place)
+    def finish(self, captured: set[int], matched: set[tuple[CodeType, int]]) -> list[Guard]:
+        """The guards of a trace that made inputs of the arrays with the ids `captured`, and of the numbers that
+        the instructions `matched` handed over."""
+        for site, places in self.operands.items():
+            if site not in matched:
+                for place in places.values():
+                    self.inspect(place)
         for place in self.given.values():
             if id(place.value) not in captured:
                 self.inspect(place)
@@ -167,26 +170,41 @@ class Numbers:
 
     def __init__(self, sites: dict[tuple[CodeType, int], list[tuple[Any, Number]]]) -> None:
         self._sites = sites
-        #: Instructions that handed over a number which is not the one that lies at the place.
-        self.unmatched: set[tuple[CodeType, int]] = set()
+        self._site_at = {reached: site for site in sites for reached in _offsets_of(site)}
+        #: Instructions that handed over the numbers that lie at their places, and no others.
+        self.matched: set[tuple[CodeType, int]] = set()
+        self._unmatched: set[tuple[CodeType, int]] = set()
 
     def __bool__(self) -> bool:
         return bool(self._sites)
 
-    def input_for(self, value: float, site: tuple[CodeType, int]) -> Number | None:
-        """The input behind the number `value` that an operation got at `site`, if it is to be one."""
-        candidates = self._sites.get(site)
-        if candidates is None:
+    def input_for(self, value: float, code: CodeType, offset: int) -> Number | None:
+        """The input behind the number `value` that an operation got from the instruction of `code` that runs,
+        which `offset` is in, if it is to be one."""
+        site = self._site_at.get((code, offset))
+        if site is None:
             return None
-        for _, number in candidates:
+        for _, number in self._sites[site]:
             if number.value is value:
+                if site not in self._unmatched:
+                    self.matched.add(site)
                 return number
-        self.unmatched.add(site)
+        self._unmatched.add(site)
+        self.matched.discard(site)
         return None
 
     def codes(self) -> set[CodeType]:
         """The code objects with such instructions."""
         return {code for code, _ in self._sites}
+
+
+def _offsets_of(site: tuple[CodeType, int]) -> list[tuple[CodeType, int]]:
+    """The instruction at `site` with its inline cache: ``f_lasti`` may point to any part of it."""
+    code, start = site
+    instructions = decode(code).instructions
+    position = next(one.position for one in instructions if one.offset == start)
+    end = instructions[position + 1].offset if position + 1 < len(instructions) else start + 2
+    return [(code, offset) for offset in range(start, end, 2)]
 
 
 def _alike(places: list[Place]) -> set[Any]:
