@@ -95,7 +95,8 @@ Spec = ArraySpec | ScalarSpec | Same | EqualSpec | SizedSpec | Absent | Anything
 class Capture:
     """Where a closed-over object is found at each call, and what it must be: ``object`` at a fixed address,
     the contents of a ``cell``, or the value of a key (at `key`) in the dict at `address`, for ``global``.
-    `steps` lead on: (``attr``, address of a name), (``key``, address), (``tuple`` or ``list``, position)."""
+    `steps` lead on: (``attr``, address of a name), (``key``, address), (``tuple`` or ``list``, position), and to
+    the ``class`` of an object and the ``code`` of a function."""
 
     kind: str
     address: int
@@ -143,11 +144,25 @@ AT: Final = {name: 8 * position for position, name in enumerate(HEADER)}
 KINDS: Final = {
     name: number
     for number, name in enumerate(
-        ("array", "float", "int", "bool", "same", "tuple", "list", "dict", "none", "equal_float", "equal_int",
-         "sized", "absent", "anything")
+        (
+            "array",
+            "float",
+            "int",
+            "bool",
+            "same",
+            "tuple",
+            "list",
+            "dict",
+            "none",
+            "equal_float",
+            "equal_int",
+            "sized",
+            "absent",
+            "anything",
+        )
     )
 }
-STEPS: Final = {"attr": 0, "key": 1, "tuple": 2, "list": 3}
+STEPS: Final = {"attr": 0, "key": 1, "tuple": 2, "list": 3, "class": 4, "code": 5}
 STARTS: Final = {"object": 0, "cell": 1, "global": 2}
 _INT64: Final = (-(2**63), 2**63 - 1)
 
@@ -209,9 +224,10 @@ def _node(words: list[int], spec: Spec, layout: Layout) -> None:
     elif isinstance(spec, Same):
         words += [KINDS["same"], 24, spec.address]
     elif isinstance(spec, EqualSpec):
-        is_float = isinstance(spec.value, float)
-        bits = struct.unpack("=q", struct.pack("=d", spec.value))[0] if is_float else spec.value
-        words += [KINDS["equal_float" if is_float else "equal_int"], 24, bits]
+        if isinstance(spec.value, float):
+            words += [KINDS["equal_float"], 24, struct.unpack("=q", struct.pack("=d", spec.value))[0]]
+        else:
+            words += [KINDS["equal_int"], 24, spec.value]
     elif isinstance(spec, SizedSpec):
         words += [KINDS["sized"], 32, spec.type, spec.size]
     elif isinstance(spec, Absent):

@@ -390,7 +390,15 @@ one:
     i64 STEP_key, label %key
     i64 STEP_tuple, label %tuple
     i64 STEP_list, label %list
+    i64 STEP_class, label %next
+    i64 STEP_code, label %code
   ]
+code:
+  %isfunction = icmp eq ptr %type, @object_function
+  br i1 %isfunction, label %loadcode, label %no
+loadcode:
+  %functioncode = load ptr, ptr [%value+FUNCTION_CODE]
+  br label %next
 attr:
   %got = call ptr @PyObject_GetAttr(ptr %value, ptr %what)
   %lacks = icmp eq ptr %got, null
@@ -440,7 +448,7 @@ litem:
   %lvalue = load ptr, ptr %lp
   br label %next
 next:
-  %found = phi ptr [ %got, %own ], [ %item, %get ], [ %tvalue, %titem ], [ %lvalue, %litem ]
+  %found = phi ptr [ %type, %one ], [ %functioncode, %loadcode ], [ %got, %own ], [ %item, %get ], [ %tvalue, %titem ], [ %lvalue, %litem ]
   %i1 = add i64 %i, 1
   br label %look
 done:

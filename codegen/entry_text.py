@@ -12,6 +12,7 @@ from .interface import (
     BYTES_DATA,
     CELL_REF,
     ENTRY_OBJECTS,
+    FUNCTION_CODE,
     LIST_ITEMS,
     SIZE,
     SLICE_START,
@@ -56,6 +57,7 @@ def filled(text: str, layout: Layout, more: Mapping[str, int]) -> str:
     numbers = {
         "TYPE": TYPE, "SIZE": SIZE, "TUPLE_ITEMS": TUPLE_ITEMS, "LIST_ITEMS": LIST_ITEMS,
         "CELL_REF": CELL_REF, "BYTES_DATA": BYTES_DATA, "ARRAY_BASE": ARRAY_BASE,
+        "FUNCTION_CODE": FUNCTION_CODE,
         "SLICE_START": SLICE_START, "SLICE_STOP": SLICE_STOP, "SLICE_STEP": SLICE_STEP,
         "ARRAY_DATA": data, "ARRAY_NDIM": rank, "ARRAY_DIMS": sizes, "ARRAY_DESCR": descriptor,
         "ARRAY_FLAGS": flags, "ARRAY_PLAIN": layout.plain_flags, "FLOAT_VALUE": layout.float_value,

@@ -53,6 +53,10 @@ class LostGradientWarning(UserWarning):
     """A Python number was made of a tensor while its gradient is computed: to that it is a constant."""
 
 
+class FrozenResultWarning(UserWarning):
+    """A traced function asked for random numbers or the time: what it got is a constant of the compiled code."""
+
+
 class NonFiniteError(TracejitError, FloatingPointError):
     """An operation made a NaN or an infinity, where somebody asked to be told.
 

@@ -12,6 +12,7 @@ import ctypes
 import functools
 import importlib
 import sys
+import types
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..codegen.interface import (
     CELL_REF,
     ENTRY_FUNCTIONS,
     ENTRY_OBJECTS,
+    FUNCTION_CODE,
     LIST_ITEMS,
     SIZE,
     SLICE_START,
@@ -71,6 +73,7 @@ def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterfa
     except (AttributeError, ImportError):
         return None
     named: dict[str, Any] = {"Tensor": tensor_type, "ndarray": np.ndarray, "generic": np.generic}
+    named["function"] = types.FunctionType
     named |= {one.name: one for one in FLOATS}
     objects = {name: named.get(name, getattr(builtins, name, None)) for name in ENTRY_OBJECTS}
     symbols |= {f"object_{name}": id(one) for name, one in objects.items()}
@@ -146,6 +149,7 @@ def _containers_hold() -> bool:
         and word(id(cell) + CELL_REF) == id(mark)
         and [word(id(part) + at) for at in (SLICE_START, SLICE_STOP, SLICE_STEP)]
         == [id(1), id(mark), id(None)]
+        and word(id(_containers_hold) + FUNCTION_CODE) == id(_containers_hold.__code__)
         and ctypes.string_at(id(data) + BYTES_DATA, 8) == data
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .frontend.guards import Guard
+from .frontend.guards import Guard, same_content
 from .frontend.sources import Source
 from .frontend.usage import Number, Numbers, Uses
 from .ir.records import record
@@ -39,7 +39,13 @@ def bind(uses: Uses, numbers: Numbers, traced: Traced) -> Bindings:
             sources.append(holder.source)
             continue
         places = uses.arrays.get(id(holder))
-        sources.append(Source("object", holder) if places is None else places[0].source)
+        content = traced.contents.get(id(holder))
+        if places is not None:
+            sources.append(places[0].source)
+        elif content is not None and not same_content(holder, content):
+            sources.append(Source("object", content))  # an array of the function's own, which it wrote later
+        else:
+            sources.append(Source("object", holder))
     guards = []
     for guard in uses.finish({id(holder) for holder in holders}, numbers.matched):
         if _is_written(guard.source, uses.written) and not guard.holds():

@@ -110,9 +110,7 @@ def make_entries(
     return by_leaves, make_entry(spec, layout, executable, otherwise(), keep)
 
 
-def _array_spec(
-    dtype: Any, shape: tuple[int, ...], donated: bool = False, content: int = 0
-) -> ArraySpec:
+def _array_spec(dtype: Any, shape: tuple[int, ...], donated: bool = False, content: int = 0) -> ArraySpec:
     """What the entry checks of an array: its descriptor object and shape, and the elements at `content`."""
     return ArraySpec(id(dtype), shape, dtype.itemsize, donated, content)
 
@@ -231,7 +229,11 @@ def _capture(source: Source, expected: Spec, keep: list[Any]) -> Capture:
         raise _Unsupported
     steps: list[tuple[str, int]] = []
     for (how, step), container in zip(source.path, source.containers(), strict=True):
-        if how == "attr" or (type(container) is dict and type(step) is str):
+        if how == "attr" and step == "__class__":
+            steps.append(("class", 0))
+        elif step == "__code__" and type(container) is types.FunctionType:
+            steps.append(("code", 0))
+        elif how == "attr" or (type(container) is dict and type(step) is str):
             keep.append(step)
             steps.append(("attr" if how == "attr" else "key", id(step)))
         elif type(container) in (list, tuple):

@@ -88,6 +88,7 @@ class SignatureReport:
         earlier: why it had been compiled before, where it was compiled again.
         captures: what the function closes over and reads at each call.
         guards: what it closes over and took for constants; each change compiles again.
+        unwatched: what it reads that is not watched, so that a change goes unnoticed.
         native_entry: whether calls go straight to native code, without Python.
         programs: its native programs; empty where it has paths.
         paths: where Python code branches on values, one for each way through.
@@ -102,6 +103,7 @@ class SignatureReport:
     earlier: tuple[str, ...]
     captures: tuple[str, ...]
     guards: tuple[tuple[str, str], ...]
+    unwatched: tuple[str, ...]
     native_entry: bool
     programs: tuple[ProgramReport, ...]
     paths: tuple[PathReport, ...] = ()
@@ -204,7 +206,8 @@ def _report(
         one.reason.changes if isinstance(one.reason, Reason) else (),
         tuple(map(str, one.earlier)),
         tuple(map(str, one.bindings.sources)),
-        tuple((str(guard.source), _short(guard.expected)) for guard in one.bindings.guards),
+        tuple(_guards(one)),
+        one.bindings.unwatched,
         one.flat_entry is not None,
         programs,
         tuple(found),
@@ -213,9 +216,11 @@ def _report(
     )
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{type(value).__name__} ..."
+def _guards(one: Signature) -> Iterator[tuple[str, str]]:
+    """The guards, without those on the code and the classes of what is named by others."""
+    for guard in one.bindings.guards:
+        if not (guard.source.path and guard.source.path[-1][1] in ("__code__", "__class__")):
+            yield str(guard.source), guard.text()
 
 
 def _programs(one: Signature, label: str = "forward") -> Iterator[ProgramReport]:
@@ -274,6 +279,8 @@ def _lines(number: int, report: SignatureReport, one: Signature, paths: Paths | 
         yield f"      donated arrays: {report.donated}, memory reused by results: {report.reused}"
     if report.guards:
         yield from _wrapped("guards: " + ", ".join(f"{name} is {value}" for name, value in report.guards))
+    for name in report.unwatched:
+        yield f"      not watched: {name}"
     if paths is not None:
         for path, described in zip(list(paths.known), report.paths, strict=False):
             yield from describe(path)

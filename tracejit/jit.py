@@ -8,7 +8,9 @@ and a new signature is traced and compiled. Under a trace, or with ``disable_jit
 from __future__ import annotations
 
 import functools
+import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
@@ -24,10 +26,11 @@ from .entries import make_entries
 from .frontend.reads import read_function
 from .frontend.usage import Numbers, Uses
 from .ir.dtypes import default_dtype
-from .ir.errors import DTypeError, TraceError, TracejitError
+from .ir.errors import DTypeError, FrozenResultWarning, TraceError, TracejitError
 from .ir.graph import Function
 from .ir.locks import ForkLock
 from .ir.types import TensorType
+from .location import is_user_file
 from .paths import MAX_PATHS, Paths
 from .pytree import TreeDef, flatten, leaf_paths
 from .reasons import reason_for
@@ -60,6 +63,10 @@ if TYPE_CHECKING:
 
 #: How many native entries are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
+#: How many specializations are kept for values of what the function closes over.
+_MOST_VARIANTS = 8
+#: How often a function is traced anew where what it reads changes meanwhile.
+_MOST_ATTEMPTS = 4
 
 
 class JitFunction(Viewable):
@@ -126,20 +133,9 @@ class JitFunction(Viewable):
         leaf_types = tuple([leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
         key = (structure, leaf_types, static, default_dtype())
         with self._lock:
-            signature = self._signatures.get(key)
-            captured = None if signature is None else captured_now(signature)
+            signature, captured = self._fitting(key)
             if signature is None or captured is None:
-                reason = self._reason(key) if signature is None else broken_guard(signature)
-                before = [*signature.earlier, signature.reason] if signature is not None else []
-                signature = self._signatures[key] = self._compile(args, kwargs, key, leaves, reason)
-                signature.earlier = before
-                if signature.decisions:
-                    self._paths[key] = Paths(self._name, signature, self._max_paths, self._enter_shared)
-                captured = captured_now(signature)
-                if captured is None:
-                    raise TraceError(
-                        f"{self._name}: a tensor that the function closes over changed while it was traced"
-                    )
+                signature, captured = self._specialize(args, kwargs, key, leaves)
             self._by_structure[(structure, static, default_dtype())] = signature
             if not (signature.entered or signature.decisions):
                 self._enter(signature, [*leaves, *captured])
@@ -158,6 +154,49 @@ class JitFunction(Viewable):
         inputs = [as_input(leaf) for leaf in leaves] + captured
         return signature.result.unflatten(call(signature.compiled, inputs))
 
+    def _fitting(self, key: Any) -> tuple[Signature | None, list[Tensor] | None]:
+        """The specialization for `key` whose guards hold, with what it captures now."""
+        latest = self._signatures.get(key)
+        if latest is None:
+            return None, None
+        for signature in (latest, *latest.variants):
+            captured = captured_now(signature)
+            if captured is not None:
+                if signature is not latest:
+                    others = (one for one in latest.variants if one is not signature)
+                    signature.variants = [latest, *others]
+                    latest.variants = []
+                    self._signatures[key] = signature
+                return signature, captured
+        return latest, None
+
+    def _specialize(
+        self, args: Any, kwargs: Any, key: Any, leaves: list[Any]
+    ) -> tuple[Signature, list[Tensor]]:
+        """A new specialization for `key`, and what it captures.
+
+        Raises TraceError where what the function reads changes all the time."""
+        for _ in range(_MOST_ATTEMPTS):
+            before = self._signatures.get(key)
+            reason = self._reason(key) if before is None else broken_guard(before)
+            signature = self._compile(args, kwargs, key, leaves, reason)
+            if before is not None:
+                signature.earlier = [*before.earlier, before.reason]
+                signature.variants = (
+                    [] if signature.decisions else [before, *before.variants][:_MOST_VARIANTS]
+                )
+                before.variants = []
+            self._signatures[key] = signature
+            if signature.decisions:
+                self._paths[key] = Paths(self._name, signature, self._max_paths, self._enter_shared)
+            captured = captured_now(signature)
+            if captured is not None:
+                return signature, captured
+        raise TraceError(
+            f"{self._name}: {broken_guard(signature)}, each time while it was traced; what a jitted function "
+            "reads must not be changed meanwhile by another thread"
+        )
+
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         """Static arguments as a hashable tuple, and the others."""
         if not self._static_argnums and not self._static_argnames:
@@ -170,11 +209,14 @@ class JitFunction(Viewable):
 
     # -- compiling --------------------------------------------------------------------------------
 
-    def _trace(
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+        """The Function for these arguments, what it captures, and (as `rest`) its result's structure."""
+        return self._read_and_trace(args, kwargs)[2]
+
+    def _read_and_trace(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()
     ) -> tuple[Uses, Numbers, Traced]:
-        """What the function reads; the Function for these arguments, what it captures, and (as `rest`) its
-        result's structure.
+        """What the function reads, which numbers are inputs, and what `_trace` gives.
 
         Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
         """
@@ -230,10 +272,17 @@ class JitFunction(Viewable):
     ) -> Signature:
         """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
         start = time.perf_counter()
-        uses, numbers, traced = self._trace(args, kwargs, prefix)
+        uses, numbers, traced = self._read_and_trace(args, kwargs, prefix)
         seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
         bindings = bind(uses, numbers, traced)
+        for call_name in uses.frozen:
+            warnings.warn(
+                f"{self._name}: {call_name}() runs while the function is traced; its result is a constant of "
+                "the compiled code. Pass it as an argument, or use tj.random for random numbers",
+                FrozenResultWarning,
+                stacklevel=_user_level(),
+            )
         donated = donated_leaves(structure, self._static_argnums, *self._donated)
         compiled = CompiledFunction(traced.function, donated)
         signature = Signature(
@@ -273,7 +322,7 @@ class JitFunction(Viewable):
 
     def trace(self, *args: Any, **kwargs: Any) -> Function:
         """The IR Function for these arguments (arrays, numbers, or ``TensorType``s), before any pass."""
-        return self._trace(args, kwargs)[2].function
+        return self._trace(args, kwargs).function
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function at every stage of compilation, as text: ``f.lower(x).as_text("loops")``."""
@@ -309,6 +358,14 @@ class JitFunction(Viewable):
             self._by_structure.clear()
             self._paths.clear()
             self._use(None)
+
+
+def _user_level() -> int:
+    """The ``stacklevel`` of a warning that is about the user's call."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and not is_user_file(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 @overload

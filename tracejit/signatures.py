@@ -51,6 +51,8 @@ class Signature:
     reason: str = ""
     #: The reasons for which it was compiled before, where it was compiled again.
     earlier: list[str] = field(default_factory=list)
+    #: Other specializations for the same arguments, whose guards hold for other values of what they read.
+    variants: list[Signature] = field(default_factory=list)
     #: What Python code saw of traced values, in order; the Function's last results. See `paths`.
     decisions: list[Decision] = field(default_factory=list)
     #: The leaves whose memory results may take over.

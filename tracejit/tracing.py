@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .branches import Branches, Decision
+from .frontend.guards import same_content
 from .generator import Draws, Generator
 from .ir.builder import Builder, operand_of
 from .ir.dtypes import BOOL, BY_NAME, FLOAT64, DType, Operand, as_dtype, default_dtype
 from .ir.errors import DTypeError, TraceError
 from .ir.graph import Function, Instruction, Value
-from .ir.records import record
+from .ir.records import field, record
 from .ir.registry import OPS, Attrs, Op
 from .ir.types import Shape, TensorType
 from .location import is_user_file, user_location
@@ -56,6 +57,8 @@ class Tracer(Builder):
         self._weak: set[Value] = set()
         #: Narrower dtypes that weak integers were combined with.
         self.narrowed: dict[Value, tuple[int, int]] = {}
+        #: The elements of captured arrays when they were captured, by identity.
+        self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
         self.inspected: dict[int, Tensor] = {}
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
@@ -154,6 +157,11 @@ class Tracer(Builder):
     def _capture(self, holder: Any) -> Value:
         """The parameter for something the function closes over, read from `holder` at each call."""
         known = self.captures.get(id(holder))
+        if isinstance(holder, np.ndarray):
+            if known is not None and not same_content(holder, self.contents[id(holder)]):
+                holder, known = holder.copy(), None  # the function wrote it since
+            if known is None:
+                self.contents[id(holder)] = np.array(holder, order="C")
         if known is not None:
             return known[1]
         array = holder._data if isinstance(holder, Tensor) else holder
@@ -242,7 +250,9 @@ class Traced:
     rest: Any
     decisions: list[Decision]
     #: Tensors from outside whose elements Python code looked at.
-    inspected: list[Tensor]
+    inspected: list[Tensor] = field(default_factory=list)
+    #: The elements of captured arrays when they were captured, by identity.
+    contents: dict[int, Array] = field(default_factory=dict)
 
 
 def trace_flat(
@@ -268,7 +278,8 @@ def trace_flat(
     decisions = [] if branches is None else branches.made
     results += [one.value for one in decisions]
     function = tracer.finish(getattr(fn, "__name__", "f"), results)
-    return Traced(function, holders, ranges, rest, decisions, list(tracer.inspected.values()))
+    inspected = list(tracer.inspected.values())
+    return Traced(function, holders, ranges, rest, decisions, inspected, tracer.contents)
 
 
 def as_value(tracer: Tracer, leaf: Any) -> Value:

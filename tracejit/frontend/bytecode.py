@@ -56,7 +56,7 @@ def decode(code: CodeType) -> Program:
     rows = [row for row in dis.get_instructions(code) if row.opname not in _SKIPPED]
     offsets = [row.offset for row in rows]
     position_of = _Positions(offsets)
-    instructions = []
+    instructions: list[Instruction] = []
     line = code.co_firstlineno
     for row in rows:
         line = getattr(row.positions, "lineno", None) or line
@@ -85,7 +85,9 @@ class _Positions:
     def at(self, offset: int) -> int:
         position = self._by_offset.get(offset)
         if position is None:
-            position = next((i for i, other in enumerate(self._offsets) if other >= offset), len(self._offsets))
+            position = next(
+                (i for i, other in enumerate(self._offsets) if other >= offset), len(self._offsets)
+            )
             self._by_offset[offset] = position
         return position
 

@@ -105,7 +105,9 @@ class Reader(Lookup):
             elif is_constant(option.value) or isinstance(option.value, np.ndarray):
                 self.uses.inspect(option)
             elif not isinstance(option.value, Tensor):
-                method = getattr(type(option.value), "__bool__", None) or getattr(type(option.value), "__len__", None)
+                method = getattr(type(option.value), "__bool__", None) or getattr(
+                    type(option.value), "__len__", None
+                )
                 if method is None:
                     self.uses.guard(Guard, option.attribute("__class__", None), type(option.value))
                 elif isinstance(method, FunctionType):
@@ -270,9 +272,19 @@ class Reader(Lookup):
         self, callee: Place, positional: list[Any], named: dict[str, Any], run: Any, i: Any
     ) -> Any:
         value = callee.value
+        frozen = None if isinstance(value, FunctionType) else library.frozen_source(value)
+        if frozen is not None or (value is np.random.default_rng and not (positional or named)):
+            self.uses.frozen[frozen or "np.random.default_rng"] = None
+            return self._hand_over(positional, named)
         if isinstance(value, MethodType):
             owner = callee.attribute("__self__", value.__self__)
             function = callee.attribute("__func__", value.__func__)
+            if callee.settled:  # a method object does not change
+                names = getattr(value.__func__, "__code__", None)
+                label = names.co_varnames[0] if names is not None and names.co_argcount else "self"
+                owner = Place(Source("object", value.__self__, label), value.__self__, settled=True)
+                name = getattr(value.__func__, "__name__", "f")
+                function = Place(Source("object", value.__func__, name), value.__func__, settled=True)
             return self.call(function, [owner, *positional], named, run, i)
         if isinstance(value, functools.partial):
             self.uses.structure(callee.attribute("args", value.args))
@@ -303,8 +315,10 @@ class Reader(Lookup):
             self.uses.same(callee)
             return self._call_library(value, positional, named, run, i, callee)
         method = self._attribute(callee, "__call__")
-        return self.call(method, positional, named, run, i) if isinstance(method, Bound) else self._hand_over(
-            [callee, *positional], named
+        return (
+            self.call(method, positional, named, run, i)
+            if isinstance(method, Bound)
+            else self._hand_over([callee, *positional], named)
         )
 
     def _construct(
@@ -315,7 +329,9 @@ class Reader(Lookup):
             return self._call_library(cls, positional, named, run, i, callee)
         initializer = getattr(cls, "__init__", None)
         if isinstance(initializer, FunctionType):
-            self.call(self._class_function(cls, "__init__", initializer), [UNKNOWN, *positional], named, run, i)
+            self.call(
+                self._class_function(cls, "__init__", initializer), [UNKNOWN, *positional], named, run, i
+            )
         else:
             self._hand_over(positional, named)
         if any(is_own(base.__module__) for base in cls.__mro__):
@@ -329,7 +345,9 @@ class Reader(Lookup):
             if isinstance(function, FunctionType):
                 self.call(self._class_function(cls, name, function), [], {"*": TRACED}, None, None)
 
-    def _call_bound(self, bound: Bound, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
+    def _call_bound(
+        self, bound: Bound, positional: list[Any], named: dict[str, Any], run: Any, i: Any
+    ) -> Any:
         owner, name = bound.owner, bound.name
         if bound.function is not None:
             return self.call(bound.function, [owner, *positional], named, run, i)
@@ -405,7 +423,7 @@ class Reader(Lookup):
     ) -> Any:
         name = getattr(function, "__name__", "")
         module = getattr(function, "__module__", None)
-        if module == "builtins" or isinstance(function, type) and function.__module__ == "builtins":
+        if module == "builtins" or (isinstance(function, type) and function.__module__ == "builtins"):
             return self._call_builtin(name, positional, named, run, i)
         frozen = library.frozen_source(function)
         if frozen is not None:
@@ -493,9 +511,7 @@ class Reader(Lookup):
             for option in options(value)
         )
 
-    def _call_builtin(
-        self, name: str, positional: list[Any], named: dict[str, Any], run: Any, i: Any
-    ) -> Any:
+    def _call_builtin(self, name: str, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
         if name == "super" and run is not None:
             return self._super(positional, run)
         if name in library.TYPE_ONLY:
@@ -556,7 +572,8 @@ class Reader(Lookup):
         self, place: Place, function: FunctionType, positional: list[Any], named: dict[str, Any]
     ) -> Any:
         code = function.__code__
-        self.uses.guard(Guard, place.attribute("__code__", code), code)
+        if not is_library(function.__module__):
+            self.uses.guard(Guard, place.attribute("__code__", code), code)
         cells: dict[str, Cell] = {}
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
@@ -570,7 +587,9 @@ class Reader(Lookup):
             code,
             function.__globals__,
             cells,
-            tuple([self.place(defaults.item(k, value)) for k, value in enumerate(function.__defaults__ or ())]),
+            tuple(
+                [self.place(defaults.item(k, value)) for k, value in enumerate(function.__defaults__ or ())]
+            ),
             {
                 name: self.place(keyword_defaults.item(name, value))
                 for name, value in (function.__kwdefaults__ or {}).items()
@@ -590,7 +609,7 @@ class Reader(Lookup):
         arguments = bind(code, closure, positional, named)
         if len(self._running) > _DEEPEST or self._running.count(code) > _MOST_RECURSIONS:
             return self._hand_over(arguments.values(), {})
-        key = (code, tuple(arguments.items()), tuple([(name, id(cell)) for name, cell in cells.items()]))
+        key: Any = (code, tuple(arguments.items()), tuple([(name, id(cell)) for name, cell in cells.items()]))
         try:
             if key in self._done:
                 return self._done[key]
@@ -606,9 +625,7 @@ class Reader(Lookup):
         return result
 
 
-def bind(
-    code: CodeType, closure: Closure, positional: list[Any], named: dict[str, Any]
-) -> dict[str, Any]:
+def bind(code: CodeType, closure: Closure, positional: list[Any], named: dict[str, Any]) -> dict[str, Any]:
     """The parameters of `code` with their values: arguments, else defaults."""
     rest = named.get("*")
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -7,13 +7,18 @@ handed to somebody unknown, and their results are unknown.
 
 from __future__ import annotations
 
+import contextlib
 import dis
+import operator
 import sys
 from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from .bytecode import Handler, Instruction, Program, decode
+from .guards import is_constant
 from .sources import Source
 from .values import (
     MOST_ALTERNATIVES,
@@ -34,6 +39,11 @@ if TYPE_CHECKING:
 #: After so many visits of one instruction with news, what still changes is unknown.
 _MOST_VISITS: Final = 6
 _GENERATOR: Final = 0x20 | 0x80 | 0x200
+
+#: Comparisons of constants, by what `dis` calls them.
+_COMPARISONS: Final = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 State = tuple[list[Any], dict[str, Any]]
 
@@ -407,24 +417,31 @@ def _delete_subscr(run: Execution, i: Instruction) -> None:
 @_on("BINARY_OP")
 def _binary_op(run: Execution, i: Instruction) -> None:
     left, right = run.pop_many(2)
-    operator = dis._nb_ops[i.number][1]  # type: ignore[attr-defined]
-    if operator == "[]":
+    symbol = dis._nb_ops[i.number][1]  # type: ignore[attr-defined]
+    if symbol == "[]":
         run.push(run.reader.item(left, right))
     else:
-        run.push(run.reader.binary(left, right, operator, run.site(i)))
+        run.push(run.reader.binary(left, right, symbol, run.site(i)))
 
 
 @_on("COMPARE_OP")
 def _compare_op(run: Execution, i: Instruction) -> None:
     left, right = run.pop_many(2)
-    run.push(run.reader.binary(left, right, "compare", run.site(i)))
+    result = run.reader.binary(left, right, "compare", run.site(i))
+    compare = _COMPARISONS.get(str(i.argument).removeprefix("bool(").removesuffix(")"))
+    if compare is not None and truth_of(left) is not None and truth_of(right) is not None:
+        with contextlib.suppress(TypeError, ValueError):  # the function fails there, too
+            result = Constant(bool(compare(left.value, right.value)))
+    run.push(result)
 
 
 @_on("IS_OP")
 def _is_op(run: Execution, i: Instruction) -> None:
-    for value in run.pop_many(2):
-        run.reader.identify(value)
-    run.push(UNKNOWN)
+    left, right = run.pop_many(2)
+    run.reader.identify(left)
+    run.reader.identify(right)
+    known = isinstance(left, (Place, Constant)) and isinstance(right, Constant) and right.value is None
+    run.push(Constant((left.value is None) != bool(i.number)) if known else UNKNOWN)
 
 
 @_on("CONTAINS_OP")
@@ -437,8 +454,10 @@ def _contains_op(run: Execution, i: Instruction) -> None:
 
 @_on("UNARY_NOT", "TO_BOOL")
 def _test(run: Execution, i: Instruction) -> None:
-    run.reader.test(run.pop())
-    run.push(UNKNOWN)
+    value = run.pop()
+    run.reader.test(value)
+    truth = truth_of(value)
+    run.push(UNKNOWN if truth is None else Constant(truth == (i.name == "TO_BOOL")))
 
 
 @_on("UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT")
@@ -450,16 +469,38 @@ def _unary(run: Execution, i: Instruction) -> None:
     "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_FORWARD_IF_FALSE",
     "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE",
 )  # fmt: skip
-def _jump_if(run: Execution, i: Instruction) -> None:
-    run.reader.test(run.pop())
+def _jump_if(run: Execution, i: Instruction) -> int | None:
+    value = run.pop()
+    run.reader.test(value)
+    truth = truth_of(value)
+    return None if truth is None else _branch(run, i, jumps=truth == ("TRUE" in i.name))
 
 
 @_on(
     "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_FORWARD_IF_NOT_NONE",
     "POP_JUMP_BACKWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE",
 )  # fmt: skip
-def _jump_if_none(run: Execution, i: Instruction) -> None:
-    run.reader.identify(run.pop())
+def _jump_if_none(run: Execution, i: Instruction) -> int | None:
+    value = run.pop()
+    run.reader.identify(value)
+    if isinstance(value, (Place, Constant)):
+        return _branch(run, i, jumps=(value.value is None) == ("NOT_NONE" not in i.name))
+    return None
+
+
+def _branch(run: Execution, i: Instruction, *, jumps: bool) -> int:
+    """Follow only the way that a jump takes whose condition is known."""
+    if not jumps:
+        return i.position + 1
+    run._merge(i.target, run.stack, run.locals)
+    return -1
+
+
+def truth_of(value: Any) -> bool | None:
+    """Whether a constant, or a place with one, is true; None where that is not known."""
+    if isinstance(value, (Place, Constant)) and is_constant(value.value):
+        return bool(value.value) if not isinstance(value.value, np.dtype) else True
+    return None
 
 
 @_on("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP")
@@ -697,4 +738,3 @@ def _load_unknown(run: Execution, i: Instruction) -> None:
 def _get_len(run: Execution, i: Instruction) -> None:
     run.reader.search(run.stack[-1] if run.stack else UNKNOWN)
     run.push(UNKNOWN)
-

@@ -56,6 +56,11 @@ class Guard:
         value = self.source.read()
         return repr(self.expected), "nothing" if value is MISSING else repr(value)
 
+    def text(self) -> str:
+        """What was there, in some words."""
+        shown = self.shown()[0]
+        return shown if len(shown) <= 40 else f"{type(self.expected).__name__} ..."
+
 
 class ConstantGuard(Guard):
     """A place that must still hold an equal constant of the same type."""

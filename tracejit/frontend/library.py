@@ -31,7 +31,9 @@ MUTATING: Final = frozenset(
      "add", "discard", "appendleft", "popleft", "extendleft", "rotate", "__setitem__", "__delitem__")
 )  # fmt: skip
 #: Builtins that only look at types, or at nothing.
-TYPE_ONLY: Final = frozenset(("isinstance", "issubclass", "callable", "print", "id", "super", "object", "property"))
+TYPE_ONLY: Final = frozenset(
+    ("isinstance", "issubclass", "callable", "print", "id", "super", "object", "property")
+)
 
 _RANDOM_MODULES: Final = ("numpy.random", "random", "secrets")
 _CLOCKS: Final = frozenset(
@@ -47,10 +49,14 @@ def frozen_source(callee: Any) -> str | None:
     module = getattr(callee, "__module__", None) or ""
     for candidate in (module, type(owner).__module__ if owner is not None else ""):
         root = candidate or ""
-        if any(root == one or root.startswith(f"{one}.") for one in _RANDOM_MODULES) and not isinstance(callee, type):
+        if any(root == one or root.startswith(f"{one}.") for one in _RANDOM_MODULES) and not isinstance(
+            callee, type
+        ):
             label = "np.random" if root.startswith("numpy") else root
             return f"{label}.{name}" if not name.startswith(("seed", "default_rng")) else None
-    if name in _CLOCKS and (module in ("time", "uuid", "posix", "os") or type(owner).__module__ == "builtins"):
+    if name in _CLOCKS and (
+        module in ("time", "uuid", "posix", "os") or type(owner).__module__ == "builtins"
+    ):
         owner_module = getattr(owner, "__module__", None) if isinstance(owner, type) else module
         if module in ("time", "uuid", "posix", "os") or owner_module == "datetime":
             return f"{owner_module or module}.{name}"

@@ -25,7 +25,10 @@ def read_function(
     `static_names` are the positions and names of arguments that the trace takes for constants.
     """
     reader = Reader()
-    positional = [_argument(value, position in static_names, f"argument {position}") for position, value in enumerate(args)]
+    positional = [
+        _argument(value, position in static_names, f"argument {position}")
+        for position, value in enumerate(args)
+    ]
     named = {key: _argument(value, key in static_names, key) for key, value in kwargs.items()}
     root = Place(Source("object", fn, name), fn, settled=True)
     try:
@@ -46,6 +49,8 @@ def _is_plain(tree: Any) -> bool:
     if isinstance(tree, _CONTAINERS):
         children = tree.values() if isinstance(tree, dict) else tree
         return all(map(_is_plain, children))
-    return isinstance(tree, (Tensor, np.ndarray, np.generic, bool, int, float)) or not flatten(tree)[0] or (
-        flatten(tree)[0][0] is tree
+    return (
+        isinstance(tree, (Tensor, np.ndarray, np.generic, bool, int, float))
+        or not flatten(tree)[0]
+        or (flatten(tree)[0][0] is tree)
     )

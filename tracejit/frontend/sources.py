@@ -42,7 +42,7 @@ class Source:
         try:
             value = self._bound()
             for how, step in self.path:
-                value = getattr(value, step) if how == "attr" else _item(value, step)
+                value = _attribute(value, step) if how == "attr" else _item(value, step)
         except (AttributeError, LookupError, TypeError, ValueError):
             return MISSING
         return value
@@ -51,7 +51,7 @@ class Source:
         """What each step of the path is taken in, now."""
         values = [self._bound()]
         for how, step in self.path[:-1]:
-            values.append(getattr(values[-1], step) if how == "attr" else _item(values[-1], step))
+            values.append(_attribute(values[-1], step) if how == "attr" else _item(values[-1], step))
         return values[: len(self.path)]
 
     def _bound(self) -> Any:
@@ -66,6 +66,11 @@ class Source:
         if self.kind == "object" and not self.key:
             return f"{steps} of an object without a name" if steps else "an object without a name"
         return self.key + steps
+
+
+def _attribute(value: Any, name: str) -> Any:
+    """An attribute; of the class, whatever the object says of it."""
+    return type(value) if name == "__class__" else getattr(value, name)
 
 
 def _item(container: Any, key: Any) -> Any:

@@ -155,12 +155,12 @@ class Uses:
                     self.guard(ContentGuard, place, content)
             else:
                 self.same(place)
-        for places in self.arrays.values():
-            for place in places:
+        for alternatives in self.arrays.values():
+            for place in alternatives:
                 if id(place.value) not in captured:
                     if place.identity not in self.inspected:
                         self.guard(ArrayTypeGuard, place, array_type(place.value))
-                elif len(places) > 1:
+                elif len(alternatives) > 1:
                     self.guard(Guard, place, place.value)
         return list(self.guards.values())
 
