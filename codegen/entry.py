@@ -95,8 +95,8 @@ Spec = ArraySpec | ScalarSpec | Same | EqualSpec | SizedSpec | Absent | Anything
 class Capture:
     """Where a closed-over object is found at each call, and what it must be: ``object`` at a fixed address,
     the contents of a ``cell``, or the value of a key (at `key`) in the dict at `address`, for ``global``.
-    `steps` lead on: (``attr``, address of a name), (``key``, address), (``tuple`` or ``list``, position), and to
-    the ``class`` of an object and the ``code`` of a function."""
+    `steps` lead on: (``attr``, address of a name), (``key``, address), (``tuple`` or ``list``, position), and
+    to the ``class`` of an object and the ``code`` of a function."""
 
     kind: str
     address: int

@@ -18,6 +18,7 @@ from typing import Final
 from .entry import AT, KINDS, STARTS, STEPS, Layout
 from .entry_making import MAKING, WRAPPING
 from .entry_matching import MATCHING
+from .entry_sources import FOLLOWING
 from .entry_text import NUMBERS, filled
 from .interface import CACHED_BYTES
 
@@ -345,4 +346,6 @@ def entry_code(layout: Layout) -> str:
         **{f"STEP_{name}": number for name, number in STEPS.items()},
         **{f"START_{name}": number for name, number in STARTS.items()},
     }
-    return filled(_DECLARATIONS + NUMBERS + MATCHING + MAKING + WRAPPING + _ENTRY, layout, numbers)
+    return filled(
+        _DECLARATIONS + NUMBERS + MATCHING + FOLLOWING + MAKING + WRAPPING + _ENTRY, layout, numbers
+    )

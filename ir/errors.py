@@ -54,7 +54,7 @@ class LostGradientWarning(UserWarning):
 
 
 class FrozenResultWarning(UserWarning):
-    """A traced function asked for random numbers or the time: what it got is a constant of the compiled code."""
+    """A traced function asked for random numbers or the time, which are constants of the compiled code."""
 
 
 class NonFiniteError(TracejitError, FloatingPointError):

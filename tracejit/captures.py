@@ -3,8 +3,8 @@
 A captured tensor or array is read afresh at each call, from where the function finds it: a closure variable,
 a global, an element of a container or an attribute of an object that one of these names. So rebinding a name
 works as well as changing the tensor. Python numbers that only enter arithmetic are read afresh as well. What
-else the function depends on is *guarded*: when it changes, the function is traced again. What a function reads
-is found out by following its bytecode (`frontend`).
+else the function depends on is *guarded*: when it changes, the function is traced again. `frontend` finds out
+what a function reads by following its bytecode.
 """
 
 from __future__ import annotations

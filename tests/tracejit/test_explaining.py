@@ -80,17 +80,20 @@ def test_changes_as_data() -> None:
 
 def test_what_is_closed_over() -> None:
     global scale, weights
-    scale, weights = 2.0, tj.ones(3)
+    scale, weights = 2, tj.ones(3)
+    rate = 0.5
 
     @tj.jit
     def f(x: Any) -> Any:
-        return x * weights * scale
+        return x * weights * tj.full(3, scale)[0] * rate
 
     f(1.0)
     (one,) = f.explain().signatures
-    assert one.captures == ("weights",)
-    assert one.guards == (("scale", "2.0"),)
-    scale = 3.0
+    assert one.captures == ("weights", "rate")
+    assert one.guards == (("scale", "2"),)
+    rate = 0.25
+    assert f(1.0)[0] == 0.5
+    scale = 3
     f(1.0)
     weights = tj.ones((2, 2))
     f(1.0)
@@ -98,7 +101,7 @@ def test_what_is_closed_over() -> None:
     assert one.reason == "weights, which the function closes over, changed from f64[3] to f64[2,2]"
     assert one.earlier == (
         "first call",
-        "scale, which the function closes over, was bound to another value (2.0 before, 3.0 now)",
+        "scale, which the function closes over, was bound to another value (2 before, 3 now)",
     )
     assert "compiled before: first call" in f.explain()
 

@@ -129,7 +129,7 @@ class ElementsGuard(Guard):
 
 
 class ArrayTypeGuard(Guard):
-    """A tensor or array that must still have the same dtype and shape; `expected` is (class, dtype, shape)."""
+    """A tensor or array that must still have its dtype and shape; `expected` is (class, dtype, shape)."""
 
     __slots__ = ()
 

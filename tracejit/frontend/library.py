@@ -6,8 +6,8 @@ from typing import Any, Final
 
 #: Transforms: what they give calls the function that they are given.
 TRANSFORMS: Final = frozenset(
-    ("grad", "value_and_grad", "jit", "vmap", "jacfwd", "jacrev", "hessian", "checkpoint", "custom_vjp", "custom_jvp",
-     "custom_grad")
+    ("grad", "value_and_grad", "jit", "vmap", "jacfwd", "jacrev", "hessian", "checkpoint", "custom_vjp",
+     "custom_jvp", "custom_grad")
 )  # fmt: skip
 #: Those whose results are tensors, whatever the function gives.
 GIVES_TENSORS: Final = frozenset(("grad", "jacfwd", "jacrev", "hessian", "vmap"))
@@ -17,18 +17,20 @@ CONTROL: Final = frozenset(
 )
 #: Functions and methods of the library that may give something else than tensors.
 GIVES_OTHERS: Final = frozenset(
-    ("item", "tolist", "numpy", "dim", "size", "numel", "element_size", "stride", "storage_offset", "data_ptr",
-     "get", "keys", "index", "count", "pop", "ndim", "shape", "result_type", "can_cast", "iscomplexobj", "isrealobj",
-     "isscalar", "broadcast_shapes", "finfo", "iinfo", "tree_map", "tree_leaves", "nelement", "is_floating_point",
-     "num_threads", "default_dtype", "as_dtype", "tobytes", "set_default_dtype", "trace", "graph_of", "allclose",
-     "requires_grad_", "register_hook", "backward", "named_parameters", "update", "init", "jvp", "vjp", "linearize")
+    ("item", "tolist", "numpy", "dim", "size", "numel", "element_size", "stride", "storage_offset",
+     "data_ptr", "get", "keys", "index", "count", "pop", "ndim", "shape", "result_type", "can_cast",
+     "iscomplexobj", "isrealobj", "isscalar", "broadcast_shapes", "finfo", "iinfo", "tree_map",
+     "tree_leaves", "nelement", "is_floating_point", "num_threads", "default_dtype", "as_dtype",
+     "tobytes", "set_default_dtype", "trace", "graph_of", "allclose", "requires_grad_", "register_hook",
+     "backward", "named_parameters", "update", "init", "jvp", "vjp", "linearize")
 )  # fmt: skip
 #: Methods of containers that only look at keys or the length.
 STRUCTURAL: Final = frozenset(("keys", "copy", "__len__", "__contains__"))
 #: Methods that change a container.
 MUTATING: Final = frozenset(
-    ("append", "extend", "insert", "remove", "clear", "sort", "reverse", "pop", "popitem", "update", "setdefault",
-     "add", "discard", "appendleft", "popleft", "extendleft", "rotate", "__setitem__", "__delitem__")
+    ("append", "extend", "insert", "remove", "clear", "sort", "reverse", "pop", "popitem", "update",
+     "setdefault", "add", "discard", "appendleft", "popleft", "extendleft", "rotate", "__setitem__",
+     "__delitem__")
 )  # fmt: skip
 #: Builtins that only look at types, or at nothing.
 TYPE_ONLY: Final = frozenset(
@@ -38,7 +40,7 @@ TYPE_ONLY: Final = frozenset(
 _RANDOM_MODULES: Final = ("numpy.random", "random", "secrets")
 _CLOCKS: Final = frozenset(
     ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
-     "process_time_ns", "now", "today", "utcnow", "uuid4", "uuid1", "urandom")
+     "process_time_ns", "now", "today", "utcnow", "urandom")
 )  # fmt: skip
 
 

@@ -139,8 +139,8 @@ class Uses:
         return Numbers(sites)
 
     def finish(self, captured: set[int], matched: set[tuple[CodeType, int]]) -> list[Guard]:
-        """The guards of a trace that made inputs of the arrays with the ids `captured`, and of the numbers that
-        the instructions `matched` handed over."""
+        """The guards of a trace that made inputs of the arrays with the ids `captured`, and of the numbers
+        that the instructions `matched` handed over."""
         for site, places in self.operands.items():
             if site not in matched:
                 for place in places.values():

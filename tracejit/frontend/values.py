@@ -1,8 +1,8 @@
 """What is known of a value while code is followed without running it.
 
-A value is `UNKNOWN`, `TRACED` (a tensor, or containers of tensors: never a plain number), a `Constant`, a `Place`
-that the code reads, something that the code makes of those (`Group`, `Closure`, `Iteration`, `Bound`), or a
-`Choice` of several of these.
+A value is `UNKNOWN`, `TRACED` (a tensor, or containers of tensors: never a plain number), a `Constant`, a
+`Place` that the code reads, something that the code makes of those (`Group`, `Closure`, `Iteration`,
+`Bound`), or a `Choice` of several of these.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Iteration:
 
 @record(eq=False)
 class Bound:
-    """`name` of `owner` as a method: of a builtin type, of a tensor, or, with `function`, of the user's class."""
+    """`name` of `owner` as a method: of a builtin type or a tensor; with `function`, of the user's class."""
 
     owner: Any
     name: str

@@ -1,7 +1,7 @@
-"""What a jitted function reads outside its arguments is never stale: where it lies x what it is x how it changes.
+"""What a jitted function reads outside its arguments is never stale, wherever it lies, whatever it is.
 
-Each case is a small program. It runs eagerly and jitted, before and after a change of what it reads, and after
-the change back; twice each time, so that the native entry takes a turn.
+Each case is a small program. It runs eagerly and jitted, before and after a change of what it reads, and
+after the change back; twice each time, so that the native entry takes a turn.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ PLACES = {
     "named tuple": ("p = Point(v)", "p = Point(v)", "p.k"),
     "namespace": ("n = types.SimpleNamespace(k=v)", "n.k = v", "n.k"),
     "module": ("m = types.ModuleType('settings'); m.k = v", "m.k = v", "m.k"),
-    "dict in a module": ("m = types.ModuleType('settings'); m.params = {'w': v}", "m.params['w'] = v", "m.params['w']"),
+    "dict in a module": (
+        "m = types.ModuleType('settings'); m.params = {'w': v}", "m.params['w'] = v",
+        "m.params['w']",
+    ),
     "class attribute": ("class C: k = v", "C.k = v", "C.k"),
     "class attribute by an instance": ("class C: k = v\no = C()", "C.k = v", "o.k"),
     "inherited class attribute": ("class B: k = v\nclass C(B): pass\no = C()", "B.k = v", "o.k"),
@@ -94,7 +97,9 @@ PLACES = {
         "h = functools.partial(lambda k: k, k=v)", "h = functools.partial(lambda k: k, k=v)", "h()",
     ),
     "changed partial": ("h = functools.partial(lambda k: k, k=v)", "h.keywords['k'] = v", "h()"),
-    "partial argument": ("h = functools.partial(lambda k: k, v)", "h = functools.partial(lambda k: k, v)", "h()"),
+    "partial argument": (
+        "h = functools.partial(lambda k: k, v)", "h = functools.partial(lambda k: k, v)", "h()",
+    ),
     "keywords by stars": ("d = {'k': v}\ndef helper(k): return k", "d['k'] = v", "helper(**d)"),
     "arguments by star": ("l = [v]\ndef helper(k): return k", "l[0] = v", "helper(*l)"),
     "deep dict": (
@@ -115,8 +120,8 @@ PLACES = {
     "chained map": ("d = {'k': v}; c = collections.ChainMap(d)", "d['k'] = v", "c['k']"),
     "set": ("s = {v}", "s.clear(); s.add(v)", "list(s)[0]"),
     "imported in the function": (
-        "import sys; m = types.ModuleType('made_settings'); sys.modules['made_settings'] = m; m.k = v", "m.k = v",
-        "imported()",
+        "import sys; m = types.ModuleType('made_settings'); sys.modules['made_settings'] = m; m.k = v",
+        "m.k = v", "imported()",
     ),
 }  # fmt: skip
 

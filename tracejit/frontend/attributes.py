@@ -1,4 +1,4 @@
-"""Attributes, items and contents of what code reads, found without running any of the user's code."""
+"""Names and attributes that code reads, found without running any of the user's code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import collections
 import functools
 import sys
 import types
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -17,27 +17,20 @@ from .guards import Guard, is_constant
 from .sources import MISSING, Source
 from .usage import Uses
 from .values import (
-    MOST_ALTERNATIVES,
     TRACED,
     UNKNOWN,
     Bound,
-    Cell,
-    Closure,
     Constant,
     Group,
     Iteration,
     Parent,
     Place,
-    Transformed,
-    choice_of,
     join,
     options,
 )
 
-#: How many values are looked at where a container is handed to code that is not followed.
-_MOST_CONTENTS: Final = 20_000
 _ARRAYS: Final = (Tensor, np.ndarray)
-_SEQUENCES: Final = (list, tuple, collections.deque)
+SEQUENCES: Final = (list, tuple, collections.deque)
 #: Attributes of a tensor that are tensors.
 _TENSOR_ATTRIBUTES: Final = frozenset(("T", "mT", "real", "imag"))
 #: Attributes of an array that do not depend on its elements.
@@ -56,15 +49,16 @@ def is_own(module: str | None) -> bool:
     return (module or "").partition(".")[0] == "tracejit"
 
 
-class Lookup:
+class Attributes:
     """Reads what values lead to, and notes what depends on them in `uses`."""
 
     def __init__(self) -> None:
         self.uses = Uses.empty()
-        self._contents = 0
-        self._inside: set[int] = set()
 
     def call(self, callee: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
+        raise NotImplementedError
+
+    def escape(self, value: Any) -> None:
         raise NotImplementedError
 
     # -- names -------------------------------------------------------------------------------------
@@ -122,7 +116,7 @@ class Lookup:
             if name not in _SHAPE_ATTRIBUTES:
                 self.uses.inspect(owner)
             return Bound(owner, name)
-        if is_constant(value) or type(value) in (dict, *_SEQUENCES, set, frozenset):
+        if is_constant(value) or type(value) in (dict, *SEQUENCES, set, frozenset):
             return Bound(owner, name)
         if isinstance(value, type):
             return self._attribute_of_class(owner, value, name)
@@ -148,7 +142,7 @@ class Lookup:
         return self.place(place)
 
     def _attribute_of_class(self, owner: Place, cls: type, name: str) -> Any:
-        raw = _in_classes(cls.__mro__, name)
+        raw = in_classes(cls.__mro__, name)
         if raw is MISSING:
             return Bound(owner, name)
         if isinstance(raw, (classmethod, staticmethod)):
@@ -178,7 +172,7 @@ class Lookup:
         cls = type(value)
         if name == "__class__":
             return self.place(owner.attribute(name, cls))
-        raw = _in_classes(cls.__mro__, name)
+        raw = in_classes(cls.__mro__, name)
         if isinstance(raw, property):
             self._of_class(owner)
             return self._run_getter(owner, cls, name, raw.fget)
@@ -227,7 +221,7 @@ class Lookup:
         return self.call(Place(source, getter, settled=True), [owner], {}, None, None)
 
     def _absent(self, owner: Place, cls: type, name: str) -> Any:
-        getter = _in_classes(cls.__mro__, "__getattr__")
+        getter = in_classes(cls.__mro__, "__getattr__")
         self.uses.missing(owner.attribute(name, None)) if getter is MISSING else None
         if not isinstance(getter, FunctionType):
             return UNKNOWN
@@ -240,7 +234,7 @@ class Lookup:
         cls = type(owner.value) if isinstance(owner, Place) else parent.cls
         order = cls.__mro__
         behind = order[order.index(parent.cls) + 1 :] if parent.cls in order else order
-        raw = _in_classes(behind, name)
+        raw = in_classes(behind, name)
         defining = next((one for one in behind if name in vars(one)), None)
         if defining is None:
             return UNKNOWN
@@ -253,202 +247,12 @@ class Lookup:
             return function if isinstance(raw, staticmethod) else Bound(_class_place(cls), name, function)
         return UNKNOWN
 
-    # -- items and elements ------------------------------------------------------------------------
-
-    def item(self, owner: Any, key: Any) -> Any:
-        """``owner[key]``"""
-        return join(*[self._item(option, key) for option in options(owner)])
-
-    def _item(self, owner: Any, key: Any) -> Any:
-        if owner is TRACED:
-            self.escape(key)
-            return TRACED
-        if isinstance(owner, Group):
-            return self._item_of_group(owner, key)
-        if isinstance(owner, Iteration):
-            self.escape(key)
-            return owner.element
-        if isinstance(owner, Constant):
-            self.escape(key)
-            return UNKNOWN
-        if not isinstance(owner, Place):
-            self.escape(key)
-            return UNKNOWN
-        value = owner.value
-        if isinstance(value, Tensor):
-            self.escape(key)
-            return TRACED
-        if isinstance(value, (dict, *_SEQUENCES)):
-            return self._item_of_container(owner, key)
-        method = _in_classes(type(value).__mro__, "__getitem__")
-        if isinstance(method, FunctionType) and not is_library(method.__module__):
-            return self.call(self._attribute(owner, "__getitem__"), [key], {}, None, None)
-        self.escape(owner)
-        self.escape(key)
-        return UNKNOWN
-
-    def _item_of_group(self, group: Group, key: Any) -> Any:
-        known = key.value if isinstance(key, Constant) else MISSING
-        if group.kind == "dict":
-            if group.keys is not None and known in group.keys:
-                return group.items[group.keys.index(known)]
-        elif isinstance(known, int) and -len(group.items) <= known < len(group.items):
-            return group.items[known]
-        self.escape(key)
-        return group if isinstance(known, slice) else choice_of(group.items)
-
-    def _item_of_container(self, owner: Place, key: Any) -> Any:
-        container = owner.value
-        keys = [self._known_key(option) for option in options(key)]
-        if all(known is not MISSING for known in keys):
-            return choice_of([self._at(owner, known) for known in keys])
-        self.escape(key)
-        return self.iterate(owner) if not isinstance(container, dict) else self.values_of(owner)
-
-    def _known_key(self, key: Any) -> Any:
-        """The key, if it is known; a number that lies elsewhere is guarded."""
-        if isinstance(key, Constant):
-            return key.value
-        if isinstance(key, Place) and is_constant(key.value):
-            self.uses.same(key)
-            return key.value
-        return MISSING
-
-    def _at(self, owner: Place, key: Any) -> Any:
-        container = owner.value
-        if isinstance(key, slice) and isinstance(container, (list, tuple)):
-            self.uses.structure(owner)
-            positions = range(len(container))[key]
-            return Group("list", tuple([self._at(owner, position) for position in positions]))
-        try:
-            value = dict.__getitem__(container, key) if isinstance(container, dict) else container[key]
-        except (LookupError, TypeError):
-            self.uses.missing(owner.item(key, None))
-            return UNKNOWN
-        return self.place(owner.item(key, value))
-
-    def iterate(self, value: Any) -> Any:
-        """What ``for element in value`` gives."""
-        return join(*[self._iterate(option) for option in options(value)])
-
-    def _iterate(self, value: Any) -> Any:
-        if value is TRACED:
-            return TRACED
-        if isinstance(value, Iteration):
-            return value.element
-        if isinstance(value, Group):
-            return choice_of(map(Constant, value.keys) if value.keys is not None else value.items)
-        if isinstance(value, Constant) and isinstance(value.value, (tuple, str, frozenset)):
-            return choice_of(map(Constant, list(value.value)[:MOST_ALTERNATIVES]))
-        if not isinstance(value, Place):
-            return UNKNOWN
-        container = value.value
-        if isinstance(container, Tensor):
-            return TRACED
-        if isinstance(container, dict):
-            self.uses.structure(value)
-            return choice_of([Constant(key) for key in container]) if len(container) < 1000 else UNKNOWN
-        if isinstance(container, _SEQUENCES):
-            self.uses.structure(value)
-            return self._elements(value, [(i, element) for i, element in enumerate(container)])
-        method = _in_classes(type(container).__mro__, "__iter__")
-        if isinstance(method, FunctionType) and not is_library(method.__module__):
-            return self.iterate(self.call(self._attribute(value, "__iter__"), [], {}, None, None))
-        self.escape(value)
-        return UNKNOWN
-
-    def values_of(self, owner: Place) -> Any:
-        """The values of a dict."""
-        self.uses.structure(owner)
-        return self._elements(owner, list(owner.value.items()))
-
-    def _elements(self, owner: Place, pairs: list[tuple[Any, Any]]) -> Any:
-        places = [self.place(owner.item(key, element)) for key, element in pairs]
-        if len(places) <= MOST_ALTERNATIVES:
-            return choice_of(places)
-        for place in places:
-            self.escape(place)
-        return UNKNOWN
-
-    def unpack(self, value: Any, count: int) -> list[Any]:
-        """The `count` values that an assignment takes out of `value`."""
-        if isinstance(value, Group) and len(value.items) == count and value.kind != "dict":
-            return list(value.items)
-        if isinstance(value, Place) and isinstance(value.value, _SEQUENCES) and len(value.value) == count:
-            self.uses.structure(value)
-            return [self._at(value, position) for position in range(count)]
-        return [self.iterate(value)] * count
-
-    # -- what leaves the code that is followed -----------------------------------------------------
-
-    def escape(self, value: Any) -> None:
-        """`value` is handed to code that is not followed, which may look at everything in it."""
-        for option in options(value):
-            if isinstance(option, Place):
-                self._escape_place(option)
-            elif isinstance(option, Group):
-                for item in option.items:
-                    self.escape(item)
-            elif isinstance(option, Iteration):
-                self.escape(option.element)
-            elif isinstance(option, Cell):
-                self.escape(UNKNOWN if option.value is None else option.value)
-            elif isinstance(option, Bound):
-                self._escape_bound(option)
-            elif isinstance(option, Transformed):
-                self.escape(option.function)
-            elif isinstance(option, Closure):
-                self.call(option, [], {"*": UNKNOWN}, None, None)
-
-    def _escape_bound(self, bound: Bound) -> None:
-        if bound.function is not None:
-            self.call(bound, [], {"*": UNKNOWN}, None, None)
-        else:
-            self.escape(bound.owner)
-
-    def _escape_place(self, place: Place) -> None:
-        value = place.value
-        if place.settled and isinstance(value, (ModuleType, type)):
-            return
-        if isinstance(value, np.ndarray) or is_constant(value):
-            self.uses.inspect(place)
-        elif isinstance(value, Tensor):
-            return
-        elif isinstance(value, (FunctionType, MethodType, functools.partial)) and not is_library(
-            getattr(value, "__module__", None)
-        ):
-            self.call(place, [], {"*": UNKNOWN}, None, None)
-        elif isinstance(value, (types.BuiltinFunctionType, type, FunctionType, np.ufunc)):
-            self.uses.same(place)
-        elif not isinstance(value, ModuleType):
-            self._escape_contents(place)
-
-    def _escape_contents(self, place: Place) -> None:
-        value = place.value
-        if id(value) in self._inside:
-            return
-        self._contents += 1
-        if self._contents > _MOST_CONTENTS:
-            self.uses.unwatched[f"{place.source}: more than {_MOST_CONTENTS} values"] = None
-            return
-        self._inside.add(id(value))
-        self.uses.structure(place)
-        if isinstance(value, dict):
-            for key, item in list(value.items()):
-                self.escape(self.place(place.item(key, item)))
-        elif isinstance(value, _SEQUENCES):
-            for position, item in enumerate(list(value)):
-                self.escape(self.place(place.item(position, item)))
-        else:
-            for name, item in attributes_of(value):
-                self.escape(self.place(place.attribute(name, item)))
-
 
 def _class_place(cls: type) -> Place:
     return Place(Source("object", cls, cls.__qualname__), cls, settled=True)
 
 
-def _in_classes(classes: tuple[type, ...], name: str) -> Any:
+def in_classes(classes: tuple[type, ...], name: str) -> Any:
     """What the first of `classes` that has `name` has by it, as it lies there."""
     for cls in classes:
         if name in vars(cls):
@@ -463,16 +267,3 @@ def instance_dict(value: Any) -> dict[str, Any]:
     except AttributeError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def attributes_of(value: Any) -> list[tuple[str, Any]]:
-    """The attributes of an instance: of its own, and in slots."""
-    found = list(instance_dict(value).items())
-    for cls in type(value).__mro__:
-        for name, raw in list(vars(cls).items()):
-            if isinstance(raw, types.MemberDescriptorType) and not name.startswith("__"):
-                try:
-                    found.append((name, raw.__get__(value, cls)))
-                except AttributeError:
-                    continue
-    return found

@@ -1,0 +1,244 @@
+"""Items and elements of containers, and everything in them where code that is not followed gets them."""
+
+from __future__ import annotations
+
+import functools
+import types
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from ..tensor import Tensor
+from .attributes import SEQUENCES, Attributes, in_classes, instance_dict, is_library
+from .guards import is_constant
+from .sources import MISSING
+from .values import (
+    MOST_ALTERNATIVES,
+    TRACED,
+    UNKNOWN,
+    Bound,
+    Cell,
+    Closure,
+    Constant,
+    Group,
+    Iteration,
+    Place,
+    Transformed,
+    choice_of,
+    join,
+    options,
+)
+
+#: How many values are looked at where a container is handed to code that is not followed.
+_MOST_CONTENTS: Final = 20_000
+
+
+class Contents(Attributes):
+    """What containers hold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._contents = 0
+        self._inside: set[int] = set()
+
+    def item(self, owner: Any, key: Any) -> Any:
+        """``owner[key]``"""
+        return join(*[self._item(option, key) for option in options(owner)])
+
+    def _item(self, owner: Any, key: Any) -> Any:
+        if owner is TRACED:
+            self.escape(key)
+            return TRACED
+        if isinstance(owner, Group):
+            return self._item_of_group(owner, key)
+        if isinstance(owner, Iteration):
+            self.escape(key)
+            return owner.element
+        if isinstance(owner, Constant):
+            self.escape(key)
+            return UNKNOWN
+        if not isinstance(owner, Place):
+            self.escape(key)
+            return UNKNOWN
+        value = owner.value
+        if isinstance(value, Tensor):
+            self.escape(key)
+            return TRACED
+        if isinstance(value, (dict, *SEQUENCES)):
+            return self._item_of_container(owner, key)
+        method = in_classes(type(value).__mro__, "__getitem__")
+        if isinstance(method, FunctionType) and not is_library(method.__module__):
+            return self.call(self._attribute(owner, "__getitem__"), [key], {}, None, None)
+        self.escape(owner)
+        self.escape(key)
+        return UNKNOWN
+
+    def _item_of_group(self, group: Group, key: Any) -> Any:
+        known = key.value if isinstance(key, Constant) else MISSING
+        if group.kind == "dict":
+            if group.keys is not None and known in group.keys:
+                return group.items[group.keys.index(known)]
+        elif isinstance(known, int) and -len(group.items) <= known < len(group.items):
+            return group.items[known]
+        self.escape(key)
+        return group if isinstance(known, slice) else choice_of(group.items)
+
+    def _item_of_container(self, owner: Place, key: Any) -> Any:
+        container = owner.value
+        keys = [self._known_key(option) for option in options(key)]
+        if all(known is not MISSING for known in keys):
+            return choice_of([self._at(owner, known) for known in keys])
+        self.escape(key)
+        return self.iterate(owner) if not isinstance(container, dict) else self.values_of(owner)
+
+    def _known_key(self, key: Any) -> Any:
+        """The key, if it is known; a number that lies elsewhere is guarded."""
+        if isinstance(key, Constant):
+            return key.value
+        if isinstance(key, Place) and is_constant(key.value):
+            self.uses.same(key)
+            return key.value
+        return MISSING
+
+    def _at(self, owner: Place, key: Any) -> Any:
+        container = owner.value
+        if isinstance(key, slice) and isinstance(container, (list, tuple)):
+            self.uses.structure(owner)
+            positions = range(len(container))[key]
+            return Group("list", tuple([self._at(owner, position) for position in positions]))
+        try:
+            value = dict.__getitem__(container, key) if isinstance(container, dict) else container[key]
+        except (LookupError, TypeError):
+            self.uses.missing(owner.item(key, None))
+            return UNKNOWN
+        return self.place(owner.item(key, value))
+
+    def iterate(self, value: Any) -> Any:
+        """What ``for element in value`` gives."""
+        return join(*[self._iterate(option) for option in options(value)])
+
+    def _iterate(self, value: Any) -> Any:
+        if value is TRACED:
+            return TRACED
+        if isinstance(value, Iteration):
+            return value.element
+        if isinstance(value, Group):
+            return choice_of(map(Constant, value.keys) if value.keys is not None else value.items)
+        if isinstance(value, Constant) and isinstance(value.value, (tuple, str, frozenset)):
+            return choice_of(map(Constant, list(value.value)[:MOST_ALTERNATIVES]))
+        if not isinstance(value, Place):
+            return UNKNOWN
+        container = value.value
+        if isinstance(container, Tensor):
+            return TRACED
+        if isinstance(container, dict):
+            self.uses.structure(value)
+            return choice_of([Constant(key) for key in container]) if len(container) < 1000 else UNKNOWN
+        if isinstance(container, SEQUENCES):
+            self.uses.structure(value)
+            return self._elements(value, [(i, element) for i, element in enumerate(container)])
+        method = in_classes(type(container).__mro__, "__iter__")
+        if isinstance(method, FunctionType) and not is_library(method.__module__):
+            return self.iterate(self.call(self._attribute(value, "__iter__"), [], {}, None, None))
+        self.escape(value)
+        return UNKNOWN
+
+    def values_of(self, owner: Place) -> Any:
+        """The values of a dict."""
+        self.uses.structure(owner)
+        return self._elements(owner, list(owner.value.items()))
+
+    def _elements(self, owner: Place, pairs: list[tuple[Any, Any]]) -> Any:
+        places = [self.place(owner.item(key, element)) for key, element in pairs]
+        if len(places) <= MOST_ALTERNATIVES:
+            return choice_of(places)
+        for place in places:
+            self.escape(place)
+        return UNKNOWN
+
+    def unpack(self, value: Any, count: int) -> list[Any]:
+        """The `count` values that an assignment takes out of `value`."""
+        if isinstance(value, Group) and len(value.items) == count and value.kind != "dict":
+            return list(value.items)
+        if isinstance(value, Place) and isinstance(value.value, SEQUENCES) and len(value.value) == count:
+            self.uses.structure(value)
+            return [self._at(value, position) for position in range(count)]
+        return [self.iterate(value)] * count
+
+    # -- what leaves the code that is followed -----------------------------------------------------
+
+    def escape(self, value: Any) -> None:
+        """`value` is handed to code that is not followed, which may look at everything in it."""
+        for option in options(value):
+            if isinstance(option, Place):
+                self._escape_place(option)
+            elif isinstance(option, Group):
+                for item in option.items:
+                    self.escape(item)
+            elif isinstance(option, Iteration):
+                self.escape(option.element)
+            elif isinstance(option, Cell):
+                self.escape(UNKNOWN if option.value is None else option.value)
+            elif isinstance(option, Bound):
+                self._escape_bound(option)
+            elif isinstance(option, Transformed):
+                self.escape(option.function)
+            elif isinstance(option, Closure):
+                self.call(option, [], {"*": UNKNOWN}, None, None)
+
+    def _escape_bound(self, bound: Bound) -> None:
+        if bound.function is not None:
+            self.call(bound, [], {"*": UNKNOWN}, None, None)
+        else:
+            self.escape(bound.owner)
+
+    def _escape_place(self, place: Place) -> None:
+        value = place.value
+        if place.settled and isinstance(value, (ModuleType, type)):
+            return
+        if isinstance(value, np.ndarray) or is_constant(value):
+            self.uses.inspect(place)
+        elif isinstance(value, Tensor):
+            return
+        elif isinstance(value, (FunctionType, MethodType, functools.partial)) and not is_library(
+            getattr(value, "__module__", None)
+        ):
+            self.call(place, [], {"*": UNKNOWN}, None, None)
+        elif isinstance(value, (types.BuiltinFunctionType, type, FunctionType, np.ufunc)):
+            self.uses.same(place)
+        elif not isinstance(value, ModuleType):
+            self._escape_contents(place)
+
+    def _escape_contents(self, place: Place) -> None:
+        value = place.value
+        if id(value) in self._inside:
+            return
+        self._contents += 1
+        if self._contents > _MOST_CONTENTS:
+            self.uses.unwatched[f"{place.source}: more than {_MOST_CONTENTS} values"] = None
+            return
+        self._inside.add(id(value))
+        self.uses.structure(place)
+        if isinstance(value, dict):
+            for key, item in list(value.items()):
+                self.escape(self.place(place.item(key, item)))
+        elif isinstance(value, SEQUENCES):
+            for position, item in enumerate(list(value)):
+                self.escape(self.place(place.item(position, item)))
+        else:
+            for name, item in attributes_of(value):
+                self.escape(self.place(place.attribute(name, item)))
+
+
+def attributes_of(value: Any) -> list[tuple[str, Any]]:
+    """The attributes of an instance: of its own, and in slots."""
+    found = list(instance_dict(value).items())
+    for cls in type(value).__mro__:
+        for name, raw in list(vars(cls).items()):
+            if isinstance(raw, types.MemberDescriptorType) and not name.startswith("__"):
+                try:
+                    found.append((name, raw.__get__(value, cls)))
+                except AttributeError:
+                    continue
+    return found

@@ -1,0 +1,202 @@
+"""Follows calls of functions that are not the user's, by what is known of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from ..ir.registry import OPS, Kind
+from ..tensor import Tensor
+from . import library
+from .attributes import is_library, is_own
+from .execution import Execution
+from .operations import Operations, all_tensors
+from .sources import Source
+from .values import (
+    TRACED,
+    UNKNOWN,
+    Bound,
+    Closure,
+    Constant,
+    Group,
+    Iteration,
+    Parent,
+    Place,
+    Transformed,
+    join,
+    options,
+)
+
+
+class LibraryCalls(Operations):
+    """What functions of this library, of Python and of NumPy do with their arguments."""
+
+    def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
+        """Hand arguments to a function that is not followed."""
+        for value in (*positional, *named.values()):
+            self.escape(value)
+        return UNKNOWN
+
+    def parent(self, cls: Any, owner: Any) -> Any:
+        """``super(cls, owner)``"""
+        value = cls.value if isinstance(cls, (Place, Constant)) else None
+        return Parent(value, owner) if isinstance(value, type) else UNKNOWN
+
+    def call_library(
+        self, function: Any, positional: list[Any], named: dict[str, Any], run: Any, i: Any, place: Any = None
+    ) -> Any:
+        name = getattr(function, "__name__", "")
+        module = getattr(function, "__module__", None)
+        if module == "builtins" or (isinstance(function, type) and function.__module__ == "builtins"):
+            return self._call_builtin(name, positional, named, run, i)
+        frozen = library.frozen_source(function)
+        if frozen is not None:
+            self.uses.frozen[frozen] = None
+        if not is_own(module) and not is_own(type(function).__module__):
+            if module == "functools" and name == "partial" and positional:
+                return self._partial(positional, named)
+            return self.hand_over(positional, named)
+        inner = self._user_functions(function)
+        if inner:
+            kind = getattr(getattr(function, "__code__", None), "co_qualname", "").partition(".")[0]
+            kind = {"_make": "jit"}.get(kind, kind)
+            for user_function in inner:
+                made = Transformed(kind, Place(Source("object", user_function), user_function, settled=True))
+                self.call_transformed(made, positional, named, run, i)
+            return TRACED if kind in library.GIVES_TENSORS else UNKNOWN
+        if name in library.TRANSFORMS and positional:
+            for value in (*positional[1:], *named.values()):
+                self.escape(value)
+            return Transformed(name, positional[0])
+        self.give_library(name, positional, named, run, i)
+        return UNKNOWN if name in library.GIVES_OTHERS or name.startswith("tree_") else TRACED
+
+    def call_transformed(
+        self, made: Transformed, positional: list[Any], named: dict[str, Any], run: Any, i: Any
+    ) -> Any:
+        """Call what a transform made of a function."""
+        result = self.call(made.function, positional, named, run, i)
+        if made.name in library.GIVES_TENSORS:
+            return TRACED
+        return Group("tuple", (TRACED, TRACED)) if made.name == "value_and_grad" else result
+
+    def _partial(self, positional: list[Any], named: dict[str, Any]) -> Any:
+        """``functools.partial(f, ...)``; its arguments are handed over, as calls may change them."""
+        self.hand_over(positional[1:], named)
+        self.call(positional[0], [], {"*": UNKNOWN}, None, None)
+        return UNKNOWN
+
+    def _user_functions(self, function: Any) -> list[Any]:
+        """The user's functions that a function made by the library calls."""
+        wrapped = getattr(function, "__wrapped__", None)
+        rules = list(getattr(function, "__rules__", ()))
+        if wrapped is not None:
+            return [wrapped, *rules]
+        cells = getattr(function, "__closure__", None) or ()
+        found = []
+        for cell in cells:
+            try:
+                content = cell.cell_contents
+            except ValueError:
+                continue
+            module = getattr(content, "__module__", None)
+            if isinstance(content, (FunctionType, MethodType, functools.partial)) and not is_library(module):
+                found.append(content)
+        return found + rules
+
+    def give_library(self, name: str, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> None:
+        """Arguments of a function of this library: it reads arrays as inputs, and calls functions."""
+        arguments = [*positional, *named.values()]
+        functions = [value for value in arguments if self._is_function(value)]
+        others = [value for value in arguments if not self._is_function(value)]
+        traced = name in library.CONTROL or all(all_tensors(value) for value in others)
+        for value in functions:
+            self.call(value, [], {"*": TRACED if traced else UNKNOWN}, None, None)
+        elementwise = run is not None and name in OPS and OPS[name].kind is Kind.ELEMENTWISE and name != "pow"
+        for value in others:
+            if elementwise and value is not TRACED:
+                self.combine(value, name, run.site(i))
+            else:
+                self._give(value)
+
+    def _give(self, value: Any) -> None:
+        """Hand `value` to the library: as `escape`, but arrays at the top are read as inputs."""
+        for option in options(value):
+            if isinstance(option, Place) and isinstance(option.value, np.ndarray):
+                self.uses.handed_over(option)
+            elif isinstance(option, Group):
+                for item in option.items:
+                    self._give(item)
+            else:
+                self.escape(option)
+
+    def _is_function(self, value: Any) -> bool:
+        return any(
+            isinstance(option, (Closure, Transformed, Parent))
+            or (isinstance(option, Bound) and option.function is not None)
+            or (
+                isinstance(option, Place)
+                and callable(option.value)
+                and not isinstance(option.value, (type, Tensor))
+            )
+            for option in options(value)
+        )
+
+    def _call_builtin(self, name: str, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> Any:
+        if name == "super" and run is not None:
+            return self._super(positional, run)
+        if name in library.TYPE_ONLY:
+            for value in positional:
+                self.identify(value)
+            return UNKNOWN
+        if name == "len" and len(positional) == 1:
+            for option in options(positional[0]):
+                if isinstance(option, Place) and isinstance(option.value, (dict, list, tuple, set)):
+                    self.uses.structure(option)
+                else:
+                    self.call(self.attribute(option, "__len__"), [], {}, run, i)
+            return UNKNOWN
+        if name in ("getattr", "hasattr") and len(positional) > 1:
+            return self._get_attribute(name, positional)
+        if name == "type" and len(positional) == 1:
+            return self.attribute(positional[0], "__class__") if isinstance(positional[0], Place) else UNKNOWN
+        if name == "zip":
+            return Iteration(Group("tuple", tuple(map(self.iterate, positional))))
+        if name == "enumerate" and positional:
+            return Iteration(Group("tuple", (UNKNOWN, self.iterate(positional[0]))))
+        if name in ("reversed", "iter", "sorted", "list", "tuple", "set") and positional and not named:
+            return Iteration(self.iterate(positional[0]))
+        if name == "next" and positional:
+            return self.iterate(positional[0])
+        if name in ("map", "filter") and len(positional) > 1:
+            elements = [self.iterate(value) for value in positional[1:]]
+            result = self.call(positional[0], elements, {}, run, i)
+            return Iteration(result if name == "map" else elements[0])
+        if name == "dict" and not positional:
+            return self.mapping([Constant(key) for key in named], list(named.values()))
+        return self.hand_over(positional, named)
+
+    def _get_attribute(self, name: str, positional: list[Any]) -> Any:
+        key = self._known_key(positional[1])
+        if not isinstance(key, str):
+            self.escape(positional[0])
+            return UNKNOWN
+        found = self.attribute(positional[0], key)
+        if name == "hasattr":
+            return UNKNOWN
+        return join(found, *positional[2:])
+
+    def _super(self, positional: list[Any], run: Execution) -> Any:
+        if positional:
+            return self.parent(*positional[:2]) if len(positional) > 1 else UNKNOWN
+        cell = run.cells.get("__class__")
+        cls = None if cell is None else cell.value
+        names = run.code.co_varnames
+        if cls is None or not names:
+            return UNKNOWN
+        owner = run.cells[names[0]].value if names[0] in run.code.co_cellvars else run.locals.get(names[0])
+        return self.parent(cls, UNKNOWN if owner is None else owner)

@@ -1,0 +1,180 @@
+"""Operators, tests, writes, and containers that the code builds."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Tensor
+from .contents import Contents
+from .guards import Guard, is_constant
+from .sources import MISSING
+from .values import (
+    TRACED,
+    UNKNOWN,
+    Constant,
+    Group,
+    Place,
+    options,
+)
+
+
+class Operations(Contents):
+    """What operators do to values."""
+
+    # -- operators ---------------------------------------------------------------------------------
+
+    def binary(self, left: Any, right: Any, operator: str, site: tuple[CodeType, int]) -> Any:
+        """``left operator right``"""
+        tensors = all_tensors(left), all_tensors(right)
+        if not any(tensors):
+            for value in (left, right):
+                self.escape(value)
+            return UNKNOWN
+        for value, is_tensor in zip((left, right), tensors, strict=True):
+            if not is_tensor:
+                self.combine(value, operator, site)
+        return TRACED
+
+    def combine(self, value: Any, operator: str, site: tuple[CodeType, int]) -> None:
+        """`value` meets a tensor."""
+        alternatives = options(value)
+        numbers = [one for one in alternatives if isinstance(one, Place) and type(one.value) is float]
+        if len(numbers) == len(alternatives) and operator not in ("**", "**="):
+            for place in numbers:
+                self.uses.operand(*site, place)
+            return
+        self.uses.mixed(site)
+        for option in alternatives:
+            if not (isinstance(option, Place) and isinstance(option.value, np.ndarray)):
+                self.escape(option)
+
+    def unary(self, value: Any) -> Any:
+        """``-value`` and its like."""
+        if all_tensors(value):
+            return TRACED
+        self.escape(value)
+        return UNKNOWN
+
+    def test(self, value: Any) -> None:
+        """The truth of `value` decides something."""
+        for option in options(value):
+            if not isinstance(option, Place):
+                continue
+            if isinstance(option.value, (dict, list, tuple, set, frozenset)):
+                self.uses.structure(option)
+            elif is_constant(option.value) or isinstance(option.value, np.ndarray):
+                self.uses.inspect(option)
+            elif not isinstance(option.value, Tensor):
+                method = getattr(type(option.value), "__bool__", None) or getattr(
+                    type(option.value), "__len__", None
+                )
+                if method is None:
+                    self.uses.guard(Guard, option.attribute("__class__", None), type(option.value))
+                elif isinstance(method, FunctionType):
+                    self.call(self.attribute(option, method.__name__), [], {}, None, None)
+                else:
+                    self.escape(option)
+
+    def identify(self, value: Any) -> None:
+        """Which object `value` is decides something, mostly whether it is None."""
+        for option in options(value):
+            if not isinstance(option, Place) or isinstance(option.value, (Tensor, np.ndarray)):
+                continue
+            if is_constant(option.value) or isinstance(option.value, (type, FunctionType)):
+                self.uses.same(option)
+            else:
+                self.uses.guard(Guard, option.attribute("__class__", None), type(option.value))
+
+    def search(self, container: Any) -> None:
+        """``x in container``, ``len(container)``"""
+        for option in options(container):
+            if isinstance(option, Place) and isinstance(option.value, (dict, set, frozenset)):
+                self.uses.structure(option)
+            else:
+                self.escape(option)
+
+    def slice(self, parts: list[Any]) -> Any:
+        """``start:stop:step``"""
+        known = []
+        for part in parts:
+            value = self._known_key(part)
+            if value is MISSING:
+                self.escape(part)
+                return UNKNOWN
+            known.append(value)
+        return Constant(slice(*known))
+
+    def store_attribute(self, owner: Any, name: str, value: Any) -> None:
+        """``owner.name = value``"""
+        self.escape(value)
+        for option in options(owner):
+            if isinstance(option, Place):
+                self.written(option.attribute(name, None))
+
+    def store_item(self, owner: Any, key: Any, value: Any) -> None:
+        """``owner[key] = value``"""
+        self.escape(key)
+        for option in options(owner):
+            if isinstance(option, Group):
+                self.escape(value)
+            elif isinstance(option, Place):
+                self.escape(value)
+                self.written(option)
+            else:
+                self.escape(value)
+
+    def written(self, place: Place) -> None:
+        """The function itself writes what lies at `place`, or in it."""
+        self.uses.written.add(place.identity)
+
+    # -- containers that the code builds -------------------------------------------------------------
+
+    def mapping(self, keys: list[Any], values: list[Any]) -> Group:
+        """``{key: value, ...}``"""
+        known = [key.value for key in keys if isinstance(key, Constant)]
+        if len(known) == len(keys):
+            return Group("dict", tuple(values), tuple(known))
+        for key in keys:
+            self.escape(key)
+        return Group("list", tuple(values))
+
+    def extended(self, target: Any, added: Any) -> Any:
+        """A list that the code builds, with the elements of `added` as well."""
+        if isinstance(added, Group) and isinstance(target, Group) and added.kind != "dict":
+            return Group("list", (*target.items, *added.items)[:64]) if len(target.items) < 64 else target
+        if isinstance(added, Place) and isinstance(added.value, (list, tuple)) and isinstance(target, Group):
+            return Group("list", (*target.items, *self.unpack(added, len(added.value))))
+        element = self.iterate(added)
+        if isinstance(target, Group) and len(target.items) < 8:
+            return Group("list", (*target.items, element))
+        for option in options(element):
+            self.escape(option)
+        return target
+
+    def updated(self, target: Any, added: Any) -> Any:
+        """A dict that the code builds, with the items of `added` as well."""
+        if not isinstance(target, Group) or (target.items and target.keys is None):
+            self.escape(target)
+            self.escape(added)
+            return UNKNOWN
+        keys, items = target.keys or (), target.items
+        if isinstance(added, Group) and added.keys is not None:
+            return Group("dict", (*items, *added.items), (*keys, *added.keys))
+        if isinstance(added, Place) and isinstance(added.value, dict):
+            self.uses.structure(added)
+            names = tuple(added.value)
+            values = [self._at(added, name) for name in names]
+            return Group("dict", (*items, *values), (*keys, *names))
+        self.escape(added)
+        return Group("list", (*items, TRACED if added is TRACED else UNKNOWN))
+
+
+def all_tensors(value: Any) -> bool:
+    """Whether `value` is a tensor, or containers of tensors, for certain."""
+    return all(
+        option is TRACED or (isinstance(option, Place) and isinstance(option.value, Tensor))
+        for option in options(value)
+    )
