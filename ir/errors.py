@@ -53,6 +53,14 @@ class LostGradientWarning(UserWarning):
     """A Python number was made of a tensor while its gradient is computed: to that it is a constant."""
 
 
+class CompilerWarning(RuntimeWarning):
+    """The compiler failed on a part of a valid program, which is compiled in a simpler and slower way.
+
+    Results are right. The text names the part and what went wrong: a bug in tracejit, please report it.
+    ``warnings.simplefilter("error", tj.CompilerWarning)`` makes an error of it.
+    """
+
+
 class NonFiniteError(TracejitError, FloatingPointError):
     """An operation made a NaN or an infinity, where somebody asked to be told.
 

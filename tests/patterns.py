@@ -1,10 +1,10 @@
 """Random realistic patterns for tests/test_patterns.py, in sizes that the compiler treats differently.
 
-A pattern begins with what programs over points, tables and batches begin with (differences of all pairs, rows,
-covariances, attention), and goes on with kernels, reductions over any axes, normalisations, and with results of
-reductions that are stacked, concatenated and put into arrays. Dimensions lie on both sides of the compiler's
-thresholds. Functions are continuous and bounded, so that a difference beyond the tolerance is a mistake and no
-rounding.
+A pattern begins with what programs over points, tables and batches begin with (differences of all pairs,
+rows, covariances, attention), and goes on with kernels, reductions over any axes, normalisations, and with
+results of reductions that are stacked, concatenated and put into arrays. Dimensions lie on both sides of the
+compiler's thresholds. Functions are continuous and bounded, so that a difference beyond the tolerance is a
+mistake and no rounding.
 """
 
 from __future__ import annotations
