@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import traceback
 import warnings
 from typing import Final
 
@@ -36,6 +35,8 @@ def _reason(error: BaseException) -> str:
     message = " ".join(str(error).split())
     if len(message) > 160:
         message = f"{message[:160]} ..."
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" in {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    where, frame = "", error.__traceback__
+    while frame is not None:
+        where = f" in {os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}"
+        frame = frame.tb_next
     return f"{type(error).__name__}: {message}{where}"

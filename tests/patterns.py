@@ -20,12 +20,14 @@ import tracejit as tj
 from .support import Array
 
 #: Points: pairs of 22 and 23 of them are on both sides of `narrow.LEAST_ROWS`.
-POINTS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 22, 23, 24, 33, 40, 59]
+POINTS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 22, 23, 24, 33, 40, 59]
 #: Rows of tables: on both sides of `units.MANY_ROWS`, and of what is cut into chunks.
-ROWS = [1, 2, 3, 8, 31, 127, 511, 512, 513, 600, 1025]
+ROWS = [0, 1, 2, 3, 8, 31, 127, 511, 512, 513, 600, 1025]
 #: Columns: `inline.MOST_COLUMNS` is 4; rows of 2048 bytes are short, columns up to 512 are few.
 COLUMNS = [1, 2, 3, 4, 5, 6, 8, 16, 33]
 WIDE = [1, 3, 17, 64, 255, 256, 257, 511, 513, 600]
+#: In patterns of next to nothing.
+TINY = [0, 1, 2, 0, 1, 3]
 #: Elements of the largest value, and of a result.
 LARGEST = 120_000
 
@@ -70,13 +72,14 @@ def weighted(values: Sequence[Any]) -> Any:
     return total
 
 
-def pattern(seed: int) -> Pattern:
-    """The pattern of a seed."""
-    return _Maker(seed).run()
+def pattern(seed: int, *, tiny: bool = False) -> Pattern:
+    """The pattern of a seed; `tiny` ones have axes of 0 to 3 elements."""
+    return _Maker(seed, tiny=tiny).run()
 
 
 class _Maker:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, tiny: bool) -> None:
+        self.tiny = tiny
         self.rng = np.random.default_rng(seed)
         self.dtype = self.pick([np.float64, np.float64, np.float32])
         self.pattern = Pattern(seed, [])
@@ -84,6 +87,9 @@ class _Maker:
 
     def pick(self, choices: Any) -> Any:
         return choices[int(self.rng.integers(len(choices)))]
+
+    def size(self, choices: list[int]) -> int:
+        return int(self.pick(TINY if self.tiny else choices))
 
     def run(self) -> Pattern:
         start = self.pick([self._pairs, self._pairs, self._table, self._wide, self._attention, self._batch])
@@ -110,7 +116,11 @@ class _Maker:
 
     def append(self, text: str, step: Step) -> int:
         """Append a step; a position that was there before where the value would be large or not finite."""
-        value = step(self.values)
+        try:
+            with np.errstate(all="ignore"):
+                value = step(self.values)
+        except tj.ShapeError:  # as of the largest of nothing
+            return self.floats()
         size = float(np.abs(np.asarray(value)).max(initial=0.0))
         if not size < 1e3 or value.size > LARGEST:
             return self.floats()
@@ -133,9 +143,9 @@ class _Maker:
     # -- beginnings -------------------------------------------------------------------------------
 
     def _pairs(self) -> None:
-        n, c = self.pick(POINTS), self.pick(COLUMNS[:6])
+        n, c = self.size(POINTS), self.size(COLUMNS[:6])
         x = self.argument(n, c)
-        y = self.argument(self.pick(POINTS), c) if self.rng.random() < 0.3 else x
+        y = self.argument(self.size(POINTS), c) if self.rng.random() < 0.3 else x
         d = self.append(f"v{x}[:, None, :] - v{y}[None, :, :]", lambda v: v[x][:, None, :] - v[y][None, :, :])
         kind = self.pick(["square", "abs", "scaled", "max", "none"])
         if kind == "square":
@@ -151,19 +161,19 @@ class _Maker:
             self._kernel()
 
     def _table(self) -> None:
-        self.argument(self.pick(ROWS), self.pick(COLUMNS))
+        self.argument(self.size(ROWS), self.size(COLUMNS))
 
     def _wide(self) -> None:
-        self.argument(self.pick(ROWS[:6]), self.pick(WIDE))
+        self.argument(self.size(ROWS[:7]), self.size(WIDE))
 
     def _batch(self) -> None:
-        self.argument(self.pick([1, 2, 3, 5]), self.pick(POINTS), self.pick(COLUMNS))
+        self.argument(self.size([1, 2, 3, 5]), self.size(POINTS), self.size(COLUMNS))
 
     def _attention(self) -> None:
-        n, c = self.pick(POINTS), self.pick(COLUMNS)
-        q, k, u = self.argument(n, c), self.argument(n, c), self.argument(n, self.pick(COLUMNS))
+        n, c = self.size(POINTS), self.size(COLUMNS)
+        q, k, u = self.argument(n, c), self.argument(n, c), self.argument(n, self.size(COLUMNS))
         s = self.append(f"v{q} @ v{k}.T", lambda v: v[q] @ v[k].T)
-        p = self.append(f"softmax(v{s})", lambda v: tj.nn.softmax(v[s] / c**0.5, -1))
+        p = self.append(f"softmax(v{s})", lambda v: tj.nn.softmax(v[s] / (c + 1) ** 0.5, -1))
         if self.values[p].shape == (n, n):
             self.append(f"v{p} @ v{u}", lambda v: v[p] @ v[u])
 
@@ -183,8 +193,6 @@ class _Maker:
         x = self.floats()
         axes = self.axes(self.values[x].ndim)
         keep = bool(self.rng.random() < 0.3)
-        if self.values[x].size == 0:
-            return
         name, function = self.pick(_REDUCTIONS)
         self.append(f"{name}(v{x}, {axes}, {keep})", lambda v: function(v[x], axes, keep))
 
@@ -230,7 +238,7 @@ class _Maker:
 
     def _normalise(self) -> None:
         x = self.floats()
-        if self.values[x].ndim == 0 or self.values[x].size == 0:
+        if self.values[x].ndim == 0:
             return
         axis = int(self.rng.integers(self.values[x].ndim))
         name, function = self.pick(_NORMALISATIONS)
@@ -253,8 +261,8 @@ class _Maker:
             step, begin = self.pick([1, 1, 2]), self.pick([0, 1])
             key = (slice(None),) * axis + (slice(begin, None, step),)
             self.append(f"v{x}[{key}]", lambda v: v[x][key])
-        elif kind == "column" and rank:
-            place = (slice(None),) * axis + (int(self.rng.integers(shape[axis])),) if shape[axis] else ()
+        elif kind == "column" and rank and shape[axis]:
+            place = (slice(None),) * axis + (int(self.rng.integers(shape[axis])),)
             self.append(f"v{x}[{place}]", lambda v: v[x][place])
         elif kind == "roll" and rank:
             self.append(f"roll(v{x}, 1, {axis})", lambda v: tj.roll(v[x], 1, axis=axis))

@@ -55,8 +55,12 @@ def nudged(array: Any) -> Any:
     return array * (1.0 + 8 * float(np.finfo(array.dtype).eps) * noise)
 
 
-def check(seed: int) -> None:
-    made = pattern(seed)
+def check(seed: int, *, tiny: bool = False) -> None:
+    with np.errstate(all="ignore"):  # as NumPy warns of the mean of nothing
+        check_pattern(pattern(seed, tiny=tiny), seed)
+
+
+def check_pattern(made: Pattern, seed: int) -> None:
     arrays = [tj.tensor(array) for array in made.arrays]
     check_function(made, "value", made, arrays)
     every = tuple(range(len(arrays)))
@@ -74,3 +78,10 @@ def check(seed: int) -> None:
 def test_patterns(first: int) -> None:
     for seed in range(first, first + CHUNK):
         check(seed)
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
+def test_patterns_of_next_to_nothing(first: int) -> None:
+    """Axes of 0 and 1 elements."""
+    for seed in range(first, first + CHUNK):
+        check(seed, tiny=True)
