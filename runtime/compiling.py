@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 
-from ..codegen import llvm
+from ..codegen import llvm, target
 from ..codegen.contracting import contracted
 from ..codegen.donation import reuses
 from ..codegen.instrument import Instrument
@@ -16,7 +16,6 @@ from ..codegen.interface import REPORT
 from ..codegen.module import generate
 from ..codegen.native import Module
 from ..codegen.recovery import Recovery
-from ..codegen.target import brief_host, host
 from ..ir.failures import NOT_OURS
 from ..ir.graph import Function
 from .code import Code
@@ -31,8 +30,8 @@ def module_of(
     brief: bool = False,
 ) -> Module:
     """The text for `fused` on this machine; what could not be compiled as it is, is added to `notes`."""
-    target = brief_host() if brief else host()
-    return generate(fused, target, instrument, donated, Recovery(fused, notes))
+    machine = target.brief_host() if brief else target.host()
+    return generate(fused, machine, instrument, donated, Recovery(fused, notes))
 
 
 def machine_code(
@@ -62,11 +61,11 @@ def machine_code(
             ]
             if not (failing or whole):
                 raise
-            recovery, target = module.recovery, module.target
+            recovery, machine = module.recovery, module.target
             assert recovery is not None
-            assert target is not None
+            assert machine is not None
             recovery.give_way(error, failing)
-            module = generate(recovery.function, target, instrument, donated, recovery)
+            module = generate(recovery.function, machine, instrument, donated, recovery)
     assert module.recovery is not None
     exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
     code = Code(
