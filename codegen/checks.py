@@ -59,6 +59,10 @@ class AccessChecks(Instrument):
     """Checks accesses of kernels. `unchecked` lists lines whose pointer comes from nowhere that is known."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was checked."""
         self.unchecked: list[str] = []
         self._lanes: set[int] = set()
         self._messages: list[str] = []

@@ -35,6 +35,9 @@ class Instrument:
     #: name in all of them, empty for none.
     parameter: str = ""
 
+    def begin(self) -> None:
+        """Begin a module anew: forget what was noted of one that came to nothing."""
+
     def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:
         """Change the kernel of an instruction; `extents` are the bytes behind its operands, its results, and
         its workspace where it has one."""

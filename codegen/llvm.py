@@ -123,6 +123,16 @@ def assembly(text: str, target: Target | None = None) -> str:
         return str(_machine(target or host()).emit_assembly(module))
 
 
+def rejects(text: str) -> bool:
+    """Whether LLVM does not take `text`."""
+    with LOCK:
+        try:
+            _parse(text, host())
+        except CompileError:
+            return True
+        return False
+
+
 def _parse(text: str, target: Target) -> Any:
     try:
         module = llvm_binding().parse_assembly(f'target triple = "{target.triple}"\n{text}')

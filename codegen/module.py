@@ -30,6 +30,7 @@ from .native import HostCall as HostCall
 from .native import Module as Module
 from .nests.fusion import Fusions
 from .nests.kernel import PARALLEL_FOR, Kernel, task_function
+from .recovery import Recovery, attributed
 from .target import Target
 
 #: Arenas up to this size are on the stack.
@@ -46,12 +47,13 @@ def generate(
     target: Target,
     instrument: Instrument | None = None,
     donated: Collection[int] = (),
+    recovery: Recovery | None = None,
 ) -> Module:
     """LLVM text for a fused `function`, with what `instrument` adds; some results may be written over
-    `donated` parameters, see `donation`."""
-    writer = _ModuleWriter(function, target, instrument or PLAIN, donated)
-    module = writer.run()
-    module.plan = writer.plan
+    `donated` parameters, see `donation`. What it fails on is simplified, by `recovery` if there is one."""
+    recovery = recovery or Recovery(function)
+    module = recovery.attempt(lambda now: _ModuleWriter(now, target, instrument or PLAIN, donated).run())
+    module.recovery, module.target = recovery, target
     return module
 
 
@@ -65,6 +67,7 @@ class _ModuleWriter:
         self, function: Function, target: Target, instrument: Instrument, donated: Collection[int]
     ) -> None:
         self.function, self.target, self.instrument = function, target, instrument
+        instrument.begin()
         self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
         self.defs = {result: one for one in function.body for result in one.results}
         self.fusions = Fusions(target)
@@ -96,7 +99,7 @@ class _ModuleWriter:
         self.functions += release_function(self.declarations)
         arguments = ", ".join(["ptr %inputs", "ptr %outputs", *self.extra])
         main = w.function(f"i32 @main({arguments})", self._attributes())
-        text = "\n".join([*self.globals, *self.declarations.values(), *self.functions, main])
+        head = [*self.globals, *self.declarations.values()]
         products = sorted({kernel.product for kernel in self.kernels if kernel.product})
         cycles = self.cycles + 1e5 * len(self.host_calls)
         unrolled = {
@@ -104,10 +107,11 @@ class _ModuleWriter:
             for one in self.kernels
             if one.instruction and one.instruction.op.kind is Kind.CONTRACTION
         }
+        text = "\n".join([*head, *self.functions, main])
         return Module(
             text, self.kernels, self.host_calls, self.errors, self.parallel, products,
             self.plan.arena_bytes, cycles, self.slower, self.descriptions,
-            reduce_loops=2 * sum(unrolled.values()) < len(text),
+            plan=self.plan, reduce_loops=2 * sum(unrolled.values()) < len(text), head="\n".join(head),
         )  # fmt: skip
 
     def _attributes(self) -> str:
@@ -121,9 +125,10 @@ class _ModuleWriter:
                 self._constant(instruction)
             elif instruction.op.kind is not Kind.VIEW:
                 name = f"{self.prefix}k{number}"
-                mark = self.instrument.before(self, instruction, name)
-                self._kernel(instruction, name)
-                self.instrument.after(self, mark)
+                with attributed(instruction):
+                    mark = self.instrument.before(self, instruction, name)
+                    self._kernel(instruction, name)
+                    self.instrument.after(self, mark)
         for position, source in self.plan.copies:
             if source.type.nbytes:
                 self.w.copy(self._at(Place("output", position)), self._pointer(source), source.type.nbytes)

@@ -6,6 +6,8 @@ from ..ir.records import field, record
 from .buffers import Plan
 from .interface import HostCall as HostCall
 from .nests.kernel import Kernel
+from .recovery import Recovery
+from .target import Target
 
 
 @record(eq=False, frozen=False)
@@ -28,6 +30,12 @@ class Module:
     plan: Plan = field(default_factory=Plan)
     #: Whether LLVM is to look for better addresses in loops; see `llvm.emit_object`.
     reduce_loops: bool = True
+    #: What the text begins with: globals and declarations.
+    head: str = ""
+    #: The machine that it is for.
+    target: Target | None = None
+    #: Of what `generate` made, the Function, with what was simplified in it.
+    recovery: Recovery | None = None
 
     @property
     def shortened(self) -> bool:

@@ -57,6 +57,10 @@ class Probes(Instrument):
 
     def __init__(self, *, nested: bool = True) -> None:
         self.nested = nested
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget all sites."""
         self.sites: list[Site] = []
         self._open: list[int] = []
 

@@ -57,6 +57,14 @@ class FrozenResultWarning(UserWarning):
     """A traced function asked for random numbers or the time, which are constants of the compiled code."""
 
 
+class CompilerWarning(RuntimeWarning):
+    """The compiler failed on a part of a valid program, which is compiled in a simpler and slower way.
+
+    Results are right. The text names the part and what went wrong: a bug in tracejit, please report it.
+    ``warnings.simplefilter("error", tj.CompilerWarning)`` makes an error of it.
+    """
+
+
 class NonFiniteError(TracejitError, FloatingPointError):
     """An operation made a NaN or an infinity, where somebody asked to be told.
 

@@ -16,11 +16,13 @@ import numpy as np
 from ..codegen.interface import FAILED, REPORT, HostCall, Library
 from ..ir.content import NoContent
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
+from ..ir.failures import NOT_OURS, warn_of_failure
 from ..ir.graph import Function
 from ..ir.locks import computed_once
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .cache import CACHE
 from .code import Code, instruction_text, load_code, read_instruction, store_code
+from .host_calls import callback_of
 from .keys import function_key
 from .lone import link_lone, lone_code
 from .objects import link
@@ -56,6 +58,8 @@ class Executable:
         reuses: by result, the parameter of those `donated` whose memory the caller may give it.
         tier: "quick" where the full code is not there yet, else "full"; see `tiers`.
         problem: why the full code could not be made, empty otherwise.
+        fallbacks: what was compiled in a simpler way since the compiler failed on it, as texts of warnings;
+            such code is not kept on disk.
     """
 
     #: The variant with clocks around its kernels, once somebody wanted it; see `timing`.
@@ -76,7 +80,7 @@ class Executable:
         self._instrument = instrument
         self._raised = threading.local()
         self._donated = tuple(sorted(donated))
-        self.tier, self.problem = "full", ""
+        self.tier, self.problem, self.fallbacks = "full", "", list[str]()
         #: What is called back; what `_upgrade` needs; the quick tier's code; and who holds `address`.
         self._calls: list[HostCall] = []
         self._job: tuple[Any, ...] | None = None
@@ -92,7 +96,7 @@ class Executable:
         else:
             calls = self._calls
         self.not_lowered = [call.instruction.op.name for call in calls]
-        self._callbacks = [_callback(call, self._raised) for call in calls]
+        self._callbacks = [callback_of(call, self._raised) for call in calls]
         self._use(self._link(code))
         self.milliseconds.update(self.library.milliseconds)
         if self._job is not None:
@@ -137,6 +141,8 @@ class Executable:
             self._lap("cache", start)
             return code, True
         code = self._compile()
+        if self.fallbacks:
+            key = None
         texts = []
         if key is not None:
             texts = [instruction_text(call.instruction) for call in self._calls]
@@ -157,65 +163,87 @@ class Executable:
 
     def _compile(self) -> Code:
         start = time.perf_counter()
-        from ..codegen.contracting import contracted
+        from .compiling import machine_code
 
         BACKGROUND.calling()
         fused = self.fused
         self._lap("passes", start)
         start = time.perf_counter()
-        ready = None if self._instrument is not None else lone_code(fused, self._donated)
+        ready = self._lone_code(fused)
         if ready is not None:
             self._lap("generate", start)
-            self._improve_later(fused, None)
+            self._improve_later(None)
             return ready
         module, quick = self._module_to_compile()
-        text = module.text if self._instrument is not None else contracted(module.text)
         self._lap("generate", start)
-        self._calls = module.host_calls
+        generating = self.milliseconds["generate"]
+        made, code, milliseconds = machine_code(module, self._donated, self._instrument, quick=quick)
+        self._take(made)
+        self._calls = made.host_calls
         if quick:
-            self._improve_later(fused, None if module.shortened else module)
-        code, milliseconds = _emitted(module, text, fused, self._donated, quick=quick)
+            self._improve_later(None if made.shortened else made)
         self.milliseconds.update(milliseconds)
+        self.milliseconds["generate"] += generating
         return code
 
-    def _improve_later(self, fused: Function, full: Module | None) -> None:
+    def _lone_code(self, fused: Function) -> Code | None:
+        """Code that is there already for a function that is one product; None for others."""
+        if self._instrument is not None:
+            return None
+        try:
+            return lone_code(fused, self._donated)
+        except NOT_OURS:
+            raise
+        except Exception as error:
+            instead = "It is compiled as others are"
+            self.fallbacks.append(warn_of_failure(f"@{fused.name} as one product", instead, error))
+            return None
+
+    def _improve_later(self, full: Module | None) -> None:
         """What is linked now is quick code, in whose place the full code comes: of the module `full` where it
         is known."""
         self.tier = "quick"
-        make = functools.partial(_full_module, fused, self._donated, full)
-        self._job = (make, fused, self._donated)
+        self._job = (self.fused, self._donated, full)
 
     def _module_to_compile(self) -> tuple[Module, bool]:
         """The text to compile now, and whether it is for the quick tier."""
         if self._instrument is not None or not tiers_are_on():
             return self.module, False
-        from ..codegen.module import generate
-        from ..codegen.target import brief_host
+        from .compiling import module_of
 
-        module = generate(self.fused, brief_host(), None, self._donated)
+        module = module_of(self.fused, self.fallbacks, self._donated, brief=True)
+        self._take(module)
         if saves_time(module.text, module.slower):
             return module, True
         if not module.shortened:
             vars(self).setdefault("module", module)
         return self.module, False
 
+    def _take(self, module: Module) -> None:
+        """Go on with what `module` was made of."""
+        assert module.recovery is not None
+        if module.recovery.function is not self.fused:
+            vars(self)["fused"] = module.recovery.function
+            vars(self).pop("module", None)
+
     @computed_once
     def optimized(self) -> Function:
         """After the passes before fusion."""
-        return run_passes(self.source, OPTIMIZE)
+        return run_passes(self.source, OPTIMIZE, failures=self.fallbacks)
 
     @computed_once
     def fused(self) -> Function:
         """After fusion, what code is generated from."""
-        return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :])
+        return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :], failures=self.fallbacks)
 
     @computed_once
     def module(self) -> Module:
         """The LLVM text and its kernels; made anew where the machine code was found on disk."""
-        from ..codegen.module import generate
-        from ..codegen.target import host
+        from .compiling import module_of
 
-        return generate(self.fused, host(), self._instrument, self._donated)
+        module = module_of(self.fused, self.fallbacks, self._donated, self._instrument)
+        self._take(module)
+        return module
 
     def _lap(self, phase: str, start: float) -> None:
         self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
@@ -278,6 +306,8 @@ class Executable:
             self._raised.error = None
             if isinstance(raised, ValueError) and not self._raised.users:
                 raise DomainError(f"{message.split(':')[0]}: {raised}") from raised
+            if isinstance(raised, IndexError) and not self._raised.users:
+                raise OutOfBoundsError(str(raised)) from raised
             try:
                 raise raised
             finally:
@@ -290,56 +320,40 @@ class Executable:
         raise OutOfBoundsError(message)
 
 
-def _full_module(fused: Function, donated: Collection[int], module: Module | None) -> Module:
-    """The module of the full tier: `module` where that is the same."""
-    from ..codegen.module import generate
-    from ..codegen.target import host
-
-    return generate(fused, host(), None, donated) if module is None else module
-
-
-def _emitted(
-    module: Module, text: str, fused: Function, donated: Collection[int], *, quick: bool
-) -> tuple[Code, dict[str, float]]:
-    """`module`, whose text is now `text`, as machine code, and milliseconds by phase."""
-    from ..codegen.donation import reuses
-    from ..codegen.llvm import Effort, emit_object
-
-    effort = Effort.PLAIN if quick and not module.worth_compiling else Effort.FULL
-    image, milliseconds = emit_object(text, effort, reduce_loops=module.reduce_loops and not quick)
-    exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
-    return Code(
-        image, list(module.errors), module.parallel, list(module.products),
-        [(call.symbol, "") for call in module.host_calls],
-        exports, module.cycles, len(module.kernels), module.arena_bytes,
-        reuses(fused, module.plan, donated),
-    ), milliseconds  # fmt: skip
-
-
 def _upgrade(
     executable: weakref.ref[Executable],
-    make: Callable[[], Module],
     fused: Function,
     donated: Collection[int],
+    module: Module | None,
     quick: Code,
     key: str | None,
     calls: list[str],
 ) -> None:
-    """Compile the full tier of `executable`, keep it on disk, and put it into the quick one's place."""
-    from ..codegen.contracting import contracted
+    """Compile the full tier of `executable`, of `module` if that is there, keep it on disk, and put it into
+    the quick one's place."""
+    from .compiling import machine_code, module_of
 
     if executable() is None:
         return
     try:
-        module = make()
-        code, _ = _emitted(module, contracted(module.text), fused, donated, quick=False)
-        if not code.answers_like(quick):
+        notes: list[str] = []
+        module = module or module_of(fused, notes, donated)
+        if module.recovery is not None:
+            module.recovery.notes = notes
+        module, code, _ = machine_code(module, donated, quick=False, whole=False)
+        same = code.answers_like(quick)
+        if not same and not notes:
             raise CompileError("the full code has other errors, callbacks or donations than the quick code")
-        if key is not None:
+        if key is not None and same and not notes:
             store_code(key, code, calls)
         alive = executable()
-        if alive is not None:
+        if alive is None:
+            return
+        alive.fallbacks += notes
+        if same:
             alive._replace(alive._link(code))
+        else:  # a kernel of the full tier has become a host call
+            alive.problem, alive._job = notes[-1], None
     except Exception as error:
         alive = executable()
         if alive is not None:
@@ -350,43 +364,3 @@ def _upgrade(
 def _release(library: Library) -> None:
     """Give the arena back, which the code owns, while the code is still there."""
     ctypes.CFUNCTYPE(None)(library.addresses["release"])()
-
-
-def _callback(call: HostCall, raised: threading.local) -> Any:
-    """A C function that runs `call`'s NumPy kernel on the buffers it is given; 1 if the kernel raised.
-
-    A user's own function among them (ops with an attribute `callback`) has its exceptions raised as they are.
-    """
-    instruction = call.instruction
-    operands = [(one.shape, one.dtype) for one in instruction.operands]
-    results = [(one.shape, one.dtype) for one in instruction.results]
-
-    def run(pointers: int) -> int:
-        addresses = (ctypes.c_void_p * (len(operands) + len(results))).from_address(pointers)
-        try:
-            arrays = [
-                _array_at(address, shape, dtype)
-                for address, (shape, dtype) in zip(addresses, operands + results, strict=True)
-            ]
-            for array in arrays[: len(operands)]:
-                array.flags.writeable = False
-            with np.errstate(all="ignore"):
-                outcome = instruction.op.eval(*arrays[: len(operands)], **instruction.attrs)
-            outcomes = outcome if len(results) > 1 else [outcome]
-            for target, value in zip(arrays[len(operands) :], outcomes, strict=True):
-                target[...] = value
-        except BaseException as error:  # handed to the caller: it must not unwind native frames
-            raised.error, raised.users = error, "callback" in instruction.attrs
-            return 1
-        return 0
-
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(run)
-
-
-def _array_at(address: int | None, shape: tuple[int, ...], dtype: Any) -> Array:
-    """An ndarray over `address`, valid while the native call runs."""
-    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    if count == 0:
-        return np.empty(shape, dtype)
-    memory = (ctypes.c_char * count).from_address(address or 0)
-    return np.frombuffer(memory, dtype).reshape(shape)

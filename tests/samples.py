@@ -311,6 +311,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
+    "interpreted": "made where the compiler fails: tests/codegen/test_recovery.py",
     "custom_rule": "its meaning is its regions: tests/tracejit/test_custom_grad.py",
     "pure_callback": "its meaning is a Python function: tests/tracejit/test_callbacks.py",
     "debug_callback": "what it does is the point: tests/tracejit/test_debug.py",

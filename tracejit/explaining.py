@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from .ir.graph import Instruction
+from .ir.ops.fusion import INTERPRETED
 from .ir.records import record
+from .ir.registry import Kind
 from .paths import Paths, describe
 from .reasons import Change, Reason, argument_names
 from .runtime.cache import CACHE
@@ -47,6 +49,7 @@ class ProgramReport:
         from_disk: whether its machine code was found in the cache on disk (docs/cache.md).
         tier: "quick" while the full code is compiled in the background (docs/tiers.md), else "full".
         problem: why the full code could not be compiled; empty otherwise.
+        fallbacks: what the compiler failed on, and what was done instead: the texts of its warnings.
     """
 
     label: str
@@ -57,6 +60,7 @@ class ProgramReport:
     from_disk: bool
     tier: str = "full"
     problem: str = ""
+    fallbacks: tuple[str, ...] = ()
 
 
 @record
@@ -244,12 +248,17 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
         executable.found,
         executable.tier,
         executable.problem,
+        tuple(executable.fallbacks),
     )
 
 
 def _host_call(instruction: Instruction) -> HostCallReport:
     op = instruction.op
     dtypes = ", ".join(dict.fromkeys(one.dtype.name for one in instruction.operands))
+    if op is INTERPRETED:
+        inside = [one for one in instruction.regions[0].body if one.op.kind is not Kind.VIEW]
+        names = ", ".join(dict.fromkeys(one.op.name for one in inside))
+        return HostCallReport(names, str(instruction.location or ""), "the compiler failed on it")
     if "callback" in instruction.attrs:
         why = "it is a Python function"
     elif op.emit is not None:
@@ -317,6 +326,8 @@ def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:
             yield f"      calls run quick code: the full code could not be compiled: {one.problem}"
         elif one.tier == "quick":
             yield "      calls run quick code until the full code is compiled"
+        for text in one.fallbacks:
+            yield from _wrapped(text)
         if not one.host_calls:
             yield "      everything is native code"
             continue

@@ -50,7 +50,7 @@ class Lowered:
             again = f":{seen[name]}" if seen[name] > 1 else ""
             made.append(Step(f"after:{name}{again}", function, seconds))
 
-        run_passes(self.function, PIPELINE, observe)
+        run_passes(self.function, PIPELINE, observe, failures=[])
         return made
 
     @property

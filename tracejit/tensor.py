@@ -197,13 +197,13 @@ class Tensor(Signatures):
         return data.item()
 
     def __index__(self) -> int:
+        if self.shape != () or is_float(self.dtype) or self.dtype == BOOL:
+            raise DTypeError(f"only a rank-0 integer tensor can be an index, got {self.type}")
         data = self._concrete(
             "using x as a Python integer",
             "tj operations, or mark the argument static with static_argnums",
             decides=True,
         )
-        if data.shape != () or is_float(data.dtype) or data.dtype == BOOL:
-            raise DTypeError(f"only a rank-0 integer tensor can be an index, got {self.type}")
         return int(data)
 
     def __len__(self) -> int:

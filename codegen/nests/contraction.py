@@ -43,6 +43,8 @@ def contraction_kernel(
     name: str, instruction: Instruction, defs: Definitions, target: Target, declarations: dict[str, str]
 ) -> Kernel:
     """The kernel of ``result = x @ y``."""
+    if instruction.result.type.size == 0:
+        return Kernel(name, _empty(name), f"contraction {name}: no elements", 0)
     cut = _blocking(instruction, defs, target)
     if cut is not None:
         return _PackedKernel(name, instruction, defs, cut, declarations).kernel()
@@ -59,6 +61,13 @@ def contraction_kernel(
     if streams(types, operands, dtype, target):
         return streams_kernel(name, types, operands, dtype, target, declarations)
     return direct_kernel(name, types, operands, dtype, target, declarations)
+
+
+def _empty(name: str) -> str:
+    """The function of a product that has no elements."""
+    w = FunctionWriter({})
+    w.line("ret void")
+    return w.function(signature(name, 3), "nounwind")
 
 
 def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:

@@ -68,7 +68,7 @@ def direct_kernel(
     target: Target,
     declarations: dict[str, str],
 ) -> Kernel:
-    """The kernel of ``result = x @ y`` for `types` of x, y and the result."""
+    """The kernel of ``result = x @ y`` for `types` of x, y and the result, which has elements."""
     x, _, result = types
     batch = math.prod(result.shape[:-2])
     shape = choose_tiles(x.shape[-2], result.shape[-1], x.shape[-1], dtype, target, operands[0].strides[-2])
@@ -83,12 +83,11 @@ def direct_kernel(
         f"contraction {name}: {batch} x ({shape.m}x{shape.k} @ {shape.k}x{shape.n}) {dtype}, "
         f"{shape.rows} x {shape.vectors} vectors of {shape.lanes} lanes"
     )
-    tasks = writer.tasks if result.size else 0
     return Kernel(
         name,
-        writer.text() if tasks else writer.empty(),
+        writer.text(),
         head,
-        tasks,
+        writer.tasks,
         batch * (steps + 10.0),
         grain=PRODUCT_CYCLES,
         shortened=shortened,
@@ -160,11 +159,6 @@ class _Nest:
         if self.batch > 1:
             return self.batch
         return self.shape.across if self.by_column else self.shape.down
-
-    def empty(self) -> str:
-        """The function of a product that has no elements."""
-        self.w.line("ret void")
-        return self.w.function(signature(self.name, 3), "nounwind")
 
     def text(self) -> str:
         w, shape = self.w, self.shape

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ...ir.graph import Instruction, Value
 from ...ir.registry import Kind
+from ..recovery import attributed
 from ..target import Target
 from .across import AcrossWriter
 from .contraction import workspace_bytes
@@ -37,11 +38,16 @@ class Fusions:
     def nest(self, instruction: Instruction) -> Nest:
         """The loop nest of a fusion."""
         if instruction not in self._nests:
-            self._nests[instruction] = schedule(instruction.regions[0], "", self.target)
+            with attributed(instruction):
+                self._nests[instruction] = schedule(instruction.regions[0], "", self.target)
         return self._nests[instruction]
 
     def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
         """Bytes of the workspace that an instruction's kernel needs."""
+        with attributed(instruction):
+            return self._workspace(instruction, defs)
+
+    def _workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
         if instruction.op.kind is Kind.REGION:
             nest = self.nest(instruction)
             return nest.across.nbytes if nest.across is not None else workspace_of(nest)
@@ -60,7 +66,8 @@ class Fusions:
     def overwrites(self, instruction: Instruction) -> frozenset[tuple[int, int]]:
         """Positions of results of a fusion, each with that of an operand over which it may be written."""
         if instruction not in self._overwrites:
-            self._overwrites[instruction] = overwritable(self.nest(instruction), instruction)
+            with attributed(instruction):
+                self._overwrites[instruction] = overwritable(self.nest(instruction), instruction)
         return self._overwrites[instruction]
 
     def kernel(self, instruction: Instruction, name: str, declarations: dict[str, str]) -> Kernel:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
+from ..failures import NOT_OURS, warn_of_failure
 from ..graph import Function, Instruction
 from ..records import record
 from ..verifier import verify
@@ -23,6 +24,7 @@ from .merge import merge_scans, merge_whiles
 from .narrow import write_out_columns
 from .pads import move_pads
 from .recompute import compute_again
+from .recovery import fuse_nothing, interpreted
 from .simplify import simplify
 from .small import is_small
 from .stacks import reuse_stacks
@@ -38,6 +40,8 @@ class Pass:
     apply: Callable[[Function], Function]
     #: Control flow ops to whose regions it does not apply.
     skips: Callable[[Instruction], bool] | None = None
+    #: What to apply where it fails; nothing is left out then.
+    otherwise: Callable[[Function], Function] | None = None
 
 
 PIPELINE: Final[tuple[Pass, ...]] = (
@@ -61,7 +65,8 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     ),  # products of a tall table from both sides, as sums in one pass over it
     Pass("recompute", compute_again, is_small),  # large values from small ones, for each nest that reads them
     Pass("joins", read_joined, is_small),  # rolls and their like, read where they lie
-    Pass("fuse", fuse, is_small),  # groups that become one loop nest each; small loops have none
+    # groups that become one loop nest each; small loops have none
+    Pass("fuse", fuse, is_small, otherwise=fuse_nothing),
 )
 
 #: The passes before fusion: what ``--stage optimized`` shows.
@@ -77,19 +82,49 @@ def apply_pass(one: Pass, function: Function) -> Function:
 
 
 def run_passes(
-    function: Function, passes: Sequence[Pass] = PIPELINE, observe: Observer | None = None
+    function: Function,
+    passes: Sequence[Pass] = PIPELINE,
+    observe: Observer | None = None,
+    failures: list[str] | None = None,
 ) -> Function:
     """Apply `passes` in order, to the function and to the regions of its control flow ops.
 
-    With ``TRACEJIT_VERIFY=1`` each result is verified.
+    With ``TRACEJIT_VERIFY=1`` each result is verified. Where there is a list of `failures`, a pass that
+    raises is left out with a CompilerWarning, whose text is added there.
     """
     checking = os.environ.get("TRACEJIT_VERIFY") == "1"
     for one in passes:
         start = time.perf_counter()
-        function = apply_pass(one, function)
+        try:
+            after = apply_pass(one, function)
+            if checking:
+                verify(after)
+        except NOT_OURS:
+            raise
+        except Exception as error:
+            if failures is None:
+                raise
+            after = _without_pass(one, function, error, failures)
+        function = after
         seconds = time.perf_counter() - start
-        if checking:
-            verify(function)
         if observe:
             observe(one.name, function, seconds)
     return function
+
+
+def _without_pass(one: Pass, function: Function, error: Exception, failures: list[str]) -> Function:
+    """What there is of `function` where a pass failed on it."""
+    instead = (
+        "It is compiled without that pass" if one.otherwise is None else "Its ops are compiled one by one"
+    )
+    failures.append(warn_of_failure(f"@{function.name} by the pass {one.name}", instead, error))
+    if one.otherwise is None:
+        return function
+    try:
+        return apply_pass(Pass(one.name, one.otherwise, one.skips), function)
+    except NOT_OURS:
+        raise
+    except Exception as second:
+        what = f"@{function.name} op by op"
+        failures.append(warn_of_failure(what, "NumPy computes it", second))
+        return interpreted(function)

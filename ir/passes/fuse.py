@@ -177,7 +177,7 @@ class _Fusion:
         """The group that computes what `instruction` puts side by side: it writes that where it belongs."""
         columns = columns_of(instruction, self.defs)
         where = {self.unit_of[one].coordinates.get(one) for one in columns}
-        if len(where) != 1 or None in where:
+        if len(where) != 1 or None in where or ACROSS in where:  # what is folded across rows is never at hand
             return None
         unit = self.unit_of[columns[0]]
         for column in columns[1:]:

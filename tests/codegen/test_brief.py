@@ -128,13 +128,13 @@ def test_short_code_keeps_within_its_buffers(case: str, monkeypatch: pytest.Monk
 
 def test_text_that_is_not_shortened_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    original = executables._full_module
+    original = executables._upgrade
 
-    def counted(fused: Any, donated: Any, module: Any) -> Any:
+    def counted(executable: Any, fused: Any, donated: Any, module: Any, *more: Any) -> None:
         made.append(module)
-        return original(fused, donated, module)
+        original(executable, fused, donated, module, *more)
 
-    monkeypatch.setattr(executables, "_full_module", counted)
+    monkeypatch.setattr(executables, "_upgrade", counted)
     one, two = Executable(tj.trace(lambda x: x + 1, normal(3))), Executable(tj.trace(*_product()))
     assert tiers.BACKGROUND.wait(60)
     assert one.tier == two.tier == "full"

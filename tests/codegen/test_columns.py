@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 import pytest
+
+import tracejit as tj
 
 from ..runtime.programs import python
 from .narrow import NARROWER, run_narrow
@@ -52,3 +57,33 @@ assert found[0] == found[1]
 print("fine")
 """
     assert python(program, 120).strip() == "fine"
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("points", [22, 23, 59])
+def test_gradients_of_pairwise_kernels(points: int, columns: int) -> None:
+    """Sums across rows are never columns: they are known after the last row."""
+
+    def kernel(x: tj.Tensor) -> tj.Tensor:
+        d = x[:, None, :] - x[None, :, :]
+        return tj.sum(tj.exp(-tj.sum(d * d, -1)))
+
+    x = np.random.default_rng(0).normal(size=(points, columns))
+    np.testing.assert_allclose(
+        tj.jit(tj.grad(kernel))(x), tj.grad(kernel)(tj.tensor(x)), rtol=1e-10, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda p: tj.stack([p, p]),
+        lambda p: tj.array([p, p]),
+        lambda p: tj.concatenate([p[None], p[None], p[None]]),
+    ],
+    ids=["stack", "array", "concatenate"],
+)
+def test_sums_across_rows_are_joined(join: Callable[[tj.Tensor], tj.Tensor]) -> None:
+    x = np.random.default_rng(0).normal(size=(4, 3))
+    want = x.max(-1).sum()
+    np.testing.assert_allclose(tj.jit(lambda x: join(x.max(-1).sum()))(x), want, rtol=1e-14)

@@ -239,7 +239,8 @@ def _described(executable: Executable, variant: TimedExecutable) -> FunctionProf
     ]  # fmt: skip
     source = executable.source
     where = next((str(one.location) for one in source.body if one.location is not None), "")
-    return FunctionProfile(source.name, tuple(str(one.type) for one in source.params), where, nests)
+    types = tuple(str(one.type) for one in source.params)
+    return FunctionProfile(source.name, types, where, nests, fallbacks=tuple(variant.fallbacks))
 
 
 def profile(f: Callable[..., Any] | None = None, /, *args: Any, **kwargs: Any) -> Profile:

@@ -87,6 +87,7 @@ class FunctionProfile:
         milliseconds: wall time of the calls, kernels and the way there from Python.
         compile_milliseconds: what compiling it took while the profile ran, tracing not counted.
         nests: its kernels, in program order.
+        fallbacks: what the compiler failed on, and what was done instead: the texts of its warnings.
     """
 
     name: str
@@ -96,6 +97,7 @@ class FunctionProfile:
     calls: int = 0
     milliseconds: float = 0.0
     compile_milliseconds: float = 0.0
+    fallbacks: tuple[str, ...] = ()
 
     @property
     def kernel_milliseconds(self) -> float:

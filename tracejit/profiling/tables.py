@@ -145,6 +145,7 @@ def summary(profile: Profile) -> str:
             f"{data['gbytes']:.2f} GB/s ({data['flops']:.3g} flops, {data['bytes']:.3g} bytes)"
         )
     lines.append(f"new bytes {profile.new_bytes}, peak bytes {profile.peak_bytes}")
+    lines += [f"@{one.name}: {text}" for one in profile.functions for text in one.fallbacks]
     if profile.dropped:
         lines.append(f"{profile.dropped} events are not in the trace: there were too many")
     return "\n".join(lines)
@@ -197,6 +198,7 @@ def _function_dict(one: FunctionProfile) -> dict[str, Any]:
         "flops": one.cost.flops,
         "bytes": one.cost.bytes,
         "nests": [_nest_dict(nest) for nest in one.nests],
+        "fallbacks": list(one.fallbacks),
     }
 
 

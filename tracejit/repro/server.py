@@ -12,6 +12,7 @@ import select
 import signal
 import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from ..cli.run import difference
 from ..codegen.lazy import llvm_binding
 from ..codegen.target import host
-from ..ir.errors import CompileError
+from ..ir.errors import CompileError, CompilerWarning
 from ..ir.graph import Function
 from ..ir.interpreter import interpret
 from ..ir.text.parser import parse_function
@@ -95,8 +96,10 @@ def trial(request: dict[str, Any]) -> dict[str, str]:
     with np.load(request["inputs"], allow_pickle=False) as loaded:
         inputs = [loaded[f"arr_{i}"] for i in range(len(function.params))]
     want, refused = _outcome(lambda: interpret(function, inputs))
-    got, failed = _outcome(lambda: Executable(function)(inputs))
-    if isinstance(failed, CompileError):  # never the program's own fault
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CompilerWarning)
+        got, failed = _outcome(lambda: Executable(function)(inputs))
+    if isinstance(failed, (CompileError, CompilerWarning)):  # never the program's own fault
         return {"kind": "error", "detail": _said(failed)}
     if refused is not None or failed is not None:
         return _of_errors(refused, failed)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ..codegen.nests.nest import Memory
 from ..ir.graph import Location
+from ..ir.ops.fusion import INTERPRETED
 from ..ir.passes.control import CONTROL
 from ..ir.records import field, record
 from ..ir.registry import Kind
@@ -151,6 +152,11 @@ def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, st
 def _host_call(row: Row) -> tuple[str, str, str]:
     name = row.instruction.op.name
     callback = row.instruction.attrs.get("callback")
+    if row.instruction.op is INTERPRETED:
+        return (
+            "bad", "The compiler failed on this",
+            "NumPy computes it, op by op, called from compiled code: a bug in tracejit, please report it.",
+        )  # fmt: skip
     if callback is not None:
         function = str(callback).partition("#")[0]
         return (

@@ -1,0 +1,42 @@
+"""Failures of the compiler on valid programs: what is one, and the warning that names it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Final
+
+from .errors import CompilerWarning, KernelError
+from .graph import Location
+
+#: Exceptions that are no failures of ours: of a user's kernel, of memory, and warnings that are errors.
+NOT_OURS: Final = (KernelError, MemoryError, Warning)
+
+
+def warn_of_failure(what: str, instead: str, error: BaseException, location: Location | None = None) -> str:
+    """Warn that the compiler failed on `what` with `error`, and of what is done `instead`; the text."""
+    where = f" ({location})" if location is not None else ""
+    text = failure_text(f"{what}{where}", error, f" {instead}; results are the same.")
+    file, line = (location.file, location.line) if location is not None else (__file__, 1)
+    warnings.warn_explicit(text, CompilerWarning, file, line)
+    return text
+
+
+def failure_text(what: str, error: BaseException, instead: str = "") -> str:
+    """What to say of a failure."""
+    return (
+        f"tracejit failed to compile {what}: {_reason(error)}.{instead} This is a bug in tracejit: please "
+        "report it"
+    )
+
+
+def _reason(error: BaseException) -> str:
+    """The error in a line, with the line of ours that raised it."""
+    message = " ".join(str(error).split())
+    if len(message) > 160:
+        message = f"{message[:160]} ..."
+    where, frame = "", error.__traceback__
+    while frame is not None:
+        where = f" in {os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    return f"{type(error).__name__}: {message}{where}"

@@ -1,0 +1,120 @@
+"""Simpler forms of a program, for where the compiler fails on a part of it.
+
+A fusion becomes its ops, each a group of its own; any other instruction becomes an ``interpreted`` one, which
+runs the NumPy kernel of its op, and so may the whole Function.
+"""
+
+from __future__ import annotations
+
+from ..graph import Function, Instruction, Substitution, Value
+from ..ops.fusion import INTERPRETED
+from ..registry import Kind
+from .control import CONTROL
+from .fuse import why_alone
+from .inline import Definitions, is_inline
+from .outline import outline
+
+
+def fuse_nothing(function: Function) -> Function:
+    """In place of the pass ``fuse``: each op is a group of its own."""
+    defs = {result: one for one in function.body for result in one.results}
+    units = [([one], not why_alone(one)) for one in function.body if not is_inline(one, defs)]
+    return outline(function, units)
+
+
+def without(function: Function, failing: Instruction) -> Function | None:
+    """`function` with something simpler in place of the instruction `failing`, which may be in a region; None
+    where it is not there or nothing is simpler."""
+    defs = {result: one for one in function.body for result in one.results}
+    body: list[Instruction] = []
+    changed = False
+    for one in function.body:
+        simpler = _simpler(one, defs) if one is failing else _regions_without(one, failing)
+        body += [one] if simpler is None else simpler
+        changed |= simpler is not None
+    return Function(function.name, function.params, tuple(body), function.results) if changed else None
+
+
+def without_fusions(function: Function) -> Function:
+    """`function` with all its fusions taken apart, also in regions; itself where none has several ops."""
+    for one in function.instructions():
+        if one.op.kind is Kind.REGION and _taken_apart(one) is not None:
+            function = without(function, one) or function
+    return function
+
+
+def interpreted(function: Function) -> Function:
+    """`function` as one ``interpreted`` instruction."""
+    params = tuple([Value(param.type, param.hint) for param in function.params])
+    results = tuple([Value(result.type) for result in function.results])
+    whole = Instruction(INTERPRETED, params, {}, results, None, (function,))
+    return Function(function.name, params, (whole,), results)
+
+
+def is_interpreted(function: Function) -> bool:
+    """Whether `function` is what `interpreted` gives."""
+    return len(function.body) == 1 and function.body[0].op is INTERPRETED
+
+
+def _regions_without(one: Instruction, failing: Instruction) -> list[Instruction] | None:
+    if one.op.kind not in CONTROL:
+        return None
+    regions = [without(region, failing) for region in one.regions]
+    if all(region is None for region in regions):
+        return None
+    kept = tuple([new or old for new, old in zip(regions, one.regions, strict=True)])
+    return [Instruction(one.op, one.operands, one.attrs, one.results, one.location, kept)]
+
+
+def _simpler(one: Instruction, defs: Definitions) -> list[Instruction] | None:
+    if one.op is INTERPRETED:
+        return None
+    apart = _taken_apart(one) if one.op.kind is Kind.REGION else None
+    return [_on_the_host(one, defs)] if apart is None else apart
+
+
+def _taken_apart(fusion: Instruction) -> list[Instruction] | None:
+    """The ops of a fusion, each a group of its own; None where that is the same."""
+    (region,) = fusion.regions
+    apart = fuse_nothing(region)
+    outer = dict(zip(apart.results, fusion.results, strict=False))
+    computed = {result for one in apart.body for result in one.results}
+    kernels = [one for one in apart.body if one.op.kind is not Kind.VIEW]
+    if len(kernels) < 2 or len(outer) < len(fusion.results) or not outer.keys() <= computed:
+        return None
+    table = Substitution(dict(zip(region.params, fusion.operands, strict=True)))
+    body = []
+    for one in apart.body:
+        results = tuple([outer.get(result) or Value(result.type) for result in one.results])
+        operands = table.all(one.operands)
+        body.append(Instruction(one.op, operands, one.attrs, results, one.location, one.regions))
+        table.table.update(zip(one.results, results, strict=True))
+    return body
+
+
+def _on_the_host(one: Instruction, defs: Definitions) -> Instruction:
+    """`one` as an ``interpreted`` instruction, with the views through which it reads."""
+    inputs: dict[Value, None] = {}
+    views: dict[Instruction, None] = {}
+
+    def visit(value: Value) -> None:
+        definition = defs.get(value)
+        if definition is None or definition.op.kind is not Kind.VIEW:
+            inputs[value] = None
+            return
+        for operand in definition.operands:
+            visit(operand)
+        views[definition] = None
+
+    for operand in one.operands:
+        visit(operand)
+    table = Substitution({value: Value(value.type) for value in inputs})
+    params = table.all(tuple(inputs))
+    body = []
+    for each in (*views, one):
+        fresh = tuple([Value(result.type) for result in each.results])
+        operands = table.all(each.operands)
+        body.append(Instruction(each.op, operands, each.attrs, fresh, each.location, each.regions))
+        table.table.update(zip(each.results, fresh, strict=True))
+    region = Function("interpreted", params, tuple(body), table.all(one.results))
+    return Instruction(INTERPRETED, tuple(inputs), {}, one.results, one.location, (region,))

@@ -1,0 +1,85 @@
+"""From a fused Function to machine code, by way of text that LLVM takes.
+
+Where it does not take a kernel, that is generated in a simpler way, see `codegen.recovery`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+
+from ..codegen import llvm, target
+from ..codegen.contracting import contracted
+from ..codegen.donation import reuses
+from ..codegen.instrument import Instrument
+from ..codegen.interface import REPORT
+from ..codegen.module import generate
+from ..codegen.native import Module
+from ..codegen.recovery import Recovery
+from ..ir.failures import NOT_OURS
+from ..ir.graph import Function
+from .code import Code
+
+
+def module_of(
+    fused: Function,
+    notes: list[str],
+    donated: Collection[int] = (),
+    instrument: Instrument | None = None,
+    *,
+    brief: bool = False,
+) -> Module:
+    """The text for `fused` on this machine; what could not be compiled as it is, is added to `notes`."""
+    machine = target.brief_host() if brief else target.host()
+    return generate(fused, machine, instrument, donated, Recovery(fused, notes))
+
+
+def machine_code(
+    module: Module,
+    donated: Collection[int],
+    instrument: Instrument | None = None,
+    *,
+    quick: bool,
+    whole: bool = True,
+) -> tuple[Module, Code, dict[str, float]]:
+    """`module` as machine code, and milliseconds by phase; first the module itself, another one where LLVM
+    rejects a part of it. All of it is simplified where no kernel is to blame, if `whole` says so."""
+    start = time.perf_counter()
+    while True:
+        try:
+            text = module.text if instrument is not None else contracted(module.text)
+            spent = (time.perf_counter() - start) * 1e3
+            effort = llvm.Effort.PLAIN if quick and not module.worth_compiling else llvm.Effort.FULL
+            reduce_loops = module.reduce_loops and not quick
+            image, milliseconds = llvm.emit_object(text, effort, reduce_loops=reduce_loops)
+            break
+        except NOT_OURS:
+            raise
+        except Exception as error:
+            failing = [
+                one.instruction for one in module.kernels if one.instruction and _fails(module, one.text)
+            ]
+            if not (failing or whole):
+                raise
+            recovery, machine = module.recovery, module.target
+            assert recovery is not None
+            assert machine is not None
+            recovery.give_way(error, failing)
+            module = generate(recovery.function, machine, instrument, donated, recovery)
+    assert module.recovery is not None
+    exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
+    code = Code(
+        image, list(module.errors), module.parallel, list(module.products),
+        [(call.symbol, "") for call in module.host_calls],
+        exports, module.cycles, len(module.kernels), module.arena_bytes,
+        reuses(module.recovery.function, module.plan, donated),
+    )  # fmt: skip
+    return module, code, {"generate": spent, **milliseconds}
+
+
+def _fails(module: Module, kernel: str) -> bool:
+    """Whether LLVM rejects the text of a kernel."""
+    try:
+        return llvm.rejects(contracted(f"{module.head}\n{kernel}"))
+    except Exception:
+        return True

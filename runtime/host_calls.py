@@ -1,0 +1,69 @@
+"""Host calls: what native code calls back, which runs the NumPy kernels of an instruction."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+import numpy as np
+
+from ..codegen.interface import HostCall
+from ..ir.graph import Instruction
+from ..ir.interpreter import interpret
+
+Array = np.ndarray[Any, Any]
+
+
+def callback_of(call: HostCall, raised: threading.local) -> Any:
+    """A C function that runs `call`'s NumPy kernel on the buffers it is given; 1 if the kernel raised.
+
+    A user's own function among them (ops with an attribute `callback`) has its exceptions raised as they are.
+    """
+    instruction = call.instruction
+    operands = [(one.shape, one.dtype) for one in instruction.operands]
+    results = [(one.shape, one.dtype) for one in instruction.results]
+
+    def run(pointers: int) -> int:
+        addresses = (ctypes.c_void_p * (len(operands) + len(results))).from_address(pointers)
+        try:
+            arrays = [
+                _array_at(address, shape, dtype)
+                for address, (shape, dtype) in zip(addresses, operands + results, strict=True)
+            ]
+            for array in arrays[: len(operands)]:
+                array.flags.writeable = False
+            with np.errstate(all="ignore"):
+                outcomes = _results_of(instruction, arrays[: len(operands)])
+            for target, value in zip(arrays[len(operands) :], outcomes, strict=True):
+                target[...] = value
+        except BaseException as error:  # handed to the caller: it must not unwind native frames
+            raised.error, raised.users = error, _calls_users(instruction)
+            return 1
+        return 0
+
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(run)
+
+
+def _results_of(instruction: Instruction, operands: list[Array]) -> Any:
+    """What an instruction computes of arrays."""
+    regions = instruction.op.regions
+    if instruction.regions and regions is not None:
+        return regions.run(interpret, instruction.regions, operands, instruction.attrs)
+    outcome = instruction.op.eval(*operands, **instruction.attrs)
+    return outcome if len(instruction.results) > 1 else [outcome]
+
+
+def _calls_users(instruction: Instruction) -> bool:
+    """Whether an instruction runs a user's own function."""
+    inside = [one for region in instruction.regions for one in region.instructions()]
+    return any("callback" in one.attrs for one in (instruction, *inside))
+
+
+def _array_at(address: int | None, shape: tuple[int, ...], dtype: Any) -> Array:
+    """An ndarray over `address`, valid while the native call runs."""
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if count == 0:
+        return np.empty(shape, dtype)
+    memory = (ctypes.c_char * count).from_address(address or 0)
+    return np.frombuffer(memory, dtype).reshape(shape)
