@@ -8,11 +8,13 @@ from typing import Any, Final
 import numpy as np
 
 from ..dispatch import binary
-from ..ir.dtypes import BOOL, FLOAT32, FLOAT64, as_dtype, is_float, result_type
+from ..ir.dtypes import BOOL, FLOAT32, FLOAT64, Operand, as_dtype, is_float, result_type
 from ..ir.errors import DTypeError
+from ..ir.graph import Value
 from ..quick import QuickCall
-from ..tensor import Tensor
-from .operands import SCALARS, as_tensor, cast, filled, floating, kind_of, run
+from ..state import STATE
+from ..tensor import Tensor, as_array
+from .operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run
 from .remembering import of_where
 from .searching import nonzero
 
@@ -42,9 +44,36 @@ _remainder = binary("remainder")
 _INT32 = as_dtype("i32")
 
 
+def _choice(condition: Any, x: Any, y: Any) -> Tensor:
+    if is_tracing():
+        x, y = _adopting(x, y), _adopting(y, x)
+    return run("where", as_tensor(condition), x, y)
+
+
+def _adopting(value: Any, other: Any) -> Any:
+    """`value`; a Python integer converted to the dtype of `other`, where that is of integers.
+
+    ``numpy.where`` is no ufunc: it takes over the integer's lowest bits, whether it fits or not.
+    """
+    kinds = [_weak_kind(value), _weak_kind(other)]
+    if kinds[0] is not int or not isinstance(kinds[1], np.dtype) or kinds[1].kind not in "iu":
+        return value
+    if isinstance(value, Tensor):
+        return cast(value, kinds[1])
+    return as_array(value).astype(kinds[1]).item()
+
+
+def _weak_kind(value: Any) -> Operand:
+    """What `value` is to promotion; arguments of a traced function that are Python numbers are weak, too."""
+    tracer = STATE.tracer
+    if tracer is not None and isinstance(value, Tensor) and isinstance(value._data, Value):
+        return tracer.operand_kind(value._data)
+    return kind_of(value)
+
+
 _WHERE: Final = QuickCall(
     np.where,
-    lambda condition, x, y: run("where", as_tensor(condition), x, y),
+    _choice,
     of_where,
     "where",
     operands=3,
@@ -299,7 +328,7 @@ def ldexp(x: Any, exponent: Any) -> Tensor:
     exact at integers.
     """
     x, exponent = floating(x), as_tensor(exponent)
-    if exponent.dtype.kind not in "iu":
+    if exponent.dtype.kind not in "iub":
         raise DTypeError(f"ldexp: the exponent must be of integers, got {exponent.dtype.name}")
     power = run("clip", cast(exponent, FLOAT64), -2200.0, 2200.0)
     if x.dtype is FLOAT32:

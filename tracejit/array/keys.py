@@ -213,7 +213,9 @@ def _checked(name: str, shape: Shape, axis: int, item: Tensor) -> Tensor:
 
 
 def _mask(name: str, shape: Shape, axis: int, mask: Tensor) -> Iterator[tuple[str, int, Any]]:
-    if isinstance(mask._data, Value) or is_tracing():
+    if mask.size == 0:
+        yield from _known_mask(name, shape, axis, np.zeros(mask.shape, bool))
+    elif isinstance(mask._data, Value) or is_tracing():
         _check_mask(name, shape, axis, mask.shape)
         yield "mask", axis, mask
     else:
@@ -229,7 +231,8 @@ def _known_mask(name: str, shape: Shape, axis: int, mask: Array) -> Iterator[tup
 
 def _check_mask(name: str, shape: Shape, axis: int, given: Shape) -> None:
     covered = shape[axis : axis + len(given)]
-    if given != covered:
+    # NumPy takes a mask of no elements for any axis
+    if any(size not in (0, extent) for size, extent in zip(given, covered, strict=True)):
         raise ShapeError(f"{name}: a boolean mask of shape {given} does not fit axes of shape {covered}")
 
 

@@ -157,6 +157,14 @@ def permuted(x: Tensor, perm: Sequence[int]) -> Tensor:
     return x if order == tuple(range(len(order))) else run("transpose", x, perm=order)
 
 
+def with_an_axis(x: Tensor, axis: Any) -> Tensor:
+    """`x`; as a vector of one element where it has rank 0 and `axis` is named.
+
+    NumPy takes axis 0 and -1 of a scalar in ``take``, ``repeat``, ``cumsum``, ``argsort`` and ``argmax``.
+    """
+    return x if axis is None or x.ndim else reshaped(x, (1,))
+
+
 def sliced(x: Tensor, axis: int, start: int, size: int, step: int = 1) -> Tensor:
     """`size` elements along `axis` from `start`, `step` apart."""
     if start == 0 and step == 1 and size == x.shape[axis]:

@@ -14,7 +14,7 @@ from ..ir.types import as_shape, normalize_axes, normalize_axis
 from ..tensor import Array, Tensor, as_array
 from .indexing import getitem
 from .manipulation import ravel, swapaxes
-from .operands import as_tensor, broadcast, cast, constant_of, reshaped, run, sliced
+from .operands import as_tensor, broadcast, cast, constant_of, reshaped, run, sliced, with_an_axis
 
 __all__ = [
     "flip",
@@ -263,6 +263,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
     x = as_tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
+    x = with_an_axis(x, axis)
     place = normalize_axis("repeat", axis, x.ndim)
     counts = as_array(repeats)
     if counts.dtype.kind not in "iub" or counts.ndim > 1:

@@ -14,7 +14,7 @@ from ..tensor import Tensor, wrap
 from .indexing import getitem
 from .joining import concatenate
 from .manipulation import broadcast_to, ravel
-from .operands import as_tensor, broadcast, constant_of, run, sliced
+from .operands import as_tensor, broadcast, constant_of, run, sliced, with_an_axis
 
 __all__ = ["argwhere", "diff", "nonzero", "take", "take_along_axis"]
 
@@ -35,6 +35,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     x = as_tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
+    x = with_an_axis(x, axis)
     place = normalize_axis("take", axis, x.ndim)
     if mode != "raise":
         if mode not in ("wrap", "clip"):
@@ -140,6 +141,8 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     order = operator.index(n)
     if order < 0:
         raise ShapeError(f"diff: n must not be negative, got {n}")
+    if order == 0:
+        return result
     place = normalize_axis("diff", axis, result.ndim)
     parts = [_extension(result, one, place) for one in (prepend, append)]
     whole = [one for one in (parts[0], result, parts[1]) if one is not None]
