@@ -119,6 +119,8 @@ class Builder(OpNamespace):
             if loop[0].kind not in "iu" or self.operand_kind(one) is not int:
                 continue
             if not isinstance(one, int):  # its value is not known yet
+                if loop[0].kind == "u" and loop[0].itemsize == 8:  # compared by value: no dtype holds both
+                    return tuple([INT64 if other is one else loop[0] for other in operands])
                 return (result_type(loop[0], INT64),) * len(loop)
             limits = np.iinfo(loop[0])
             if not limits.min <= one <= limits.max:

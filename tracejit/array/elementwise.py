@@ -249,9 +249,13 @@ def power(x: Any, y: Any, /) -> Tensor:
 
     Semantics: ``numpy.power``.
     """
-    # NumPy's fast path: the same number, several times faster than the general function
-    if type(y) is int and y == 2 and STATE.tracer is None and type(x) is Tensor and is_float(x.dtype):
-        return _square(x)
+    if type(x) is Tensor and is_float(x.dtype):
+        # NumPy's fast paths: the same number, several times faster than the general function
+        if type(y) is int and y == 2 and STATE.tracer is None:
+            return _square(x)
+        # and another one at -0.0 and -inf
+        if type(y) is float and y == 0.5 and STATE.tracer is not None:
+            return sqrt(x)
     return _pow(x, y)
 
 

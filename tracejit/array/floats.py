@@ -14,6 +14,7 @@ from ..ir.graph import Value
 from ..quick import QuickCall
 from ..state import STATE
 from ..tensor import Tensor, as_array
+from .elementwise import power
 from .operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run
 from .remembering import of_where
 from .searching import nonzero
@@ -169,7 +170,7 @@ def float_power(x: Any, y: Any) -> Tensor:
     """
     base = cast(as_tensor(x), FLOAT64)
     exponent = y if type(y) in SCALARS else cast(as_tensor(y), FLOAT64)
-    return run("pow", base, exponent)
+    return power(base, exponent)
 
 
 def fabs(x: Any) -> Tensor:
@@ -201,7 +202,7 @@ def fix(x: Any) -> Tensor:
 def round(x: Any, decimals: int = 0) -> Tensor:
     """`x` rounded to `decimals` decimals, ties to even; negative counts round tens, hundreds and so on.
 
-    Integers stay integers, bools become floats. Slope 0.
+    Integers stay integers; bools become floats, and have no decimals. Slope 0.
 
     Example:
         >>> import tracejit as tj
@@ -217,8 +218,10 @@ def round(x: Any, decimals: int = 0) -> Tensor:
         unit = 10**-decimals
         whole = run("rint", run("div", x, float(unit)))
         return cast(run("mul", whole, float(unit)), x.dtype)
-    if decimals == 0 or x.dtype is BOOL:
+    if decimals == 0:
         return run("rint", x)
+    if x.dtype is BOOL:
+        raise DTypeError(f"round: bools have no decimals, got decimals={decimals}; use x.astype(float)")
     if decimals > 0:
         unit_float = float(10**decimals)
         return run("div", run("rint", run("mul", x, unit_float)), unit_float)
@@ -328,8 +331,8 @@ def ldexp(x: Any, exponent: Any) -> Tensor:
     exact at integers.
     """
     x, exponent = floating(x), as_tensor(exponent)
-    if exponent.dtype.kind not in "iub":
-        raise DTypeError(f"ldexp: the exponent must be of integers, got {exponent.dtype.name}")
+    if exponent.dtype.kind not in "iub" or exponent.dtype == np.uint64:
+        raise DTypeError(f"ldexp: the exponent must be of integers that fit int64, got {exponent.dtype.name}")
     power = run("clip", cast(exponent, FLOAT64), -2200.0, 2200.0)
     if x.dtype is FLOAT32:
         # in float64 the product is exact, and the conversion rounds once

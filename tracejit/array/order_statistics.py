@@ -10,12 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dtypes import INT64
+from ..ir.dtypes import INT64, default_dtype, is_float, result_type
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.graph import Value
 from ..ir.types import Shape, normalize_axes
 from ..tensor import Tensor
-from .operands import as_tensor, broadcast, cast, filled, holds_tensors, permuted, reshaped, run, sliced
+from .operands import (
+    SCALARS,
+    as_tensor,
+    broadcast,
+    cast,
+    filled,
+    holds_tensors,
+    permuted,
+    reshaped,
+    run,
+    sliced,
+)
 from .reductions import averaged
 from .searching import take_along_axis
 
@@ -32,7 +43,7 @@ def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.median``.
     """
-    lines, axes, shape = _lines("median", x, axis)
+    lines, axes, shape = _lines("median", averaged(x, None), axis)
     extent = lines.shape[-1]
     if extent == 0:
         return _reduced(filled(np.nan, lines.shape[:-1], lines.dtype), shape, axes, keepdims)
@@ -47,21 +58,21 @@ def quantile(x: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
 
     `q` may be an array, whose shape the result begins with. `method` says what to take where that falls
     between two elements: ``linear`` (between them, by how near), ``lower``, ``higher``, ``nearest`` (the even
-    one at half) or ``midpoint``. Integers give floats with each. Gradients go to the
-    two elements; by `q` there is one under ``linear``.
+    one at half) or ``midpoint``. Integers give floats where the method computes between elements, unless `q`
+    is of integers, too. Gradients go to the two elements; by `q` there is one under ``linear``.
 
     Example:
         >>> import tracejit as tj
         >>> tj.quantile([1.0, 2.0, 3.0, 4.0], [0.0, 0.5])
         tensor([1.0000, 2.5000])
 
-    Raises AxisError, and ShapeError for no elements or `q` outside of 0 to 1; where
-    `q` is traced, that gives NaN. Semantics:
-    ``numpy.quantile``.
+    Raises AxisError, and ShapeError for no elements or `q` outside of 0 to 1; where `q` is traced, that gives
+    NaN, or the first or last of integers. Semantics: ``numpy.quantile``.
     """
     if _known_outside(q, 1):
         raise ShapeError("quantile: expected q between 0 and 1 (percentile takes 0 to 100)")
-    return _quantiles("quantile", x, as_tensor(q), axis, method, keepdims)
+    x = as_tensor(x)
+    return _quantiles("quantile", x, _shares(x, q), axis, method, keepdims)
 
 
 def percentile(x: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
@@ -72,14 +83,20 @@ def percentile(x: Any, q: Any, axis: Any = None, *, method: str = "linear", keep
         >>> tj.percentile([1.0, 2.0, 3.0, 4.0], 50)
         tensor(2.5000)
 
-    Raises AxisError, and ShapeError for no elements or `q` outside of 0 to 100; where
-    `q` is traced, that gives NaN. Semantics:
-    ``numpy.percentile``.
+    Raises AxisError, and ShapeError for no elements or `q` outside of 0 to 100; where `q` is traced, that
+    gives NaN, or the first or last of integers. Semantics: ``numpy.percentile``.
     """
     if _known_outside(q, 100):
         raise ShapeError("percentile: expected q between 0 and 100 (quantile takes 0 to 1)")
-    share = run("div", averaged(as_tensor(q), None), 100.0)
+    x = as_tensor(x)
+    share = run("div", averaged(_shares(x, q), None), 100.0)
     return _quantiles("percentile", x, share, axis, method, keepdims)
+
+
+def _shares(x: Tensor, q: Any) -> Tensor:
+    """`q` as a tensor; a Python number in the dtype of `x`, where that is floating."""
+    shares = as_tensor(q)
+    return cast(shares, x.dtype) if type(q) in SCALARS and is_float(x.dtype) else shares
 
 
 def _known_outside(q: Any, most: int) -> bool:
@@ -92,18 +109,24 @@ def _known_outside(q: Any, most: int) -> bool:
     return not bool(((numbers >= 0) & (numbers <= most)).all())
 
 
-def _quantiles(name: str, x: Any, q: Tensor, axis: Any, method: str, keepdims: bool) -> Tensor:
-    lines, axes, shape = _lines(name, x, axis)
+def _quantiles(name: str, x: Tensor, q: Tensor, axis: Any, method: str, keepdims: bool) -> Tensor:
+    # integers stay what they are where no number between two of them is asked for
+    is_whole = method == "linear" and not is_float(q.dtype)
+    selects = method in ("lower", "higher", "nearest") or is_whole
+    lines, axes, shape = _lines(name, x if selects else averaged(x, None), axis)
+    if is_float(q.dtype) and not selects:
+        lines = cast(lines, result_type(lines.dtype, q.dtype))
     extent, rank = lines.shape[-1], lines.ndim - 1
     if extent == 0:
         raise ShapeError(f"{name}: axis {axis} of {shape} has no elements")
     ordered = run("sort", lines)
-    at = run("mul", cast(q, lines.dtype), float(extent - 1))
+    floats = is_float(lines.dtype)
+    at = run("mul", cast(q, lines.dtype if floats else default_dtype()), float(extent - 1))
     low, high, weight = _between(name, at, method, extent)
     # the shape of q in front, a line of elements for each of its own
     column = (*q.shape, *(1,) * rank)
     flat = reshaped(ordered, (*(1,) * q.ndim, *ordered.shape))
-    found = [
+    neighbours = [
         reshaped(
             take_along_axis(
                 broadcast(flat, (*q.shape, *ordered.shape)),
@@ -113,12 +136,14 @@ def _quantiles(name: str, x: Any, q: Tensor, axis: Any, method: str, keepdims: b
         )
         for one in (low, high)
     ]
+    if not floats:
+        return _reduced(neighbours[0], shape, axes, keepdims, q.shape)
     share = reshaped(weight, column)
     # nothing is between two equal elements, and infinite ones have no difference
-    apart = run("ne", found[0], found[1])
-    first, second = [run("where", apart, one, 0.0) for one in found]
-    mixed = run("add", found[0], run("mul", run("sub", second, first), share))
-    value = run("where", apart, mixed, found[0])
+    apart = run("ne", neighbours[0], neighbours[1])
+    first, second = [run("where", apart, one, 0.0) for one in neighbours]
+    mixed = run("add", neighbours[0], run("mul", run("sub", second, first), share))
+    value = run("where", apart, mixed, neighbours[0])
     nan = run("isnan", _picked(ordered, extent - 1))
     if isinstance(q._data, Value):
         outside = run("logical_not", run("logical_and", run("ge", q, 0.0), run("le", q, 1.0)))
@@ -145,9 +170,8 @@ def _between(name: str, at: Tensor, method: str, extent: int) -> tuple[Tensor, T
     return low, high, weight
 
 
-def _lines(name: str, x: Any, axis: Any) -> tuple[Tensor, Shape, Shape]:
-    """`x` in floating numbers with `axis` (one, several or all) as its last one; those axes and the shape."""
-    x = averaged(x, None)
+def _lines(name: str, x: Tensor, axis: Any) -> tuple[Tensor, Shape, Shape]:
+    """`x` with `axis` (one, several or all) as its last one; those axes and the shape."""
     axes = normalize_axes(name, axis, x.ndim)
     kept = [one for one in range(x.ndim) if one not in axes]
     shape = tuple(x.shape[one] for one in kept)

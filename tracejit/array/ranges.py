@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..ir.dtypes import as_dtype, default_dtype, is_float
+from ..ir.dtypes import as_dtype, default_dtype, is_float, result_type
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
 from ..tensor import Array, Tensor, wrap
@@ -75,7 +75,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     if bounds[2] == 0:
         raise ShapeError("arange: step must not be zero")
     wanted = None if dtype is None else as_dtype(dtype)
-    count, values = _numbers(bounds, wanted, whole=not is_tracing())
+    try:
+        count, values = _numbers(bounds, wanted, whole=not is_tracing())
+    except OverflowError as error:
+        raise DTypeError(f"arange: {first!r} to {last!r} does not fit: {error}") from error
     if wanted is None:
         wanted = as_dtype(values.dtype)
         if is_float(wanted) and all(type(one) in SCALARS for one in bounds):
@@ -183,8 +186,11 @@ def geomspace(
 
     Semantics: ``numpy.geomspace``, for real numbers.
     """
-    first, last = promoted(start, stop)
-    first, last = _spaced_operand(as_tensor(first)), _spaced_operand(as_tensor(last))
+    first, last = promoted(as_tensor(start), as_tensor(stop))
+    # computed in the default dtype at least, whatever that of the ends is
+    common = result_type(first.dtype, default_dtype() if dtype is None else as_dtype(dtype))
+    common = common if is_float(common) else default_dtype()
+    first, last = cast(first, common), cast(last, common)
     sign = run("sign", first)
     low, high = run("mul", first, sign), run("mul", last, sign)
     logs = linspace(run("log10", low), run("log10", high), num, endpoint)

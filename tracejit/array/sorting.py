@@ -129,6 +129,8 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     parts = [as_tensor(one) for one in keys]
     if not parts or any(one.shape != parts[0].shape for one in parts):
         raise ShapeError(f"lexsort: expected keys of one shape, got {[one.shape for one in parts]}")
+    if parts[0].ndim == 0:
+        return argsort(parts[0], axis=normalize_axis("lexsort", axis, 1)).reshape(())
     place = normalize_axis("lexsort", axis, parts[0].ndim)
     order = argsort(parts[0], place)
     for key in parts[1:]:  # stable sorts, from the least significant key on
@@ -170,7 +172,7 @@ def _partitioned(name: str, x: Any, kth: Any, axis: int | None) -> tuple[Tensor,
     """What to sort along which axis. Raises ShapeError for `kth` outside."""
     x, place = _line(name, x, axis)
     extent = x.shape[place]
-    for one in np.atleast_1d(kth).tolist():
+    for one in np.atleast_1d(kth).tolist() if x.size else ():
         if not -extent <= operator.index(one) < extent:
             raise ShapeError(f"{name}: kth={one} is outside of an axis of {extent} elements")
     return x, place
@@ -190,7 +192,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
     Raises ShapeError unless `a` has rank 1, and DTypeError for another `side`. Semantics:
     ``numpy.searchsorted``.
     """
-    line, values = promoted(as_tensor(a), v)
+    line, values = promoted(as_tensor(a), as_tensor(v))
     if line.ndim != 1:
         raise ShapeError(f"searchsorted: expected a line of rank 1, got shape {line.shape}")
     if sorter is not None:
@@ -225,5 +227,7 @@ def unique(
         "return_inverse": return_inverse,
         "return_counts": return_counts,
     }
+    if axis is not None:
+        axis = normalize_axis("unique", axis, data.ndim)
     result: Any = np.unique(data, axis=axis, equal_nan=equal_nan, **wanted)  # type: ignore[call-overload]
     return tuple(wrap(one) for one in result) if isinstance(result, tuple) else wrap(result)
