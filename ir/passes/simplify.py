@@ -243,7 +243,7 @@ def _reduction(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     if not wide:
         # a sum begins with 0, so that of -0.0 alone is 0.0
         clear = one.op.name == "sum" and may_be_minus_zero(x, defs)
-        return b.add(dropped, 0.0) if clear else dropped  # type: ignore[no-any-return]
+        return b.add(dropped, 0.0) if clear else dropped
     shifted = tuple(axis - sum(gone < axis for gone in narrow) for axis in wide)
     return b.apply(one.op, (dropped,), {"axes": shifted})  # type: ignore[no-any-return]
 
