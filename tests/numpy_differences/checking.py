@@ -10,7 +10,16 @@ from tracejit.ir.errors import TracejitError
 
 from .allowed import is_allowed, zero_signs_count
 from .arguments import Arguments
-from .oracle import Call, Outcome, difference, eager_outcome, jitted_outcome, jitted_outcomes, numpy_outcome
+from .oracle import (
+    Call,
+    Outcome,
+    difference,
+    eager_outcome,
+    jitted_outcome,
+    jitted_outcomes,
+    mapped_outcome,
+    numpy_outcome,
+)
 
 #: So many calls are one jitted function: compiling has costs of its own.
 GROUP = 24
@@ -34,6 +43,8 @@ def check(make: Callable[[Arguments], Call], seeds: range, *, jitted: int) -> No
             problems += _refused(f"seed {seed}, jitted", call, eager)
         else:
             group.append((call, eager))
+            if call.arrays():
+                problems += _problems(f"seed {seed}, vmap", call, mapped_outcome(call), eager)
     for start in range(0, len(group), GROUP):
         problems += _jitted_problems(group[start : start + GROUP])
     if problems:

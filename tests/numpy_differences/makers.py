@@ -53,6 +53,13 @@ def reduction_arguments(**keywords: Any) -> Maker:
     return make
 
 
+def median_arguments(a: Arguments) -> CallArguments:
+    args, keywords = reduction_arguments()(a)
+    if np.size(args[0]) == 0 and keywords.get("axis") == ():  # for which NumPy has a wrong error
+        return args, {}
+    return args, keywords
+
+
 def dtype_argument(a: Arguments) -> Any:
     return a.pick([*DTYPES, float, int, bool, "f4", "int16", None])
 

@@ -11,7 +11,7 @@ import numpy as np
 import tracejit as tj
 
 from .arguments import DTYPES, FLOATS, INTEGERS, Arguments, Fixed
-from .calls import FUNCTIONS
+from .calls import FUNCTIONS, in_order
 from .makers import Maker
 from .oracle import Call
 
@@ -95,6 +95,8 @@ def method_call(name: str, a: Arguments) -> Call:
         result = attribute(*args, **kwargs) if callable(attribute) else attribute
         if name == "dtype":
             return str(result) == str(np.dtype(result))
+        if name == "argpartition":
+            return in_order(xp, result, kwargs)
         return x if name in _IN_PLACE else result
 
     return Call(f"ndarray.{name}", run, args, kwargs, jitted=name not in _CONCRETE, is_method=True)
@@ -177,7 +179,7 @@ def _entry(a: Arguments, extent: int) -> Any:
         ends = [None, *range(-extent - 1, extent + 2)]
         return slice(a.pick(ends), a.pick(ends), a.pick([None, 1, 2, -1, -2, 3]))
     if kind == 6:
-        return np.int64(whole()) if a.chance(0.5) else np.uint8(max(whole(), 0))
+        return np.int64(whole()) if a.chance(0.5) else np.uint8(max(whole(), 0) % 256)
     if kind == 7:
         return [whole() for _ in range(a.whole(0, 3))] if extent else []
     if kind == 8:

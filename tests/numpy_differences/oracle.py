@@ -72,6 +72,8 @@ def _text(value: Any) -> str:
         return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
     if not isinstance(value, np.ndarray):
         return repr(value)
+    if value.size > 64:
+        return f"<{value.dtype}{value.shape} of strides {value.strides}>"
     text = f"np.array({value.tolist()}, '{value.dtype.str[1:]}')"
     if value.size == 0:
         text += f".reshape({value.shape})"
@@ -132,6 +134,17 @@ def jitted_outcome(call: Call) -> Outcome:
         return jitted_outcomes([call])[0][0]
     except Exception as error:
         return error
+
+
+def mapped_outcome(call: Call) -> Outcome:
+    """What ``vmap`` makes of two of `call`, the second one."""
+    arrays = [np.stack([array, array]) for array in call.arrays()]
+
+    def each(*arrays: Any) -> Any:
+        result = call.with_arrays(tj, arrays)
+        return list(result) if isinstance(result, (tuple, list)) else [result]
+
+    return outcome(lambda: [leaf[1] for leaf in tj.vmap(each)(*arrays)])
 
 
 def difference(call: Call, actual: Outcome, expected: Outcome, *, zero_signs: bool = True) -> str:

@@ -321,7 +321,7 @@ def _write(x: Tensor, key: Any, value: Any) -> None:
     check_writeable(x, "setitem")
     new = value if type(value) in SCALARS else _detached_array(value)
     try:
-        data[_memory_key(key)] = new
+        _assign(data, _memory_key(key), new)
     except IndexError as error:
         plan_key("setitem", x.shape, key)
         raise OutOfBoundsError(f"setitem: {error}") from error
@@ -333,6 +333,17 @@ def _write(x: Tensor, key: Any, value: Any) -> None:
     except (OverflowError, TypeError) as error:
         raise DTypeError(f"setitem: {value!r} does not fit dtype {data.dtype.name}: {error}") from error
     count_write(x, "setitem")
+
+
+def _assign(data: Any, key: Any, new: Any) -> None:
+    """``data[key] = new``, without leading axes of size 1: NumPy drops them but for masks and for keys of a
+    single element."""
+    try:
+        data[key] = new
+    except (ValueError, TypeError):
+        if not isinstance(new, np.ndarray) or new.shape[:1] != (1,):
+            raise
+        _assign(data, key, new[0, ...])
 
 
 def _detached_array(value: Any) -> Any:

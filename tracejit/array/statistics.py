@@ -98,6 +98,7 @@ def average(
         total = filled(x.size / max(result.size, 1), result.shape, result.dtype)
         return (result, total) if returned else result
     x, weights = promoted(averaged(x, None), as_tensor(weights))
+    normalize_axes("average", axis, x.ndim)
     if weights.shape != x.shape:
         weights = _weights_along(weights, x.shape, axis)
     total = sum(weights, axis, keepdims=keepdims)
