@@ -138,3 +138,32 @@ def test_gradients_want_inputs_and_scalars() -> None:
     for run in (of_one_element, tj.jit(of_one_element)):
         with pytest.raises(GradientError, match="must return a floating scalar"):
             run(np.ones(2))
+
+
+@pytest.mark.parametrize("number", [True, False, 3])
+@pytest.mark.parametrize(
+    "compute",
+    [lambda n: n + n, lambda n: -n, lambda n: n * 2, lambda n: n - n, lambda n: n**2, lambda n: n / 2, abs],
+)
+def test_arguments_that_are_bools_compute_as_integers(compute: Any, number: Any) -> None:
+    x = np.array([1, -2, 3], np.int8)
+    eager = tj.asarray(x) * compute(number)
+    jitted = tj.jit(lambda x, n: x * compute(n))(x, number)
+    assert jitted.dtype == eager.dtype
+    np.testing.assert_array_equal(jitted, eager)
+
+
+def test_arguments_are_to_fit_where_they_are_written() -> None:
+    x = np.array([1, -2, 3], np.int8)
+
+    def written(x: Any, n: Any) -> Any:
+        x = x.copy()
+        x[0] = n
+        return x
+
+    for function in (written, tj.full_like):
+        np.testing.assert_array_equal(tj.jit(function)(x, 7), function(tj.asarray(x), 7))
+        with pytest.raises(DTypeError, match="does not fit"):
+            function(tj.asarray(x), 300)
+        with pytest.raises((DTypeError, OverflowError), match="does not fit"):
+            tj.jit(function)(x, 300)

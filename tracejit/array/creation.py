@@ -18,6 +18,7 @@ from ..tensor import Tensor, as_array, wrap
 from .operands import (
     SCALARS,
     as_tensor,
+    assigned,
     broadcast,
     cast,
     filled,
@@ -130,7 +131,9 @@ def _filled(name: str, shape: Any, value: Any, dtype: DType | None) -> Tensor:
     if type(value) in SCALARS:
         return filled(value, sizes, dtype or _dtype_of_number(value))
     source = as_tensor(value)
-    return cast(broadcast(source, sizes), dtype or source.dtype, copy=True)
+    if dtype is not None and source.dtype is not dtype:
+        source = assigned(source, dtype)
+    return cast(broadcast(source, sizes), source.dtype, copy=True)
 
 
 def _dtype_of_number(value: Any) -> DType:

@@ -47,21 +47,22 @@ _INT32 = as_dtype("i32")
 
 def _choice(condition: Any, x: Any, y: Any) -> Tensor:
     if is_tracing():
-        x, y = _adopting(x, y), _adopting(y, x)
+        kinds = _weak_kind(x), _weak_kind(y)
+        if kinds[0] is int:
+            x = _adopting(x, kinds[1])
+        elif kinds[1] is int:
+            y = _adopting(y, kinds[0])
     return run("where", as_tensor(condition), x, y)
 
 
-def _adopting(value: Any, other: Any) -> Any:
-    """`value`; a Python integer converted to the dtype of `other`, where that is of integers.
+def _adopting(value: Any, dtype: Operand) -> Any:
+    """The Python integer `value`, converted to the `dtype` that it meets, where that is one of integers.
 
     ``numpy.where`` is no ufunc: it takes over the integer's lowest bits, whether it fits or not.
     """
-    kinds = [_weak_kind(value), _weak_kind(other)]
-    if kinds[0] is not int or not isinstance(kinds[1], np.dtype) or kinds[1].kind not in "iu":
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "iu":
         return value
-    if isinstance(value, Tensor):
-        return cast(value, kinds[1])
-    return as_array(value).astype(kinds[1]).item()
+    return cast(value, dtype) if isinstance(value, Tensor) else as_array(value).astype(dtype).item()
 
 
 def _weak_kind(value: Any) -> Operand:

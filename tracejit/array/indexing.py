@@ -21,7 +21,7 @@ from ..tape.keys import record_key
 from ..tensor import Tensor, as_array, wrap
 from ..views import KeyStep, share
 from .keys import Plan, plan_key, refuse_masks
-from .operands import SCALARS, as_tensor, broadcast, cast, filled, permuted, reshaped, run
+from .operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
 from .remembering import of_gather, of_key, reading
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
@@ -152,7 +152,7 @@ def _value_for(value: Any, dtype: DType, shape: Shape, name: str) -> Tensor:
     """`value` converted and broadcast to what is to be written; extra leading axes of size 1 go."""
     if type(value) in SCALARS:
         return filled(value, shape, dtype)
-    result = cast(as_tensor(value), dtype)
+    result = assigned(as_tensor(value), dtype)
     while result.ndim > len(shape) and result.shape[0] == 1:
         result = reshaped(result, result.shape[1:])
     if not broadcastable(result.shape, shape):

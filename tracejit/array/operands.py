@@ -13,6 +13,7 @@ import numpy as np
 from ..dispatch import apply
 from ..ir.dtypes import DType, Operand, as_dtype, is_float, result_type, ufunc_types
 from ..ir.errors import DTypeError, ShapeError
+from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
 from ..state import STATE
@@ -177,6 +178,14 @@ def sliced(x: Tensor, axis: int, start: int, size: int, step: int = 1) -> Tensor
 def filled(value: bool | int | float, shape: Shape, dtype: DType) -> Tensor:
     """`value` everywhere. Raises DTypeError where `dtype` cannot hold it."""
     return run("full", value=scalar_of(value, dtype), shape=shape, dtype=dtype)
+
+
+def assigned(x: Tensor, dtype: DType) -> Tensor:
+    """`x` in `dtype`, as in an assignment: a Python integer that is an argument of the traced function has to
+    fit, as one that is written down has."""
+    if STATE.tracer is not None and isinstance(x._data, Value):
+        STATE.tracer.narrow(x._data, dtype)
+    return cast(x, dtype)
 
 
 def scalar_of(value: Any, dtype: DType) -> bool | int | float:
