@@ -10,6 +10,7 @@ import pytest
 import tracejit as tj
 from tracejit.ir.errors import DTypeError, GradientError
 
+from .allowed import zero_signs_count
 from .oracle import Call, difference, eager_outcome, jitted_outcome, numpy_outcome, outcome
 
 U8 = np.array([3, 7, 9], np.uint8)
@@ -167,3 +168,32 @@ def test_arguments_are_to_fit_where_they_are_written() -> None:
             function(tj.asarray(x), 300)
         with pytest.raises((DTypeError, OverflowError), match="does not fit"):
             tj.jit(function)(x, 300)
+
+
+@pytest.mark.parametrize("number", [2, -1, 0.5, True])
+@pytest.mark.parametrize(
+    "name",
+    ["stack", "concatenate", "asarray", "outer", "dot", "linspace", "quantile", "searchsorted", "clip"],
+)
+@pytest.mark.parametrize("dtype", ["i1", "u8", "f4", "?"])
+def test_numbers_as_arguments_are_numbers(name: str, number: Any, dtype: str) -> None:
+    """A Python number gives what NumPy gives, written down and as an argument of a jitted function."""
+    uses: dict[str, Any] = {
+        "stack": lambda xp, x, n: xp.stack([x[0], n]),
+        "concatenate": lambda xp, x, n: xp.concatenate([x, [n]]),
+        "asarray": lambda xp, x, n: xp.asarray(n) * x,
+        "outer": lambda xp, x, n: xp.outer(x, n),
+        "dot": lambda xp, x, n: xp.dot(x, n),
+        "linspace": lambda xp, x, n: xp.linspace(x, n, 3),
+        "quantile": lambda xp, x, n: xp.quantile(x * 1.0, n if n == 0.5 else 0.25),
+        "searchsorted": lambda xp, x, n: xp.searchsorted(x, n),
+        "clip": lambda xp, x, n: xp.clip(x, None, 300) + xp.clip(x, n, 127),
+    }
+    use, x = uses[name], np.array([0, 1, 1], dtype)
+    call = Call(name, lambda xp, x: use(xp, x, number), (x,))
+    expected = numpy_outcome(call)
+    signs = zero_signs_count(call)
+    assert not difference(call, eager_outcome(call), expected, zero_signs=signs)
+    if not isinstance(expected, Exception):
+        jitted = outcome(lambda: tj.jit(lambda x, n: use(tj, x, n))(x, number))
+        assert not difference(call, jitted, expected, zero_signs=signs)

@@ -25,6 +25,7 @@ from .operands import (
     holds_tensors,
     is_tracing,
     run,
+    strong,
 )
 from .operands import array_of_traced as array_of_traced
 from .operands import constant_of as constant_of
@@ -95,7 +96,7 @@ def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor
     if not isinstance(data, (Tensor, np.ndarray)) and wanted is not None:
         result = constant_of(np.asarray(as_array(data), wanted))
     else:
-        result = as_tensor(data)
+        result = strong(data)
     if wanted is not None and result.dtype is not wanted:
         if copy is False:
             raise DTypeError(f"asarray: a copy is needed to convert {result.dtype.name} to {wanted.name}")

@@ -13,7 +13,7 @@ import numpy as np
 from ..ir.errors import ShapeError
 from ..tensor import Tensor
 from .diagonals import diagonal
-from .operands import broadcast, permuted, promoted, reshaped, run
+from .operands import broadcast, permuted, promoted_arrays, reshaped, run
 
 __all__ = ["einsum"]
 
@@ -37,7 +37,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> Tensor:
     """
     if not isinstance(subscripts, str):
         subscripts, operands = _from_lists((subscripts, *operands))
-    tensors = promoted(*operands)
+    tensors = promoted_arrays(*operands)
     inputs, output = _parse(subscripts, tensors)
     sizes = _sizes(subscripts, inputs, tensors)
     terms = [_prepared(one, labels, sizes) for one, labels in zip(tensors, inputs, strict=True)]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any, Final
 
 import numpy as np
 
 from ..dispatch import binary
-from ..ir.dtypes import BOOL, FLOAT32, FLOAT64, Operand, as_dtype, is_float, result_type
+from ..ir.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, Operand, as_dtype, is_float, result_type
 from ..ir.errors import DTypeError
-from ..ir.graph import Value
 from ..quick import QuickCall
-from ..state import STATE
 from ..tensor import Tensor, as_array
 from .elementwise import power
 from .operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run
@@ -47,7 +46,7 @@ _INT32 = as_dtype("i32")
 
 def _choice(condition: Any, x: Any, y: Any) -> Tensor:
     if is_tracing():
-        kinds = _weak_kind(x), _weak_kind(y)
+        kinds = kind_of(x), kind_of(y)
         if kinds[0] is int:
             x = _adopting(x, kinds[1])
         elif kinds[1] is int:
@@ -63,14 +62,6 @@ def _adopting(value: Any, dtype: Operand) -> Any:
     if not isinstance(dtype, np.dtype) or dtype.kind not in "iu":
         return value
     return cast(value, dtype) if isinstance(value, Tensor) else as_array(value).astype(dtype).item()
-
-
-def _weak_kind(value: Any) -> Operand:
-    """What `value` is to promotion; arguments of a traced function that are Python numbers are weak, too."""
-    tracer = STATE.tracer
-    if tracer is not None and isinstance(value, Tensor) and isinstance(value._data, Value):
-        return tracer.operand_kind(value._data)
-    return kind_of(value)
 
 
 _WHERE: Final = QuickCall(
@@ -119,8 +110,8 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
     if x.dtype.kind in "iu":
         # NumPy: a Python int beyond the dtype's range does not limit
         limits = np.iinfo(x.dtype)
-        min = None if type(min) is int and min <= limits.min else min
-        max = None if type(max) is int and max >= limits.max else max
+        min = None if type(min) is int and min <= limits.min else _within(min, x.dtype)
+        max = None if type(max) is int and max >= limits.max else _within(max, x.dtype)
     if min is None and max is None:
         return positive(x)
     if min is None:
@@ -128,6 +119,15 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
     if max is None:
         return run("maximum", x, min)
     return run("clip", x, min, max)
+
+
+def _within(bound: Any, dtype: DType) -> Any:
+    """`bound`; an integer argument of the traced function is limited to the range of `dtype`."""
+    if not isinstance(bound, Tensor) or kind_of(bound) is not int:
+        return bound
+    limits, widest = np.iinfo(dtype), np.iinfo(INT64)
+    low, high = builtins.max(limits.min, widest.min), builtins.min(limits.max, widest.max)
+    return cast(run("clip", bound, int(low), int(high)), dtype)
 
 
 def positive(x: Any) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..dispatch import apply
-from ..ir.dtypes import DType, Operand, as_dtype, is_float, result_type, ufunc_types
+from ..ir.dtypes import DType, Operand, as_dtype, default_dtype, is_float, result_type, ufunc_types
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.graph import Value
 from ..ir.registry import OPS
@@ -112,8 +112,11 @@ def _stacked(data: Any, dtype: DType) -> Tensor:
 
 
 def kind_of(value: Any) -> Operand:
-    """What `value` is to promotion: a dtype, or the type of a Python number."""
+    """What `value` is to promotion: a dtype, or the type of a Python number, written down or an argument."""
     if isinstance(value, Tensor):
+        tracer = STATE.tracer
+        if tracer is not None and isinstance(value._data, Value):
+            return tracer.operand_kind(value._data)
         return value.dtype
     if isinstance(value, bool) or type(value) not in SCALARS:
         strong: DType = as_array(value).dtype
@@ -134,6 +137,23 @@ def promoted(*operands: Any) -> list[Tensor]:
         return list(operands)
     dtype = result_type(*map(kind_of, operands))
     return [cast(as_tensor(one), dtype) for one in operands]
+
+
+def strong(value: Any) -> Tensor:
+    """`value` as a tensor, of a dtype of its own also where it is a Python number."""
+    x = as_tensor(value)
+    kind = kind_of(x)
+    if not isinstance(kind, type):
+        return x
+    return cast(x, default_dtype() if kind is float else x.dtype, copy=True)
+
+
+def promoted_arrays(*operands: Any) -> list[Tensor]:
+    """`operands` as tensors of their common dtype, Python numbers with a dtype of their own.
+
+    So they are to those of NumPy's functions that are no ufuncs.
+    """
+    return promoted(*map(strong, operands))
 
 
 def floating(x: Any) -> Tensor:

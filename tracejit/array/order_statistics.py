@@ -16,12 +16,12 @@ from ..ir.graph import Value
 from ..ir.types import Shape, normalize_axes
 from ..tensor import Tensor
 from .operands import (
-    SCALARS,
     as_tensor,
     broadcast,
     cast,
     filled,
     holds_tensors,
+    kind_of,
     permuted,
     reshaped,
     run,
@@ -96,7 +96,7 @@ def percentile(x: Any, q: Any, axis: Any = None, *, method: str = "linear", keep
 def _shares(x: Tensor, q: Any) -> Tensor:
     """`q` as a tensor; a Python number in the dtype of `x`, where that is floating."""
     shares = as_tensor(q)
-    return cast(shares, x.dtype) if type(q) in SCALARS and is_float(x.dtype) else shares
+    return cast(shares, x.dtype) if isinstance(kind_of(q), type) and is_float(x.dtype) else shares
 
 
 def _known_outside(q: Any, most: int) -> bool:

@@ -23,7 +23,8 @@ from .operands import (
     cast,
     floating,
     is_tracing,
-    promoted,
+    kind_of,
+    promoted_arrays,
     reshaped,
     run,
 )
@@ -121,8 +122,9 @@ def linspace(
     if count < 0:
         raise ShapeError(f"linspace: num must not be negative, got {num}")
     wanted = None if dtype is None else as_dtype(dtype)
-    low, high = promoted(start, stop)
-    low, high = _spaced_operand(low), _spaced_operand(high)
+    common = result_type(kind_of(start), kind_of(stop))
+    common = common if is_float(common) else default_dtype()
+    low, high = cast(as_tensor(start), common), cast(as_tensor(stop), common)
     shape = np.broadcast_shapes(low.shape, high.shape)
     low, high = broadcast(low, shape), broadcast(high, shape)
     divisions = count - 1 if endpoint else count
@@ -144,11 +146,6 @@ def linspace(
         order = [*range(1, place_axis + 1), 0, *range(place_axis + 1, result.ndim)]
         result = run("transpose", result, perm=tuple(order))
     return (result, step) if retstep else result
-
-
-def _spaced_operand(x: Tensor) -> Tensor:
-    """Bounds compute in floating point: Python and integer ones in the default dtype."""
-    return x if is_float(x.dtype) else cast(x, default_dtype())
 
 
 def logspace(
@@ -186,7 +183,7 @@ def geomspace(
 
     Semantics: ``numpy.geomspace``, for real numbers.
     """
-    first, last = promoted(as_tensor(start), as_tensor(stop))
+    first, last = promoted_arrays(start, stop)
     # computed in the default dtype at least, whatever that of the ends is
     common = result_type(first.dtype, default_dtype() if dtype is None else as_dtype(dtype))
     common = common if is_float(common) else default_dtype()

@@ -16,7 +16,7 @@ from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
 from ..tensor import Tensor, wrap
 from .manipulation import moveaxis, ravel
-from .operands import as_tensor, promoted, run, with_an_axis
+from .operands import as_tensor, promoted_arrays, run, with_an_axis
 from .rearranging import flip
 from .searching import take_along_axis
 
@@ -192,7 +192,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
     Raises ShapeError unless `a` has rank 1, and DTypeError for another `side`. Semantics:
     ``numpy.searchsorted``.
     """
-    line, values = promoted(as_tensor(a), as_tensor(v))
+    line, values = promoted_arrays(a, v)
     if line.ndim != 1:
         raise ShapeError(f"searchsorted: expected a line of rank 1, got shape {line.shape}")
     if sorter is not None:
