@@ -153,6 +153,8 @@ def promoted_arrays(*operands: Any) -> list[Tensor]:
 
     So they are to those of NumPy's functions that are no ufuncs.
     """
+    if STATE.tracer is None and {*map(type, operands)} == {Tensor}:
+        return promoted(*operands)  # there are no numbers
     return promoted(*map(strong, operands))
 
 
