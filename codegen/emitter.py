@@ -238,11 +238,20 @@ class Emitter:
 
     def _compare(self, float_code: str, signed: str, unsigned: str, x: Number, y: Number) -> Reg:
         a, b = self._pair(x, y)
+        if a.is_signed != b.is_signed and not a.is_float:
+            return self._compare_mixed(signed, unsigned, a, b)
         if a.is_float:
             code = f"fcmp {float_code}"
         else:
             code = f"icmp {signed if a.is_signed else unsigned}"
         return self.assign(f"{code} {a.type} {a.text}, {b.text}", "bool", a.lanes)
+
+    def _compare_mixed(self, signed: str, unsigned: str, a: Reg, b: Reg) -> Reg:
+        """The comparison of an i64 with a u64, by value: what is negative is less than every u64."""
+        plain = self.assign(f"icmp {unsigned} {a.type} {a.text}, {b.text}", "bool", a.lanes)
+        below, above = signed in ("slt", "sle", "ne"), signed in ("sgt", "sge", "ne")
+        negative, holds = (self.lt(a, 0), below) if a.is_signed else (self.lt(b, 0), above)
+        return self.or_(negative, plain) if holds else self.and_(self.not_(negative), plain)
 
     def eq(self, x: Number, y: Number) -> Reg:
         return self._compare("oeq", "eq", "eq", x, y)

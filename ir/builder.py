@@ -7,6 +7,7 @@ it unchanged.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import is_
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import BOOL, FLOAT64, INT64, DType, Operand, as_dtype, result_type
-from .errors import DTypeError, TracejitError
+from .errors import DomainError, DTypeError, TracejitError
 from .graph import Function, Instruction, Location, Substitution, Value
 from .registry import OPS, Attrs, Kind, Op, OpNamespace, check_attrs
 from .types import Shape, TensorType, broadcast_shapes
@@ -106,26 +107,40 @@ class Builder(OpNamespace):
         if equal and all(map(is_, kinds, loop)) and not any(isinstance(one, bool) for one in operands):
             return operands  # the usual case: numbers and weak values are of other kinds than dtypes
         if op.name in COMPARISONS:
-            loop = self._wide_enough(operands, loop)
+            operands, loop = self._wide_enough(operands, loop)
         return tuple([self._converted(one, dtype, shape) for one, dtype in zip(operands, loop, strict=True)])
 
     def operand_kind(self, value: Any) -> Operand:
         """What `value` is to promotion."""
         return operand_of(value)
 
-    def _wide_enough(self, operands: tuple[Any, ...], loop: tuple[DType, ...]) -> tuple[DType, ...]:
-        """Loop types that hold the Python integers among the operands, whatever their values."""
+    def _wide_enough(
+        self, operands: tuple[Any, ...], loop: tuple[DType, ...]
+    ) -> tuple[tuple[Any, ...], tuple[DType, ...]]:
+        """The operands, and loop types that hold the Python integers among them, whatever their values.
+
+        An integer that no dtype holds together with the other operand's is greater than all of that, or
+        less: an infinity in its place.
+        """
         for one in operands:
             if loop[0].kind not in "iu" or self.operand_kind(one) is not int:
                 continue
             if not isinstance(one, int):  # its value is not known yet
-                return (result_type(loop[0], INT64),) * len(loop)
+                if loop[0].kind == "u" and loop[0].itemsize == 8:  # compared by value: no dtype holds both
+                    return operands, tuple([INT64 if other is one else loop[0] for other in operands])
+                return operands, (result_type(loop[0], INT64),) * len(loop)
             limits = np.iinfo(loop[0])
-            if not limits.min <= one <= limits.max:
-                fits = abs(one) < 2**63
-                wide = result_type(loop[0], as_dtype(np.min_scalar_type(one))) if fits else FLOAT64
-                return (wide,) * len(loop)
-        return loop
+            if limits.min <= one <= limits.max:
+                continue
+            fits = abs(one) < 2**63
+            if not fits and BOOL in map(self.operand_kind, operands):  # NumPy makes an int64 of it
+                raise DomainError(f"the Python integer {one} does not fit int64")
+            wide = result_type(loop[0], as_dtype(np.min_scalar_type(one))) if fits else FLOAT64
+            if wide is FLOAT64:
+                beyond = math.copysign(math.inf, one)
+                operands = tuple([beyond if other is one else other for other in operands])
+            return operands, (wide,) * len(loop)
+        return operands, loop
 
     def _converted(self, operand: Any, dtype: DType, shape: Shape) -> Value:
         if isinstance(operand, _SCALARS):

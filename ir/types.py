@@ -111,27 +111,29 @@ def remove_axes(shape: Shape, axes: Iterable[int], *, keepdims: bool = False) ->
 
 def as_shape(op: str, shape: Any) -> Shape:
     """`shape` (an int or a sequence) as a tuple of non-negative ints."""
-    given: Sequence[Any] = shape if isinstance(shape, (tuple, list)) else (shape,)
-    try:
-        result = tuple(operator.index(size) for size in given)
-    except TracejitError:
-        raise  # a traced integer says itself what is wrong
-    except TypeError as error:
-        raise ShapeError(f"{op}: a shape must be integers, got {shape!r}") from error
+    result = _sizes(op, shape)
     if any(size < 0 for size in result):
         raise ShapeError(f"{op}: negative dimensions are not allowed, got {result}")
     return result
 
 
-def resolve_reshape(op: str, shape: Shape, wanted: Any) -> Shape:
-    """The target of a reshape, with one -1 filled in."""
-    given: Sequence[Any] = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
+def _sizes(op: str, shape: Any) -> Shape:
+    """`shape` (an int, or a tuple, list, range or vector of integers) as a tuple of ints."""
+    if isinstance(shape, (tuple, list)):
+        sizes: Iterable[Any] = shape
+    else:
+        sizes = shape if isinstance(shape, range) or getattr(shape, "ndim", 0) == 1 else (shape,)
     try:
-        target = [operator.index(size) for size in given]
+        return tuple([operator.index(size) for size in sizes])
     except TracejitError:
         raise  # a traced integer says itself what is wrong
     except TypeError as error:
-        raise ShapeError(f"{op}: a shape must be integers, got {wanted!r}") from error
+        raise ShapeError(f"{op}: a shape must be integers, got {shape!r}") from error
+
+
+def resolve_reshape(op: str, shape: Shape, wanted: Any) -> Shape:
+    """The target of a reshape, with one -1 filled in."""
+    target = list(_sizes(op, wanted))
     size = math.prod(shape)
     if target.count(-1) > 1 or min(target, default=0) < -1:
         raise ShapeError(

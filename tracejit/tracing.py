@@ -17,7 +17,7 @@ from .branches import Branches, Decision
 from .frontend.guards import same_content
 from .generator import Draws, Generator
 from .ir.builder import Builder, operand_of
-from .ir.dtypes import BOOL, BY_NAME, FLOAT64, DType, Operand, as_dtype, default_dtype
+from .ir.dtypes import BOOL, BY_NAME, FLOAT64, INT64, DType, Operand, as_dtype, default_dtype
 from .ir.errors import DTypeError, TraceError
 from .ir.graph import Function, Instruction, Value
 from .ir.records import field, record
@@ -94,11 +94,16 @@ class Tracer(Builder):
             return float if value.dtype.kind == "f" else int
         return operand_of(value)
 
-    def _converted(self, operand: Any, dtype: DType, shape: Shape) -> Value:
-        if isinstance(operand, Value) and operand in self._weak and dtype.kind in "iu":
+    def narrow(self, value: Value, dtype: DType) -> None:
+        """Note that `value` becomes one of `dtype`: calls with an integer that does not fit raise."""
+        if value in self._weak and value.dtype.kind == "i" and dtype.kind in "iu":
             limits = np.iinfo(dtype)
-            low, high = self.narrowed.get(operand, (-(2**63), 2**63 - 1))
-            self.narrowed[operand] = (max(low, int(limits.min)), min(high, int(limits.max)))
+            low, high = self.narrowed.get(value, (-(2**63), 2**63 - 1))
+            self.narrowed[value] = (max(low, int(limits.min)), min(high, int(limits.max)))
+
+    def _converted(self, operand: Any, dtype: DType, shape: Shape) -> Value:
+        if isinstance(operand, Value):
+            self.narrow(operand, dtype)
         return super()._converted(operand, dtype, shape)
 
     def lift(self, value: Any) -> Any:
@@ -199,12 +204,20 @@ class Tracer(Builder):
         if not self.pinned_location:
             self.location = user_location()
         values = tuple([self.lift(one) for one in operands])
-        result = self.apply(op, values, attrs)
-        if op.name in _WEAK_OPERATORS and all(
+        if op.name not in _WEAK_OPERATORS or not all(
             type(one) in (bool, int, float) or one in self._weak for one in values
         ):
-            self._weak.add(result)
+            return self.apply(op, values, attrs)
+        result = self.apply(op, tuple([self._number(one) for one in values]), attrs)
+        self._weak.add(result)
         return result
+
+    def _number(self, value: Any) -> Any:
+        """`value`, which is a Python number; a bool as the integer that it is to Python's arithmetic."""
+        if isinstance(value, Value) and value.dtype is BOOL:
+            value = self.cast(value, dtype=INT64)
+            self._weak.add(value)
+        return int(value) if type(value) is bool else value
 
 
 class tracing:

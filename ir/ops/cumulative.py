@@ -32,10 +32,13 @@ def _running(name: str, ufunc: np.ufunc, of: Op, doc: str, rule: Callable[..., A
         return ufunc.accumulate(x, axis=axis, dtype=x.dtype)
 
     assert isinstance(of.reduction, Reduction)
+    identity, combine, idempotent = of.reduction.identity, of.reduction.combine, of.reduction.idempotent
+    if of is SUM:  # a sum begins with 0, a running one with its first element, which may be -0.0
+        identity = lambda dtype: -0.0 if dtype[0] == "f" else 0  # noqa: E731
     return define(
         name, Kind.CUMULATIVE, "x", doc=f"{doc} along `axis`, from the end if `reverse`",
         attrs={"axis": (int,), "reverse": (bool,)}, infer=infer, eval=evaluate, vjp={"x": rule},
-        reduction=of.reduction,
+        reduction=Reduction(identity, combine, idempotent),
     )  # fmt: skip
 
 

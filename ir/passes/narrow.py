@@ -24,7 +24,7 @@ from ..registry import OPS, Kind
 from .cleanup import dce
 from .fuse import why_alone
 from .inline import MOST_COLUMNS, Definitions, is_window
-from .simplify import simplify
+from .simplify import may_be_minus_zero, simplify
 from .units import MAX_MEMBERS
 
 #: Where there are fewer rows, everything stays as it is: there would be more code for little work.
@@ -202,6 +202,8 @@ class _Columns:
         if _folds_columns(one):
             last = len(one.operands[0].shape) - 1
             total = columns[0]
+            if one.op.name == "sum" and len(columns) > 1 and may_be_minus_zero(one.operands[0], self.defs):
+                total = b.add(total, 0.0)  # a sum begins with 0, so that of -0.0 alone is 0.0
             for column in columns[1:]:
                 total = b.apply(OPS[_FOLDS[one.op.name]], (total, column), {})
             others = tuple(axis for axis in axes if axis != last)

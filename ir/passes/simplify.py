@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from ..builder import Builder
 from ..graph import Function, Instruction, Value
@@ -204,6 +205,24 @@ def _update(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     return x if v.type.size == 0 else None
 
 
+#: Ops whose results are never -0.0.
+_WITHOUT_MINUS_ZERO: Final = frozenset(("square", "abs", "exp", "exp2", "iota", "sum"))
+
+
+def may_be_minus_zero(value: Value, defs: Definitions) -> bool:
+    """Whether elements of `value` may be -0.0, as far as the op tells that computes it."""
+    if value.dtype.kind != "f":
+        return False
+    definition = defs.get(value)
+    if definition is None:
+        return True
+    if definition.op.name == "mul":
+        return definition.operands[0] is not definition.operands[1]
+    if definition.op.name in ("cast", "reshape", "broadcast", "transpose"):
+        return may_be_minus_zero(definition.operands[0], defs)
+    return definition.op.name not in _WITHOUT_MINUS_ZERO
+
+
 def _reduction(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     """Over axes of size 1 a reduction only drops them; of a uniform constant it is one."""
     (x,), axes = one.operands, one.attrs["axes"]
@@ -211,7 +230,7 @@ def _reduction(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     if constant is not None and x.type.size:
         count = math.prod(x.shape[axis] for axis in axes)
         if one.op.name == "sum" and x.dtype.kind != "b":
-            constant = x.dtype.type(constant * count).item() if x.dtype.kind == "f" else None
+            constant = x.dtype.type(constant * count + 0.0).item() if x.dtype.kind == "f" else None
         elif one.op.name == "prod":
             constant = None
         if constant is not None:
@@ -222,7 +241,9 @@ def _reduction(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     dropped = b.reshape(x, shape=remove_axes(x.shape, narrow)) if narrow else x
     wide = [axis for axis in axes if x.shape[axis] != 1]
     if not wide:
-        return dropped
+        # a sum begins with 0, so that of -0.0 alone is 0.0
+        clear = one.op.name == "sum" and may_be_minus_zero(x, defs)
+        return b.add(dropped, 0.0) if clear else dropped
     shifted = tuple(axis - sum(gone < axis for gone in narrow) for axis in wide)
     return b.apply(one.op, (dropped,), {"axes": shifted})  # type: ignore[no-any-return]
 

@@ -65,8 +65,11 @@ from .reductions import (
 from .searching import (
     argwhere, diff, nonzero, take, take_along_axis,
 )
+from .order_statistics import (
+    median, percentile, quantile,
+)
 from .sorting import (
-    argpartition, argsort, lexsort, median, partition, percentile, quantile, searchsorted, sort, unique,
+    argpartition, argsort, lexsort, partition, searchsorted, sort, unique,
 )
 from .statistics import (
     average, logsumexp, std, var,

@@ -16,7 +16,7 @@ from ..ir.types import Shape, broadcast_shapes, normalize_axis
 from ..quick import QuickCall
 from ..tensor import Tensor
 from .manipulation import moveaxis, ravel
-from .operands import broadcast, permuted, promoted, reshaped, run
+from .operands import broadcast, permuted, promoted, promoted_arrays, reshaped, run
 from .remembering import of_matmul
 
 __all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecdot"]
@@ -77,7 +77,7 @@ def dot(x: Any, y: Any) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.dot``.
     """
-    x, y = promoted(x, y)
+    x, y = promoted_arrays(x, y)
     if x.ndim == 0 or y.ndim == 0:
         return run("mul", x, y)
     if y.ndim <= 2:
@@ -101,7 +101,7 @@ def vdot(x: Any, y: Any) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.vdot``, for real numbers.
     """
-    x, y = (ravel(one) for one in promoted(x, y))
+    x, y = (ravel(one) for one in promoted_arrays(x, y))
     return _named("vdot", x, y, x.size, y.size)
 
 
@@ -133,7 +133,7 @@ def inner(x: Any, y: Any) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.inner``.
     """
-    x, y = promoted(x, y)
+    x, y = promoted_arrays(x, y)
     if x.ndim == 0 or y.ndim == 0:
         return run("mul", x, y)
     if x.shape[-1] != y.shape[-1]:
@@ -152,7 +152,7 @@ def outer(x: Any, y: Any) -> Tensor:
 
     Semantics: ``numpy.outer``.
     """
-    x, y = promoted(x, y)
+    x, y = promoted_arrays(x, y)
     return run("mul", reshaped(x, (x.size, 1)), reshaped(y, (1, y.size)))
 
 
@@ -168,7 +168,7 @@ def tensordot(x: Any, y: Any, axes: Any = 2) -> Tensor:
 
     Raises ShapeError and AxisError. Semantics: ``numpy.tensordot``.
     """
-    x, y = promoted(x, y)
+    x, y = promoted_arrays(x, y)
     mine, theirs = _paired(axes, x.ndim, y.ndim)
     if len(mine) != len(theirs) or any(x.shape[a] != y.shape[b] for a, b in zip(mine, theirs, strict=True)):
         raise ShapeError(f"tensordot: axes {axes} of shapes {x.shape} and {y.shape} do not fit")
@@ -207,7 +207,7 @@ def kron(x: Any, y: Any) -> Tensor:
 
     Semantics: ``numpy.kron``.
     """
-    x, y = promoted(x, y)
+    x, y = promoted_arrays(x, y)
     rank = max(x.ndim, y.ndim)
     left, right = (1,) * (rank - x.ndim) + x.shape, (1,) * (rank - y.ndim) + y.shape
     wide = reshaped(x, tuple(one for size in left for one in (size, 1)))

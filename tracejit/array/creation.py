@@ -18,12 +18,14 @@ from ..tensor import Tensor, as_array, wrap
 from .operands import (
     SCALARS,
     as_tensor,
+    assigned,
     broadcast,
     cast,
     filled,
     holds_tensors,
     is_tracing,
     run,
+    strong,
 )
 from .operands import array_of_traced as array_of_traced
 from .operands import constant_of as constant_of
@@ -98,7 +100,7 @@ def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor
     if not isinstance(data, (Tensor, np.ndarray)) and wanted is not None:
         result = constant_of(np.asarray(as_array(data), wanted))
     else:
-        result = as_tensor(data)
+        result = strong(data)
     if wanted is not None and result.dtype is not wanted:
         if copy is False:
             raise DTypeError(f"asarray: a copy is needed to convert {result.dtype.name} to {wanted.name}")
@@ -134,7 +136,9 @@ def _filled(name: str, shape: Any, value: Any, dtype: DType | None) -> Tensor:
     if type(value) in SCALARS:
         return filled(value, sizes, dtype or _dtype_of_number(value))
     source = as_tensor(value)
-    return cast(broadcast(source, sizes), dtype or source.dtype, copy=True)
+    if dtype is not None and source.dtype is not dtype:
+        source = assigned(source, dtype)
+    return cast(broadcast(source, sizes), source.dtype, copy=True)
 
 
 def _dtype_of_number(value: Any) -> DType:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..ir.types import normalize_axis
 from ..tensor import Tensor
-from .operands import as_tensor, reshaped, run
+from .operands import as_tensor, reshaped, run, with_an_axis
 from .reductions import accumulated
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum"]
@@ -15,6 +15,7 @@ __all__ = ["cummax", "cummin", "cumprod", "cumsum"]
 def _running(name: str, x: Tensor, axis: Any, reverse: bool) -> Tensor:
     if axis is None:
         return run(name, reshaped(x, (x.size,)), axis=0, reverse=reverse)
+    x = with_an_axis(x, axis)
     return run(name, x, axis=normalize_axis(name, axis, x.ndim), reverse=reverse)
 
 

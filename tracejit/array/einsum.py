@@ -6,25 +6,27 @@ import math
 import string
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..ir.errors import ShapeError
 from ..tensor import Tensor
 from .diagonals import diagonal
-from .operands import broadcast, permuted, promoted, reshaped, run
+from .operands import broadcast, permuted, promoted_arrays, reshaped, run
 
 __all__ = ["einsum"]
 
 
-def einsum(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Tensor:
+def einsum(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> Tensor:
     """The sum of products that `subscripts` describe, such as ``"ij,jk->ik"``.
 
     Each letter labels an axis; labels missing from the output are summed over. Without ``->`` the output has
     the labels that occur once, in alphabetical order. A label repeated in one operand takes its diagonal;
     ``...`` stands for further axes, which broadcast. Three and more operands are contracted in the order of
     ``numpy.einsum_path``, which `optimize` is passed to; with ``False``, from left to right.
+    The labels may also be lists of numbers from 0 to 51, one behind each operand and, if wanted, one for the
+    output: ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
 
     Example:
         >>> import tracejit as tj
@@ -34,8 +36,8 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Tensor:
     Raises ShapeError for subscripts that do not fit. Semantics: ``numpy.einsum``.
     """
     if not isinstance(subscripts, str):
-        raise ShapeError(f"einsum: expected subscripts as a string first, got {type(subscripts).__name__}")
-    tensors = promoted(*operands)
+        subscripts, operands = _from_lists((subscripts, *operands))
+    tensors = promoted_arrays(*operands)
     inputs, output = _parse(subscripts, tensors)
     sizes = _sizes(subscripts, inputs, tensors)
     terms = [_prepared(one, labels, sizes) for one, labels in zip(tensors, inputs, strict=True)]
@@ -53,6 +55,34 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Tensor:
 
 
 Term = tuple[Tensor, str]
+#: The letters that stand for the labels 0, 1, 2, ..., in the order that an implicit output has.
+_LETTERS: Final = string.ascii_uppercase + string.ascii_lowercase
+
+
+def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Operands that are each followed by a list of labels, as a string of subscripts and the operands."""
+    if len(arguments) < 2:
+        raise ShapeError(
+            "einsum: expected subscripts as a string first, or a list of labels behind each operand, got "
+            f"{type(arguments[0]).__name__}"
+        )
+    *pairs, output = arguments if len(arguments) % 2 else (*arguments, None)
+    text = ",".join(map(_labels, pairs[1::2]))
+    return text if output is None else f"{text}->{_labels(output)}", tuple(pairs[::2])
+
+
+def _labels(numbers: Any) -> str:
+    """The letters of a list of labels. Raises ShapeError for what is none."""
+    if isinstance(numbers, (str, Tensor)) or not hasattr(numbers, "__iter__"):
+        raise ShapeError(f"einsum: expected a list of labels behind each operand, got {numbers!r}")
+    letters = []
+    for label in numbers:
+        if label is not Ellipsis and (
+            not isinstance(label, (int, np.integer)) or not 0 <= label < len(_LETTERS)
+        ):
+            raise ShapeError(f"einsum: labels are integers from 0 to 51 or ..., got {label!r}")
+        letters.append("..." if label is Ellipsis else _LETTERS[label])
+    return "".join(letters)
 
 
 def _parse(subscripts: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:

@@ -15,6 +15,7 @@ from ..state import STATE
 from ..tensor import Tensor
 from .documented import documented_binary as _binary
 from .documented import documented_unary as _unary
+from .operands import as_tensor
 
 __all__ = [
     "abs",
@@ -249,9 +250,15 @@ def power(x: Any, y: Any, /) -> Tensor:
 
     Semantics: ``numpy.power``.
     """
-    # NumPy's fast path: the same number, several times faster than the general function
-    if type(y) is int and y == 2 and STATE.tracer is None and type(x) is Tensor and is_float(x.dtype):
-        return _square(x)
+    # NumPy's fast paths, several times faster than the general function. The square is the same number; the
+    # square root is another one at -0.0 and -inf, and traced code has to say so
+    if type(y) is int:
+        if y == 2 and STATE.tracer is None and type(x) is Tensor and is_float(x.dtype):
+            return _square(x)
+    elif type(y) is float and y == 0.5 and STATE.tracer is not None:
+        x = as_tensor(x)
+        if is_float(x.dtype) and not STATE.tracer.is_weak(x._data):
+            return sqrt(x)
     return _pow(x, y)
 
 

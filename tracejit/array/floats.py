@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any, Final
 
 import numpy as np
 
 from ..dispatch import binary
-from ..ir.dtypes import BOOL, FLOAT32, FLOAT64, as_dtype, is_float, result_type
+from ..ir.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, Operand, as_dtype, is_float, result_type
 from ..ir.errors import DTypeError
 from ..quick import QuickCall
-from ..tensor import Tensor
-from .operands import SCALARS, as_tensor, cast, filled, floating, kind_of, run
+from ..tensor import Tensor, as_array
+from .elementwise import power
+from .operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run
 from .remembering import of_where
 from .searching import nonzero
 
@@ -42,9 +44,29 @@ _remainder = binary("remainder")
 _INT32 = as_dtype("i32")
 
 
+def _choice(condition: Any, x: Any, y: Any) -> Tensor:
+    if is_tracing():
+        kinds = kind_of(x), kind_of(y)
+        if kinds[0] is int:
+            x = _adopting(x, kinds[1])
+        elif kinds[1] is int:
+            y = _adopting(y, kinds[0])
+    return run("where", as_tensor(condition), x, y)
+
+
+def _adopting(value: Any, dtype: Operand) -> Any:
+    """The Python integer `value`, converted to the `dtype` that it meets, where that is one of integers.
+
+    ``numpy.where`` is no ufunc: it takes over the integer's lowest bits, whether it fits or not.
+    """
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "iu":
+        return value
+    return cast(value, dtype) if isinstance(value, Tensor) else as_array(value).astype(dtype).item()
+
+
 _WHERE: Final = QuickCall(
     np.where,
-    lambda condition, x, y: run("where", as_tensor(condition), x, y),
+    _choice,
     of_where,
     "where",
     operands=3,
@@ -88,8 +110,8 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
     if x.dtype.kind in "iu":
         # NumPy: a Python int beyond the dtype's range does not limit
         limits = np.iinfo(x.dtype)
-        min = None if type(min) is int and min <= limits.min else min
-        max = None if type(max) is int and max >= limits.max else max
+        min = None if type(min) is int and min <= limits.min else _within(min, x.dtype)
+        max = None if type(max) is int and max >= limits.max else _within(max, x.dtype)
     if min is None and max is None:
         return positive(x)
     if min is None:
@@ -97,6 +119,15 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
     if max is None:
         return run("maximum", x, min)
     return run("clip", x, min, max)
+
+
+def _within(bound: Any, dtype: DType) -> Any:
+    """`bound`; an integer argument of the traced function is limited to the range of `dtype`."""
+    if not isinstance(bound, Tensor) or kind_of(bound) is not int:
+        return bound
+    limits, widest = np.iinfo(dtype), np.iinfo(INT64)
+    low, high = builtins.max(limits.min, widest.min), builtins.min(limits.max, widest.max)
+    return cast(run("clip", bound, int(low), int(high)), dtype)
 
 
 def positive(x: Any) -> Tensor:
@@ -140,7 +171,7 @@ def float_power(x: Any, y: Any) -> Tensor:
     """
     base = cast(as_tensor(x), FLOAT64)
     exponent = y if type(y) in SCALARS else cast(as_tensor(y), FLOAT64)
-    return run("pow", base, exponent)
+    return power(base, exponent)
 
 
 def fabs(x: Any) -> Tensor:
@@ -172,7 +203,7 @@ def fix(x: Any) -> Tensor:
 def round(x: Any, decimals: int = 0) -> Tensor:
     """`x` rounded to `decimals` decimals, ties to even; negative counts round tens, hundreds and so on.
 
-    Integers stay integers, bools become floats. Slope 0.
+    Integers stay integers; bools become floats, and have no decimals. Slope 0.
 
     Example:
         >>> import tracejit as tj
@@ -188,8 +219,10 @@ def round(x: Any, decimals: int = 0) -> Tensor:
         unit = 10**-decimals
         whole = run("rint", run("div", x, float(unit)))
         return cast(run("mul", whole, float(unit)), x.dtype)
-    if decimals == 0 or x.dtype is BOOL:
+    if decimals == 0:
         return run("rint", x)
+    if x.dtype is BOOL:
+        raise DTypeError(f"round: bools have no decimals, got decimals={decimals}; use x.astype(float)")
     if decimals > 0:
         unit_float = float(10**decimals)
         return run("div", run("rint", run("mul", x, unit_float)), unit_float)
@@ -299,8 +332,8 @@ def ldexp(x: Any, exponent: Any) -> Tensor:
     exact at integers.
     """
     x, exponent = floating(x), as_tensor(exponent)
-    if exponent.dtype.kind not in "iu":
-        raise DTypeError(f"ldexp: the exponent must be of integers, got {exponent.dtype.name}")
+    if exponent.dtype.kind not in "iub" or exponent.dtype == np.uint64:
+        raise DTypeError(f"ldexp: the exponent must be of integers that fit int64, got {exponent.dtype.name}")
     power = run("clip", cast(exponent, FLOAT64), -2200.0, 2200.0)
     if x.dtype is FLOAT32:
         # in float64 the product is exact, and the conversion rounds once

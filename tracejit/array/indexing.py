@@ -21,7 +21,7 @@ from ..tape.keys import record_key
 from ..tensor import Tensor, as_array, wrap
 from ..views import KeyStep, share
 from .keys import Plan, plan_key, refuse_masks
-from .operands import SCALARS, as_tensor, broadcast, cast, filled, permuted, reshaped, run
+from .operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
 from .remembering import of_gather, of_key, reading
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
@@ -152,7 +152,7 @@ def _value_for(value: Any, dtype: DType, shape: Shape, name: str) -> Tensor:
     """`value` converted and broadcast to what is to be written; extra leading axes of size 1 go."""
     if type(value) in SCALARS:
         return filled(value, shape, dtype)
-    result = cast(as_tensor(value), dtype)
+    result = assigned(as_tensor(value), dtype)
     while result.ndim > len(shape) and result.shape[0] == 1:
         result = reshaped(result, result.shape[1:])
     if not broadcastable(result.shape, shape):
@@ -321,7 +321,7 @@ def _write(x: Tensor, key: Any, value: Any) -> None:
     check_writeable(x, "setitem")
     new = value if type(value) in SCALARS else _detached_array(value)
     try:
-        data[_memory_key(key)] = new
+        _assign(data, _memory_key(key), new)
     except IndexError as error:
         plan_key("setitem", x.shape, key)
         raise OutOfBoundsError(f"setitem: {error}") from error
@@ -333,6 +333,17 @@ def _write(x: Tensor, key: Any, value: Any) -> None:
     except (OverflowError, TypeError) as error:
         raise DTypeError(f"setitem: {value!r} does not fit dtype {data.dtype.name}: {error}") from error
     count_write(x, "setitem")
+
+
+def _assign(data: Any, key: Any, new: Any) -> None:
+    """``data[key] = new``, without leading axes of size 1: NumPy drops them but for masks and for keys of a
+    single element."""
+    try:
+        data[key] = new
+    except (ValueError, TypeError):
+        if not isinstance(new, np.ndarray) or new.shape[:1] != (1,):
+            raise
+        _assign(data, key, new[0, ...])
 
 
 def _detached_array(value: Any) -> Any:

@@ -16,7 +16,7 @@ from ..quick import QuickCall, QuickJoin
 from ..tape.joining import record_concat, record_stack
 from ..tensor import Tensor
 from .manipulation import atleast_1d, atleast_2d, expand_dims, ravel
-from .operands import as_tensor, cast, promoted, run, sliced
+from .operands import as_tensor, cast, promoted_arrays, run, sliced
 from .remembering import new_axis, of_concat, of_stack
 
 __all__ = [
@@ -35,7 +35,7 @@ def _parts(name: str, arrays: Any) -> list[Tensor]:
     given = list(arrays)
     if not given:
         raise ShapeError(f"{name}: expected at least one array")
-    return promoted(*given)
+    return promoted_arrays(*given)
 
 
 def _joined(axis: int, *arrays: Any) -> Any:

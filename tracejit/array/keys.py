@@ -135,9 +135,14 @@ def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[s
             axis += 1
         elif isinstance(item, bool):
             yield "flag", axis, constant_of(np.zeros(int(item), np.int64))
-        elif isinstance(item, np.ndarray):
+        elif isinstance(item, np.ndarray) and item.dtype == BOOL:
             yield from _known_mask(name, shape, axis, item)
             axis += item.ndim
+        elif isinstance(item, np.ndarray):  # a list, whose values are known under a trace, too
+            for extreme in (item.min(), item.max()) if item.size else ():
+                bounded(name, shape, axis, int(extreme))
+            yield "array", axis, constant_of(item)
+            axis += 1
         elif isinstance(item, Tensor):
             if item.dtype is BOOL:
                 yield from _mask(name, shape, axis, item)
@@ -157,12 +162,11 @@ def _is_basic(item: Any) -> bool:
 def _axes_used(item: Any) -> int:
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
-    mask = isinstance(item, np.ndarray) or (isinstance(item, Tensor) and item.dtype is BOOL)
-    return item.ndim if mask else 1
+    return item.ndim if isinstance(item, (np.ndarray, Tensor)) and item.dtype == BOOL else 1
 
 
 def _as_index(name: str, item: Any) -> Any:
-    """`item` as an int, a bool, a Tensor of integers or bools, or a mask of known values as an ndarray."""
+    """`item` as an int, a bool, a Tensor of integers or bools, or where its values are known an ndarray."""
     if isinstance(item, (bool, np.bool_)):
         return bool(item)
     if isinstance(item, np.integer):
@@ -170,9 +174,9 @@ def _as_index(name: str, item: Any) -> Any:
     if isinstance(item, (list, tuple)):
         if not holds_tensors(item):
             array = as_array(item)
-            if array.dtype is BOOL and array.size:
-                return array
-            item = constant_of(_as_places(array if array.size else array.astype(np.int64)))
+            if array.dtype.kind != "f" or not array.size:
+                return _as_places(array if array.size else array.astype(np.int64))
+            item = constant_of(array)
         else:
             item = array_of_traced(item, None)
     elif not isinstance(item, Tensor):
@@ -213,7 +217,9 @@ def _checked(name: str, shape: Shape, axis: int, item: Tensor) -> Tensor:
 
 
 def _mask(name: str, shape: Shape, axis: int, mask: Tensor) -> Iterator[tuple[str, int, Any]]:
-    if isinstance(mask._data, Value) or is_tracing():
+    if mask.size == 0:
+        yield from _known_mask(name, shape, axis, np.zeros(mask.shape, bool))
+    elif isinstance(mask._data, Value) or is_tracing():
         _check_mask(name, shape, axis, mask.shape)
         yield "mask", axis, mask
     else:
@@ -229,7 +235,8 @@ def _known_mask(name: str, shape: Shape, axis: int, mask: Array) -> Iterator[tup
 
 def _check_mask(name: str, shape: Shape, axis: int, given: Shape) -> None:
     covered = shape[axis : axis + len(given)]
-    if given != covered:
+    # NumPy takes a mask of no elements for any axis
+    if any(size not in (0, extent) for size, extent in zip(given, covered, strict=True)):
         raise ShapeError(f"{name}: a boolean mask of shape {given} does not fit axes of shape {covered}")
 
 

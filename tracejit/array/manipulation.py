@@ -244,6 +244,8 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
         return _RESHAPE.run(x, tuple([size for size in x.shape if size != 1]))  # type: ignore[no-any-return]
     if type(axis) is int and -x.ndim <= axis < x.ndim and x.shape[axis] == 1:
         return getitem(x, (*[slice(None)] * (axis % x.ndim), 0, Ellipsis))
+    if x.ndim == 0 and type(axis) is int and axis in (0, -1):
+        axis = ()  # as NumPy has it
     axes = normalize_axes("squeeze", axis, x.ndim)
     if any(x.shape[one] != 1 for one in axes):
         raise ShapeError(f"squeeze: cannot remove axis {axis} of {x.shape}: its size is not 1")

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..dispatch import apply
-from ..ir.dtypes import DType, Operand, as_dtype, is_float, result_type, ufunc_types
+from ..ir.dtypes import DType, Operand, as_dtype, default_dtype, is_float, result_type, ufunc_types
 from ..ir.errors import DTypeError, ShapeError
+from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
 from ..state import STATE
@@ -111,8 +112,11 @@ def _stacked(data: Any, dtype: DType) -> Tensor:
 
 
 def kind_of(value: Any) -> Operand:
-    """What `value` is to promotion: a dtype, or the type of a Python number."""
+    """What `value` is to promotion: a dtype, or the type of a Python number, written down or an argument."""
     if isinstance(value, Tensor):
+        tracer = STATE.tracer
+        if tracer is not None and isinstance(value._data, Value):
+            return tracer.operand_kind(value._data)
         return value.dtype
     if isinstance(value, bool) or type(value) not in SCALARS:
         strong: DType = as_array(value).dtype
@@ -133,6 +137,25 @@ def promoted(*operands: Any) -> list[Tensor]:
         return list(operands)
     dtype = result_type(*map(kind_of, operands))
     return [cast(as_tensor(one), dtype) for one in operands]
+
+
+def strong(value: Any) -> Tensor:
+    """`value` as a tensor, of a dtype of its own also where it is a Python number."""
+    x = as_tensor(value)
+    kind = kind_of(x)
+    if not isinstance(kind, type):
+        return x
+    return cast(x, default_dtype() if kind is float else x.dtype, copy=True)
+
+
+def promoted_arrays(*operands: Any) -> list[Tensor]:
+    """`operands` as tensors of their common dtype, Python numbers with a dtype of their own.
+
+    So they are to those of NumPy's functions that are no ufuncs.
+    """
+    if STATE.tracer is None and {*map(type, operands)} == {Tensor}:
+        return promoted(*operands)  # there are no numbers
+    return promoted(*map(strong, operands))
 
 
 def floating(x: Any) -> Tensor:
@@ -157,6 +180,14 @@ def permuted(x: Tensor, perm: Sequence[int]) -> Tensor:
     return x if order == tuple(range(len(order))) else run("transpose", x, perm=order)
 
 
+def with_an_axis(x: Tensor, axis: Any) -> Tensor:
+    """`x`; as a vector of one element where it has rank 0 and `axis` is named.
+
+    NumPy takes axis 0 and -1 of a scalar in ``take``, ``repeat``, ``cumsum``, ``argsort`` and ``argmax``.
+    """
+    return x if axis is None or x.ndim else reshaped(x, (1,))
+
+
 def sliced(x: Tensor, axis: int, start: int, size: int, step: int = 1) -> Tensor:
     """`size` elements along `axis` from `start`, `step` apart."""
     if start == 0 and step == 1 and size == x.shape[axis]:
@@ -169,6 +200,14 @@ def sliced(x: Tensor, axis: int, start: int, size: int, step: int = 1) -> Tensor
 def filled(value: bool | int | float, shape: Shape, dtype: DType) -> Tensor:
     """`value` everywhere. Raises DTypeError where `dtype` cannot hold it."""
     return run("full", value=scalar_of(value, dtype), shape=shape, dtype=dtype)
+
+
+def assigned(x: Tensor, dtype: DType) -> Tensor:
+    """`x` in `dtype`, as in an assignment: a Python integer that is an argument of the traced function has to
+    fit, as one that is written down has."""
+    if STATE.tracer is not None and isinstance(x._data, Value):
+        STATE.tracer.narrow(x._data, dtype)
+    return cast(x, dtype)
 
 
 def scalar_of(value: Any, dtype: DType) -> bool | int | float:

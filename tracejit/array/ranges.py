@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..ir.dtypes import as_dtype, default_dtype, is_float
+from ..ir.dtypes import as_dtype, default_dtype, is_float, result_type
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
 from ..tensor import Array, Tensor, wrap
@@ -23,7 +23,8 @@ from .operands import (
     cast,
     floating,
     is_tracing,
-    promoted,
+    kind_of,
+    promoted_arrays,
     reshaped,
     run,
 )
@@ -75,7 +76,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     if bounds[2] == 0:
         raise ShapeError("arange: step must not be zero")
     wanted = None if dtype is None else as_dtype(dtype)
-    count, values = _numbers(bounds, wanted, whole=not is_tracing())
+    try:
+        count, values = _numbers(bounds, wanted, whole=not is_tracing())
+    except OverflowError as error:
+        raise DTypeError(f"arange: {first!r} to {last!r} does not fit: {error}") from error
     if wanted is None:
         wanted = as_dtype(values.dtype)
         if is_float(wanted) and all(type(one) in SCALARS for one in bounds):
@@ -118,8 +122,9 @@ def linspace(
     if count < 0:
         raise ShapeError(f"linspace: num must not be negative, got {num}")
     wanted = None if dtype is None else as_dtype(dtype)
-    low, high = promoted(start, stop)
-    low, high = _spaced_operand(low), _spaced_operand(high)
+    common = result_type(kind_of(start), kind_of(stop))
+    common = common if is_float(common) else default_dtype()
+    low, high = cast(as_tensor(start), common), cast(as_tensor(stop), common)
     shape = np.broadcast_shapes(low.shape, high.shape)
     low, high = broadcast(low, shape), broadcast(high, shape)
     divisions = count - 1 if endpoint else count
@@ -141,11 +146,6 @@ def linspace(
         order = [*range(1, place_axis + 1), 0, *range(place_axis + 1, result.ndim)]
         result = run("transpose", result, perm=tuple(order))
     return (result, step) if retstep else result
-
-
-def _spaced_operand(x: Tensor) -> Tensor:
-    """Bounds compute in floating point: Python and integer ones in the default dtype."""
-    return x if is_float(x.dtype) else cast(x, default_dtype())
 
 
 def logspace(
@@ -183,8 +183,11 @@ def geomspace(
 
     Semantics: ``numpy.geomspace``, for real numbers.
     """
-    first, last = promoted(start, stop)
-    first, last = _spaced_operand(as_tensor(first)), _spaced_operand(as_tensor(last))
+    first, last = promoted_arrays(start, stop)
+    # computed in the default dtype at least, whatever that of the ends is
+    common = result_type(first.dtype, default_dtype() if dtype is None else as_dtype(dtype))
+    common = common if is_float(common) else default_dtype()
+    first, last = cast(first, common), cast(last, common)
     sign = run("sign", first)
     low, high = run("mul", first, sign), run("mul", last, sign)
     logs = linspace(run("log10", low), run("log10", high), num, endpoint)

@@ -14,7 +14,7 @@ from ..ir.types import as_shape, normalize_axes, normalize_axis
 from ..tensor import Array, Tensor, as_array
 from .indexing import getitem
 from .manipulation import ravel, swapaxes
-from .operands import as_tensor, broadcast, cast, constant_of, reshaped, run, sliced
+from .operands import as_tensor, broadcast, cast, constant_of, reshaped, run, sliced, with_an_axis
 
 __all__ = [
     "flip",
@@ -46,8 +46,6 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
     """
     result = as_tensor(x)
     widths = _pairs(result.ndim, pad_width)
-    if any(before < 0 or after < 0 for before, after in widths):
-        raise ShapeError(f"pad: pad_width must not be negative, got {pad_width!r}")
     if mode == "constant":
         return _pad_constant(result, widths, constant_values)
     if mode not in _PAD_MODES:
@@ -72,6 +70,8 @@ def _pairs(rank: int, given: Any) -> list[tuple[int, int]]:
         raise ShapeError(f"pad: expected a pair for each of {rank} axes, got {given!r}") from error
     if pairs.dtype.kind not in "iu":
         raise ShapeError(f"pad: pad_width must be integers, got {given!r}")
+    if np.min(given, initial=0) < 0:
+        raise ShapeError(f"pad: pad_width must not be negative, got {given!r}")
     return [(int(before), int(after)) for before, after in pairs]
 
 
@@ -81,7 +81,12 @@ def _pad_constant(x: Tensor, widths: list[tuple[int, int]], values: Any) -> Tens
         shape = tuple(before + size + after for (before, after), size in zip(widths, x.shape, strict=True))
         around = broadcast(cast(as_tensor(values), x.dtype), shape)
         return run("update", around, x, start=start, step=(1,) * x.ndim)
-    fills = np.broadcast_to(np.asarray(values), (x.ndim, 2))
+    try:
+        fills = np.broadcast_to(np.asarray(values), (x.ndim, 2))
+    except ValueError as error:
+        raise ShapeError(
+            f"pad: expected a pair of constant_values for each of {x.ndim} axes, got {values!r}"
+        ) from error
     for axis, (before, after) in enumerate(widths):
         parts = [x]
         for width, value in ((before, fills[axis][0]), (after, fills[axis][1])):
@@ -180,7 +185,10 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
     x = as_tensor(x)
     if axis is None:
         return reshaped(roll(ravel(x), shift, 0), x.shape)
-    shifts, axes = np.broadcast_arrays(np.asarray(shift), np.asarray(axis))
+    try:
+        shifts, axes = np.broadcast_arrays(np.asarray(shift), np.asarray(axis))
+    except ValueError as error:
+        raise ShapeError(f"roll: shift {shift!r} and axis {axis!r} must have as many integers") from error
     if shifts.ndim > 1:
         raise ShapeError("roll: shift and axis must be integers or sequences of them")
     for one, place in zip(shifts.ravel().tolist(), axes.ravel().tolist(), strict=True):
@@ -263,8 +271,11 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
     x = as_tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
+    x = with_an_axis(x, axis)
     place = normalize_axis("repeat", axis, x.ndim)
     counts = as_array(repeats)
+    if counts.size == 0:
+        counts = counts.astype(INT64)  # an empty list has no dtype of its own
     if counts.dtype.kind not in "iub" or counts.ndim > 1:
         raise DTypeError(f"repeat: repeats must be an integer or a vector of them, got {repeats!r}")
     if counts.size and counts.min() < 0:

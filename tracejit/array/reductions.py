@@ -6,6 +6,7 @@ products of bools and small integers are computed in int64 or uint64, as NumPy d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_float
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
 from ..quick import QuickCall
 from ..tensor import Tensor
-from .operands import as_tensor, cast, filled, reshaped, run
+from .operands import as_tensor, cast, filled, reshaped, run, with_an_axis
 from .remembering import of_reduction
 
 __all__ = [
@@ -41,6 +42,8 @@ _UINT64 = as_dtype("u64")
 
 def _reduced(name: str, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
     shape = x.shape
+    if not shape and axis in (0, -1) and name != "mean":
+        axis = None  # as NumPy's ufunc.reduce has it, of which all but the mean are made
     axes = normalize_axes(name, axis, len(shape))
     result = run(name, x, axes=axes)
     return kept(result, shape, axes, keepdims) if keepdims else result
@@ -132,16 +135,27 @@ _MEAN: Final = _quick("mean", _averages, lambda x: averaged(x, None))
 def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
     """The arithmetic mean along `axis`, NaN of nothing. Integers give the default dtype.
 
+    Where `dtype` is of integers, the sum is computed in it and the quotient loses its fraction.
+
     Example:
         >>> import tracejit as tj
         >>> tj.mean([[1, 2], [3, 4]], axis=1)
         tensor([1.5000, 3.5000])
 
-    Raises AxisError, and DTypeError for an integer `dtype`. Semantics: ``numpy.mean``.
+    Raises AxisError. Semantics: ``numpy.mean``.
     """
     if dtype is None:
         return _MEAN.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-    return _reduced("mean", averaged(x, dtype), axis, keepdims)
+    x = averaged(x, dtype)
+    if is_float(x.dtype):
+        return _reduced("mean", x, axis, keepdims)
+    total = _reduced("sum", x, axis, keepdims)
+    return cast(run("div", total, float(counted("mean", x, axis))), x.dtype)
+
+
+def counted(name: str, x: Tensor, axis: Any) -> int:
+    """How many elements of `x` there are along `axis`."""
+    return math.prod(x.shape[place] for place in normalize_axes(name, axis, x.ndim))
 
 
 _MAX: Final = _quick("max", np.maximum.reduce, as_tensor)
@@ -207,6 +221,8 @@ def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
     if axis is None:
         result = run(name, reshaped(x, (x.size,)), axis=0)
         return reshaped(result, (1,) * x.ndim) if keepdims else result
+    if x.ndim == 0:
+        return run(name, with_an_axis(x, axis), axis=normalize_axis(name, axis, 1))
     place = normalize_axis(name, axis, x.ndim)
     return kept(run(name, x, axis=place), x.shape, (place,), keepdims)
 

@@ -10,11 +10,11 @@ import numpy as np
 from ..ir.dtypes import BOOL, INT64
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import broadcast_shapes, normalize_axis
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor, as_array, wrap
 from .indexing import getitem
 from .joining import concatenate
 from .manipulation import broadcast_to, ravel
-from .operands import as_tensor, broadcast, constant_of, run, sliced
+from .operands import as_tensor, broadcast, cast, constant_of, holds_tensors, run, sliced, with_an_axis
 
 __all__ = ["argwhere", "diff", "nonzero", "take", "take_along_axis"]
 
@@ -35,7 +35,9 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     x = as_tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
+    x = with_an_axis(x, axis)
     place = normalize_axis("take", axis, x.ndim)
+    indices = _places(indices)
     if mode != "raise":
         if mode not in ("wrap", "clip"):
             raise DTypeError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
@@ -44,9 +46,18 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
             run("remainder", positions, extent) if mode == "wrap" else run("clip", positions, 0, extent - 1)
         )
         indices = bounded
-    elif isinstance(indices, tuple):
-        indices = list(indices)
     return getitem(x, (slice(None),) * place + (indices,))
+
+
+def _places(indices: Any) -> Any:
+    """`indices` of ``take``: bools are the places 0 and 1, not a mask, and an empty list has no dtype."""
+    if isinstance(indices, Tensor):
+        return cast(indices, INT64) if indices.dtype is BOOL else indices
+    if type(indices) is int or holds_tensors(indices):
+        return list(indices) if isinstance(indices, tuple) else indices
+    array = as_array(indices)
+    is_empty_list = array.size == 0 and isinstance(indices, (list, tuple))
+    return array.astype(INT64) if array.dtype is BOOL or is_empty_list else array
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Tensor:
@@ -140,6 +151,8 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     order = operator.index(n)
     if order < 0:
         raise ShapeError(f"diff: n must not be negative, got {n}")
+    if order == 0:
+        return result
     place = normalize_axis("diff", axis, result.ndim)
     parts = [_extension(result, one, place) for one in (prepend, append)]
     whole = [one for one in (parts[0], result, parts[1]) if one is not None]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import ShapeError
-from ..ir.types import normalize_axes, normalize_axis
+from ..ir.types import Shape, normalize_axes, normalize_axis
 from ..tensor import Tensor
-from .operands import as_tensor, broadcast, filled, floating, promoted, reshaped, run
+from .operands import as_tensor, broadcast, filled, floating, permuted, promoted, reshaped, run
 from .reductions import averaged, kept, mean, sum
 
 __all__ = ["average", "logsumexp", "std", "var"]
@@ -81,7 +81,7 @@ def euclidean_norm(x: Any) -> Tensor:
 def average(
     x: Any, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False
 ) -> Any:
-    """The mean along `axis`, weighted by `weights` of the shape of `x`, or of its length along one `axis`.
+    """The mean along `axis`, weighted by `weights` of the shape of `x`, or of the axes that `axis` names.
 
     With `returned`, gives (average, sum of the weights).
 
@@ -98,22 +98,23 @@ def average(
         total = filled(x.size / max(result.size, 1), result.shape, result.dtype)
         return (result, total) if returned else result
     x, weights = promoted(averaged(x, None), as_tensor(weights))
+    normalize_axes("average", axis, x.ndim)
     if weights.shape != x.shape:
-        if axis is None or isinstance(axis, tuple) or weights.ndim != 1:
-            raise ShapeError(
-                f"average: weights of shape {weights.shape} do not fit {x.shape} along axis {axis}"
-            )
-        place = normalize_axis("average", axis, x.ndim)
-        if weights.shape[0] != x.shape[place]:
-            raise ShapeError(
-                f"average: {weights.shape[0]} weights for {x.shape[place]} elements of axis {place}"
-            )
-        column = [1] * x.ndim
-        column[place] = weights.shape[0]
-        weights = broadcast(reshaped(weights, tuple(column)), x.shape)
+        weights = _weights_along(weights, x.shape, axis)
     total = sum(weights, axis, keepdims=keepdims)
     result = run("div", sum(run("mul", x, weights), axis, keepdims=keepdims), total)
     return (result, total) if returned else result
+
+
+def _weights_along(weights: Tensor, shape: Shape, axis: Any) -> Tensor:
+    """`weights`, whose axes are those that `axis` names of `shape`, in its order, broadcast to `shape`."""
+    names = axis if isinstance(axis, (tuple, list)) else (axis,)
+    places = [] if axis is None else [normalize_axis("average", one, len(shape)) for one in names]
+    if weights.shape != tuple(shape[place] for place in places):
+        raise ShapeError(f"average: weights of shape {weights.shape} do not fit {shape} along axis {axis}")
+    ordered = permuted(weights, [int(place) for place in np.argsort(places)])
+    sizes = tuple(size if place in places else 1 for place, size in enumerate(shape))
+    return broadcast(reshaped(ordered, sizes), shape)
 
 
 def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:

@@ -11,7 +11,6 @@ import numpy as np
 from ..array.operands import as_tensor, cast, is_tracing, permuted, promoted, reshaped, run
 from ..ir.dtypes import INT64
 from ..ir.errors import ConcretizationError, DTypeError, OutOfBoundsError, ShapeError
-from ..ir.graph import Value
 from ..tensor import Tensor
 
 __all__ = ["embedding", "linear", "one_hot"]
@@ -66,7 +65,7 @@ def bounded(name: str, indices: Tensor, count: int, unit: str) -> Tensor:
 
 def _integers(name: str, indices: Any) -> Tensor:
     places = as_tensor(indices)
-    if places.size == 0 and places.dtype.kind == "f" and not isinstance(places._data, Value):
+    if places.size == 0 and isinstance(indices, (list, tuple)):
         return cast(places, INT64)  # an empty list has no dtype of its own
     if places.dtype.kind not in "iu":
         raise DTypeError(

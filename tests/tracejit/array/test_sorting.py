@@ -179,7 +179,7 @@ def test_errors():
     with pytest.raises(AxisError, match="sort"):
         tj.sort([1, 2], 1)
     with pytest.raises(AxisError, match="argsort"):
-        tj.argsort(3)
+        tj.argsort(3, 1)
     with pytest.raises(DTypeError, match="kind must be"):
         tj.sort([1, 2], kind="bogo")
     with pytest.raises(ShapeError, match="between 0 and 1"):
@@ -187,7 +187,7 @@ def test_errors():
     with pytest.raises(DTypeError, match="method must be"):
         tj.quantile([1.0, 2.0], 0.5, method="weibull")
     with pytest.raises(ShapeError, match="no elements"):
-        tj.median(np.zeros((3, 0)), 1)
+        tj.quantile(np.zeros((3, 0)), 0.5, 1)
     with pytest.raises(ShapeError, match="rank 1"):
         tj.searchsorted([[1.0]], 1.0)
     with pytest.raises(DTypeError, match="side must be"):
