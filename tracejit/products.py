@@ -17,7 +17,7 @@ from .ir.dtypes import default_dtype, is_float
 from .ir.errors import DTypeError, GradientError, ShapeError, TracejitError
 from .pytree import TreeDef, flatten, leaf_paths
 from .tape.backward import run_backward
-from .tape.liveness import requires_outer_grad, retire
+from .tape.liveness import requires_outer_grad, retire, transform_input
 from .tensor import Tensor
 from .transforms import (
     OwnInputs,
@@ -149,8 +149,10 @@ class _Recorded:
         self.label = label
         self.primals: TreeDef = flatten(primals)[1]
         with recording():
-            with OwnInputs(label, primals) as self.inputs:
-                outcome = fun(*self.primals.unflatten(self.inputs))
+            own = OwnInputs(label, primals)
+            with own as inputs:
+                outcome = fun(*self.primals.unflatten(inputs))
+            self.inputs = own.places
             value, aux = split_aux(label, outcome, has_aux=has_aux)
         leaves, self.structure = flatten(value)
         self.outputs = [
@@ -178,7 +180,7 @@ class _Linear(_Recorded):
         with recording():
             floating = [i for i, one in enumerate(self.outputs) if is_float(one.dtype)]
             #: Linear in them, so that their value does not matter.
-            self.seeds = {i: _zeros(self.outputs[i]).requires_grad_() for i in floating}
+            self.seeds = {i: _seed(self.outputs[i]) for i in floating}
             self.slope = _gradients(
                 [self.outputs[i] for i in floating],
                 list(self.seeds.values()),
@@ -251,6 +253,11 @@ def _output(label: str, path: str, leaf: Any) -> Tensor:
 
 def _zeros(like: Tensor) -> Tensor:
     return filled(0, like.shape, like.dtype)
+
+
+def _seed(like: Tensor) -> Tensor:
+    zeros = _zeros(like)
+    return transform_input(zeros._data, zeros)
 
 
 def _tangent_zeros(like: Tensor) -> Tensor:

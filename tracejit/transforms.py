@@ -19,7 +19,8 @@ from .ir.registry import OPS
 from .pytree import flatten, leaf_paths, tree_map
 from .state import STATE
 from .tape.backward import run_backward, seed
-from .tape.liveness import requires_outer_grad, retire
+from .tape.engine import connected
+from .tape.liveness import requires_outer_grad, retire, transform_input
 from .tensor import Tensor, as_array, wrap
 
 
@@ -53,11 +54,12 @@ def value_and_grad(
         trees = chosen_arguments(label, args, positions, argnums)
         structure = flatten(trees)[1]
         with recording():
-            with OwnInputs(label, trees) as inputs:
+            own = OwnInputs(label, trees)
+            with own as inputs:
                 outcome = fun(*with_arguments(args, positions, structure.unflatten(inputs)), **kwargs)
             value, aux = split_aux(label, outcome, has_aux=has_aux)
             value = _scalar(label, value)
-            gradients = _gradients(value, aux, inputs)
+            gradients = _gradients(value, aux, own.places)
         if STATE.blocked:  # under no_grad the results are constants, too
             value, aux, gradients = tree_map(_detached, (value, aux, gradients))
         else:
@@ -181,25 +183,25 @@ class differentiating:
 class OwnInputs:
     """Context manager: the transform `label` runs its function, on its own tensor for each leaf of `trees`.
 
-    Each is connected to whatever computed the leaf where an outer derivative follows it, else a leaf that is
-    retired when the function is done. Raises DTypeError for leaves that are not floating.
+    The function may write them in place: the gradient follows, and the caller's arrays stay as they are. `places`
+    are the same tensors as they came in. Raises DTypeError for leaves that are not floating.
     """
 
     def __init__(self, label: str, trees: Any) -> None:
         self._running = differentiating(label)
-        self._inputs = own_inputs(label, trees)
+        self.places = own_inputs(label, trees)
 
     def __enter__(self) -> list[Tensor]:
         self._running.__enter__()
-        return self._inputs
+        return [connected(one._data, one._node) for one in self.places]
 
     def __exit__(self, *exc: object) -> None:
         self._running.__exit__(*exc)
-        retire(self._inputs)
+        retire(self.places)
 
 
 def own_inputs(label: str, trees: Any) -> list[Tensor]:
-    """The tensors of `OwnInputs`."""
+    """The tensors of `OwnInputs`: connected to what computed the leaf, where an outer derivative follows it."""
     inputs = []
     for leaf, path in zip(flatten(trees)[0], leaf_paths(trees), strict=True):
         tensor = leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf))
@@ -207,12 +209,9 @@ def own_inputs(label: str, trees: Any) -> list[Tensor]:
             raise DTypeError(
                 f"{label}: only floating inputs can be differentiated, got {tensor.type} at argument {path}"
             )
-        if requires_outer_grad(tensor):  # a node of its own, so that paths stay apart
-            inputs.append(apply(OPS["reshape"], (tensor,), {"shape": tensor.shape}))
-        else:
-            # under a trace the user's tensor is the capture, not ours
-            data = tensor._data if STATE.tracer is None else STATE.tracer.lift(tensor)
-            inputs.append(wrap(data).requires_grad_())
+        # under a trace the user's tensor is the capture, not ours
+        data = tensor._data if STATE.tracer is None else STATE.tracer.lift(tensor)
+        inputs.append(transform_input(data, tensor))
     return inputs
 
 

@@ -1,54 +1,66 @@
 """Which parts of the graph an outer derivative can still ask about.
 
-A transform such as ``grad`` differentiates with respect to leaves of its own. Once its function has run,
-nobody outside can ask for derivatives by them: they are *retired*. A place in the graph is *live* while it
-reaches a leaf that is not retired: one of the user's, or one of a transform whose function is still running.
-The graph behind results is kept only where it is live, so that it does not grow from call to call.
+A transform such as ``grad`` differentiates with respect to inputs of its own (`InputNode`). Once its function
+has run, nobody outside can ask for derivatives by them: they are *retired*. A place in the graph is *live*
+while it reaches a leaf of the user's, or an input of a transform whose function is still running. The graph
+behind results is kept only where it is live, so that it does not grow from call to call.
 """
 
 from __future__ import annotations
 
 import itertools
-import weakref
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from ..state import STATE
-from ..tensor import Tensor
-from .nodes import DEAD, Node
+from ..tensor import Tensor, wrap
+from .nodes import DEAD, Node, Wanted
+
+if TYPE_CHECKING:
+    from .engine import Engine
 
 _clock: Final = itertools.count()
 
 
-class _Retirement(weakref.ref[Tensor]):
-    """A leaf of a transform that is over, and when that was."""
+class InputNode(Node):
+    """What a transform differentiates by; its value is that of the place in the graph it was made for, if any."""
 
-    __slots__ = ("key", "time")
+    __slots__ = ("retired",)
 
-    key: int
-    time: int
+    #: When the transform's function was done.
+    retired: int | None
+
+    def __init__(self, tensor: Tensor) -> None:
+        tracked = requires_outer_grad(tensor)
+        self.parents = (tensor if tensor._node is None else tensor._node,) if tracked else ()
+        self.types = ((tensor.shape, tensor.dtype),) if tracked else ()
+        self.hooks = self.location = self.retired = None
+
+    def name(self) -> str:
+        return "InputBackward"
+
+    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+        return (cotangents,) if self.parents else ()
+
+    def free(self) -> None:
+        """Nothing was saved."""
 
 
-#: The retirements by the leaf's id.
-_RETIRED: Final[dict[int, _Retirement]] = {}
+def transform_input(data: Any, tensor: Tensor) -> Tensor:
+    """`data`, the value of `tensor`, as an input of a transform: no leaf, so that it may be written in place."""
+    result = wrap(data)
+    result._node, result._requires_grad = InputNode(tensor), True
+    return result
 
 
-def _forget(entry: Any) -> None:
-    if _RETIRED.get(entry.key) is entry:
-        del _RETIRED[entry.key]
-
-
-def retire(tensors: Iterable[Tensor]) -> None:
-    """Declare that no derivative by these leaves will be asked for, except by who made them."""
-    for tensor in tensors:
-        if tensor._node is None:
-            entry = _Retirement(tensor, _forget)
-            entry.key, entry.time = id(tensor), next(_clock)
-            _RETIRED[entry.key] = entry
+def retire(inputs: Iterable[Tensor]) -> None:
+    """Declare that no derivative by these inputs will be asked for, except by who made them."""
+    for tensor in inputs:
+        tensor._node.retired = next(_clock)
 
 
 class as_at:
-    """Context manager: what runs in it sees those leaves as retired that were retired at `moment`, and those
+    """Context manager: what runs in it sees those inputs as retired that were retired at `moment`, and those
     that it retires itself. So a function that is run again records what it recorded before."""
 
     def __init__(self, moment: Moment) -> None:
@@ -63,7 +75,7 @@ class as_at:
 
 
 class Moment:
-    """Which leaves are retired now."""
+    """Which inputs are retired now."""
 
     __slots__ = ("revived", "time")
 
@@ -71,28 +83,21 @@ class Moment:
         self.revived, self.time = STATE.revived, next(_clock)
 
 
-def _is_retired(leaf: Tensor) -> bool:
-    entry = _RETIRED.get(id(leaf))
-    if entry is None or entry() is not leaf:
-        return False
-    return not any(start < entry.time < end for start, end in STATE.revived)
-
-
 def requires_outer_grad(tensor: Tensor) -> bool:
-    """Whether `tensor` requires grad on behalf of a live leaf."""
-    return tensor._requires_grad and is_live(tensor if tensor._node is None else tensor._node)
+    """Whether `tensor` requires grad on behalf of something live."""
+    return tensor._requires_grad and (tensor._node is None or is_live(tensor._node))
 
 
 def is_live(place: Any) -> bool:
-    """Whether a leaf, or the graph behind a node or an output of one, reaches a leaf that is not retired.
+    """Whether a leaf is meant, or the graph behind a node or an output of one is live.
 
     Nodes remember the answer, so that a sequence of questions takes time linear in the graph. In `as_at`,
-    where more leaves are live, only positive ones count.
+    where more inputs are live, only positive ones count.
     """
     if isinstance(place, Tensor):
-        return not _is_retired(place)
+        return True
     root: Node = place.node
-    answer = _remembered(root)
+    answer = _answer(root)
     if answer is not None:
         return answer
     path = [(root, iter(root.parents))]
@@ -102,22 +107,22 @@ def is_live(place: Any) -> bool:
         for parent in parents:
             if parent is None:
                 continue
-            if isinstance(parent, Tensor):
-                witness = None if _is_retired(parent) else parent
-            else:
+            witness = parent
+            if not isinstance(parent, Tensor):
                 parent = parent.node
                 if parent in entered:
                     continue
-                answer = _remembered(parent)
+                answer = _answer(parent)
                 if answer is None:
                     entered.add(parent)
                     path.append((parent, iter(parent.parents)))
                     break
-                witness = parent.witness if answer else None
-            if witness is not None:
-                for above, _ in path:
-                    above.witness = witness
-                return True
+                if not answer:
+                    continue
+                witness = parent if _is_running(parent) else parent.witness
+            for above, _ in path:
+                above.witness = witness
+            return True
         else:
             if not STATE.revived:
                 node.witness = DEAD
@@ -125,11 +130,21 @@ def is_live(place: Any) -> bool:
     return False
 
 
-def _remembered(node: Node) -> bool | None:
-    """What an earlier question found out about `node`, None if that does not hold any more."""
+def _answer(node: Node) -> bool | None:
+    """Whether `node` is live, None where its parents have to be asked."""
+    if _is_running(node):
+        return True
     witness = getattr(node, "witness", None)
     if witness is None:
         return None
     if witness is DEAD:
         return None if STATE.revived else False
-    return None if _is_retired(witness) else True
+    return True if isinstance(witness, Tensor) or _is_running(witness) else None
+
+
+def _is_running(node: Node) -> bool:
+    """Whether `node` is the input of a transform whose function is still running."""
+    if type(node) is not InputNode:
+        return False
+    time = node.retired
+    return time is None or any(start < time < end for start, end in STATE.revived)
