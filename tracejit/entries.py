@@ -45,6 +45,8 @@ def make_entries(
     """Two entries of `signature`: a function of the flat leaves, which gives a flat tuple (or one result) and
     `miss()` where it does not fit, and a function of the arguments as they are given, which then calls
     ``otherwise()``. None where there cannot be one."""
+    if signature.writes is not None:
+        return None, None  # only Python can write an argument and tell those that share its memory
     layout = entry_layout_of_tensors()
     params = signature.function.params[len(signature.leaf_types) :]
     bindings = signature.bindings

@@ -15,20 +15,21 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .argument_writes import ArgumentWrites, argument_writes
 from .array.diagonals import trace as matrix_trace
 from .branches import Branches
-from .calls import CompiledFunction, call
+from .calls import CompiledFunction
 from .captures import locate
 from .disabling import jit_is_disabled
 from .entries import make_entries
 from .ir.dtypes import default_dtype
-from .ir.errors import DTypeError, TraceError, TracejitError
+from .ir.errors import TraceError, TracejitError
 from .ir.graph import Function
 from .ir.locks import ForkLock
 from .ir.types import TensorType
 from .paths import MAX_PATHS, Paths
 from .pytree import TreeDef, flatten, leaf_paths
-from .reasons import reason_for
+from .reasons import argument_names, reason_for
 from .shared_paths import SharedPaths
 from .signatures import (
     MISS,
@@ -37,6 +38,7 @@ from .signatures import (
     broken_guard,
     captured_now,
     check_ranges,
+    checked_results,
     donated_leaves,
     leaf_type,
     miss,
@@ -45,6 +47,7 @@ from .signatures import (
     selected_arguments,
     split_static,
     symbol_type,
+    with_static,
 )
 from .state import STATE
 from .tensor import Tensor
@@ -154,7 +157,7 @@ class JitFunction(Viewable):
                 return results
         check_ranges(self._name, signature, leaves)
         inputs = [as_input(leaf) for leaf in leaves] + captured
-        return signature.result.unflatten(call(signature.compiled, inputs))
+        return signature.run(leaves, inputs)
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         """Static arguments as a hashable tuple, and the others."""
@@ -169,7 +172,8 @@ class JitFunction(Viewable):
     # -- compiling --------------------------------------------------------------------------------
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()) -> Traced:
-        """The Function for these arguments, what it captures, and (as `rest`) its result's structure.
+        """The Function for these arguments, what it captures, and (as `rest`) its result's structure and what
+        it writes of the arguments.
 
         Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
         """
@@ -178,17 +182,16 @@ class JitFunction(Viewable):
         types = [leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
         names = self._names(structure)
 
-        def run(*symbols: Tensor) -> tuple[list[Any], TreeDef]:
+        def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
             positional, named = structure.unflatten(symbols)
-            result = self._fn(*self._with_static(args, positional), **{**kwargs, **named})
-            results, result_structure = flatten(result)
-            for position, one in enumerate(results):
-                if not isinstance(one, (Tensor, np.ndarray, np.generic, bool, int, float)):
-                    raise DTypeError(
-                        f"{self._name}: result {leaf_paths(result)[position] or 'value'} has type "
-                        f"{type(one).__name__}; a jitted function returns tensors, arrays and numbers"
-                    )
-            return results, result_structure
+            result = self._fn(*with_static(args, positional, self._static_argnums), **{**kwargs, **named})
+            results, result_structure = checked_results(self._name, result)
+            writes = argument_writes(self._name, symbols, self._donated_leaves(structure), argument_name)
+            written = [] if writes is None else [symbols[write.position] for write in writes.writes]
+            return [*results, *written], (result_structure, writes)
+
+        def argument_name(position: int) -> str:
+            return argument_names(self._fn, self._static_argnums, structure)[position]
 
         run.__name__ = self._name if self._name.isidentifier() else "lambda"
         outer = STATE.recording, STATE.blocked
@@ -205,17 +208,13 @@ class JitFunction(Viewable):
             return None
         return Branches([as_input(leaf) for leaf in leaves], prefix)
 
+    def _donated_leaves(self, structure: TreeDef) -> frozenset[int]:
+        return donated_leaves(structure, self._static_argnums, *self._donated)
+
     def _names(self, structure: TreeDef) -> list[str]:
         """What the IR and messages call the leaves of the arguments."""
         paths = leaf_paths(structure.unflatten([0] * structure.leaves))
         return parameter_names(self._fn, paths, self._static_argnums)
-
-    def _with_static(self, args: tuple[Any, ...], positional: Sequence[Any]) -> list[Any]:
-        following = iter(positional)
-        return [
-            value if position in self._static_argnums else next(following)
-            for position, value in enumerate(args)
-        ]
 
     def _compile(
         self, args: Any, kwargs: Any, key: Any, leaves: list[Any], reason: str, prefix: Sequence[Any] = ()
@@ -226,11 +225,13 @@ class JitFunction(Viewable):
         seconds = time.perf_counter() - start
         structure, leaf_types, static, _ = key
         bindings = locate(self._fn, traced.captured, [value for _, _, value, _ in static])
-        donated = donated_leaves(structure, self._static_argnums, *self._donated)
+        donated = self._donated_leaves(structure)
         compiled = CompiledFunction(traced.function, donated)
+        result, writes = traced.rest
         signature = Signature(
-            structure, leaf_types, static, traced.function, compiled, bindings, traced.rest, traced.ranges
+            structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
         )
+        signature.writes = writes
         signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
         signature.milliseconds = {"trace": seconds * 1e3}
         return signature

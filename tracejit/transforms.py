@@ -183,8 +183,8 @@ class differentiating:
 class OwnInputs:
     """Context manager: the transform `label` runs its function, on its own tensor for each leaf of `trees`.
 
-    The function may write them in place: the gradient follows, and the caller's arrays stay as they are. `places`
-    are the same tensors as they came in. Raises DTypeError for leaves that are not floating.
+    The function may write them in place: the gradient follows, and the caller's arrays stay as they are.
+    `places` are the same tensors as they came in. Raises DTypeError for leaves that are not floating.
     """
 
     def __init__(self, label: str, trees: Any) -> None:
@@ -201,7 +201,7 @@ class OwnInputs:
 
 
 def own_inputs(label: str, trees: Any) -> list[Tensor]:
-    """The tensors of `OwnInputs`: connected to what computed the leaf, where an outer derivative follows it."""
+    """The tensors of `OwnInputs`, connected to what computed them where an outer derivative follows it."""
     inputs = []
     for leaf, path in zip(flatten(trees)[0], leaf_paths(trees), strict=True):
         tensor = leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf))

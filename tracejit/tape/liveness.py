@@ -23,7 +23,7 @@ _clock: Final = itertools.count()
 
 
 class InputNode(Node):
-    """What a transform differentiates by; its value is that of the place in the graph it was made for, if any."""
+    """What a transform differentiates by. It has a parent where that was in a graph itself."""
 
     __slots__ = ("retired",)
 
@@ -47,7 +47,7 @@ class InputNode(Node):
 
 
 def transform_input(data: Any, tensor: Tensor) -> Tensor:
-    """`data`, the value of `tensor`, as an input of a transform: no leaf, so that it may be written in place."""
+    """`data`, the value of `tensor`, as an input of a transform: no leaf, so that it may be written."""
     result = wrap(data)
     result._node, result._requires_grad = InputNode(tensor), True
     return result

@@ -1,0 +1,209 @@
+"""Writes of a jitted function to its arguments.
+
+While a function is traced, a write in place gives an argument's symbol a new value. That value is a result of
+the program beside those that the function returns, and each call writes it to the argument's memory, as eager
+code does: what shares the memory sees it, writes are counted, and gradients follow. Where it cannot be
+written, the call is an error that names the argument, raised before anything is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from .array.writing import before, count_write, replace, take_memory, writes_memory
+from .ir.dtypes import is_float
+from .ir.errors import DTypeError, GradientError, TraceError, TracejitError
+from .ir.graph import Value
+from .ir.records import record
+from .overlaps import overlapping
+from .state import STATE
+from .tape.engine import standing_for
+from .tensor import Tensor
+from .tracing import Tracer
+
+
+@record
+class ArgumentWrite:
+    """A leaf of the arguments that the function writes.
+
+    Attributes:
+        position: of the leaf.
+        name: what the user calls it.
+        unrecorded: whether all writes are under ``no_grad``, so that its place in the graph stays.
+        sources: the inputs through which a gradient can reach what is written.
+    """
+
+    position: int
+    name: str
+    unrecorded: bool
+    sources: Sequence[int]
+
+
+@record
+class ArgumentWrites:
+    """What a traced function writes: the last results of its program, one for each of `writes`. `label` is
+    what messages call the function, and `name` gives what they call the argument's leaf at a position."""
+
+    label: str
+    writes: Sequence[ArgumentWrite]
+    name: Callable[[int], str]
+
+    def begin(
+        self, leaves: Sequence[Any], inputs: Sequence[Tensor], captures: Sequence[Any]
+    ) -> PendingWrites:
+        """The writes of a call whose arguments are `leaves`; `inputs` are these as tensors, and after them
+        what the function closes over, found at `captures`.
+
+        Raises TracejitError, which names the argument, where one cannot be written.
+        """
+        _check_overlaps(self, leaves, inputs, captures)
+        in_memory = [_check(self.label, write, leaves[write.position], inputs) for write in self.writes]
+        return PendingWrites(self, leaves, inputs, in_memory)
+
+
+def argument_writes(
+    label: str, symbols: Sequence[Tensor], donated: Collection[int], name: Callable[[int], str]
+) -> ArgumentWrites | None:
+    """The arguments that the function which has been traced writes: those whose symbol is not their parameter
+    any more. Those that are `donated` do not count, as nobody reads them afterwards.
+
+    Raises DTypeError for Python numbers, and TraceError where data of another type was assigned.
+    """
+    tracer = STATE.tracer
+    assert tracer is not None
+    changed = [i for i, symbol in enumerate(symbols) if symbol._data is not tracer.params[i]]
+    sources = _sources(tracer) if changed else {}
+    writes = []
+    for position in changed:
+        symbol, param = symbols[position], tracer.params[position]
+        if tracer.is_weak(param):
+            raise DTypeError(
+                f"{label}: argument {name(position)} is a Python number, which cannot be written in place; "
+                "compute a new value, or pass a tensor"
+            )
+        if symbol.type != param.type:
+            raise TraceError(
+                f"{label}: argument {name(position)} of type {param.type} was given data of type "
+                f"{symbol.type}; a write keeps shape and dtype"
+            )
+        if position not in donated:
+            unrecorded = _is_unrecorded(tracer, symbol._data, param)
+            reached = _bits(sources.get(symbol._data, 0))
+            writes.append(ArgumentWrite(position, name(position), unrecorded, reached))
+    return ArgumentWrites(label, writes, name) if writes else None
+
+
+def _sources(tracer: Tracer) -> dict[Any, int]:
+    """For each value, the inputs through which a gradient reaches it, as bits by position."""
+    inputs = [*tracer.params, *[value for _, value in tracer.captures.values()]]
+    sources = {value: 1 << i if is_float(value.dtype) else 0 for i, value in enumerate(inputs)}
+    for instruction in tracer.body:
+        name, reached = instruction.op.name, 0
+        if name != "stop_gradient":
+            for operand in instruction.operands[:1] if name == "rewritten" else instruction.operands:
+                reached |= sources[operand]
+        for result in instruction.results:
+            sources[result] = reached if is_float(result.dtype) else 0
+    return sources
+
+
+def _bits(number: int) -> list[int]:
+    return [i for i in range(number.bit_length()) if number >> i & 1]
+
+
+def _is_unrecorded(tracer: Tracer, value: Any, param: Value) -> bool:
+    """Whether writes under ``no_grad`` alone lead from `param` to `value`."""
+    rewritten = {
+        instruction.results[0]: instruction.operands[0]
+        for instruction in tracer.body
+        if instruction.op.name == "rewritten"
+    }
+    while value in rewritten:
+        value = rewritten[value]
+    return value is param
+
+
+class PendingWrites:
+    """The writes of one call, which can be made, once the program has run on `inputs`."""
+
+    def __init__(
+        self,
+        writes: ArgumentWrites,
+        leaves: Sequence[Any],
+        inputs: Sequence[Tensor],
+        in_memory: Sequence[bool],
+    ) -> None:
+        self._writes, self._leaves, self._in_memory = writes, leaves, in_memory
+        self.inputs = list(inputs)
+        if STATE.recording and any(one._requires_grad for one in inputs):
+            # a graph keeps the values that are there now
+            for write in writes.writes:
+                self.inputs[write.position] = _standing_for(inputs[write.position])
+
+    def finish(self, results: Sequence[Tensor]) -> list[Tensor]:
+        """Write the program's last results to the arguments. Returns those that the function returns."""
+        label, writes = self._writes.label, self._writes.writes
+        count = len(results) - len(writes)
+        values = results[count:]
+        for write, value, in_memory in zip(writes, values, self._in_memory, strict=True):
+            leaf, name = self._leaves[write.position], f"{label} (argument {write.name})"
+            if isinstance(leaf, np.ndarray):
+                np.copyto(leaf, value._data)
+            elif isinstance(leaf, Tensor) and in_memory:
+                np.copyto(leaf._data, value._data)
+                count_write(leaf, name)
+            elif isinstance(leaf, Tensor):
+                replace(leaf, value, name)
+            # a NumPy scalar is immutable: `x += 1` gives a name in the function another value
+        return list(results[:count])
+
+
+def _check(label: str, write: ArgumentWrite, leaf: Any, inputs: Sequence[Tensor]) -> bool:
+    """Whether `leaf` is written in memory alone. Raises where it may not be written."""
+    name, in_memory = f"{label}: argument {write.name}", True
+    sources = [] if write.unrecorded else [inputs[i] for i in write.sources if inputs[i]._requires_grad]
+    if isinstance(leaf, Tensor) and write.unrecorded:
+        take_memory(leaf)
+    elif isinstance(leaf, Tensor):
+        in_memory = writes_memory(leaf, sources, name)
+    elif STATE.recording and sources and isinstance(leaf, np.ndarray):
+        raise GradientError(
+            f"{name} is an array, and what is written to it requires grad; pass a tensor, or write "
+            "value.detach()"
+        )
+    array = leaf._data if isinstance(leaf, Tensor) else leaf
+    if isinstance(array, np.ndarray):
+        if not array.flags.writeable:
+            raise TracejitError(f"{name} is written in place, but its memory is read-only; pass x.copy()")
+        if any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
+            raise TracejitError(
+                f"{name} is written in place, but several of its elements share memory; pass x.copy()"
+            )
+    return in_memory
+
+
+def _check_overlaps(
+    writes: ArgumentWrites, leaves: Sequence[Any], inputs: Sequence[Tensor], captures: Sequence[Any]
+) -> None:
+    arrays = [one._data if isinstance(one, Tensor) else one for one in leaves]
+    arrays = [one if isinstance(one, np.ndarray) else None for one in arrays]
+    arrays += [one._data for one in inputs[len(leaves) :]]
+    pair = overlapping(arrays, {write.position for write in writes.writes})
+    if pair is None:
+        return
+    written, other = pair
+    second = writes.name(other) if other < len(leaves) else captures[other - len(leaves)]
+    raise TracejitError(
+        f"{writes.label}: argument {writes.name(written)} is written in place, and {second} shares memory "
+        "with it; a jitted function sees them as separate. Pass a copy of either"
+    )
+
+
+def _standing_for(argument: Tensor) -> Tensor:
+    """A copy of a tensor that is going to be written, in the tensor's place in the graph."""
+    if argument._requires_grad and argument._node is None:
+        return standing_for(argument, argument._data.copy())
+    return before(argument)
