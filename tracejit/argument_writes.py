@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from .array.writing import before, count_write, replace, take_memory, writes_memory
+from .container_writes import ContainerWrite, WatchedContainers, write_containers
 from .ir.dtypes import is_float
 from .ir.errors import DTypeError, GradientError, TraceError, TracejitError
 from .ir.graph import Value
 from .ir.records import record
 from .overlaps import overlapping
+from .pytree import TreeDef
 from .state import STATE
 from .tape.engine import standing_for
 from .tensor import Tensor
@@ -44,56 +46,94 @@ class ArgumentWrite:
 
 @record
 class ArgumentWrites:
-    """What a traced function writes: the last results of its program, one for each of `writes`. `label` is
-    what messages call the function, and `name` gives what they call the argument's leaf at a position."""
+    """What a traced function does to its arguments.
+
+    Attributes:
+        label: what messages call the function.
+        name: gives what messages call the argument's leaf at a position.
+        returned: how many of the program's results the function returns. After them come the values of
+            `writes`, and then new ones in containers.
+        writes: the leaves that are written in place.
+        containers: the containers that are changed.
+    """
 
     label: str
-    writes: Sequence[ArgumentWrite]
     name: Callable[[int], str]
+    returned: int
+    writes: Sequence[ArgumentWrite]
+    containers: Sequence[ContainerWrite]
+
+    def names(self) -> tuple[str, ...]:
+        """What is written or changed, as the user calls it."""
+        return (*[write.name for write in self.writes], *[write.name for write in self.containers])
 
     def begin(
-        self, leaves: Sequence[Any], inputs: Sequence[Tensor], captures: Sequence[Any]
+        self, arguments: Any, leaves: Sequence[Any], inputs: Sequence[Tensor], captures: Sequence[Any]
     ) -> PendingWrites:
-        """The writes of a call whose arguments are `leaves`; `inputs` are these as tensors, and after them
-        what the function closes over, found at `captures`.
+        """The writes of a call with ``arguments = (positional, named)``, whose leaves are `leaves`; `inputs`
+        are these as tensors, and after them what the function closes over, found at `captures`.
 
         Raises TracejitError, which names the argument, where one cannot be written.
         """
         _check_overlaps(self, leaves, inputs, captures)
         in_memory = [_check(self.label, write, leaves[write.position], inputs) for write in self.writes]
-        return PendingWrites(self, leaves, inputs, in_memory)
+        return PendingWrites(self, arguments, leaves, inputs, in_memory)
 
 
-def argument_writes(
-    label: str, symbols: Sequence[Tensor], donated: Collection[int], name: Callable[[int], str]
-) -> ArgumentWrites | None:
-    """The arguments that the function which has been traced writes: those whose symbol is not their parameter
-    any more. Those that are `donated` do not count, as nobody reads them afterwards.
+class WatchedArguments:
+    """The arguments of a function that is being traced: `symbols`, in containers of its own."""
 
-    Raises DTypeError for Python numbers, and TraceError where data of another type was assigned.
-    """
-    tracer = STATE.tracer
-    assert tracer is not None
-    changed = [i for i, symbol in enumerate(symbols) if symbol._data is not tracer.params[i]]
-    sources = _sources(tracer) if changed else {}
-    writes = []
-    for position in changed:
-        symbol, param = symbols[position], tracer.params[position]
-        if tracer.is_weak(param):
-            raise DTypeError(
-                f"{label}: argument {name(position)} is a Python number, which cannot be written in place; "
-                "compute a new value, or pass a tensor"
-            )
-        if symbol.type != param.type:
-            raise TraceError(
-                f"{label}: argument {name(position)} of type {param.type} was given data of type "
-                f"{symbol.type}; a write keeps shape and dtype"
-            )
-        if position not in donated:
-            unrecorded = _is_unrecorded(tracer, symbol._data, param)
-            reached = _bits(sources.get(symbol._data, 0))
-            writes.append(ArgumentWrite(position, name(position), unrecorded, reached))
-    return ArgumentWrites(label, writes, name) if writes else None
+    def __init__(
+        self,
+        label: str,
+        structure: TreeDef,
+        symbols: Sequence[Tensor],
+        donated: Collection[int],
+        name: Callable[[int], str],
+    ) -> None:
+        """Leaves that are `donated` do not count as written: nobody reads them afterwards. `label` and `name`
+        are as in `ArgumentWrites`."""
+        self.arguments = structure.unflatten(symbols)
+        self._label, self._symbols, self._donated, self._name = label, symbols, donated, name
+        self._containers = WatchedContainers(structure, self.arguments, donated)
+
+    def writes(self, results: list[Any]) -> ArgumentWrites | None:
+        """What the function has done to them; the values that it wrote are appended to its `results`.
+
+        Raises DTypeError for Python numbers, and TraceError where data of another type was assigned.
+        """
+        returned, label, symbols = len(results), self._label, self._symbols
+        writes = self._written_leaves()
+        results += [symbols[write.position] for write in writes]
+        containers = self._containers.writes(label, self._name, symbols, results)
+        return (
+            ArgumentWrites(label, self._name, returned, writes, containers) if writes or containers else None
+        )
+
+    def _written_leaves(self) -> list[ArgumentWrite]:
+        """Those whose symbol is not their parameter any more."""
+        tracer, label = STATE.tracer, self._label
+        assert tracer is not None
+        changed = [i for i, symbol in enumerate(self._symbols) if symbol._data is not tracer.params[i]]
+        sources = _sources(tracer) if changed else {}
+        writes = []
+        for position in changed:
+            symbol, param, name = self._symbols[position], tracer.params[position], self._name(position)
+            if tracer.is_weak(param):
+                raise DTypeError(
+                    f"{label}: argument {name} is a Python number, which cannot be written in place; "
+                    "compute a new value, or pass a tensor"
+                )
+            if symbol.type != param.type:
+                raise TraceError(
+                    f"{label}: argument {name} of type {param.type} was given data of type {symbol.type}; a "
+                    "write keeps shape and dtype"
+                )
+            if position not in self._donated:
+                unrecorded = _is_unrecorded(tracer, symbol._data, param)
+                reached = _bits(sources.get(symbol._data, 0))
+                writes.append(ArgumentWrite(position, name, unrecorded, reached))
+        return writes
 
 
 def _sources(tracer: Tracer) -> dict[Any, int]:
@@ -132,11 +172,12 @@ class PendingWrites:
     def __init__(
         self,
         writes: ArgumentWrites,
+        arguments: Any,
         leaves: Sequence[Any],
         inputs: Sequence[Tensor],
         in_memory: Sequence[bool],
     ) -> None:
-        self._writes, self._leaves, self._in_memory = writes, leaves, in_memory
+        self._writes, self._arguments, self._leaves, self._in_memory = writes, arguments, leaves, in_memory
         self.inputs = list(inputs)
         if STATE.recording and any(one._requires_grad for one in inputs):
             # a graph keeps the values that are there now
@@ -144,10 +185,10 @@ class PendingWrites:
                 self.inputs[write.position] = _standing_for(inputs[write.position])
 
     def finish(self, results: Sequence[Tensor]) -> list[Tensor]:
-        """Write the program's last results to the arguments. Returns those that the function returns."""
-        label, writes = self._writes.label, self._writes.writes
-        count = len(results) - len(writes)
-        values = results[count:]
+        """Do to the arguments what the function did, with the program's results. Returns those that the
+        function returns."""
+        label, writes, returned = self._writes.label, self._writes.writes, self._writes.returned
+        values = results[returned : returned + len(writes)]
         for write, value, in_memory in zip(writes, values, self._in_memory, strict=True):
             leaf, name = self._leaves[write.position], f"{label} (argument {write.name})"
             if isinstance(leaf, np.ndarray):
@@ -158,7 +199,8 @@ class PendingWrites:
             elif isinstance(leaf, Tensor):
                 replace(leaf, value, name)
             # a NumPy scalar is immutable: `x += 1` gives a name in the function another value
-        return list(results[:count])
+        write_containers(self._writes.containers, self._arguments, self._leaves, results)
+        return list(results[:returned])
 
 
 def _check(label: str, write: ArgumentWrite, leaf: Any, inputs: Sequence[Tensor]) -> bool:

@@ -212,7 +212,7 @@ def _report(
         tuple(found),
         len(one.donated),
         len(one.compiled.made_executable.reuses) if one.compiled.made_executable else 0,
-        () if one.writes is None else tuple(write.name for write in one.writes.writes),
+        () if one.writes is None else one.writes.names(),
     )
 
 

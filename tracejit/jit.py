@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from .argument_writes import ArgumentWrites, argument_writes
+from .argument_writes import ArgumentWrites, WatchedArguments
 from .array.diagonals import trace as matrix_trace
 from .branches import Branches
 from .calls import CompiledFunction
@@ -147,6 +147,7 @@ class JitFunction(Viewable):
                 likely = None
         if signature.decisions:
             return self._paths[key].call(
+                dynamic,
                 leaves,
                 lambda prefix, reason: self._compile(args, kwargs, key, leaves, reason, prefix),
                 lambda: self._fn(*args, **kwargs),
@@ -157,7 +158,7 @@ class JitFunction(Viewable):
                 return results
         check_ranges(self._name, signature, leaves)
         inputs = [as_input(leaf) for leaf in leaves] + captured
-        return signature.run(leaves, inputs)
+        return signature.run(dynamic, leaves, inputs)
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         """Static arguments as a hashable tuple, and the others."""
@@ -180,15 +181,14 @@ class JitFunction(Viewable):
         _, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic)
         types = [leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
-        names = self._names(structure)
+        names, donated = self._names(structure), self._donated_leaves(structure)
 
         def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
-            positional, named = structure.unflatten(symbols)
+            watched = WatchedArguments(self._name, structure, symbols, donated, argument_name)
+            positional, named = watched.arguments
             result = self._fn(*with_static(args, positional, self._static_argnums), **{**kwargs, **named})
             results, result_structure = checked_results(self._name, result)
-            writes = argument_writes(self._name, symbols, self._donated_leaves(structure), argument_name)
-            written = [] if writes is None else [symbols[write.position] for write in writes.writes]
-            return [*results, *written], (result_structure, writes)
+            return results, (result_structure, watched.writes(results))
 
         def argument_name(position: int) -> str:
             return argument_names(self._fn, self._static_argnums, structure)[position]

@@ -43,11 +43,13 @@ class Paths:
 
     def call(
         self,
+        arguments: Any,
         leaves: Sequence[Any],
         compile_path: Callable[[Sequence[Any], str], Signature],
         fall_back: Callable[[], Any],
     ) -> Any:
-        """The result of a call, by the path that its values take, which may be a new one.
+        """The result of a call with ``arguments = (positional, named)``, whose leaves are `leaves`, by the
+        path that its values take, which may be a new one.
 
         ``compile_path(prefix, reason)`` traces the path whose first decisions are `prefix`. Where rounding
         makes two paths each say that the call belongs to the other, the call runs as Python, by `fall_back`.
@@ -63,7 +65,7 @@ class Paths:
             random = DEFAULT.state
             path, captured = self._captured(path, compile_path)
             tried.add(id(path))
-            results, outcome, pending = _run(path, leaves, [*inputs, *captured])
+            results, outcome, pending = _run(path, arguments, leaves, [*inputs, *captured])
             if outcome is None:
                 with self._lock:
                     path.hits += 1
@@ -128,7 +130,7 @@ class Paths:
 
 
 def _run(
-    path: Signature, leaves: Sequence[Any], inputs: list[Tensor]
+    path: Signature, arguments: Any, leaves: Sequence[Any], inputs: list[Tensor]
 ) -> tuple[list[Tensor], list[Any] | None, PendingWrites | None]:
     """The results, then None where the call is on this path, else its decisions as far as they tell so; and
     what remains to be written to the arguments where it is."""
@@ -136,7 +138,7 @@ def _run(
     pending = None
     try:
         if path.writes is not None:
-            pending = path.writes.begin(leaves, inputs, path.bindings.sources)
+            pending = path.writes.begin(arguments, leaves, inputs, path.bindings.sources)
             inputs = pending.inputs
         values = call(path.compiled, inputs)
     except Exception:

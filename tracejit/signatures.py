@@ -61,11 +61,12 @@ class Signature:
     #: The arguments that the function writes, None where it writes none.
     writes: ArgumentWrites | None = None
 
-    def run(self, leaves: Sequence[Any], inputs: Sequence[Tensor]) -> Any:
-        """The result for the arguments `leaves`; `inputs` are these as tensors, and the captures."""
+    def run(self, arguments: Any, leaves: Sequence[Any], inputs: Sequence[Tensor]) -> Any:
+        """The result for ``arguments = (positional, named)``, whose leaves are `leaves`; `inputs` are these
+        as tensors, and the captures."""
         if self.writes is None:
             return self.result.unflatten(call(self.compiled, inputs))
-        pending = self.writes.begin(leaves, inputs, self.bindings.sources)
+        pending = self.writes.begin(arguments, leaves, inputs, self.bindings.sources)
         return self.result.unflatten(pending.finish(call(self.compiled, pending.inputs)))
 
 

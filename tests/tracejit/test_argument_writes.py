@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -144,6 +145,54 @@ def takes_default(x: Any, scale: Any = 2.0, *rest: Any, shift: Any = 1.0) -> Any
     return x + shift
 
 
+def rebinds_in_dicts(params: Any, gradients: Any) -> Any:
+    for name in params:
+        params[name] = params[name] - 0.5 * gradients[name]
+    return params
+
+
+def rearranges_lists(items: Any) -> Any:
+    items[0], items[1] = items[1], items[0]
+    items[2] = items[2] * items[0]
+    return items[1]
+
+
+def keeps_state(state: Any, x: Any) -> Any:
+    state["n"] += 1
+    state["mean"] = state["mean"] + (x - state["mean"]) / state["n"]
+    state["last"] = [x * 1.0, {"n": state["n"]}]
+    state.pop("unused", None)
+    state["inner"]["same"] = state["inner"]["other"]
+    return state["mean"]
+
+
+@dataclasses.dataclass
+class Moments:
+    first: Any
+    second: Any
+
+
+def updates_attributes(moments: Any, x: Any) -> Any:
+    moments.first = 0.9 * moments.first + 0.1 * x
+    moments.second *= 0.5
+    return moments.first
+
+
+def both_ways(tree: Any) -> Any:
+    tree["w"] *= 2.0
+    tree["w"] = tree["w"] + 1.0
+    tree["layers"][0] = tree["layers"][1][0]
+    return tree["w"].sum()
+
+
+def grows_on_a_branch(items: Any, x: Any) -> Any:
+    if x.sum() > 11.0:
+        items[0] = items[0] + x
+    else:
+        items[1] = items[1] * x
+    return items[0] + items[1]
+
+
 def fresh(k: int = 0) -> Any:
     return np.array([1.0, 2.0, 3.0, 4.0]) + k
 
@@ -174,6 +223,18 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]]]]
     "random": (draws, lambda make: (make(),)),
     "no_grad": (in_no_grad, lambda make: (make(),)),
     "methods": (methods, lambda make: (make(),)),
+    "dict": (rebinds_in_dicts, lambda make: ({"w": make(), "b": make(1)}, {"w": make(2), "b": make(3)})),
+    "list": (rearranges_lists, lambda make: ([make(), make(1), make(2)],)),
+    "state": (
+        keeps_state,
+        lambda make: (
+            {"n": 0.0, "mean": make(), "unused": make(), "inner": {"same": make(), "other": make(5)}},
+            make(1),
+        ),
+    ),
+    "dataclass": (updates_attributes, lambda make: (Moments(make(), make(1)), make(2))),
+    "in place and rebound": (both_ways, lambda make: (tree(make),)),
+    "list on a branch": (grows_on_a_branch, lambda make: ([make(), make(1)], make())),
     "several, with defaults": (takes_default, lambda make: (make(), 3.0, make(1), make(2))),
 }
 
@@ -251,7 +312,8 @@ def test_gradients_pass_through_written_arguments(program: str) -> None:
         result = call(*args)
         loss = loss_of(result) + loss_of(tj.tree_map(lambda one: one, args)) * 0.3
         loss.backward()
-        return loss, [one.grad for one in leaves], args
+        # a jitted call reaches all its arguments, with zeros where nothing depends on them
+        return loss, [tj.zeros(4) if one.grad is None else one.grad for one in leaves], args
 
     expected = gradients(function)
     compiled = tj.jit(function)
@@ -296,6 +358,73 @@ def test_transforms_leave_the_arguments_that_they_differentiate_alone(program: s
     same(tj.vjp(loss, *args)[1](1.0), gradient, "vjp")
     same(tj.jit(lambda *a: tj.vjp(loss, *a)[1](1.0))(*args), gradient, "jit(vjp)")
     same(args, before, "and nobody else does")
+
+
+def test_containers_keep_what_was_not_touched() -> None:
+    """The caller's dict has the same tensors where the function left them, and what it returned."""
+    kept, array, inner = tj.ones(2), np.ones(2), [tj.zeros(2)]
+    state: Any = {"kept": kept, "array": array, "inner": inner, "changed": kept, "count": 1}
+
+    def f(state: Any) -> Any:
+        state["changed"] = state["kept"] * 2.0
+        state["count"] += 1
+        state["alias"] = state["inner"]
+        state["name"] = state["kept"]
+        return state["changed"]
+
+    compiled = tj.jit(f)
+    result = compiled(state)
+    assert state["kept"] is state["name"] is kept
+    assert state["array"] is array
+    assert state["inner"] is state["alias"] is inner
+    assert state["changed"] is result
+    assert type(state["count"]) is int
+    assert state["count"] == 2
+    assert "writes to arguments: state" in compiled.explain()
+
+
+def test_numbers_in_containers_do_not_compile_again() -> None:
+    compiled = tj.jit(keeps_state)
+    state: Any = {
+        "n": 0,
+        "mean": tj.zeros(4),
+        "last": [tj.zeros(4), {"n": 0}],
+        "inner": {"same": 1.0, "other": 1.0},
+    }
+    for step in range(5):
+        compiled(state, tj.tensor(fresh(step)))
+    assert state["n"] == 5
+    assert len(compiled.explain().signatures) == 1
+
+
+class Box:
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+
+tj.register_pytree_node(Box, lambda box: ((box.content,), None), lambda _, children: Box(*children))
+
+
+def test_registered_nodes_cannot_be_changed() -> None:
+    def f(pair: Any) -> Any:
+        pair[0].content = pair[0].content + 1.0
+        return pair[0].content
+
+    with pytest.raises(
+        tj.TracejitError, match=r"f: argument pair\[0\].* is in a Box, which the function changes"
+    ):
+        tj.jit(f)([Box(tj.ones(2))])
+    box = Box(tj.ones(2))
+    tj.jit(lambda box: box.content.add_(1.0))(box)
+    assert box.content.tolist() == [2.0, 2.0]
+
+
+def test_donated_containers_are_given_up() -> None:
+    compiled = tj.jit(rebinds_in_dicts, donate_argnums=0)
+    params = {"w": tj.ones(3)}
+    for _ in range(2):
+        params = compiled(params, {"w": tj.ones(3)})
+    assert params["w"].tolist() == [0.0] * 3
 
 
 def test_value_semantics_of_transforms() -> None:
