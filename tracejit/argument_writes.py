@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .array.writing import before, count_write, replace, take_memory, writes_memory
+from .calls import CompiledFunction, call
 from .container_writes import ContainerWrite, WatchedContainers, write_containers
 from .ir.dtypes import is_float
 from .ir.errors import DTypeError, GradientError, TraceError, TracejitError
@@ -21,9 +22,11 @@ from .ir.graph import Value
 from .ir.records import record
 from .overlaps import overlapping
 from .pytree import TreeDef
+from .runtime.executable import Executable
+from .runtime.observing import OBSERVER
 from .state import STATE
 from .tape.engine import standing_for
-from .tensor import Tensor
+from .tensor import Tensor, wrap
 from .tracing import Tracer
 
 
@@ -51,8 +54,8 @@ class ArgumentWrites:
     Attributes:
         label: what messages call the function.
         name: gives what messages call the argument's leaf at a position.
-        returned: how many of the program's results the function returns. After them come the values of
-            `writes`, and then new ones in containers.
+        returned: how many of the program's results the function returns. Before them come the values of
+            `writes`, and after them new ones in containers.
         writes: the leaves that are written in place.
         containers: the containers that are changed.
     """
@@ -62,6 +65,11 @@ class ArgumentWrites:
     returned: int
     writes: Sequence[ArgumentWrite]
     containers: Sequence[ContainerWrite]
+
+    @property
+    def positions(self) -> frozenset[int]:
+        """Of the leaves that are written in place."""
+        return frozenset([write.position for write in self.writes])
 
     def names(self) -> tuple[str, ...]:
         """What is written or changed, as the user calls it."""
@@ -98,13 +106,13 @@ class WatchedArguments:
         self._containers = WatchedContainers(structure, self.arguments, donated)
 
     def writes(self, results: list[Any]) -> ArgumentWrites | None:
-        """What the function has done to them; the values that it wrote are appended to its `results`.
+        """What the function has done to them; the values that it wrote are added to its `results`.
 
         Raises DTypeError for Python numbers, and TraceError where data of another type was assigned.
         """
         returned, label, symbols = len(results), self._label, self._symbols
         writes = self._written_leaves()
-        results += [symbols[write.position] for write in writes]
+        results[:0] = [symbols[write.position] for write in writes]
         containers = self._containers.writes(label, self._name, symbols, results)
         return (
             ArgumentWrites(label, self._name, returned, writes, containers) if writes or containers else None
@@ -167,7 +175,7 @@ def _is_unrecorded(tracer: Tracer, value: Any, param: Value) -> bool:
 
 
 class PendingWrites:
-    """The writes of one call, which can be made, once the program has run on `inputs`."""
+    """The writes of one call, which can be made."""
 
     def __init__(
         self,
@@ -179,28 +187,55 @@ class PendingWrites:
     ) -> None:
         self._writes, self._arguments, self._leaves, self._in_memory = writes, arguments, leaves, in_memory
         self.inputs = list(inputs)
-        if STATE.recording and any(one._requires_grad for one in inputs):
-            # a graph keeps the values that are there now
+        self._recorded = STATE.recording and any(one._requires_grad for one in inputs)
+        if self._recorded:  # a graph keeps the values that are there now
             for write in writes.writes:
                 self.inputs[write.position] = _standing_for(inputs[write.position])
+
+    def run(self, compiled: CompiledFunction) -> list[Tensor]:
+        """The program's results. Where it can, it writes them to the arguments' memory itself."""
+        targets = {} if self._recorded or OBSERVER.call is not None else self._targets(compiled.executable)
+        if not targets:
+            return call(compiled, self.inputs)
+        return list(map(wrap, compiled.executable.run([one._data for one in self.inputs], targets)))
+
+    def _targets(self, executable: Executable) -> dict[int, Any]:
+        """By result, the array of the argument that it may be written over while the program runs."""
+        if any(not message.startswith("out of memory") for message in executable.errors):
+            return {}  # a call that fails must leave the arguments as they are
+        targets = {}
+        for number, write in enumerate(self._writes.writes):
+            array = self.inputs[write.position]._data
+            leaf = self._leaves[write.position]
+            if (
+                executable.reuses.get(number) == write.position
+                and array is (leaf._data if isinstance(leaf, Tensor) else leaf)
+                and array.flags.carray
+            ):
+                targets[number] = array
+        return targets
 
     def finish(self, results: Sequence[Tensor]) -> list[Tensor]:
         """Do to the arguments what the function did, with the program's results. Returns those that the
         function returns."""
         label, writes, returned = self._writes.label, self._writes.writes, self._writes.returned
-        values = results[returned : returned + len(writes)]
-        for write, value, in_memory in zip(writes, values, self._in_memory, strict=True):
+        for write, value, in_memory in zip(writes, results, self._in_memory, strict=False):
             leaf, name = self._leaves[write.position], f"{label} (argument {write.name})"
             if isinstance(leaf, np.ndarray):
-                np.copyto(leaf, value._data)
+                _copy(leaf, value._data)
             elif isinstance(leaf, Tensor) and in_memory:
-                np.copyto(leaf._data, value._data)
+                _copy(leaf._data, value._data)
                 count_write(leaf, name)
             elif isinstance(leaf, Tensor):
                 replace(leaf, value, name)
             # a NumPy scalar is immutable: `x += 1` gives a name in the function another value
         write_containers(self._writes.containers, self._arguments, self._leaves, results)
-        return list(results[:returned])
+        return list(results[len(writes) : len(writes) + returned])
+
+
+def _copy(array: Any, value: Any) -> None:
+    if array is not value:
+        np.copyto(array, value)
 
 
 def _check(label: str, write: ArgumentWrite, leaf: Any, inputs: Sequence[Tensor]) -> bool:

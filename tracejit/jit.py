@@ -173,8 +173,7 @@ class JitFunction(Viewable):
     # -- compiling --------------------------------------------------------------------------------
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()) -> Traced:
-        """The Function for these arguments, what it captures, and (as `rest`) its result's structure and what
-        it writes of the arguments.
+        """The Function, what it captures, and (as `rest`) its result's structure and its `ArgumentWrites`.
 
         Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
         """
@@ -226,8 +225,8 @@ class JitFunction(Viewable):
         structure, leaf_types, static, _ = key
         bindings = locate(self._fn, traced.captured, [value for _, _, value, _ in static])
         donated = self._donated_leaves(structure)
-        compiled = CompiledFunction(traced.function, donated)
         result, writes = traced.rest
+        compiled = CompiledFunction(traced.function, donated | (writes.positions if writes else frozenset()))
         signature = Signature(
             structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
         )
@@ -341,7 +340,8 @@ def jit(
     Arguments and results are pytrees of tensors, arrays and Python numbers. A change of shape, dtype or
     structure compiles again; a change of a Python number's value does not. Arguments named by
     `static_argnums` or `static_argnames` are constants: hashable, and a new value compiles again. Tensors
-    that `fn` closes over are read afresh at each call. Python code in `fn` runs only while tracing.
+    that `fn` closes over are read afresh at each call. Python code in `fn` runs only while tracing; what it
+    writes to its arguments, each call writes.
 
     Python code may branch on values (``if x:``, ``while x:``, ``float(x)``, indexing a list): each path that
     calls take is compiled once, up to `max_paths` of them. With ``on_branch="error"`` it may not.

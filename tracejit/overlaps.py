@@ -35,6 +35,6 @@ def overlapping(arrays: Sequence[Any], chosen: Collection[int]) -> tuple[int, in
 
 def _share(first: Any, second: Any) -> bool:
     try:
-        return np.shares_memory(first, second, max_work=_MAX_WORK)
+        return np.shares_memory(first, second, max_work=_MAX_WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True

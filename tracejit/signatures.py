@@ -67,7 +67,7 @@ class Signature:
         if self.writes is None:
             return self.result.unflatten(call(self.compiled, inputs))
         pending = self.writes.begin(arguments, leaves, inputs, self.bindings.sources)
-        return self.result.unflatten(pending.finish(call(self.compiled, pending.inputs)))
+        return self.result.unflatten(pending.finish(pending.run(self.compiled)))
 
 
 def selected_arguments(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import re
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -655,3 +657,32 @@ def test_explain_names_what_is_written() -> None:
     compiled(tj.ones(3), tj.zeros(3))
     assert "writes to arguments: x, y" in compiled.explain()
     assert compiled.explain().signatures[0].writes == ("x", "y")
+
+
+def test_the_program_in_the_documentation() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "calls.md").read_text()
+    (program,) = [one for one in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "state[" in one]
+    exec(compile(program, "calls.md", "exec"), {})
+
+
+def test_large_arrays_are_written_by_the_program_itself() -> None:
+    """Where nothing else reads the argument after its result is written; the value is the same elsewhere."""
+
+    def f(x: Any, y: Any) -> Any:
+        x *= 2.0
+        y[...] = tj.cumsum(y) + x[::-1]
+        return x[:3] + y[:3]
+
+    compiled = tj.jit(f)
+    eager = np.arange(50_000.0), np.ones(50_000)
+    for args in (
+        [one.copy() for one in eager],
+        list(map(tj.tensor, eager)),
+        [one.repeat(2)[::2] for one in eager],
+    ):
+        expected = [one.copy() for one in eager]
+        for _ in range(3):
+            same(compiled(*args), f(*map(tj.asarray, expected)), "result")
+            same(args, expected, "arguments")
+    (signature,) = compiled.explain().signatures
+    assert signature.reused == 2
