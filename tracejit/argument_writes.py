@@ -20,7 +20,7 @@ from .ir.dtypes import is_float
 from .ir.errors import DTypeError, GradientError, TraceError, TracejitError
 from .ir.graph import Value
 from .ir.records import record
-from .overlaps import overlapping
+from .overlaps import overlapping, overlaps_itself
 from .pytree import TreeDef
 from .runtime.executable import Executable
 from .runtime.observing import OBSERVER
@@ -255,7 +255,7 @@ def _check(label: str, write: ArgumentWrite, leaf: Any, inputs: Sequence[Tensor]
     if isinstance(array, np.ndarray):
         if not array.flags.writeable:
             raise TracejitError(f"{name} is written in place, but its memory is read-only; pass x.copy()")
-        if any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)):
+        if overlaps_itself(array):
             raise TracejitError(
                 f"{name} is written in place, but several of its elements share memory; pass x.copy()"
             )

@@ -33,6 +33,19 @@ def overlapping(arrays: Sequence[Any], chosen: Collection[int]) -> tuple[int, in
     return None
 
 
+def overlaps_itself(array: Any) -> bool:
+    """Whether several elements of `array` may share memory, as those of broadcast views and of windows do."""
+    reach = array.itemsize
+    for step, size in sorted(
+        (abs(step), size) for step, size in zip(array.strides, array.shape, strict=True)
+    ):
+        if size > 1:
+            if step < reach:
+                return bool(array.size)
+            reach += step * (size - 1)
+    return False
+
+
 def _share(first: Any, second: Any) -> bool:
     try:
         return np.shares_memory(first, second, max_work=_MAX_WORK)  # type: ignore[arg-type]

@@ -64,6 +64,10 @@ class Tracer(Builder):
         self._owned.update(results)
         return results
 
+    def owns(self, value: Value) -> bool:
+        """Whether `value` belongs to this trace, and not to one around it or one that is over."""
+        return value in self._owned
+
     def is_weak(self, value: Value) -> bool:
         """Whether `value` is a Python number, or arithmetic on such."""
         return value in self._weak

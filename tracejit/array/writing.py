@@ -47,6 +47,11 @@ def writes_memory(x: Tensor, value: Any, name: str) -> bool:
             "it. Return the new value instead, or pass the tensor as an argument."
         )
     traced = isinstance(x._data, Value)
+    if traced and STATE.tracer is not None and not STATE.tracer.owns(x._data):
+        raise TraceError(
+            f"{name}: a tensor of type {x.type} from outside a loop body, a branch or a mapped function is "
+            "being written inside it. Carry it through, or return the new value"
+        )
     if not traced:
         take_memory(base)
     if not STATE.recording:
