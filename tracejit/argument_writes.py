@@ -21,7 +21,7 @@ from .ir.errors import DTypeError, GradientError, TraceError, TracejitError
 from .ir.graph import Value
 from .ir.records import record
 from .overlaps import overlapping, overlaps_itself
-from .pytree import TreeDef
+from .pytree import TreeDef, flatten
 from .runtime.executable import Executable
 from .runtime.observing import OBSERVER
 from .state import STATE
@@ -84,8 +84,19 @@ class ArgumentWrites:
         Raises TracejitError, which names the argument, where one cannot be written.
         """
         _check_overlaps(self, leaves, inputs, captures)
-        in_memory = [_check(self.label, write, leaves[write.position], inputs) for write in self.writes]
+        in_memory = [
+            _check(self.label, write, leaves[write.position], [inputs[i] for i in write.sources])
+            for write in self.writes
+        ]
         return PendingWrites(self, arguments, leaves, inputs, in_memory)
+
+    def finish(self, arguments: Any, results: Sequence[Tensor]) -> list[Tensor]:
+        """Make the writes of a call that a native entry has run: on arguments none of which requires grad.
+        Returns the results that the function returns."""
+        leaves = flatten(arguments)[0]
+        _check_overlaps(self, leaves, (), ())
+        in_memory = [_check(self.label, write, leaves[write.position], ()) for write in self.writes]
+        return PendingWrites(self, arguments, leaves, (), in_memory).finish(results)
 
 
 class WatchedArguments:
@@ -225,7 +236,8 @@ class PendingWrites:
                 _copy(leaf, value._data)
             elif isinstance(leaf, Tensor) and in_memory:
                 _copy(leaf._data, value._data)
-                count_write(leaf, name)
+                if leaf._version is not None:  # somebody has looked
+                    count_write(leaf, name)
             elif isinstance(leaf, Tensor):
                 replace(leaf, value, name)
             # a NumPy scalar is immutable: `x += 1` gives a name in the function another value
@@ -238,10 +250,10 @@ def _copy(array: Any, value: Any) -> None:
         np.copyto(array, value)
 
 
-def _check(label: str, write: ArgumentWrite, leaf: Any, inputs: Sequence[Tensor]) -> bool:
+def _check(label: str, write: ArgumentWrite, leaf: Any, sources: Sequence[Tensor]) -> bool:
     """Whether `leaf` is written in memory alone. Raises where it may not be written."""
     name, in_memory = f"{label}: argument {write.name}", True
-    sources = [] if write.unrecorded else [inputs[i] for i in write.sources if inputs[i]._requires_grad]
+    sources = [] if write.unrecorded else [one for one in sources if one._requires_grad]
     if isinstance(leaf, Tensor) and write.unrecorded:
         take_memory(leaf)
     elif isinstance(leaf, Tensor):

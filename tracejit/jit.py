@@ -48,6 +48,7 @@ from .signatures import (
     split_static,
     symbol_type,
     with_static,
+    writing_entry,
 )
 from .state import STATE
 from .tensor import Tensor
@@ -174,13 +175,13 @@ class JitFunction(Viewable):
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()) -> Traced:
         """The Function, what it captures, and (as `rest`) its result's structure and its `ArgumentWrites`.
-
-        Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
-        """
+        Where the arguments have values, Python code may ask for them; `prefix` are the first answers."""
         _, dynamic = self._split(args, kwargs)
         leaves, structure = flatten(dynamic)
         types = [leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
-        names, donated = self._names(structure), self._donated_leaves(structure)
+        paths = leaf_paths(structure.unflatten([0] * structure.leaves))
+        names = parameter_names(self._fn, paths, self._static_argnums)
+        donated = self._donated_leaves(structure)
 
         def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
             watched = WatchedArguments(self._name, structure, symbols, donated, argument_name)
@@ -210,11 +211,6 @@ class JitFunction(Viewable):
     def _donated_leaves(self, structure: TreeDef) -> frozenset[int]:
         return donated_leaves(structure, self._static_argnums, *self._donated)
 
-    def _names(self, structure: TreeDef) -> list[str]:
-        """What the IR and messages call the leaves of the arguments."""
-        paths = leaf_paths(structure.unflatten([0] * structure.leaves))
-        return parameter_names(self._fn, paths, self._static_argnums)
-
     def _compile(
         self, args: Any, kwargs: Any, key: Any, leaves: list[Any], reason: str, prefix: Sequence[Any] = ()
     ) -> Signature:
@@ -238,8 +234,10 @@ class JitFunction(Viewable):
     def _enter(self, signature: Signature, inputs: Sequence[Any]) -> None:
         """Make the native entries of `signature`, at the first call that needs no gradients."""
         if any(isinstance(one, Tensor) and one._requires_grad for one in inputs):
-            return
+            return None
         signature.entered = True
+        if signature.writes is not None:
+            return self._use(writing_entry(signature, self._next_entry) or self._entry)
         signature.flat_entry, direct = make_entries(signature, miss, self._next_entry)
         if direct is not None:
             self._use(direct)

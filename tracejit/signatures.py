@@ -13,6 +13,7 @@ from .argument_writes import ArgumentWrites
 from .branches import Decision
 from .calls import CompiledFunction, call
 from .captures import Bindings
+from .entries import make_entries
 from .generator import Draws
 from .ir.dtypes import SHORT_NAME, as_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
@@ -68,6 +69,32 @@ class Signature:
             return self.result.unflatten(call(self.compiled, inputs))
         pending = self.writes.begin(arguments, leaves, inputs, self.bindings.sources)
         return self.result.unflatten(pending.finish(pending.run(self.compiled)))
+
+
+#: Functions that write more bytes of their arguments do so in place, in the slow path.
+_COPIED_BYTES: Final = 1 << 17
+
+
+def writing_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callable[..., Any] | None:
+    """The entry of a signature that writes its arguments: the native entry gives the results, from which they
+    are written. Where it does not fit, it calls ``otherwise()``. None where there cannot be one."""
+    writes, result = signature.writes, signature.result
+    assert writes is not None
+    written = sum(signature.function.params[position].type.nbytes for position in writes.positions)
+    if signature.static or signature.bindings.sources or written > _COPIED_BYTES:
+        return None
+    entry = make_entries(signature, miss, lambda: miss)[1]
+    if entry is None:
+        return None
+    following = otherwise()
+
+    def enter(*args: Any, **kwargs: Any) -> Any:
+        results = entry(*args, **kwargs)
+        if results is MISS:
+            return following(*args, **kwargs)
+        return result.unflatten(writes.finish((args, kwargs), results))
+
+    return enter
 
 
 def selected_arguments(
