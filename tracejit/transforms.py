@@ -59,11 +59,12 @@ def value_and_grad(
                 outcome = fun(*with_arguments(args, positions, structure.unflatten(inputs)), **kwargs)
             value, aux = split_aux(label, outcome, has_aux=has_aux)
             value = _scalar(label, value)
-            gradients = _gradients(value, aux, own.places)
+            gradients, again = _gradients(value, aux, own.places)
         if STATE.blocked:  # under no_grad the results are constants, too
             value, aux, gradients = tree_map(_detached, (value, aux, gradients))
         else:
-            value, aux, gradients = released((value, aux, gradients))
+            value, aux = _released(value), released(aux)
+            gradients = released(gradients) if again else gradients
         result = structure.unflatten(gradients)
         gradient = result[0] if single else tuple(result)
         return ((value, aux) if has_aux else value), gradient
@@ -250,8 +251,8 @@ def _scalar(label: str, outcome: Any) -> Tensor:
     return outcome
 
 
-def _gradients(value: Tensor, aux: Any, inputs: list[Tensor]) -> list[Tensor]:
-    """The gradients of `value`, recorded where an outer derivative follows it."""
+def _gradients(value: Tensor, aux: Any, inputs: list[Tensor]) -> tuple[list[Tensor], bool]:
+    """The gradients of `value`, and whether they are recorded, as an outer derivative follows it."""
     again = requires_outer_grad(value)
     kept = again or any(isinstance(leaf, Tensor) and requires_outer_grad(leaf) for leaf in flatten(aux)[0])
     gradients: list[Tensor | None] = [None] * len(inputs)
@@ -264,10 +265,11 @@ def _gradients(value: Tensor, aux: Any, inputs: list[Tensor]) -> list[Tensor]:
             targets=inputs,
             boundary=inputs,
         )
-    return [
+    filled = [
         apply(OPS["full"], (), {"value": 0.0, "shape": x.shape, "dtype": x.dtype}) if g is None else g
         for x, g in zip(inputs, gradients, strict=True)
     ]
+    return filled, again
 
 
 def _detached(leaf: Any) -> Any:

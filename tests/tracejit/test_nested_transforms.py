@@ -270,3 +270,18 @@ def test_checkpoints_record_the_same_again() -> None:
     for _ in range(2):
         np.testing.assert_allclose(pullback(1.0)[0].numpy(), expected.numpy(), rtol=1e-12)
     assert nodes_behind(pullback(1.0)[0]) == 0
+
+
+def test_the_graph_inside_a_transform_can_be_looked_at() -> None:
+    seen = []
+
+    def f(x: Any) -> Any:
+        y = (x * x).sum()
+        graph = tj.graph_of(y)
+        seen.append((str(graph), float(graph.run([3.0, 4.0]))))
+        return y
+
+    assert tj.grad(f)(tj.tensor([1.0, 2.0])).tolist() == [2.0, 4.0]
+    assert tj.grad(lambda x: f(x * 1.0))(tj.tensor([1.0, 2.0])).tolist() == [2.0, 4.0]
+    assert seen[0][1] == seen[1][1] == 25.0
+    assert "leaf0" in seen[0][0]

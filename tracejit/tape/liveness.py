@@ -25,12 +25,13 @@ _clock: Final = itertools.count()
 class InputNode(Node):
     """What a transform differentiates by. It has a parent where that was in a graph itself."""
 
-    __slots__ = ("retired",)
+    __slots__ = ("data", "retired")
 
     #: When the transform's function was done.
     retired: int | None
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, data: Any, tensor: Tensor) -> None:
+        self.data = data
         tracked = requires_outer_grad(tensor)
         self.parents = (tensor if tensor._node is None else tensor._node,) if tracked else ()
         self.types = ((tensor.shape, tensor.dtype),) if tracked else ()
@@ -49,7 +50,7 @@ class InputNode(Node):
 def transform_input(data: Any, tensor: Tensor) -> Tensor:
     """`data`, the value of `tensor`, as an input of a transform: no leaf, so that it may be written."""
     result = wrap(data)
-    result._node, result._requires_grad = InputNode(tensor), True
+    result._node, result._requires_grad = InputNode(data, tensor), True
     return result
 
 
@@ -100,39 +101,41 @@ def is_live(place: Any) -> bool:
     answer = _answer(root)
     if answer is not None:
         return answer
-    path = [(root, iter(root.parents))]
-    entered = {root}
-    while path:
-        node, parents = path[-1]
-        for parent in parents:
+    #: The nodes that have been met, with the node that led there.
+    met: dict[Node, Node | None] = {root: None}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        for parent in node.parents:
             if parent is None:
                 continue
             witness = parent
-            if not isinstance(parent, Tensor):
+            if type(parent) is not Tensor:
                 parent = parent.node
-                if parent in entered:
+                if parent in met:
                     continue
                 answer = _answer(parent)
                 if answer is None:
-                    entered.add(parent)
-                    path.append((parent, iter(parent.parents)))
-                    break
+                    met[parent] = node
+                    stack.append(parent)
+                    continue
                 if not answer:
                     continue
-                witness = parent if _is_running(parent) else parent.witness
-            for above, _ in path:
+                witness = parent if type(parent) is InputNode and _is_running(parent) else parent.witness
+            above: Node | None = node
+            while above is not None:
                 above.witness = witness
+                above = met[above]
             return True
-        else:
-            if not STATE.revived:
-                node.witness = DEAD
-            path.pop()
+    if not STATE.revived:
+        for node in met:
+            node.witness = DEAD
     return False
 
 
 def _answer(node: Node) -> bool | None:
     """Whether `node` is live, None where its parents have to be asked."""
-    if _is_running(node):
+    if type(node) is InputNode and _is_running(node):
         return True
     witness = getattr(node, "witness", None)
     if witness is None:
@@ -142,9 +145,7 @@ def _answer(node: Node) -> bool | None:
     return True if isinstance(witness, Tensor) or _is_running(witness) else None
 
 
-def _is_running(node: Node) -> bool:
-    """Whether `node` is the input of a transform whose function is still running."""
-    if type(node) is not InputNode:
-        return False
+def _is_running(node: InputNode) -> bool:
+    """Whether the function of the transform is still running whose input `node` is."""
     time = node.retired
     return time is None or any(start < time < end for start, end in STATE.revived)
