@@ -147,6 +147,7 @@ class _Importer:
     def _import(self, node: Node) -> None:
         operands = [self._operand(node, position) for position in range(len(node.parents))]
         self.builder.location = node.location
+        results: tuple[Any, ...]
         if isinstance(node, InputNode):
             results = (operands[0] if operands else self._leaf(wrap(node.data).requires_grad_()),)
         elif isinstance(node, CallNode):
