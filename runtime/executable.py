@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -275,12 +275,16 @@ class Executable:
             return results
         return self.run(args)
 
-    def run(self, args: Sequence[Array]) -> list[Array]:
-        """The same, unobserved."""
+    def run(self, args: Sequence[Array], into: Mapping[int, Array] | None = None) -> list[Array]:
+        """The same, unobserved. `into` gives the arrays of some results, by number: each may be the argument
+        that `reuses` says for it, as long as nothing else uses its memory."""
         if len(args) != len(self.source.params):
             raise CompileError(f"expected {len(self.source.params)} arguments, got {len(args)}")
         plain = [self._plain(arg, i) for i, arg in enumerate(args)]
-        results = [empty(one.shape, one.dtype) for one in self.source.results]
+        results = [
+            into[i] if into and i in into else empty(one.shape, one.dtype)
+            for i, one in enumerate(self.source.results)
+        ]
         inputs = (ctypes.c_void_p * max(1, len(plain)))(*[one.ctypes.data for one in plain])
         outputs = (ctypes.c_void_p * max(1, len(results)))(*[one.ctypes.data for one in results])
         status = self._main(ctypes.addressof(inputs), ctypes.addressof(outputs))

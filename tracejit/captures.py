@@ -9,12 +9,16 @@ what a function reads by following its bytecode.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 from .frontend.guards import Guard, same_content
 from .frontend.sources import Source
 from .frontend.usage import Number, Numbers, Uses
+from .ir.errors import FrozenResultWarning
 from .ir.records import record
+from .location import is_user_file
 from .tracing import Traced
 
 
@@ -59,3 +63,22 @@ def _is_written(source: Source, written: set[Any]) -> bool:
     """Whether the function writes what lies at `source`, or a container on the way to it."""
     kind, holder, key, steps = source.identity
     return any((kind, holder, key, steps[:length]) in written for length in range(len(steps) + 1))
+
+
+def warn_of_frozen(name: str, uses: Uses) -> None:
+    """Warn of calls in the function `name` whose results are constants of the compiled code."""
+    for call in uses.frozen:
+        warnings.warn(
+            f"{name}: {call}() runs while the function is traced; its result is a constant of the compiled "
+            "code. Pass it as an argument, or use tj.random for random numbers",
+            FrozenResultWarning,
+            stacklevel=_user_level(),
+        )
+
+
+def _user_level() -> int:
+    """The ``stacklevel`` of a warning that is about the user's call."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and not is_user_file(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    return level

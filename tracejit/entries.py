@@ -59,7 +59,8 @@ def make_entries(
 ) -> tuple[Any, Any]:
     """Two entries of `signature`: a function of the flat leaves, which gives a flat tuple (or one result) and
     `miss()` where it does not fit, and a function of the arguments as they are given, which then calls
-    ``otherwise()``. None where there cannot be one."""
+    ``otherwise()``. None where there cannot be one. Of a function that writes its arguments they give all
+    results of the program, for the caller to write."""
     layout = entry_layout_of_tensors()
     params = signature.function.params[len(signature.leaf_types) :]
     bindings = signature.bindings
@@ -70,12 +71,13 @@ def make_entries(
     keep: list[Any] = [bindings, signature.static]
     settings = Capture("global", id(vars(dtypes)), id(_DEFAULT), Same(id(dtypes.default_dtype())))
     executable = signature.compiled.executable
-    reuses = executable.reuses
+    reuses = executable.reuses if signature.writes is None else {}
     given = set(reuses.values())
     leaves = tuple(
         [_leaf_spec(one, signature.ranges.get(i), i in given) for i, one in enumerate(signature.leaf_types)]
     )
     results = signature.function.results
+    flat: Structure = ("tuple", (), (None,) * len(results))
     try:
         spec = EntrySpec(
             leaves,
@@ -93,7 +95,7 @@ def make_entries(
                     for i, one in enumerate(results)
                 ]
             ),
-            None if signature.result.is_leaf else ("tuple", (), (None,) * len(results)),
+            None if signature.result.is_leaf and signature.writes is None else flat,
             executable.slow_enough,
         )
     except _Unsupported:
@@ -101,7 +103,7 @@ def make_entries(
     by_leaves = make_entry(spec, layout, executable, miss, keep)
     try:
         arguments, keywords = _arguments(signature, leaves, keep)
-        structure = _structure(signature.result.shape, keep)
+        structure = _structure(signature.result.shape, keep) if signature.writes is None else flat
     except _Unsupported:
         return by_leaves, None
     spec = EntrySpec(

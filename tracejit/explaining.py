@@ -98,6 +98,7 @@ class SignatureReport:
         paths: where Python code branches on values, one for each way through.
         donated: how many arrays are donated.
         reused: how many of those have memory that a result may take over.
+        writes: the arguments that the function writes.
     """
 
     arguments: tuple[tuple[str, str], ...]
@@ -113,6 +114,7 @@ class SignatureReport:
     paths: tuple[PathReport, ...] = ()
     donated: int = 0
     reused: int = 0
+    writes: tuple[str, ...] = ()
 
     @property
     def milliseconds(self) -> float:
@@ -217,6 +219,7 @@ def _report(
         tuple(found),
         len(one.donated),
         len(one.compiled.made_executable.reuses) if one.compiled.made_executable else 0,
+        () if one.writes is None else one.writes.names(),
     )
 
 
@@ -286,6 +289,8 @@ def _lines(number: int, report: SignatureReport, one: Signature, paths: Paths | 
         yield from _wrapped(f"captures: {', '.join(_counted(report.captures))}")
     if report.donated:
         yield f"      donated arrays: {report.donated}, memory reused by results: {report.reused}"
+    if report.writes:
+        yield from _wrapped(f"writes to arguments: {', '.join(report.writes)}")
     if report.guards:
         yield from _wrapped("guards: " + ", ".join(f"{name} is {value}" for name, value in report.guards))
     for name in report.unwatched:

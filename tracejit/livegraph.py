@@ -17,6 +17,7 @@ from .ir.types import TensorType
 from .picture import live_dot, live_svg
 from .tape.joining import StackedNode
 from .tape.keys import KeyNode
+from .tape.liveness import InputNode
 from .tape.nodes import KeptNode, Node, OpNode, Output
 from .tensor import Tensor, wrap
 
@@ -146,7 +147,10 @@ class _Importer:
     def _import(self, node: Node) -> None:
         operands = [self._operand(node, position) for position in range(len(node.parents))]
         self.builder.location = node.location
-        if isinstance(node, CallNode):
+        results: tuple[Any, ...]
+        if isinstance(node, InputNode):
+            results = (operands[0] if operands else self._leaf(wrap(node.data).requires_grad_()),)
+        elif isinstance(node, CallNode):
             results = inline(self.builder, node.compiled.function, operands)
         elif isinstance(node, KeyNode):
             results = (node.elements(self.builder, operands[0]),)

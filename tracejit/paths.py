@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from .argument_writes import PendingWrites
 from .branches import Decision
 from .calls import CompiledFunction, call
 from .generator import DEFAULT
@@ -42,11 +43,13 @@ class Paths:
 
     def call(
         self,
+        arguments: Any,
         leaves: Sequence[Any],
         compile_path: Callable[[Sequence[Any], str], Signature],
         fall_back: Callable[[], Any],
     ) -> Any:
-        """The result of a call, by the path that its values take, which may be a new one.
+        """The result of a call with ``arguments = (positional, named)``, whose leaves are `leaves`, by the
+        path that its values take, which may be a new one.
 
         ``compile_path(prefix, reason)`` traces the path whose first decisions are `prefix`. Where rounding
         makes two paths each say that the call belongs to the other, the call runs as Python, by `fall_back`.
@@ -62,7 +65,7 @@ class Paths:
             random = DEFAULT.state
             path, captured = self._captured(path, compile_path)
             tried.add(id(path))
-            results, outcome = _run(path, [*inputs, *captured])
+            results, outcome, pending = _run(path, arguments, leaves, [*inputs, *captured])
             if outcome is None:
                 with self._lock:
                     path.hits += 1
@@ -72,7 +75,7 @@ class Paths:
                     self._calls += 1
                     if self._calls == _SETTLED:
                         self._share()
-                return path.result.unflatten(results)
+                return path.result.unflatten(results if pending is None else pending.finish(results))
             if captured:
                 DEFAULT.state = random  # the draws belong to the path that is taken
             path = self._following(path, outcome, compile_path)
@@ -126,18 +129,25 @@ class Paths:
         self.shared, self._calls = None, 0
 
 
-def _run(path: Signature, inputs: list[Tensor]) -> tuple[list[Tensor], list[Any] | None]:
-    """The results, and None where the call is on this path; else its decisions as far as they tell so."""
+def _run(
+    path: Signature, arguments: Any, leaves: Sequence[Any], inputs: list[Tensor]
+) -> tuple[list[Tensor], list[Any] | None, PendingWrites | None]:
+    """The results, then None where the call is on this path, else its decisions as far as they tell so; and
+    what remains to be written to the arguments where it is."""
     count = len(path.function.results) - len(path.decisions)
+    pending = None
     try:
+        if path.writes is not None:
+            pending = path.writes.begin(arguments, leaves, inputs, path.bindings.sources)
+            inputs = pending.inputs
         values = call(path.compiled, inputs)
     except Exception:
         # an error on the wrong path is none
         outcome = _outcome(path, call(_decisions_alone(path), inputs))
         if outcome is None:
             raise
-        return [], outcome
-    return values[:count], _outcome(path, values[count:])
+        return [], outcome, None
+    return values[:count], _outcome(path, values[count:]), pending
 
 
 def _decisions_alone(path: Signature) -> CompiledFunction:

@@ -17,17 +17,16 @@ from .ir.dtypes import default_dtype, is_float
 from .ir.errors import DTypeError, GradientError, ShapeError, TracejitError
 from .pytree import TreeDef, flatten, leaf_paths
 from .tape.backward import run_backward
+from .tape.liveness import requires_outer_grad, retire, transform_input
 from .tensor import Tensor
 from .transforms import (
-    SEEDS,
-    differentiating,
+    OwnInputs,
     grad,
     name_of,
     own_inputs,
     recording,
     released,
     split_aux,
-    tracks_more,
 )
 
 _NUMBERS = (Tensor, np.ndarray, np.generic, bool, int, float)
@@ -61,10 +60,10 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             )
         (cotangents,) = several
         given = fitted(label, "cotangent", cotangents, run.structure, run.outputs)
-        again = run.tracked or any(one._requires_grad for one in given)
+        again = run.tracked or any(map(requires_outer_grad, given))
         with recording():
-            found = run.pulled(given, again=again)
-        return run.primals.unflatten(found if again else released(found))
+            products = run.pulled(given, again=again)
+        return run.primals.unflatten(released(products))
 
     value = run.result()
     return (value, pullback, run.aux) if has_aux else (value, pullback)
@@ -150,26 +149,26 @@ class _Recorded:
         self.label = label
         self.primals: TreeDef = flatten(primals)[1]
         with recording():
-            self.inputs = own_inputs(label, primals)
-            with differentiating(label):
-                outcome = fun(*self.primals.unflatten(self.inputs))
-            value, self.aux = split_aux(label, outcome, has_aux=has_aux)
+            own = OwnInputs(label, primals)
+            with own as inputs:
+                outcome = fun(*self.primals.unflatten(inputs))
+            self.inputs = own.places
+            value, aux = split_aux(label, outcome, has_aux=has_aux)
         leaves, self.structure = flatten(value)
         self.outputs = [
             _output(label, path, one) for path, one in zip(leaf_paths(value), leaves, strict=True)
         ]
         #: Whether an outer gradient follows the results.
-        self.tracked = tracks_more(self.outputs, self.inputs)
-        if not self.tracked:
-            self.aux = released(self.aux)
+        self.tracked = any(map(requires_outer_grad, self.outputs))
+        self.aux = released(aux)
 
     def result(self) -> Any:
         """What the function returned."""
-        return self.structure.unflatten(self.outputs if self.tracked else released(self.outputs))
+        return self.structure.unflatten(released(self.outputs))
 
     def pulled(self, cotangents: Sequence[Tensor], *, again: bool) -> list[Tensor]:
         """The cotangents of the inputs, for those of the outputs; recorded where `again`."""
-        found = _gradients(self.outputs, cotangents, self.inputs, again=again)
+        found = _gradients(self.outputs, cotangents, self.inputs, again=again, boundary=self.inputs)
         return [_zeros(one) if g is None else g for one, g in zip(self.inputs, found, strict=True)]
 
 
@@ -181,11 +180,15 @@ class _Linear(_Recorded):
         with recording():
             floating = [i for i, one in enumerate(self.outputs) if is_float(one.dtype)]
             #: Linear in them, so that their value does not matter.
-            self.seeds = {i: _zeros(self.outputs[i]).requires_grad_() for i in floating}
-            SEEDS.update({id(one): one for one in self.seeds.values()})
+            self.seeds = {i: _seed(self.outputs[i]) for i in floating}
             self.slope = _gradients(
-                [self.outputs[i] for i in floating], list(self.seeds.values()), self.inputs, again=True
+                [self.outputs[i] for i in floating],
+                list(self.seeds.values()),
+                self.inputs,
+                again=True,
+                boundary=self.inputs,
             )
+        retire(self.seeds.values())
 
     def pushed(self, *tangents: Any) -> Any:
         """The tangent of the result, for tangents of the primals."""
@@ -194,18 +197,22 @@ class _Linear(_Recorded):
                 f"{self.label}: expected {self.primals_count} tangents, one per primal, got {len(tangents)}"
             )
         given = fitted(self.label, "tangent", tangents, self.primals, self.inputs)
-        again = self.tracked or any(one._requires_grad for one in given)
+        again = self.tracked or any(map(requires_outer_grad, given))
         roots = [(g, t) for g, t in zip(self.slope, given, strict=True) if g is not None and g._requires_grad]
         with recording():
             found = _gradients(
-                [g for g, _ in roots], [t for _, t in roots], list(self.seeds.values()), again=again
+                [g for g, _ in roots],
+                [t for _, t in roots],
+                list(self.seeds.values()),
+                again=again,
+                boundary=self.inputs,
             )
             known = dict(zip(self.seeds, found, strict=True))
             made = [
                 _tangent_zeros(one) if known.get(i) is None else known[i]
                 for i, one in enumerate(self.outputs)
             ]
-        return self.structure.unflatten(made if again else released(made))
+        return self.structure.unflatten(released(made))
 
     @property
     def primals_count(self) -> int:
@@ -213,9 +220,15 @@ class _Linear(_Recorded):
 
 
 def _gradients(
-    roots: Sequence[Tensor], cotangents: Sequence[Tensor], targets: Sequence[Tensor], *, again: bool
+    roots: Sequence[Tensor],
+    cotangents: Sequence[Tensor],
+    targets: Sequence[Tensor],
+    *,
+    again: bool,
+    boundary: Sequence[Tensor],
 ) -> list[Tensor | None]:
-    """The gradients of `roots` by `targets`, the graph kept; None where there is no path."""
+    """The gradients of `roots` by `targets`, which are not behind `boundary`, the graph kept; None where
+    there is no path."""
     pairs = [(root, ct) for root, ct in zip(roots, cotangents, strict=True) if root._requires_grad]
     if not pairs:
         return [None] * len(targets)
@@ -225,6 +238,7 @@ def _gradients(
         retain_graph=True,
         create_graph=again,
         targets=targets,
+        boundary=boundary,
     )
 
 
@@ -239,6 +253,11 @@ def _output(label: str, path: str, leaf: Any) -> Tensor:
 
 def _zeros(like: Tensor) -> Tensor:
     return filled(0, like.shape, like.dtype)
+
+
+def _seed(like: Tensor) -> Tensor:
+    zeros = _zeros(like)
+    return transform_input(zeros._data, zeros)
 
 
 def _tangent_zeros(like: Tensor) -> Tensor:

@@ -38,9 +38,11 @@ def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> Concre
     )
 
 
-def warn_of_lost_gradient(tensor: Tensor, asked: str) -> None:
-    """Warn where a Python number is made of `tensor`, which requires grad, while a transform such as
-    ``tj.grad`` runs its function."""
+def warn_of_lost_gradient(
+    tensor: Tensor, asked: str, frames: int = 3, result: str = "a Python number"
+) -> None:
+    """Warn where `asked` makes a `result` of `tensor`, which requires grad, while a transform such as
+    ``tj.grad`` runs its function. The user's line is so many `frames` up."""
     transform = STATE.differentiating
     if transform is None:
         return
@@ -50,11 +52,11 @@ def warn_of_lost_gradient(tensor: Tensor, asked: str) -> None:
         tracked = tracer.branches.requires_grad(tracer, data)  # type: ignore[union-attr]
     if tracked:
         warnings.warn(
-            f"{transform}: {asked} makes a Python number, which no gradient follows: what is computed from "
+            f"{transform}: {asked} makes {result}, which no gradient follows: what is computed from "
             "it is a constant to the gradient. Use tj.exp(x) and its like in place of math.exp(x), or say "
             "x.item() or x.detach() where a constant is meant",
             LostGradientWarning,
-            stacklevel=4,
+            stacklevel=frames + 1,
         )
 
 

@@ -115,7 +115,11 @@ def _result_types(path: Signature) -> list[Any]:
 def _acts(path: Signature) -> bool:
     """Whether running `path` does more than to compute."""
     draws = any(isinstance(one.holder, Draws) for one in path.bindings.sources)
-    return draws or any(has_effect(one) or "callback" in one.attrs for one in path.function.instructions())
+    return (
+        draws
+        or path.writes is not None
+        or any(has_effect(one) or "callback" in one.attrs for one in path.function.instructions())
+    )
 
 
 def _ranges(paths: Sequence[Signature]) -> dict[int, tuple[int, int]]:

@@ -9,16 +9,18 @@ from typing import Any, Final
 
 import numpy as np
 
+from .argument_writes import ArgumentWrites
 from .branches import Decision
-from .calls import CompiledFunction
+from .calls import CompiledFunction, call
 from .captures import Bindings
+from .entries import make_entries
 from .generator import Draws
 from .ir.dtypes import SHORT_NAME, as_dtype
 from .ir.errors import DTypeError, TraceError, TracejitError
 from .ir.graph import Function, Value
 from .ir.records import field, record
 from .ir.types import TensorType
-from .pytree import TreeDef, count_leaves, leaf_paths
+from .pytree import TreeDef, count_leaves, flatten, leaf_paths
 from .tensor import Tensor, as_array, wrap
 from .tracing import scalar_type
 
@@ -59,6 +61,42 @@ class Signature:
     donated: frozenset[int] = frozenset()
     #: The calls that took a path.
     hits: int = 0
+    #: The arguments that the function writes, None where it writes none.
+    writes: ArgumentWrites | None = None
+
+    def run(self, arguments: Any, leaves: Sequence[Any], inputs: Sequence[Tensor]) -> Any:
+        """The result for ``arguments = (positional, named)``, whose leaves are `leaves`; `inputs` are these
+        as tensors, and the captures."""
+        if self.writes is None:
+            return self.result.unflatten(call(self.compiled, inputs))
+        pending = self.writes.begin(arguments, leaves, inputs, self.bindings.sources)
+        return self.result.unflatten(pending.finish(pending.run(self.compiled)))
+
+
+#: Functions that write more bytes of their arguments do so in place, in the slow path.
+_COPIED_BYTES: Final = 1 << 17
+
+
+def writing_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callable[..., Any] | None:
+    """The entry of a signature that writes its arguments: the native entry gives the results, from which they
+    are written. Where it does not fit, it calls ``otherwise()``. None where there cannot be one."""
+    writes, result = signature.writes, signature.result
+    assert writes is not None
+    written = sum(signature.function.params[position].type.nbytes for position in writes.positions)
+    if signature.static or signature.bindings.sources or written > _COPIED_BYTES:
+        return None
+    entry = make_entries(signature, miss, lambda: miss)[1]
+    if entry is None:
+        return None
+    following = otherwise()
+
+    def enter(*args: Any, **kwargs: Any) -> Any:
+        results = entry(*args, **kwargs)
+        if results is MISS:
+            return following(*args, **kwargs)
+        return result.unflatten(writes.finish((args, kwargs), results))
+
+    return enter
 
 
 def selected_arguments(
@@ -272,6 +310,19 @@ def check_ranges(name: str, signature: Signature, leaves: list[Any]) -> None:
             )
 
 
+def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
+    """The leaves of what the function returned, and its structure. Raises DTypeError for what is no tensor,
+    array or number."""
+    leaves, structure = flatten(result)
+    for position, leaf in enumerate(leaves):
+        if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float)):
+            raise DTypeError(
+                f"{name}: result {leaf_paths(result)[position] or 'value'} has type {type(leaf).__name__}; a "
+                "jitted function returns tensors, arrays and numbers"
+            )
+    return leaves, structure
+
+
 def split_static(
     name: str,
     args: tuple[Any, ...],
@@ -294,6 +345,12 @@ def split_static(
         else:
             named[key] = value
     return tuple([static_key(name, which, value) for which, value in static]), (tuple(positional), named)
+
+
+def with_static(args: tuple[Any, ...], others: Sequence[Any], static: frozenset[int]) -> list[Any]:
+    """The positional arguments: those of `args` that are `static`, between `others`."""
+    following = iter(others)
+    return [value if position in static else next(following) for position, value in enumerate(args)]
 
 
 def static_key(name: str, which: Any, value: Any) -> tuple[Any, type, Any, str]:

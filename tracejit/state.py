@@ -26,6 +26,9 @@ class _State(threading.local):
     walk: Any = None
     #: The innermost transform that runs its function in this thread, as messages call it: "grad of loss".
     differentiating: str | None = None
+    #: Intervals of time, whose retirements of leaves do not count while a function is run again: see
+    #: `tape.liveness`.
+    revived: tuple[tuple[int, int], ...] = ()
     #: The backend that eager operations of this thread go to, None for the process's choice.
     backend: Any = None
     #: Whether inference mode is on.

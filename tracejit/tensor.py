@@ -340,15 +340,7 @@ class Tensor(Signatures):
     def __reduce__(self) -> Any:
         if self._node is not None:
             raise GradientError("a tensor inside a graph cannot be pickled; use x.detach()")
-        return _rebuild, (self._concrete("pickling", "the result outside the function"), self._requires_grad)
-
-    def __deepcopy__(self, memo: Any) -> Tensor:
-        if self._node is not None:
-            raise GradientError("only leaf tensors can be deep-copied; use x.detach().copy()")
-        result = _rebuild(np.array(self._concrete("copying", "x.copy()")), self._requires_grad)
-        if self._grad is not None:
-            result._grad = self._grad.__deepcopy__(memo)
-        return result
+        return rebuilt, (self._concrete("pickling", "the result outside the function"), self._requires_grad)
 
 
 def _as_arrays(value: Any) -> Any:
@@ -360,7 +352,8 @@ def _as_arrays(value: Any) -> Any:
     return value
 
 
-def _rebuild(array: Array, requires_grad: bool) -> Tensor:
+def rebuilt(array: Array, requires_grad: bool) -> Tensor:
+    """A leaf of what pickles and copies hold of another."""
     result = wrap(as_array(array))
     result._requires_grad = requires_grad
     return result

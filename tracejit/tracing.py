@@ -81,6 +81,10 @@ class Tracer(Builder):
         self._owned.update(results)
         return results
 
+    def owns(self, value: Value) -> bool:
+        """Whether `value` belongs to this trace, and not to one around it or one that is over."""
+        return value in self._owned
+
     def is_weak(self, value: Value) -> bool:
         """Whether `value` is a Python number, or arithmetic on such."""
         return value in self._weak
@@ -120,11 +124,11 @@ class Tracer(Builder):
             return data
         if type(value) in (bool, int, float):
             if self._numbers is not None and type(value) is float:
-                return self._number(value)
+                return self._input_number(value)
             return value
         return self._capture(as_array(value) if not isinstance(value, np.ndarray) else value)
 
-    def _number(self, value: float) -> Any:
+    def _input_number(self, value: float) -> Any:
         """The parameter for a number that user code read outside its arguments, else the number itself."""
         assert self._numbers is not None
         frame = sys._getframe(2)

@@ -7,9 +7,8 @@ of the trace; nested, the inner gradient is itself recorded.
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from .ir.registry import OPS
 from .pytree import flatten, leaf_paths, tree_map
 from .state import STATE
 from .tape.backward import run_backward, seed
-from .tape.nodes import Node
+from .tape.engine import connected
+from .tape.liveness import requires_outer_grad, retire, transform_input
 from .tensor import Tensor, as_array, wrap
 
 
@@ -54,17 +54,17 @@ def value_and_grad(
         trees = chosen_arguments(label, args, positions, argnums)
         structure = flatten(trees)[1]
         with recording():
-            inputs = own_inputs(label, trees)
-            chosen = structure.unflatten(inputs)
-            with differentiating(label):
-                outcome = fun(*with_arguments(args, positions, chosen), **kwargs)
+            own = OwnInputs(label, trees)
+            with own as inputs:
+                outcome = fun(*with_arguments(args, positions, structure.unflatten(inputs)), **kwargs)
             value, aux = split_aux(label, outcome, has_aux=has_aux)
             value = _scalar(label, value)
-            gradients, again = _gradients(value, inputs)
+            gradients, again = _gradients(value, aux, own.places)
         if STATE.blocked:  # under no_grad the results are constants, too
             value, aux, gradients = tree_map(_detached, (value, aux, gradients))
-        elif not again:
-            value, aux = released((value, aux))
+        else:
+            value, aux = _released(value), released(aux)
+            gradients = released(gradients) if again else gradients
         result = structure.unflatten(gradients)
         gradient = result[0] if single else tuple(result)
         return ((value, aux) if has_aux else value), gradient
@@ -181,25 +181,39 @@ class differentiating:
         STATE.differentiating = self._outer
 
 
-def own_inputs(label: str, trees: Any) -> list[Tensor]:
-    """A tensor of its own for each leaf of `trees`, connected to whatever computed the leaf.
+class OwnInputs:
+    """Context manager: the transform `label` runs its function, on its own tensor for each leaf of `trees`.
 
-    Raises DTypeError for leaves that are not floating.
+    The function may write them in place: the gradient follows, and the caller's arrays stay as they are.
+    `places` are the same tensors as they came in. Raises DTypeError for leaves that are not floating.
     """
-    found = []
+
+    def __init__(self, label: str, trees: Any) -> None:
+        self._running = differentiating(label)
+        self.places = own_inputs(label, trees)
+
+    def __enter__(self) -> list[Tensor]:
+        self._running.__enter__()
+        return [connected(one._data, one._node) for one in self.places]
+
+    def __exit__(self, *exc: object) -> None:
+        self._running.__exit__(*exc)
+        retire(self.places)
+
+
+def own_inputs(label: str, trees: Any) -> list[Tensor]:
+    """The tensors of `OwnInputs`, connected to what computed them where an outer derivative follows it."""
+    inputs = []
     for leaf, path in zip(flatten(trees)[0], leaf_paths(trees), strict=True):
         tensor = leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf))
         if not is_float(tensor.dtype):
             raise DTypeError(
                 f"{label}: only floating inputs can be differentiated, got {tensor.type} at argument {path}"
             )
-        if tensor._requires_grad:  # an outer gradient follows it: a node of its own, so that paths stay apart
-            found.append(apply(OPS["reshape"], (tensor,), {"shape": tensor.shape}))
-        else:
-            # under a trace the user's tensor is the capture, not ours
-            data = tensor._data if STATE.tracer is None else STATE.tracer.lift(tensor)
-            found.append(wrap(data).requires_grad_())
-    return found
+        # under a trace the user's tensor is the capture, not ours
+        data = tensor._data if STATE.tracer is None else STATE.tracer.lift(tensor)
+        inputs.append(transform_input(data, tensor))
+    return inputs
 
 
 def split_aux(label: str, outcome: Any, *, has_aux: bool) -> tuple[Any, Any]:
@@ -212,46 +226,15 @@ def split_aux(label: str, outcome: Any, *, has_aux: bool) -> tuple[Any, Any]:
 
 
 def released(tree: Any) -> Any:
-    """`tree` without the graph that this transform recorded. Under a trace the trace still knows how it was
-    computed, so that a gradient of the trace passes."""
-    return tree_map(
-        lambda one: (wrap(one._data) if one.is_traced else one.detach()) if isinstance(one, Tensor) else one,
-        tree,
-    )
+    """`tree` without the graph that this transform recorded, except where an outer derivative follows it.
+    Under a trace the trace still knows how it was computed, so that a gradient of the trace passes."""
+    return tree_map(_released, tree)
 
 
-#: By id, the cotangents that forward mode differentiates by: leaves that no outer gradient asks about.
-SEEDS: Final[weakref.WeakValueDictionary[int, Tensor]] = weakref.WeakValueDictionary()
-
-
-def tracks_more(values: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
-    """Whether the graph behind `values` reaches leaves other than `inputs`: an outer gradient follows."""
-    if any(one._node is not None for one in inputs):
-        return True
-    own = {id(one) for one in inputs}
-
-    def is_other(leaf: Tensor) -> bool:
-        return id(leaf) not in own and id(leaf) not in SEEDS
-
-    if any(one._requires_grad and one._node is None and is_other(one) for one in values):
-        return True
-    seen: set[int] = set()
-    stack: list[Any] = [one._node for one in values]
-    while stack:
-        place = stack.pop()
-        if place is None:
-            continue
-        node: Node = place.node
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        for parent in node.parents:
-            if isinstance(parent, Tensor):
-                if is_other(parent):
-                    return True
-            else:
-                stack.append(parent)
-    return False
+def _released(leaf: Any) -> Any:
+    if not isinstance(leaf, Tensor) or requires_outer_grad(leaf):
+        return leaf
+    return wrap(leaf._data) if leaf.is_traced else leaf.detach()
 
 
 # -- steps of value_and_grad ----------------------------------------------------------------------
@@ -268,17 +251,23 @@ def _scalar(label: str, outcome: Any) -> Tensor:
     return outcome
 
 
-def _gradients(value: Tensor, inputs: list[Tensor]) -> tuple[list[Tensor], bool]:
-    """The gradients, and whether they stay differentiable: something else in the graph is tracked."""
-    again = tracks_more([value], inputs)
-    found: list[Tensor | None] = [None] * len(inputs)
+def _gradients(value: Tensor, aux: Any, inputs: list[Tensor]) -> tuple[list[Tensor], bool]:
+    """The gradients of `value`, and whether they are recorded, as an outer derivative follows it."""
+    again = requires_outer_grad(value)
+    kept = again or any(isinstance(leaf, Tensor) and requires_outer_grad(leaf) for leaf in flatten(aux)[0])
+    gradients: list[Tensor | None] = [None] * len(inputs)
     if value._requires_grad:
-        found = run_backward(
-            [value], [seed(value, None)], retain_graph=again, create_graph=again, targets=inputs
+        gradients = run_backward(
+            [value],
+            [seed(value, None)],
+            retain_graph=kept,
+            create_graph=again,
+            targets=inputs,
+            boundary=inputs,
         )
     filled = [
-        apply(OPS["full"], (), {"value": 0.0, "shape": one.shape, "dtype": one.dtype}) if g is None else g
-        for one, g in zip(inputs, found, strict=True)
+        apply(OPS["full"], (), {"value": 0.0, "shape": x.shape, "dtype": x.dtype}) if g is None else g
+        for x, g in zip(inputs, gradients, strict=True)
     ]
     return filled, again
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -125,17 +125,23 @@ def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
     # an array that looks like one of that shape, and has one element's memory: nothing reads or copies it
     strides = [math.prod(base.shape[axis + 1 :]) for axis in range(base.ndim)]
     array = np.lib.stride_tricks.as_strided(np.empty(1, np.bool_), base.shape, strides)
-    for one in (*steps, Step(op, attrs)):
+    try:
+        array_of_steps(array, (*steps, Step(op, attrs)))
+    except ValueError:
+        return False
+    return True
+
+
+def array_of_steps(array: Any, steps: Sequence[Step | KeyStep | QuickStep]) -> Any:
+    """The view of `array` that `steps` lead to. Raises ValueError where a reshape would need a copy."""
+    for one in steps:
+        if one is UNRECORDED:
+            continue
         step = made_step(one, array.shape)
         if isinstance(step, KeyStep):
             array = array[step[0]]
-        elif step is UNRECORDED:
-            continue
         elif step.op is _RESHAPE:
-            try:
-                array = np.reshape(array, step.attrs["shape"], copy=False)
-            except ValueError:
-                return False
+            array = np.reshape(array, step.attrs["shape"], copy=False)
         else:
             array = step.op.eval(array, **step.attrs)
-    return True
+    return array

@@ -14,6 +14,7 @@ import numpy as np
 from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype
 from ..ir.errors import DTypeError
 from ..ir.types import Shape, as_shape
+from ..python_values import warn_of_lost_gradient
 from ..tensor import Tensor, as_array, wrap
 from .operands import (
     SCALARS,
@@ -51,6 +52,9 @@ __all__ = [
 def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
     """A new tensor with a copy of `data` (numbers, nested lists, an ndarray or a Tensor).
 
+    Gradients flow through the copy to a Tensor, and to those in lists, unless `requires_grad` asks for a
+    leaf: a tensor whose own gradient is to be computed. A constant is ``x.detach()``.
+
     Example:
         >>> import tracejit as tj
         >>> tj.tensor([[1, 2], [3, 4]])
@@ -60,21 +64,29 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
         tensor(1.5000, dtype=float32)
 
     Raises DTypeError for what is not numbers, ShapeError for ragged nesting. Semantics: ``torch.tensor``,
-    with NumPy's dtypes.
+    with NumPy's dtypes and with the gradient of ``jax.numpy.array``.
     """
-    if isinstance(data, Tensor) and data.is_traced:
-        return data.astype(data.dtype if dtype is None else dtype)
+    if isinstance(data, Tensor):
+        copied = cast(data, data.dtype if dtype is None else as_dtype(dtype), copy=True)
+        return _leaf(copied) if requires_grad else copied
     if isinstance(data, (list, tuple)) and holds_tensors(data):
-        return array_of_traced(data, dtype)
+        stacked = array_of_traced(data, dtype)
+        return _leaf(stacked) if requires_grad else stacked
     if isinstance(data, np.ndarray) and is_tracing():  # read afresh at each call
         captured = as_tensor(data)
         result = captured.astype(captured.dtype if dtype is None else dtype)
-        return result.requires_grad_() if requires_grad else result
+        return _leaf(result) if requires_grad else result
     array = np.array(as_array(data), dtype=None if dtype is None else as_dtype(dtype))
     result = wrap(array)
     if is_tracing():
         result = constant_of(array)
     return result.requires_grad_() if requires_grad else result
+
+
+def _leaf(x: Tensor) -> Tensor:
+    """`x` outside the graph that computed it, requiring gradients."""
+    warn_of_lost_gradient(x, "tensor(x, requires_grad=True)", 3, "a new leaf")
+    return x.detach().requires_grad_()
 
 
 #: NumPy's name for it.

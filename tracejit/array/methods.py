@@ -14,6 +14,7 @@ from ..ir.errors import DTypeError, ShapeError
 from ..tensor import Tensor
 from . import (
     contraction,
+    copying,
     cumulative,
     diagonals,
     elementwise,
@@ -148,6 +149,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__getitem__": indexing.getitem,
     "__setitem__": indexing.setitem,
     "__iter__": _iterate,
+    "__copy__": copying.copied,
+    "__deepcopy__": copying.deep_copied,
     # NumPy's methods
     "sum": reductions.sum,
     "prod": reductions.prod,

@@ -15,6 +15,7 @@ import numpy as np
 from ..ir.dtypes import as_dtype, default_dtype, is_float, result_type
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
+from ..python_values import warn_of_lost_gradient
 from ..tensor import Array, Tensor, wrap
 from .operands import (
     SCALARS,
@@ -68,6 +69,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     Semantics: ``numpy.arange``.
     """
     first, last = (0, start) if stop is None else (start, stop)
+    for bound in (first, last, step):
+        if isinstance(bound, Tensor):
+            warn_of_lost_gradient(bound, "arange(x)", frames=2)
     bounds: list[Any] = [
         _known(one)[()] if isinstance(one, (Tensor, np.ndarray)) else one for one in (first, last, step)
     ]

@@ -76,22 +76,23 @@ def _pairs(rank: int, given: Any) -> list[tuple[int, int]]:
 
 
 def _pad_constant(x: Tensor, widths: list[tuple[int, int]], values: Any) -> Tensor:
-    if isinstance(values, Tensor) or np.ndim(values) == 0:
+    values = as_tensor(values)
+    if values.ndim == 0:
         start = tuple(before for before, _ in widths)
         shape = tuple(before + size + after for (before, after), size in zip(widths, x.shape, strict=True))
-        around = broadcast(cast(as_tensor(values), x.dtype), shape)
+        around = broadcast(cast(values, x.dtype), shape)
         return run("update", around, x, start=start, step=(1,) * x.ndim)
     try:
-        fills = np.broadcast_to(np.asarray(values), (x.ndim, 2))
-    except ValueError as error:
+        fills = broadcast(cast(values, x.dtype), (x.ndim, 2))
+    except ShapeError as error:
         raise ShapeError(
-            f"pad: expected a pair of constant_values for each of {x.ndim} axes, got {values!r}"
+            f"pad: expected a pair of constant_values for each of {x.ndim} axes, got shape {values.shape}"
         ) from error
-    for axis, (before, after) in enumerate(widths):
+    for axis, pair in enumerate(widths):
         parts = [x]
-        for width, value in ((before, fills[axis][0]), (after, fills[axis][1])):
-            shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
-            parts.append(broadcast(cast(as_tensor(value.item()), x.dtype), shape))
+        for side, width in enumerate(pair):
+            value = reshaped(sliced(sliced(fills, 0, axis, 1), 1, side, 1), ())
+            parts.append(broadcast(value, (*x.shape[:axis], width, *x.shape[axis + 1 :])))
         x = run("concat", parts[1], parts[0], parts[2], axis=axis)
     return x
 

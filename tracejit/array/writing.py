@@ -20,9 +20,10 @@ from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Kind, Op, OpNamespace
 from ..state import STATE
 from ..tape.hooks import move_retained
+from ..tape.liveness import InputNode
 from ..tape.recording import memory_of, record
 from ..tensor import Tensor, wrap
-from ..views import UNRECORDED, KeyStep, QuickStep, Step, chain_of, made_step, views_of
+from ..views import UNRECORDED, KeyStep, QuickStep, Step, array_of_steps, chain_of, made_step, views_of
 from .keys import plan_key
 
 _SLICE: Final = OPS["slice"]
@@ -46,6 +47,13 @@ def writes_memory(x: Tensor, value: Any, name: str) -> bool:
             "it. Return the new value instead, or pass the tensor as an argument."
         )
     traced = isinstance(x._data, Value)
+    if traced and STATE.tracer is not None and not STATE.tracer.owns(x._data):
+        raise TraceError(
+            f"{name}: a tensor of type {x.type} from outside a loop body, a branch or a mapped function is "
+            "being written inside it. Carry it through, or return the new value"
+        )
+    if not traced:
+        take_memory(base)
     if not STATE.recording:
         return not traced
     needed = x._requires_grad or (is_float(x.dtype) and _requires_grad(value))
@@ -58,6 +66,23 @@ def writes_memory(x: Tensor, value: Any, name: str) -> bool:
             "compute a new tensor"
         )
     return not (needed or traced)
+
+
+def take_memory(x: Tensor) -> None:
+    """Where `x` is an input of a transform, or a view of one, give all that shares its memory, which is the
+    caller's, memory of its own."""
+    chain = chain_of(x)
+    base = x if chain is None else chain[0]
+    if type(base._node) is not InputNode:
+        return
+    views = [(view, chain_of(view)) for view in views_of(base)]
+    caller = before(base, keep=False)
+    base._data = base._data.copy(order="K")
+    record(OPS["copy"], (caller,), {}, base)
+    base._version = [0]
+    for view, steps in views:
+        assert steps is not None
+        view._data, view._version = array_of_steps(base._data, steps[1]), base._version
 
 
 def _requires_grad(value: Any) -> bool:

@@ -24,6 +24,7 @@ from ..ir.types import TensorType
 from ..pytree import flatten
 from ..regions import RegionTracer, apply_with_regions, trace_region
 from ..state import STATE
+from ..tape.liveness import Moment, as_at
 from ..tape.recording import memory_of
 from ..tape.saved import Packed, unpacked
 from ..tensor import Tensor, wrap
@@ -104,6 +105,7 @@ class _Run:
         self.memories = [memory_of(one) for one in tensors]
         self.versions = [memory[0] for memory in self.memories]
         self.random = DEFAULT.state
+        self.moment = Moment()
         self.saved = 0
         self.running = True
         self.values: dict[int, Tensor] = {}
@@ -148,7 +150,7 @@ class _Run:
         # a pass that is traced, as the pullback that jacrev maps, asks for values of a run that was not
         tracer, STATE.tracer = STATE.tracer, None
         try:
-            with enable_grad(), saved_tensors_hooks(collect, lambda tensor: tensor):
+            with enable_grad(), as_at(self.moment), saved_tensors_hooks(collect, lambda tensor: tensor):
                 self.fn(*args, **kwargs)
         finally:
             STATE.tracer = tracer

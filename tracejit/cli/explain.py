@@ -13,7 +13,8 @@ import numpy as np
 
 from ..explaining import Explanation
 from ..ir.types import TensorType
-from ..jit import JitFunction, jit
+from ..jit import jit
+from ..jit_function import JitFunction
 from ..pytree import tree_map
 from ..watched import keeping
 from .errors import OK, TargetError, UsageError

@@ -16,7 +16,7 @@ from ..ir.errors import ConcretizationError
 from ..ir.graph import Function
 from ..ir.records import record
 from ..ir.types import TensorType
-from ..jit import JitFunction
+from ..jit_function import JitFunction
 from ..mapping import vmap
 from ..paths import MAX_PATHS
 from ..products import jvp

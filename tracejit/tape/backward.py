@@ -25,15 +25,18 @@ def run_backward(
     create_graph: bool,
     targets: Sequence[Tensor] | None = None,
     accumulate: bool = False,
+    boundary: Sequence[Tensor] = (),
 ) -> list[Tensor | None]:
     """Propagate `cotangents` from `roots`.
 
     With `targets`, return their gradients (None where there is no path), and with `accumulate` add them to
-    their ``grad`` as well; without, accumulate into the ``grad`` of every leaf reached.
+    their ``grad`` as well; without, accumulate into the ``grad`` of every leaf reached. The graph behind
+    the tensors of `boundary` is not looked at: no target is there.
     """
     traced = STATE.tracer is not None or any(isinstance(one._data, Value) for one in (*roots, *cotangents))
     engine = Engine(tensors=create_graph or traced, connects=create_graph)
     walk = _Pass(engine, targets, retain_graph=retain_graph, accumulate=accumulate or targets is None)
+    walk.boundary = {one._node.node for one in boundary if one._node is not None}
     outer, STATE.recording = STATE.recording, create_graph
     around, STATE.walk = STATE.walk, walk
     try:
@@ -62,6 +65,8 @@ class _Pass:
         self.targets = None if targets is None else {_key(one): one for one in targets}
         self.retain_graph = retain_graph
         self.accumulate = accumulate
+        #: Nodes behind which there is no target.
+        self.boundary: set[Node] = set()
         #: The nodes on the way to the targets, None where there are no targets.
         self.useful: set[Node] | None = None
         #: The gradients of the targets.
@@ -78,7 +83,7 @@ class _Pass:
         useful = self.useful = None if self.targets is None else _useful(order, self.targets)
         for root, cotangent in zip(roots, cotangents, strict=True):
             self._add(root._node or root, cotangent if self.engine.tensors else cotangent._data)
-        waiting, pending, engine = self.waiting, self.pending, self.engine
+        waiting, pending, engine, boundary = self.waiting, self.pending, self.engine, self.boundary
         ready = [one for one in waiting if waiting[one] == 0]
         plain = useful is None and STATE.tracer is None and STATE.anomaly is None
         while ready:
@@ -94,6 +99,8 @@ class _Pass:
                     self._distribute(place, place.pull(engine, cotangent, None))
                 else:
                     self._visit(place, cotangent, useful)
+            if boundary and place in boundary:
+                continue
             if not self.retain_graph:
                 place.free()
             for parent in place.parents:
@@ -116,7 +123,7 @@ class _Pass:
 
     def _reach(self, roots: Sequence[Tensor]) -> list[Node]:
         """The nodes behind `roots`, each once; counts how many edges lead to each, and to each leaf."""
-        waiting = self.waiting
+        waiting, boundary = self.waiting, self.boundary
         order: list[Node] = []
         stack: list[Node] = []
         for root in roots:
@@ -128,6 +135,8 @@ class _Pass:
         while stack:
             node = stack.pop()
             order.append(node)
+            if node in boundary:
+                continue
             for parent in node.parents:
                 if parent is None:
                     continue

@@ -16,6 +16,7 @@ from ..ir.registry import OPS, Attrs, Op, OpNamespace
 from ..quick import kernel_on_arrays, when_changed
 from ..state import STATE
 from ..tensor import Tensor, wrap
+from .liveness import is_live
 from .nodes import Node, Output
 from .recording import record
 from .saved import PackedOpNode
@@ -76,6 +77,8 @@ class Engine:
         parent = node.parents[position]
         if not self.connects:
             return wrap(saved)
+        if parent is None or not is_live(parent):
+            return wrap(saved)
         if isinstance(parent, Tensor):
             if parent._data is saved:
                 return parent
@@ -85,11 +88,11 @@ class Engine:
                 f"a leaf of shape {parent.shape} was given new data after {node.name()} saved its value, so "
                 "the gradient cannot be differentiated again with respect to it"
             )
-        return wrap(saved) if parent is None else connected(saved, parent)
+        return connected(saved, parent)
 
     def output(self, node: Node, index: int, data: Any) -> Tensor:
         """A node's saved output, connected to the node again."""
-        if not self.connects:
+        if not self.connects or not is_live(node):
             return wrap(data)
         return connected(data, Output(node, index) if node.several else node)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ..ir.autodiff import rule_arguments, variadic_index
 from ..ir.errors import GradientError
@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 #: Says whether the cotangent of a parent is needed; None where all are.
 Wanted = Callable[[Any], bool] | None
 
+#: What a node notes that reaches no leaf by which anybody can still differentiate. See `liveness`.
+DEAD: Final = object()
+
 
 class Node(abc.ABC):
     """One recorded operation; what ``grad_fn`` shows. Subclasses say how it is differentiated."""
 
-    __slots__ = ("__weakref__", "hooks", "location", "parents", "types")
+    __slots__ = ("__weakref__", "hooks", "location", "parents", "types", "witness")
 
     #: Whether it has several outputs: then `pull` gets a list of cotangents, and edges are `Output`s.
     several: ClassVar[bool] = False
@@ -42,6 +45,8 @@ class Node(abc.ABC):
     hooks: Hooks | None
     #: The user's line, where somebody asked for it.
     location: Location | None
+    #: A leaf that the graph behind the node reaches, or `DEAD`; unset until `liveness` looks for one.
+    witness: Any
 
     @property
     def node(self) -> Node:

@@ -15,7 +15,7 @@ import numpy as np
 from ..ir.graph import Function
 from ..ir.locks import computed_once
 from ..ir.types import TensorType
-from ..jit import JitFunction
+from ..jit_function import JitFunction
 from ..pytree import flatten
 from ..signatures import as_input
 from .document import Subject, document_of

@@ -6,7 +6,7 @@ import tracejit as tj
 from tracejit.cli import main
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.verifier import verify
-from tracejit.jit import JitFunction
+from tracejit.jit_function import JitFunction
 
 from .common import jit, square
 

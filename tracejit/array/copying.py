@@ -1,0 +1,41 @@
+"""What ``copy.copy`` and ``copy.deepcopy`` make of tensors.
+
+Where a function is traced or differentiated, a copy is an operation like ``x.copy()``, and gradients flow
+through it. Else it is PyTorch's: a leaf of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir.errors import GradientError
+from ..state import STATE
+from ..tensor import Tensor, rebuilt
+from .manipulation import copy
+
+
+def _is_operation() -> bool:
+    return STATE.tracer is not None or STATE.differentiating is not None
+
+
+def copied(x: Tensor) -> Tensor:
+    """``copy.copy(x)``: a leaf that shares memory, where it is no operation."""
+    if _is_operation():
+        return copy(x)
+    function, arguments = x.__reduce__()
+    result: Tensor = function(*arguments)
+    return result
+
+
+def deep_copied(x: Tensor, memo: dict[int, Any]) -> Tensor:
+    """``copy.deepcopy(x)``. Raises GradientError for what is no leaf, where it is no operation."""
+    if _is_operation():
+        return copy(x)
+    if x._node is not None:
+        raise GradientError("only leaf tensors can be deep-copied; use x.detach().copy()")
+    result = rebuilt(np.array(x._concrete("copying", "x.copy()")), x._requires_grad)
+    if x._grad is not None:
+        result._grad = deep_copied(x._grad, memo)
+    return result
