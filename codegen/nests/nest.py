@@ -125,13 +125,15 @@ class Split:
 @record
 class Across:
     """Rows in `chunks` of `size`, each of which folds them into memory of its own in a workspace of so many
-    bytes; into the results where it is one chunk."""
+    bytes; into the results where it is one chunk, but for long sums."""
 
     chunks: int
     size: int
     nbytes: int
     #: The results' buffers, in the order of the writes that fold.
     results: tuple[int, ...]
+    #: In the same order, where the errors of long sums are added up; see `totals`.
+    errors: tuple[Memory | None, ...] = ()
 
 
 @record(eq=False, frozen=False)
