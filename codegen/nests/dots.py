@@ -132,7 +132,7 @@ class _Dots:
         totals = Totals(w, zeros[:rows], [w.add] * rows, [True] * rows)
         state = add_blocks(
             w, totals, totals.start, (0, whole), LONG * wide,
-            lambda *bounds: self._by_halves(groups(*bounds, zeros)),
+            lambda first, stop: self._by_halves(groups(first, stop, zeros)),
         )  # fmt: skip
         return totals.finish(totals.add(state, rest(zeros)) if whole < self.k else state)
 

@@ -227,9 +227,9 @@ class NestWriter:
         folds = plan.folds
         self.broadcast_rows(plan, rows)
         if nest.row_lanes:
-            totals = self.fold_row(plan, rows[0], places)
-            for member, total in zip(folds, totals, strict=True):
-                rows[0].values[member.value] = total
+            rows[0].values.update(
+                zip((one.value for one in folds), self.fold_row(plan, rows[0], places), strict=True)
+            )
             return
         totals = totals_of(self, folds, nest.lanes if nest.vector_dim is not None else 1, len(rows))
 

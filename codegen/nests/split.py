@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...ir.dtypes import SHORT_NAME
-from ...ir.graph import Value
 from ..emitter import Reg, constant
 from ..loops import Bound, FunctionWriter
 from .element import Pass, Places, Row
@@ -28,8 +26,9 @@ from .kernel import (
     task_signature,
 )
 from .nest import Member, Memory, Nest, Split, Write
+from .partials import Partials
 from .storing import past_cache
-from .totals import LONG, Step, add_compensated, compensated, fold_loops, is_float_sum, totals_of
+from .totals import LONG, Step, add_compensated, compensated, fold_loops, totals_of
 
 #: At most so many chunks: enough for some cores, few enough that their partial results are little work.
 CHUNKS: Final = 16
@@ -37,8 +36,6 @@ CHUNKS: Final = 16
 BLOCK_ROWS: Final = 8
 #: Columns whose partial results are more bytes than this are tasks enough, and would not stay in cache.
 PARTIAL_BYTES: Final = 1 << 15
-#: Partial results of different chunks are at least so many bytes apart: no two threads write to one line.
-_APART: Final = 64
 
 
 def split_of(nest: Nest) -> Split | None:
@@ -67,55 +64,7 @@ def split_of(nest: Nest) -> Split | None:
 
 def workspace_of(nest: Nest) -> int:
     """Bytes of the workspace of a split nest, 0 for others."""
-    return _Layout(nest, 0).nbytes if nest.split is not None else 0
-
-
-class _Layout:
-    """Where in the workspace, buffer number `buffer`, partial and total results are."""
-
-    def __init__(self, nest: Nest, buffer: int) -> None:
-        split = nest.split
-        assert split is not None
-        columns = 1 if nest.row_lanes else -(-nest.sizes[0] // nest.lanes) * nest.lanes
-        strides = tuple(int(dim == nest.vector_dim and not nest.row_lanes) for dim in range(len(nest.sizes)))
-        self.partial: dict[Member, Memory] = {}
-        self.total: dict[Member, Memory] = {}
-        #: Elements from one chunk's partial results to the next one's.
-        self.apart: dict[Memory, int] = {}
-        #: Of sums whose chunks are many blocks of rows: by their partial results, which are those of some
-        #: blocks, the totals of all and their errors.
-        self.sums: dict[Memory, tuple[Memory, Memory]] = {}
-        self.nbytes = 0
-        chunks = split.chunks + split.has_rest(nest)
-        long = not nest.row_lanes and split.size > LONG * split.block
-
-        def place(value: Value, count: int) -> Memory:
-            itemsize = value.dtype.itemsize
-            nbytes = -(-columns * itemsize // _APART) * _APART
-            memory = Memory(buffer, SHORT_NAME[value.dtype], strides, self.nbytes // itemsize)
-            self.nbytes += nbytes * count
-            if count > 1:
-                self.apart[memory] = nbytes // itemsize
-            return memory
-
-        def partial(value: Value, *, adds: bool) -> Memory:
-            memory = place(value, chunks)
-            if long and adds:
-                self.sums[memory] = place(value, chunks), place(value, chunks)
-            return memory
-
-        for member in nest.members:
-            if member.is_reduction:
-                self.total[member] = place(member.value, 1)
-                self.partial[member] = partial(member.value, adds=is_float_sum(member.instruction))
-        #: By the sums that second moments begin with, the numbers that chunks take distances from, and the
-        #: sums of those.
-        self.near: dict[Value, Memory] = {}
-        self.away: dict[Value, Memory] = {}
-        for moment in nest.moments.values():
-            if moment.total not in self.near:
-                self.near[moment.total] = place(moment.total, chunks)
-                self.away[moment.total] = partial(moment.total, adds=True)
+    return Partials(nest, 0).nbytes if nest.split is not None else 0
 
 
 class SplitWriter(NestWriter):
@@ -132,7 +81,7 @@ class SplitWriter(NestWriter):
         super().__init__(nest, declarations, streamed)
         assert nest.split is not None
         self.split, self.declarations, self.buffers = nest.split, declarations, buffers
-        self.layout = _Layout(nest, buffers)
+        self.layout = Partials(nest, buffers)
         #: The iterations of the outermost reduced dimension that are being written, and how many at most.
         self.bounds: tuple[Reg, Reg, int] | None = None
         self.chunks = self.split.chunks + self.split.has_rest(nest)
@@ -253,10 +202,10 @@ class SplitWriter(NestWriter):
         w = self.w
         for memory in self._accumulators(self.planned_in(stage)):
             for copy in range(copies if memory in self.layout.sums else 0):
-                places_of = (memory, *self.layout.sums[memory])
-                term, *totals = [self.read(one, places, copy, mask, row_level=True) for one in places_of]
-                sums = w.const(0.0, term), *add_compensated(w, *totals, term)
-                for place, value in zip(places_of, sums, strict=True):
+                parts = (memory, *self.layout.sums[memory])
+                term, total, error = (self.read(one, places, copy, mask, row_level=True) for one in parts)
+                sums = w.const(0.0, term), *add_compensated(w, total, error, term)
+                for place, value in zip(parts, sums, strict=True):
                     self.save(value, place, places, copy, mask)
 
     def sum_of_chunk(self, memory: Memory, places: Places, copy: int, mask: Reg | None) -> Reg:
@@ -383,6 +332,8 @@ class SplitWriter(NestWriter):
 
         def column(at: Places, copies: int, mask: Reg | None) -> None:
             rows = self.known_rows(folds[0].stage, copies, at, mask) if self.nest.moments else []
+            if self.nest.row_lanes:
+                return self._combine_rows(folds, at, finish=finish)
             zero = constant(0, "i64")
             first = [
                 self.folded_by_chunk(member, zero, rows, at, copy, mask)
@@ -406,6 +357,22 @@ class SplitWriter(NestWriter):
                 self._finish(at, copies, mask)
 
         self._each_column(places, column)
+
+    def _combine_rows(self, folds: list[Member], places: Places, *, finish: bool) -> None:
+        """The same, where each chunk folds to scalars."""
+        w, totals = self.w, totals_of(self, folds, 1)
+
+        def chunk(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+            here = self._of_chunk(places, index)
+            return totals.add(
+                state, [self.sum_of_chunk(self.layout.partial[one], here, 0, None) for one in folds]
+            )
+
+        state = w.loop(0, self.chunks, 1, chunk, totals.start)
+        for member, total in zip(folds, totals.finish(state), strict=True):
+            self.save(total, self.layout.total[member], places, 0, None)
+        if finish:
+            self._finish(places, 1, None)
 
     def _finish(self, places: Places, copies: int, mask: Reg | None) -> None:
         """Compute what follows from the totals, and write row-level results."""
