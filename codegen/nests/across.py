@@ -80,13 +80,14 @@ def across_of(nest: Nest, buffers: int) -> None:
 
 def _is_long(write: Write, nest: Nest, rows: int) -> bool:
     """Whether `write` adds up what rows were folded to, of so many that rounding shows (`totals`). What whole
-    rows are added to, element by element, is added up one row after the other, as NumPy does."""
+    rows are added to, element by element, is added up one row after the other, as NumPy does, unless rows are
+    read across memory: there NumPy adds along it, in pairs."""
     assert write.fold is not None
     sizes = (rows, *nest.sizes[1 : nest.parallel])
     terms = math.prod(
         size for size, by in zip(sizes, write.memory.strides[: nest.parallel], strict=True) if by == 0
     )
-    return write.row_level and terms > LONG and is_float_sum(write.fold)
+    return (write.row_level or nest.reads_across) and terms > LONG and is_float_sum(write.fold)
 
 
 def _pitch(write: Write) -> int:

@@ -23,7 +23,7 @@ from .prefetch import fetched_ahead
 from .rowblocks import rows_at_a_time, write_rows
 from .storing import folded, past_cache, put
 from .tasks import task_count, vector_block
-from .totals import Step, fold_loops, totals_of
+from .totals import column_step, fold_loops, totals_of
 from .window import Interior, read_window, write_line, write_range
 
 #: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
@@ -240,7 +240,7 @@ class NestWriter:
                 out += plan.run(at, row, copy, mask, mine, fold_mask=None)
             return out
 
-        out = fold_loops(self, totals, Step(innermost), nest.parallel, len(nest.sizes), places)
+        out = fold_loops(self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places)
         for copy, row in enumerate(rows):
             for member, total in zip(folds, out[copy * len(folds) :], strict=False):
                 row.values[member.value] = total

@@ -25,7 +25,7 @@ from ..maths.support import muladd
 from .element import Pass, Places, Row
 from .nest import Member, Nest, Split
 from .split import BLOCK_ROWS, SplitWriter
-from .totals import Step, fold_loops, totals_of
+from .totals import column_step, fold_loops, totals_of
 
 #: Rows whose mean is a chunk's number.
 FIRST_ROWS: Final = 16
@@ -97,7 +97,7 @@ class MomentWriter(SplitWriter):
             return out
 
         totals = totals_of(self, firsts, nest.lanes, copies)
-        sums = fold_loops(self, totals, Step(innermost), nest.parallel, len(nest.sizes), places)
+        sums = fold_loops(self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places)
         for copy in range(copies):
             for member, total in zip(firsts, sums[copy * len(firsts) :], strict=False):
                 mean = w.div(total, w.splat(w.cast(count, total.dtype), total.lanes))

@@ -178,6 +178,17 @@ class Nest:
         return self.parallel - 1 if self.parallel else None
 
     @property
+    def reads_across(self) -> bool:
+        """Whether the lanes run across what lies in memory along another dimension.
+
+        There NumPy, whose results lie like its operands, adds along memory, in pairs.
+        """
+        dim = self.vector_dim
+        leaves = [memory for member in self.members for one in member.operands for memory in memories_of(one)]
+        steps = [[abs(stride) for stride in one.strides] for one in leaves]
+        return dim is not None and any(one[dim] > 1 and 1 in one for one in steps)
+
+    @property
     def copies_are_apart(self) -> bool:
         """Whether the vectors that are handled together have nothing to do with each other, so that how many
         they are changes no result."""

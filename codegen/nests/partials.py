@@ -7,7 +7,7 @@ from typing import Final
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
 from .nest import Member, Memory, Nest
-from .totals import LONG, is_float_sum
+from .totals import LONG, LONG_COLUMN, is_float_sum
 
 #: Partial results of different chunks are at least so many bytes apart: no two threads write to one line.
 _APART: Final = 64
@@ -30,7 +30,8 @@ class Partials:
         self.sums: dict[Memory, tuple[Memory, Memory]] = {}
         self.nbytes = 0
         chunks = split.chunks + split.has_rest(nest)
-        long = not nest.row_lanes and split.size > LONG * split.block
+        most = LONG if nest.reads_across else LONG_COLUMN // 2
+        long = not nest.row_lanes and split.size > most * split.block
 
         def place(value: Value, count: int) -> Memory:
             itemsize = value.dtype.itemsize

@@ -28,7 +28,7 @@ from .kernel import (
 from .nest import Member, Memory, Nest, Split, Write
 from .partials import Partials
 from .storing import past_cache
-from .totals import LONG, Step, add_compensated, compensated, fold_loops, totals_of
+from .totals import LONG, add_compensated, column_step, compensated, fold_loops, totals_of
 
 #: At most so many chunks: enough for some cores, few enough that their partial results are little work.
 CHUNKS: Final = 16
@@ -250,7 +250,7 @@ class SplitWriter(NestWriter):
                 out += plan.run(at, row, copy, mask, mine, fold_mask=None)
             return out
 
-        out = fold_loops(self, totals, Step(innermost), nest.parallel, len(nest.sizes), places)
+        out = fold_loops(self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places)
         for number, value in enumerate(out):
             copy, memory = number // len(partial), partial[number % len(partial)]
             before = self.read(memory, places, copy, mask, row_level=True)

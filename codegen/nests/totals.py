@@ -1,11 +1,11 @@
 """Sums of many terms at the accuracy of pairwise summation, at the price of plain ones.
 
 An accumulator takes at most `LONG` terms one after the other. What a block of terms sums to is added to a
-total with what rounding takes off it (two-sum: Knuth, TAOCP 2, 4.2.2), and that is added up beside it. So a
-result is off by the rounding of some `LONG` additions however many terms there are: blocked summation
-(Blanchard, Higham and Mary, SIAM J. Sci. Comput. 42, 2020), whose second level is compensated. A total costs
-seven operations for each block and nothing for each term. Sums of up to `LONG` terms per accumulator, and
-folds that are no sums of floats, have no blocks.
+total with what rounding takes off it (fast two-sum: Dekker 1971), and that is added up beside it. So a result
+is off by the rounding of some `LONG` additions, however many terms there are: blocked summation (Blanchard,
+Higham and Mary, SIAM J. Sci. Comput. 42, 2020), whose second level is compensated. A total costs four
+operations for each block and nothing for each term. Sums of up to `LONG` terms per accumulator, and folds
+that are no sums of floats, have no blocks.
 """
 
 from __future__ import annotations
@@ -18,14 +18,18 @@ from ...ir.dtypes import is_float
 from ...ir.graph import Instruction
 from ..emitter import Reg, constant
 from ..loops import Bound, FunctionWriter
+from ..maths.support import two_sum
 from .element import Places
-from .nest import Member
+from .nest import Member, Nest
 
 if TYPE_CHECKING:
     from .fused import NestWriter
 
 #: Terms that an accumulator takes one after the other: as many as NumPy's, whose sums are added up in pairs.
 LONG: Final = 16
+
+#: Terms of a column up to which it is one block: NumPy adds up columns one term after the other.
+LONG_COLUMN: Final = 256
 
 #: ``run(places, state) -> state``: fold what is at a place of the outer loops into accumulators.
 Run = Callable[[Places, list[Reg]], list[Reg]]
@@ -38,12 +42,11 @@ def is_float_sum(reduction: Instruction) -> bool:
 
 
 def add_compensated(w: FunctionWriter, total: Reg, error: Reg, term: Reg) -> tuple[Reg, Reg]:
-    """`total` and `error` with one term more: the sum as it rounds, and what was rounded off in all."""
-    following = w.exact("fadd", total, term)
-    part = w.exact("fsub", following, total)
-    lost = w.exact(
-        "fadd", w.exact("fsub", total, w.exact("fsub", following, part)), w.exact("fsub", term, part)
-    )
+    """`total` and `error` with one term more: the sum as it rounds, and what was rounded off in all.
+
+    A term that is larger than the total may be rounded once more, as each of its own terms was.
+    """
+    following, lost = two_sum(w, total, term)
     return following, w.exact("fadd", error, lost)
 
 
@@ -100,18 +103,23 @@ class Step:
     """What is done inside the loops that `fold_loops` writes.
 
     `run` folds `terms` into each accumulator, one after the other; where they are more than `LONG`,
-    `run_long` adds them to totals.
+    `run_long` adds them to totals. Up to `short` terms are one block.
     """
 
-    def __init__(self, run: Run, terms: int = 1, run_long: Run | None = None) -> None:
-        self.run, self.terms, self.run_long = run, terms, run_long
+    def __init__(self, run: Run, terms: int = 1, run_long: Run | None = None, *, short: int = LONG) -> None:
+        self.run, self.terms, self.run_long, self.short = run, terms, run_long, short
+
+
+def column_step(nest: Nest, run: Run) -> Step:
+    """What is done at each element of a column."""
+    return Step(run, short=LONG if nest.reads_across else LONG_COLUMN)
 
 
 def fold_loops(
     writer: NestWriter, totals: Totals, step: Step, dim: int, stop: int, places: Places
 ) -> list[Reg]:
     """Run `step` in loops over the dimensions from `dim` up to `stop`; what the accumulators fold to."""
-    if not totals.sums or _terms(writer, step, dim, stop) <= LONG:
+    if not totals.sums or _terms(writer, step, dim, stop) <= step.short:
         return _plain(writer, step.run, dim, stop, places, totals.identities)
     return totals.finish(_blocks(writer, totals, step, dim, stop, places, totals.start))
 
