@@ -250,11 +250,17 @@ class SplitWriter(NestWriter):
                 out += plan.run(at, row, copy, mask, mine, fold_mask=None)
             return out
 
-        out = fold_loops(self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places)
-        for number, value in enumerate(out):
-            copy, memory = number // len(partial), partial[number % len(partial)]
-            before = self.read(memory, places, copy, mask, row_level=True)
-            self.save(totals.combine[number](before, value), memory, places, copy, mask)
+        own = [(copy, memory) for copy in range(copies) for memory in partial]
+        before = [self.read(memory, places, copy, mask, row_level=True) for copy, memory in own]
+        apart = bool(self.layout.sums)  # so that what blocks of rows fold to is one term
+        out = fold_loops(
+            self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places,
+            None if apart else before,
+        )  # fmt: skip
+        if apart:
+            out = [fold(*both) for fold, *both in zip(totals.combine, before, out, strict=True)]
+        for (copy, memory), value in zip(own, out, strict=True):
+            self.save(value, memory, places, copy, mask)
 
     def _accumulators(self, plan: Pass) -> list[Memory]:
         """The partial results that a pass folds to."""

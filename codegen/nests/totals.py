@@ -116,12 +116,15 @@ def column_step(nest: Nest, run: Run) -> Step:
 
 
 def fold_loops(
-    writer: NestWriter, totals: Totals, step: Step, dim: int, stop: int, places: Places
-) -> list[Reg]:
-    """Run `step` in loops over the dimensions from `dim` up to `stop`; what the accumulators fold to."""
+    writer: NestWriter, totals: Totals, step: Step, dim: int, stop: int, places: Places,
+    before: list[Reg] | None = None,
+) -> list[Reg]:  # fmt: skip
+    """Run `step` in loops over the dimensions from `dim` up to `stop`; what the accumulators fold to, after
+    what they folded `before`."""
     if not totals.sums or _terms(writer, step, dim, stop) <= step.short:
-        return _plain(writer, step.run, dim, stop, places, totals.identities)
-    return totals.finish(_blocks(writer, totals, step, dim, stop, places, totals.start))
+        return _plain(writer, step.run, dim, stop, places, before or totals.identities)
+    state = totals.start if before is None else totals.add(totals.start, before)
+    return totals.finish(_blocks(writer, totals, step, dim, stop, places, state))
 
 
 def add_blocks(
