@@ -98,11 +98,13 @@ class Rule:
 @record
 class Reduction:
     """How a reduction folds: its identity by dtype name, the scalar code that folds one element in, and
-    whether it may fold an element twice, and any before any other, to the same bits (save those of NaN)."""
+    whether it may fold an element twice, and any before any other, to the same bits (save those of NaN); and
+    whether it adds."""
 
     identity: Callable[[str], Any]
     combine: Callable[[Any, Any, Any], Any]
     idempotent: bool = False
+    additive: bool = False
 
 
 @record

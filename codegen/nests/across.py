@@ -2,7 +2,8 @@
 
 Rows are cut into chunks, which are the tasks. Each chunk folds its rows into memory of its own, which stays
 in the first cache; that is folded in the chunks' order, so that results do not depend on the number of
-threads. Little work is one chunk, which folds into the results.
+threads. Little work is one chunk, which folds into the results. Sums of many rows' numbers, as a loss is, are
+added up with their errors (`totals.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from .nest import Across, Memory, Nest, Write
 from .rowblocks import rows_at_a_time
 from .split import CHUNKS
 from .storing import folded
+from .totals import LONG, add_compensated, compensated, is_float_sum
 
 #: What different chunks fold into is so many bytes apart: no two threads write to one line.
 _APART = 64
@@ -60,18 +62,32 @@ def across_of(nest: Nest, buffers: int) -> None:
     if nest.parallel == 1:
         size = -(-size // rows_at_a_time(nest)) * rows_at_a_time(nest)
     chunks, nbytes = -(-extent // size), 0
-    if chunks > 1:
-        moved = []
-        for write in nest.writes:
-            if write.fold is not None:
-                memory = write.memory
-                start = nbytes // write.fold.result.dtype.itemsize
-                place = Memory(buffers, memory.dtype, memory.strides, start)
-                write = Write(write.source, place, write.row_level, write.stage, write.fold)
-                nbytes += chunks * _pitch(write)
-            moved.append(write)
-        nest.writes[:] = moved
-    nest.across = Across(chunks, size, nbytes, results)
+    moved: list[Write] = []
+    errors: list[Memory | None] = []
+    for write in nest.writes:
+        if write.fold is not None:
+            memory, pitch, long = write.memory, _pitch(write), _is_long(write, nest, size)
+            starts = [(nbytes + part * chunks * pitch) // _result(write).dtype.itemsize for part in range(2)]
+            own, error = (Memory(buffers, memory.dtype, memory.strides, start) for start in starts)
+            errors.append(error if long else None)
+            if chunks > 1 or long:
+                write = Write(write.source, own, write.row_level, write.stage, write.fold)
+                nbytes += chunks * pitch * (1 + long)
+        moved.append(write)
+    nest.writes[:] = moved
+    nest.across = Across(chunks, size, nbytes, results, tuple(errors))
+
+
+def _is_long(write: Write, nest: Nest, rows: int) -> bool:
+    """Whether `write` adds up what rows were folded to, of so many that rounding shows (`totals`). What whole
+    rows are added to, element by element, is added up one row after the other, as NumPy does, unless rows are
+    read across memory: there NumPy adds along it, in pairs."""
+    assert write.fold is not None
+    sizes = (rows, *nest.sizes[1 : nest.parallel])
+    terms = math.prod(
+        size for size, by in zip(sizes, write.memory.strides[: nest.parallel], strict=True) if by == 0
+    )
+    return (write.row_level or nest.reads_across) and terms > LONG and is_float_sum(write.fold)
 
 
 def _pitch(write: Write) -> int:
@@ -97,8 +113,14 @@ class AcrossWriter(NestWriter):
         self.folds = dict(
             zip(across.results, [one for one in nest.writes if one.fold is not None], strict=True)
         )
+        #: Where the errors of long sums are added up, by their totals.
+        self.errors = {
+            write.memory: error
+            for write, error in zip(self.folds.values(), across.errors, strict=True)
+            if error is not None
+        }
         if self.chunks == 1:
-            return self.write(buffers)
+            return self.write(buffers + (across.nbytes > 0))
         pointers = [f"%b{i}" for i in range(buffers + 1)]
         rows = self.write(len(pointers), f"{nest.name}_p")
         combine = self._combine(f"{nest.name}_c", buffers)
@@ -118,22 +140,45 @@ class AcrossWriter(NestWriter):
         def chunk(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             at = dict(places)
             for write in self.folds.values():
-                at[write.memory] = place = self._of_chunk(write, places, index)
-                self._begin(write, place)
+                for memory in self._parts(write):
+                    at[memory] = place = self._of_chunk(write, memory, places, index)
+                    self._begin(write, place)
             first = w.mul(index, self.rows)
             self._outer(0, at, first, w.min(w.add(first, self.rows), extent))
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, chunk, nonempty=True)
+        if self.chunks == 1:
+            self._totals(places)
 
-    def _of_chunk(self, write: Write, places: Places, chunk: Reg) -> str:
-        """What one chunk folds into."""
-        place = places[write.memory]
+    def _accesses(self) -> list[Memory]:
+        return [*super()._accesses(), *self.errors.values()]
+
+    def _parts(self, write: Write) -> list[Memory]:
+        """What one chunk folds into: for a long sum its total and its error."""
+        error = self.errors.get(write.memory)
+        return [write.memory] if error is None else [write.memory, error]
+
+    def fold_into(
+        self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
+    ) -> None:
+        if write.memory not in self.errors:
+            super().fold_into(write, value, load, store)
+            return
+        parts = self._parts(write)
+        total, error = map(load, parts)
+        sums = add_compensated(self.w, total, error, self.w.splat(value, total.lanes))
+        for part, place in zip(sums, parts, strict=True):
+            store(part, place)
+
+    def _of_chunk(self, write: Write, memory: Memory, places: Places, chunk: Reg) -> str:
+        """Where `memory` of `write` is for one chunk."""
+        place = places[memory]
         assert isinstance(place, str)
         if self.chunks == 1:
             return place
         apart = _pitch(write) // _result(write).dtype.itemsize
-        return self.w.offset(place, write.memory.dtype, self.w.mul(chunk, apart))
+        return self.w.offset(place, memory.dtype, self.w.mul(chunk, apart))
 
     def _begin(self, write: Write, place: str) -> None:
         """Nothing is folded yet."""
@@ -162,12 +207,16 @@ class AcrossWriter(NestWriter):
     def _combine(self, name: str, buffers: int) -> str:
         """The function that folds what the chunks folded, in their order, into the results."""
         self.w = FunctionWriter(self.w.declarations)
-        places = self._bases()
-        for result, write in self.folds.items():
-            body = functools.partial(self._total, write, places, f"%b{result}")
-            self._each(_result(write).type.size, body)
+        self._totals(self._bases())
         self.w.line("ret void")
         return self.w.function(signature(name, buffers + 1), "nounwind")
+
+    def _totals(self, places: Places) -> None:
+        """The results, of what the chunks folded; of one chunk, those that it did not fold into."""
+        for result, write in self.folds.items():
+            if self.chunks > 1 or write.memory in self.errors:
+                body = functools.partial(self._total, write, places, f"%b{result}")
+                self._each(_result(write).type.size, body)
 
     def _total(self, write: Write, places: Places, result: str, index: Reg, lanes: int) -> None:
         """Some elements of one result, of all chunks."""
@@ -175,7 +224,9 @@ class AcrossWriter(NestWriter):
         assert reduction is not None
 
         def of_chunk(chunk: Reg) -> Reg:
-            return w.load(w.offset(self._of_chunk(write, places, chunk), dtype, index), dtype, lanes)
+            starts = [self._of_chunk(write, memory, places, chunk) for memory in self._parts(write)]
+            parts = [w.load(w.offset(start, dtype, index), dtype, lanes) for start in starts]
+            return compensated(w, *parts) if len(parts) > 1 else parts[0]
 
         first = of_chunk(constant(0, "i64"))
         (total,) = w.loop(

@@ -21,7 +21,7 @@ from ..products.library import declaration, descriptor
 from ..products.tiles import PARALLEL_WORK, Blocking, blocking, tile_for
 from ..target import Target
 from .batches import Strided, over_batch
-from .direct import INNER, choose_tiles, direct_kernel
+from .direct import choose_tiles, direct_kernel
 from .dots import dots_kernel
 from .kernel import PARALLEL_FOR, PRODUCT_CYCLES, Kernel, signature
 from .streams import streams, streams_kernel
@@ -128,8 +128,8 @@ def as_packed(
     if streams((x.type, y.type, result.type), operands, dtype, target):
         return None
     cut = blocking(tile_for(target, dtype), m, n, k)
-    # both add the terms one after the other, as long as the sum is in one part
-    return (cut, False, *operands) if cut.inner == k <= INNER else None
+    # both add the terms in the same parts, as long as the sum is in one block
+    return (cut, False, *operands) if cut.inner == k else None
 
 
 def _batched(instruction: Instruction, cut: Blocking) -> bool:

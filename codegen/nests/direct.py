@@ -15,13 +15,13 @@ from ...ir.records import record
 from ...ir.types import TensorType
 from ..emitter import BITS, Reg, constant
 from ..loops import FunctionWriter
-from ..products.tiles import tile_for
+from ..products.tiles import SUM_PART, tile_for
 from ..target import Target
 from .batches import Strided, accumulate, over_batch, over_rows
 from .kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
 
 #: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
-INNER: Final = 1024
+INNER: Final = SUM_PART
 #: Multiply-adds of vectors up to which the loop over the inner dimension is written out.
 UNROLLED: Final = 64
 #: Multiply-adds that a core has in flight: a smaller tile waits for its own sums.

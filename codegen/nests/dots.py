@@ -1,8 +1,8 @@
 """Matrix-vector products of matrices whose rows are contiguous: the lanes run along the inner dimension.
 
 Some rows at a time share each vector of the right operand; the lanes of their sums are added up at the
-end, by halves, and those of several rows together. The last rows overlap the ones before, which computes
-some twice to the same bits.
+end, by halves, and those of several rows together; long sums, block by block (`totals.py`). The last rows
+overlap the ones before, which computes some twice to the same bits.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Final
 
 from ...ir.types import TensorType
 from ..emitter import Reg, constant
-from ..loops import FunctionWriter
+from ..loops import Bound, FunctionWriter
 from ..maths.support import muladd
 from ..target import Target
 from .batches import Strided, over_batch, over_rows
 from .kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
+from .totals import LONG, Totals, add_blocks
 
 #: Sums kept in registers at a time: enough to have as many multiply-adds in flight as a core can.
 SUMS: Final = 8
@@ -113,11 +114,31 @@ class _Dots:
 
         wide, single = lanes * self.unroll, self.k // lanes * lanes
         whole = self.k // wide * wide
-        sums = [constant(0, self.dtype, lanes)] * (rows * self.unroll)
-        sums = w.loop(0, whole, wide, lambda i, now: step(i, now, self.unroll, None), sums)
-        sums = w.loop(whole, single, lanes, lambda i, now: step(i, now, 1, None), sums)
-        if single < self.k:
-            sums = step(constant(single, "i64"), sums, 1, w.tail_mask(self.k - single, lanes))
+        zeros = [constant(0, self.dtype, lanes)] * (rows * self.unroll)
+
+        def groups(first: Bound, stop: Bound, sums: list[Reg]) -> list[Reg]:
+            return w.loop(
+                first, stop, wide, lambda i, now: step(i, now, self.unroll, None), sums, nonempty=True
+            )
+
+        def rest(sums: list[Reg]) -> list[Reg]:
+            sums = w.loop(whole, single, lanes, lambda i, now: step(i, now, 1, None), sums)
+            if single < self.k:
+                sums = step(constant(single, "i64"), sums, 1, w.tail_mask(self.k - single, lanes))
+            return self._by_halves(sums)
+
+        if whole <= LONG * wide:
+            return rest(groups(0, whole, zeros))
+        totals = Totals(w, zeros[:rows], [w.add] * rows, [True] * rows)
+        state = add_blocks(
+            w, totals, totals.start, (0, whole), LONG * wide,
+            lambda first, stop: self._by_halves(groups(first, stop, zeros)),
+        )  # fmt: skip
+        return totals.finish(totals.add(state, rest(zeros)) if whole < self.k else state)
+
+    def _by_halves(self, sums: list[Reg]) -> list[Reg]:
+        """Sums that stand side by side added up to one vector for each row."""
+        w, rows = self.w, self.rows
         parts = [sums[at : at + rows] for at in range(0, len(sums), rows)]
         while len(parts) > 1:
             half = len(parts) // 2

@@ -1,4 +1,5 @@
-"""Folding groups of vectors along the last dimension: accumulators side by side, which are folded by halves.
+"""Folding groups of vectors along the last dimension: accumulators side by side, which are folded by halves;
+of long lines, block by block (`totals.py`).
 
 That order stands, whoever writes it: text that is to be short has one copy of the code, and its accumulators
 in memory; or one accumulator, where the order changes no result.
@@ -13,6 +14,7 @@ from ..emitter import Reg
 from ..loops import Bound
 from .element import Pass, Places, Row
 from .nest import SHORT_BODY, Member, body_cost
+from .totals import LONG, Step, Totals, add_blocks
 
 if TYPE_CHECKING:
     from .fused import NestWriter
@@ -40,6 +42,32 @@ def fold_groups(
     accumulators = state + _identities(writer, folds) * (copies - 1)
     accumulators = writer.w.loop(first, stop, nest.lanes * copies, group, accumulators, nonempty=True)
     return _by_halves(writer, folds, accumulators)
+
+
+def line_of(
+    writer: NestWriter, plan: Pass, row: Row, totals: Totals, groups: tuple[Bound, Bound, int], *, rest: bool
+) -> Step:
+    """What folds a line: the elements of `groups`, bounds and how many lie between them at most, and the
+    `rest` of the last dimension, which fills no group."""
+    nest, (first, stop, most) = writer.nest, groups
+    last = len(nest.sizes) - 1
+    whole = nest.sizes[last] // writer.group * writer.group
+
+    def run(places: Places, state: list[Reg]) -> list[Reg]:
+        if most:
+            state = fold_groups(writer, plan, row, places, state, first, stop)
+        return writer.rest_of_line(plan, row, places, state, whole) if rest else state
+
+    def run_long(places: Places, state: list[Reg]) -> list[Reg]:
+        def block(*bounds: Bound) -> list[Reg]:
+            return fold_groups(writer, plan, row, places, totals.identities, *bounds)
+
+        state = add_blocks(writer.w, totals, state, (first, stop), LONG * writer.group, block)
+        if not rest:
+            return state
+        return totals.add(state, writer.rest_of_line(plan, row, places, totals.identities, whole))
+
+    return Step(run, -(-most // writer.group) + rest, run_long)
 
 
 def _in_memory(

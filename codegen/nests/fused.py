@@ -17,12 +17,13 @@ from ..marks import mark_of
 from ..packing import OpWriter
 from .divisors import divisor_of, pays
 from .element import Pass, Places, Row
-from .folding import fold_groups
+from .folding import line_of
 from .nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
 from .prefetch import fetched_ahead
 from .rowblocks import rows_at_a_time, write_rows
 from .storing import folded, past_cache, put
 from .tasks import task_count, vector_block
+from .totals import column_step, fold_loops, totals_of
 from .window import Interior, read_window, write_line, write_range
 
 #: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
@@ -49,6 +50,8 @@ class NestWriter:
         self.members = {member.value: member for member in nest.members}
         #: Rows that are worked on together.
         self.block = rows_at_a_time(nest)
+        #: Elements of the vectors that are handled together.
+        self.group = nest.lanes * nest.unroll
         self.ahead = fetched_ahead(nest) if self.block == 1 else ()
         #: Where full-level values of earlier stages can be read back.
         self.reload: dict[Value, Memory] = dict(nest.kept)
@@ -224,12 +227,11 @@ class NestWriter:
         folds = plan.folds
         self.broadcast_rows(plan, rows)
         if nest.row_lanes:
-            totals = self.fold_row(plan, rows[0], places)
-            for member, total in zip(folds, totals, strict=True):
-                rows[0].values[member.value] = total
+            rows[0].values.update(
+                zip((one.value for one in folds), self.fold_row(plan, rows[0], places), strict=True)
+            )
             return
-        start = [self.identity(member, nest.lanes if nest.vector_dim is not None else 1) for member in folds]
-        carried = start * len(rows)
+        totals = totals_of(self, folds, nest.lanes if nest.vector_dim is not None else 1, len(rows))
 
         def innermost(at: Places, state: list[Reg]) -> list[Reg]:
             out: list[Reg] = []
@@ -238,7 +240,7 @@ class NestWriter:
                 out += plan.run(at, row, copy, mask, mine, fold_mask=None)
             return out
 
-        out = self._reduced_loops(nest.parallel, len(nest.sizes), places, carried, innermost)
+        out = fold_loops(self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places)
         for copy, row in enumerate(rows):
             for member, total in zip(folds, out[copy * len(folds) :], strict=False):
                 row.values[member.value] = total
@@ -264,39 +266,19 @@ class NestWriter:
         for value in plan.row_values:
             rows[0].splats[value] = self.w.splat(rows[0].values[value], self.nest.lanes)
 
-    def _reduced_loops(
-        self,
-        dim: int,
-        stop: int,
-        places: Places,
-        carried: list[Reg],
-        innermost: Callable[[Places, list[Reg]], list[Reg]],
-    ) -> list[Reg]:
-        if dim == stop:
-            return innermost(places, carried)
-
-        def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-            return self._reduced_loops(dim + 1, stop, self.advance(places, dim, index), state, innermost)
-
-        return self.w.loop(0, self.nest.sizes[dim], 1, body, carried)
+    def extent(self, dim: int) -> tuple[Bound, Bound, int]:
+        """The first index of a reduced dimension, the one behind the last, and how many there are at most."""
+        return 0, self.nest.sizes[dim], self.nest.sizes[dim]
 
     def fold_row(self, plan: Pass, row: Row, places: Places) -> list[Reg]:
         """A pass with the lanes along the last reduced dimension."""
-        nest = self.nest
-        last = len(nest.sizes) - 1
-        group, folds = nest.lanes * nest.unroll, plan.folds
-        identities = [self.identity(member, nest.lanes) for member in folds]
-        whole = nest.sizes[last] // group * group
+        nest, last = self.nest, len(self.nest.sizes) - 1
+        totals = totals_of(self, plan.folds, nest.lanes)
+        whole = nest.sizes[last] // self.group * self.group
+        line = line_of(self, plan, row, totals, (0, whole, whole), rest=whole < nest.sizes[last])
+        return self.across_lanes(plan, fold_loops(self, totals, line, nest.parallel, last, places))
 
-        def one_row(at: Places, state: list[Reg]) -> list[Reg]:
-            if whole:
-                state = fold_groups(self, plan, row, at, state, 0, whole)
-            return self._rest_of_line(plan, row, at, state, whole)
-
-        out = self._reduced_loops(nest.parallel, last, places, identities, one_row)
-        return [self._across_lanes(member, total) for member, total in zip(folds, out, strict=True)]
-
-    def _rest_of_line(self, plan: Pass, row: Row, places: Places, state: list[Reg], start: int) -> list[Reg]:
+    def rest_of_line(self, plan: Pass, row: Row, places: Places, state: list[Reg], start: int) -> list[Reg]:
         """Fold what is left of the last dimension from `start` on: single vectors, then a masked one."""
         nest, w = self.nest, self.w
         last = len(nest.sizes) - 1
@@ -324,6 +306,10 @@ class NestWriter:
         assert reduction is not None
         result: Reg = reduction.combine(self.w, accumulator, value)
         return result
+
+    def across_lanes(self, plan: Pass, totals: Sequence[Reg]) -> list[Reg]:
+        """The vectors that a pass folded, each folded to a scalar."""
+        return [self._across_lanes(member, total) for member, total in zip(plan.folds, totals, strict=True)]
 
     def _across_lanes(self, member: Member, total: Reg) -> Reg:
         self.w.mark = mark_of(member.instruction.origins)
@@ -359,10 +345,23 @@ class NestWriter:
 
     def write_out(self, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None) -> None:
         """Store what a write is for, folded into what is there if it says so."""
-        if write.fold is not None:
-            there = self.read(write.memory, places, copy, mask, row_level=write.row_level)
-            value = folded(self.w, write.fold, there, value)
-        self.put(value, write.memory, places, copy, mask, row_level=write.row_level)
+
+        def store(value: Reg, memory: Memory) -> None:
+            self.put(value, memory, places, copy, mask, row_level=write.row_level)
+
+        if write.fold is None:
+            store(value, write.memory)
+            return
+        self.fold_into(
+            write, value, lambda at: self.read(at, places, copy, mask, row_level=write.row_level), store
+        )
+
+    def fold_into(
+        self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
+    ) -> None:
+        """Fold `value` into what is where `write` says."""
+        assert write.fold is not None
+        store(folded(self.w, write.fold, load(write.memory), value), write.memory)
 
     def put(
         self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None, *, row_level: bool

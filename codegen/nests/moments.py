@@ -25,6 +25,7 @@ from ..maths.support import muladd
 from .element import Pass, Places, Row
 from .nest import Member, Nest, Split
 from .split import BLOCK_ROWS, SplitWriter
+from .totals import column_step, fold_loops, totals_of
 
 #: Rows whose mean is a chunk's number.
 FIRST_ROWS: Final = 16
@@ -79,14 +80,14 @@ class MomentWriter(SplitWriter):
         w, nest = self.w, self.nest
         empty = [self.layout.partial[self.members[value]] for value in nest.moments]
         for memory in (*empty, *self.layout.away.values()):
-            for copy in range(copies):
-                self.save(constant(0.0, memory.dtype, nest.lanes), memory, places, copy, mask)
+            self.clear(constant(0.0, memory.dtype, nest.lanes), memory, places, copies, mask)
         firsts = [self.members[total] for total in self.layout.near]
         plan = Pass(self, 0, firsts, [], [])
         rows = [Row() for _ in range(copies)]
         self._row_members(0, rows, places, mask)
-        self.bounds = bounds[0], w.min(w.add(bounds[0], FIRST_ROWS), bounds[1])
-        count = w.mul(w.sub(self.bounds[1], self.bounds[0]), self._inner())
+        stop = w.min(w.add(bounds[0], FIRST_ROWS), bounds[1])
+        self.bounds = bounds[0], stop, FIRST_ROWS
+        count = w.mul(w.sub(stop, bounds[0]), self._inner())
 
         def innermost(at: Places, state: list[Reg]) -> list[Reg]:
             out: list[Reg] = []
@@ -95,8 +96,8 @@ class MomentWriter(SplitWriter):
                 out += plan.run(at, row, copy, mask, mine, fold_mask=None)
             return out
 
-        start = [self.identity(member, nest.lanes) for member in firsts] * copies
-        sums = self._reduced_loops(nest.parallel, len(nest.sizes), places, start, innermost)
+        totals = totals_of(self, firsts, nest.lanes, copies)
+        sums = fold_loops(self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places)
         for copy in range(copies):
             for member, total in zip(firsts, sums[copy * len(firsts) :], strict=False):
                 mean = w.div(total, w.splat(w.cast(count, total.dtype), total.lanes))
@@ -115,10 +116,8 @@ class MomentWriter(SplitWriter):
         moment = self.nest.moments.get(member.value)
         if moment is None:
             return partial
-        near, away = (
-            self.read(table[moment.total], places, copy, mask, row_level=True)
-            for table in (self.layout.near, self.layout.away)
-        )
+        near = self.read(self.layout.near[moment.total], places, copy, mask, row_level=True)
+        away = self.sum_of_chunk(self.layout.away[moment.total], places, copy, mask)
         left = w.sub(constant(self.nest.sizes[self.nest.parallel], "i64"), w.mul(chunk, self.split.size))
         count = w.mul(w.min(left, constant(self.split.size, "i64")), self._inner())
         number = w.splat(w.cast(count, SHORT_NAME[member.value.dtype]), partial.lanes)

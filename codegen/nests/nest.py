@@ -125,13 +125,15 @@ class Split:
 @record
 class Across:
     """Rows in `chunks` of `size`, each of which folds them into memory of its own in a workspace of so many
-    bytes; into the results where it is one chunk."""
+    bytes; into the results where it is one chunk, but for long sums."""
 
     chunks: int
     size: int
     nbytes: int
     #: The results' buffers, in the order of the writes that fold.
     results: tuple[int, ...]
+    #: In the same order, where the errors of long sums are added up; see `totals`.
+    errors: tuple[Memory | None, ...] = ()
 
 
 @record(eq=False, frozen=False)
@@ -174,6 +176,17 @@ class Nest:
         if self.row_lanes:
             return len(self.sizes) - 1
         return self.parallel - 1 if self.parallel else None
+
+    @property
+    def reads_across(self) -> bool:
+        """Whether the lanes run across what lies in memory along another dimension.
+
+        There NumPy, whose results lie like its operands, adds along memory, in pairs.
+        """
+        dim = self.vector_dim
+        leaves = [memory for member in self.members for one in member.operands for memory in memories_of(one)]
+        steps = [[abs(stride) for stride in one.strides] for one in leaves]
+        return dim is not None and any(one[dim] > 1 and 1 in one for one in steps)
 
     @property
     def copies_are_apart(self) -> bool:

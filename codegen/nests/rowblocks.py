@@ -10,7 +10,7 @@ are done one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from ...ir.dtypes import SHORT_NAME
@@ -65,6 +65,9 @@ class BlockWriter(Writer, Protocol):
     def broadcast_rows(self, plan: Pass, rows: list[Row]) -> None: ...
     def fold_row(self, plan: Pass, row: Row, places: Places) -> list[Reg]: ...
     def planned(self, stage: int) -> Pass | None: ...
+    def fold_into(
+        self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
+    ) -> None: ...
 
 
 def write_rows(writer: BlockWriter, block: int, places: Places, first: Bound, stop: Bound) -> None:
@@ -166,12 +169,19 @@ class _Block:
 
     def _fold(self, write: Write, value: Reg, places: Places) -> None:
         """Fold the rows' values into what is there: all into one element, or each into its own."""
-        w, memory, reduction = self.writer.w, write.memory, write.fold
+        w, reduction = self.writer.w, write.fold
         assert reduction is not None
-        if memory.strides[self.dim]:
-            self._put(folded(w, reduction, self._read(memory, places), value), memory, places)
+        if write.memory.strides[self.dim]:
+            self.writer.fold_into(
+                write,
+                w.splat(value, self.block),
+                lambda memory: self._read(memory, places),
+                lambda total, memory: self._put(total, memory, places),
+            )
             return
-        place = places[memory]
-        assert isinstance(place, str)
-        total = w.fold_lanes(w.splat(value, self.block), lambda a, b: folded(w, reduction, a, b))
-        w.store(folded(w, reduction, w.load(place, memory.dtype), total), place)
+        self.writer.fold_into(
+            write,
+            w.fold_lanes(w.splat(value, self.block), lambda a, b: folded(w, reduction, a, b)),
+            lambda memory: w.load(str(places[memory]), memory.dtype),
+            lambda total, memory: w.store(total, str(places[memory])),
+        )

@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...ir.dtypes import SHORT_NAME
-from ...ir.graph import Value
 from ..emitter import Reg, constant
-from ..loops import FunctionWriter
+from ..loops import Bound, FunctionWriter
 from .element import Pass, Places, Row
-from .folding import fold_groups
+from .folding import line_of
 from .fused import NestWriter
 from .kernel import (
     PARALLEL_FOR,
@@ -28,7 +26,9 @@ from .kernel import (
     task_signature,
 )
 from .nest import Member, Memory, Nest, Split, Write
+from .partials import Partials
 from .storing import past_cache
+from .totals import LONG, add_compensated, column_step, compensated, fold_loops, totals_of
 
 #: At most so many chunks: enough for some cores, few enough that their partial results are little work.
 CHUNKS: Final = 16
@@ -36,8 +36,6 @@ CHUNKS: Final = 16
 BLOCK_ROWS: Final = 8
 #: Columns whose partial results are more bytes than this are tasks enough, and would not stay in cache.
 PARTIAL_BYTES: Final = 1 << 15
-#: Partial results of different chunks are at least so many bytes apart: no two threads write to one line.
-_APART: Final = 64
 
 
 def split_of(nest: Nest) -> Split | None:
@@ -66,44 +64,7 @@ def split_of(nest: Nest) -> Split | None:
 
 def workspace_of(nest: Nest) -> int:
     """Bytes of the workspace of a split nest, 0 for others."""
-    return _Layout(nest, 0).nbytes if nest.split is not None else 0
-
-
-class _Layout:
-    """Where in the workspace, buffer number `buffer`, partial and total results are."""
-
-    def __init__(self, nest: Nest, buffer: int) -> None:
-        split = nest.split
-        assert split is not None
-        columns = 1 if nest.row_lanes else -(-nest.sizes[0] // nest.lanes) * nest.lanes
-        strides = tuple(int(dim == nest.vector_dim and not nest.row_lanes) for dim in range(len(nest.sizes)))
-        self.partial: dict[Member, Memory] = {}
-        self.total: dict[Member, Memory] = {}
-        #: Elements from one chunk's partial results to the next one's.
-        self.apart: dict[Member, int] = {}
-        self.nbytes = 0
-        chunks = split.chunks + split.has_rest(nest)
-        for member in nest.members:
-            if member.is_reduction:
-                itemsize = member.value.dtype.itemsize
-                nbytes = -(-columns * itemsize // _APART) * _APART
-                dtype = SHORT_NAME[member.value.dtype]
-                self.apart[member] = nbytes // itemsize
-                self.total[member] = Memory(buffer, dtype, strides, self.nbytes // itemsize)
-                self.partial[member] = Memory(buffer, dtype, strides, (self.nbytes + nbytes) // itemsize)
-                self.nbytes += nbytes * (chunks + 1)
-        #: By the sums that second moments begin with, the numbers that chunks take distances from, and the
-        #: sums of those.
-        self.near: dict[Value, Memory] = {}
-        self.away: dict[Value, Memory] = {}
-        for moment in nest.moments.values():
-            member = next(one for one in nest.members if one.value is moment.total)
-            itemsize = member.value.dtype.itemsize
-            if moment.total not in self.near:
-                dtype = SHORT_NAME[member.value.dtype]
-                for table in (self.near, self.away):
-                    table[moment.total] = Memory(buffer, dtype, strides, self.nbytes // itemsize)
-                    self.nbytes += self.apart[member] * itemsize * chunks
+    return Partials(nest, 0).nbytes if nest.split is not None else 0
 
 
 class SplitWriter(NestWriter):
@@ -120,9 +81,9 @@ class SplitWriter(NestWriter):
         super().__init__(nest, declarations, streamed)
         assert nest.split is not None
         self.split, self.declarations, self.buffers = nest.split, declarations, buffers
-        self.layout = _Layout(nest, buffers)
-        #: The iterations of the outermost reduced dimension that are being written.
-        self.bounds: tuple[Reg, Reg] | None = None
+        self.layout = Partials(nest, buffers)
+        #: The iterations of the outermost reduced dimension that are being written, and how many at most.
+        self.bounds: tuple[Reg, Reg, int] | None = None
         self.chunks = self.split.chunks + self.split.has_rest(nest)
 
     def text(self) -> str:
@@ -155,9 +116,7 @@ class SplitWriter(NestWriter):
         return folds, [one for one in self.nest.writes if not one.row_level and one.stage == stage]
 
     def _accesses(self) -> list[Memory]:
-        own = self.layout
-        tables = (own.total, own.partial, own.near, own.away)
-        return [*super()._accesses(), *(memory for table in tables for memory in table.values())]
+        return [*super()._accesses(), *self.layout.total.values(), *self.layout.apart]
 
     # -- chunks -----------------------------------------------------------------------------------
 
@@ -184,12 +143,10 @@ class SplitWriter(NestWriter):
     def _of_chunk(self, places: Places, index: Reg) -> Places:
         """`places` with the partial results of one chunk."""
         moved = dict(places)
-        own = [*self.layout.near.items(), *self.layout.away.items()]
-        sums = [(self.members[one], memory) for one, memory in own]
-        for member, memory in [*self.layout.partial.items(), *sums]:
+        for memory, apart in self.layout.apart.items():
             place = places[memory]
             assert isinstance(place, str)
-            moved[memory] = self.w.offset(place, memory.dtype, self.w.mul(index, self.layout.apart[member]))
+            moved[memory] = self.w.offset(place, memory.dtype, self.w.mul(index, apart))
         return moved
 
     def _chunk(self, stage: int, index: Reg, places: Places) -> None:
@@ -209,23 +166,53 @@ class SplitWriter(NestWriter):
         folds, _ = self._work(stage)
 
         def block(row: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self.bounds = (row, w.min(w.add(row, split.block), stop))
+            self.bounds = (row, w.min(w.add(row, split.block), stop), split.block)
             self._each_column(places, lambda at, copies, mask: self._rows(stage, at, copies, mask))
             return ()
 
         if folds:
             self._each_column(places, lambda *at: self.begin(stage, (first, stop), *at))
-        w.loop(first, stop, split.block, block, nonempty=True)
+        if not folds or not self.layout.sums:
+            w.loop(first, stop, split.block, block, nonempty=True)
+            return
+
+        def blocks(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            w.loop(index, w.min(w.add(index, LONG * split.block), stop), split.block, block, nonempty=True)
+            self._each_column(places, lambda *at: self._add_blocks(stage, *at))
+            return ()
+
+        w.loop(first, stop, LONG * split.block, blocks, nonempty=True)
 
     def begin(
         self, stage: int, bounds: tuple[Reg, Reg], places: Places, copies: int, mask: Reg | None
     ) -> None:
         """Nothing is folded yet, of a group of columns, in the rows of a chunk between `bounds`."""
         for member in self._work(stage)[0]:
+            identity = self.identity(member, self.nest.lanes)
+            self.clear(identity, self.layout.partial[member], places, copies, mask)
+
+    def clear(self, identity: Reg, memory: Memory, places: Places, copies: int, mask: Reg | None) -> None:
+        """Partial results at `memory` that nothing is folded to."""
+        for place in (memory, *self.layout.sums.get(memory, ())):
             for copy in range(copies):
-                self.save(
-                    self.identity(member, self.nest.lanes), self.layout.partial[member], places, copy, mask
-                )
+                self.save(identity, place, places, copy, mask)
+
+    def _add_blocks(self, stage: int, places: Places, copies: int, mask: Reg | None) -> None:
+        """Add what some blocks of rows sum to, of a group of columns, to the chunk's totals."""
+        w = self.w
+        for memory in self._accumulators(self.planned_in(stage)):
+            for copy in range(copies if memory in self.layout.sums else 0):
+                parts = (memory, *self.layout.sums[memory])
+                term, total, error = (self.read(one, places, copy, mask, row_level=True) for one in parts)
+                sums = w.const(0.0, term), *add_compensated(w, total, error, term)
+                for place, value in zip(parts, sums, strict=True):
+                    self.save(value, place, places, copy, mask)
+
+    def sum_of_chunk(self, memory: Memory, places: Places, copy: int, mask: Reg | None) -> Reg:
+        """What a chunk folded to the partial result at `memory`."""
+        sums = self.layout.sums.get(memory, (memory,))
+        parts = [self.read(one, places, copy, mask, row_level=True) for one in sums]
+        return compensated(self.w, *parts) if len(parts) > 1 else parts[0]
 
     def save(self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None) -> None:
         self.put(value, memory, places, copy, mask, row_level=True)
@@ -252,11 +239,9 @@ class SplitWriter(NestWriter):
         rows = self.known_rows(stage, copies, places, mask)
         plan = self.planned_in(stage)
         self.broadcast_rows(plan, rows)
-        partial = [self.layout.partial[member] for member in (*plan.folds, *plan.seconds)]
-        partial += self.layout.away.values() if plan.seconds else ()
-        carried = [
-            self.read(one, places, copy, mask, row_level=True) for copy in range(copies) for one in partial
-        ]
+        partial = self._accumulators(plan)
+        more = [one.dtype for one in partial[len(plan.folds) :]]
+        totals = totals_of(self, plan.folds, nest.lanes, copies, more)
 
         def innermost(at: Places, state: list[Reg]) -> list[Reg]:
             out: list[Reg] = []
@@ -265,23 +250,27 @@ class SplitWriter(NestWriter):
                 out += plan.run(at, row, copy, mask, mine, fold_mask=None)
             return out
 
-        out = self._reduced_loops(nest.parallel, len(nest.sizes), places, carried, innermost)
-        for copy in range(copies):
-            for memory, value in zip(partial, out[copy * len(partial) :], strict=False):
-                self.save(value, memory, places, copy, mask)
+        own = [(copy, memory) for copy in range(copies) for memory in partial]
+        before = [self.read(memory, places, copy, mask, row_level=True) for copy, memory in own]
+        apart = bool(self.layout.sums)  # so that what blocks of rows fold to is one term
+        out = fold_loops(
+            self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places,
+            None if apart else before,
+        )  # fmt: skip
+        if apart:
+            out = [fold(*both) for fold, *both in zip(totals.combine, before, out, strict=True)]
+        for (copy, memory), value in zip(own, out, strict=True):
+            self.save(value, memory, places, copy, mask)
 
-    def _reduced_loops(
-        self, dim: int, stop: int, places: Places, carried: list[Reg], innermost: object
-    ) -> list[Reg]:
-        assert callable(innermost)
-        if dim != self.nest.parallel or dim == stop or self.bounds is None:
-            return super()._reduced_loops(dim, stop, places, carried, innermost)
+    def _accumulators(self, plan: Pass) -> list[Memory]:
+        """The partial results that a pass folds to."""
+        partial = [self.layout.partial[member] for member in (*plan.folds, *plan.seconds)]
+        return [*partial, *self.layout.away.values()] if plan.seconds else partial
 
-        def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-            at = self.advance(places, dim, index)
-            return self._reduced_loops(dim + 1, stop, at, state, innermost)
-
-        return self.w.loop(*self.bounds, 1, body, carried, nonempty=True)
+    def extent(self, dim: int) -> tuple[Bound, Bound, int]:
+        if dim != self.nest.parallel or self.bounds is None:
+            return super().extent(dim)
+        return self.bounds
 
     def _fold_chunk(self, stage: int, places: Places, bounds: tuple[Reg, Reg] | None) -> None:
         """A chunk with the lanes along the last reduced dimension; without `bounds`, the elements of the
@@ -293,22 +282,17 @@ class SplitWriter(NestWriter):
         plan = Pass(self, stage, folds, writes, [])
         self.broadcast_rows(plan, [row])
         if len(nest.sizes) > 1:
-            self.bounds = bounds
-            totals = self.fold_row(plan, row, places)
+            self.bounds = None if bounds is None else (*bounds, self.split.size)
+            folded = self.fold_row(plan, row, places)
         else:
-            state = [self.identity(member, nest.lanes) for member in folds]
-            if bounds is not None:
-                state = fold_groups(self, plan, row, places, state, *bounds)
-            else:
-                state = self._rest_of_line(
-                    plan, row, places, state, nest.sizes[0] // self._group() * self._group()
-                )
-            totals = [self._across_lanes(one, total) for one, total in zip(folds, state, strict=True)]
-        for member, total in zip(folds, totals, strict=True):
+            totals, groups = (
+                totals_of(self, folds, nest.lanes),
+                (0, 0, 0) if bounds is None else (*bounds, self.split.size),
+            )
+            line = line_of(self, plan, row, totals, groups, rest=bounds is None)
+            folded = self.across_lanes(plan, fold_loops(self, totals, line, 0, 0, places))
+        for member, total in zip(folds, folded, strict=True):
             self.save(total, self.layout.partial[member], places, 0, None)
-
-    def _group(self) -> int:
-        return self.nest.lanes * self.nest.unroll
 
     # -- what chunks found ------------------------------------------------------------------------
 
@@ -319,7 +303,7 @@ class SplitWriter(NestWriter):
         if nest.row_lanes:
             body(places, 1, None)
             return
-        extent, group = nest.sizes[0], self._group()
+        extent, group = nest.sizes[0], self.group
         call = body
 
         def columns(copies: int) -> object:
@@ -342,7 +326,7 @@ class SplitWriter(NestWriter):
         self, member: Member, chunk: Reg, rows: list[Row], places: Places, copy: int, mask: Reg | None
     ) -> Reg:
         """What one chunk folded to `member`'s result; `rows` are what earlier stages folded."""
-        return self.read(self.layout.partial[member], places, copy, mask, row_level=True)
+        return self.sum_of_chunk(self.layout.partial[member], places, copy, mask)
 
     def finished(self, member: Member, total: Reg) -> Reg:
         """The result of a reduction, of what all chunks folded."""
@@ -354,6 +338,8 @@ class SplitWriter(NestWriter):
 
         def column(at: Places, copies: int, mask: Reg | None) -> None:
             rows = self.known_rows(folds[0].stage, copies, at, mask) if self.nest.moments else []
+            if self.nest.row_lanes:
+                return self._combine_rows(folds, at, finish=finish)
             zero = constant(0, "i64")
             first = [
                 self.folded_by_chunk(member, zero, rows, at, copy, mask)
@@ -377,6 +363,22 @@ class SplitWriter(NestWriter):
                 self._finish(at, copies, mask)
 
         self._each_column(places, column)
+
+    def _combine_rows(self, folds: list[Member], places: Places, *, finish: bool) -> None:
+        """The same, where each chunk folds to scalars."""
+        w, totals = self.w, totals_of(self, folds, 1)
+
+        def chunk(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+            here = self._of_chunk(places, index)
+            return totals.add(
+                state, [self.sum_of_chunk(self.layout.partial[one], here, 0, None) for one in folds]
+            )
+
+        state = w.loop(0, self.chunks, 1, chunk, totals.start)
+        for member, total in zip(folds, totals.finish(state), strict=True):
+            self.save(total, self.layout.total[member], places, 0, None)
+        if finish:
+            self._finish(places, 1, None)
 
     def _finish(self, places: Places, copies: int, mask: Reg | None) -> None:
         """Compute what follows from the totals, and write row-level results."""

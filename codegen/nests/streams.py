@@ -14,6 +14,7 @@ from typing import Final
 from ...ir.types import TensorType
 from ..emitter import BITS, Reg, constant
 from ..loops import FunctionWriter
+from ..products.tiles import SUM_PART
 from ..target import Target
 from .batches import Strided, accumulate, over_batch
 from .kernel import Kernel, signature
@@ -28,7 +29,7 @@ _TOGETHER: Final = 8
 _LEAST_VECTORS: Final = 16
 _RUN: Final = 8 << 10
 #: Longer sums are added up in parts of this length: errors grow with it.
-_INNER: Final = 1024
+_INNER: Final = 2 * SUM_PART
 
 Types = tuple[TensorType, TensorType, TensorType]
 

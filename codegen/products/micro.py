@@ -8,7 +8,7 @@ from ..emitter import BITS, Reg, constant
 from ..interface import PRODUCT_KERNELS
 from ..loops import FunctionWriter
 from ..maths.support import muladd
-from .tiles import Tile
+from .tiles import SUM_PART, Tile
 
 NAME = PRODUCT_KERNELS[0]
 #: Bytes of a line of the caches.
@@ -65,7 +65,7 @@ class _Micro:
         w.line("ret void")
 
     def _sums(self, rows: int) -> list[Reg]:
-        """The sums of the tile's first `rows`."""
+        """The sums of the tile's first `rows`, in one part or two."""
         w, tile = self.w, self.tile
         dtype, lanes = tile.dtype, tile.lanes
 
@@ -82,8 +82,28 @@ class _Micro:
                 ]
             return out
 
-        zero = constant(0, dtype, lanes)
-        return w.loop(0, Reg("%k", "i64"), 1, step, [zero] * (rows * tile.vectors), nonempty=True)
+        k, zeros = Reg("%k", "i64"), [constant(0, dtype, lanes)] * (rows * tile.vectors)
+        kept = w.slot(dtype, len(zeros) * lanes)
+
+        def place(number: int) -> str:
+            return w.offset(kept, dtype, number * lanes)
+
+        def part(first: Reg, _: list[Reg]) -> Sequence[Reg]:
+            stop = w.add(first, SUM_PART)
+            sums = w.loop(first, w.min(stop, k), 1, step, zeros, nonempty=True)
+
+            def keep() -> None:
+                for number, total in enumerate(sums):
+                    w.store(total, place(number))
+
+            w.when(w.lt(stop, k), keep)
+            return sums
+
+        def add(_: Reg, sums: list[Reg]) -> Sequence[Reg]:
+            return [w.add(w.load(place(number), dtype, lanes), total) for number, total in enumerate(sums)]
+
+        last = w.loop(0, k, SUM_PART, part, zeros, nonempty=True)
+        return w.loop(SUM_PART, k, SUM_PART, add, last)  # once, or not at all
 
     def _fetch(self) -> None:
         """Ask for the tile of the result, which is far away: it is there when the sums are.

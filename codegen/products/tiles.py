@@ -11,9 +11,12 @@ from ...ir.records import record
 from ..emitter import BITS
 from ..target import Target
 
+#: Terms that products add up one after the other, in registers: what longer sums are off by grows with it.
+SUM_PART: Final = 256
 #: Elements of the inner dimension in one block: panels of it stay in the second cache of a core (of 512 KB or
 #: more), which feeds the tiles as well as the first does; longer blocks read and write the result less often.
-INNER: Final = 512
+#: Two parts of a sum, at most.
+INNER: Final = 2 * SUM_PART
 #: Elements of packed x, and of packed y, at a time: some megabytes, which the outermost cache holds.
 PACKED: Final = 1 << 20
 #: Multiplications from which a product is cut into tasks for threads, and how many tasks there should be at

@@ -75,7 +75,11 @@ def _typed_prod(x: Any, axis: tuple[int, ...]) -> Any:
 SUM = _reduction(
     "sum", _typed_sum, "the sum, in the operand's dtype",
     {"x": lambda b, ct, x_type, axes: spread(b, ct, x_type.shape, axes)},
-    Reduction(lambda dtype: 0, lambda b, acc, x: b.or_(acc, x) if x.dtype == "bool" else b.add(acc, x)),
+    Reduction(
+        lambda dtype: 0,
+        lambda b, acc, x: b.or_(acc, x) if x.dtype == "bool" else b.add(acc, x),
+        additive=True,
+    ),
 )  # fmt: skip
 
 

@@ -86,10 +86,16 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = 
         (normal(2, 3, 9, 9).astype("i4"), normal(4, 3, 2, 2).astype("i4")),
     ),
     "plain sums": (lambda x: x.sum(axis=1), (normal(45, 203),)),
+    "long sums of rows": (lambda x: (tj.exp(tj.sin(x)).sum(axis=1), x.max(axis=1)), (normal(5, 30_007),)),
+    "long sum": (lambda x: tj.exp(tj.sin(x)).sum(), (normal(700_011, dtype="f4"),)),
+    "long columns": (lambda x: (x * x).sum(axis=0), (normal(30_000, 70, dtype="f4"),)),
+    "columns read across": (lambda x: (x.T * x.T[0]).sum(axis=0), (normal(80, 3000, dtype="f4"),)),
+    "long dot products": (lambda x: x @ x[0], (normal(5, 70_001, dtype="f4"),)),
+    "loss of many rows": (lambda x: tj.log(tj.exp(x).sum(axis=1)).mean(), (normal(5000, 7, dtype="f4"),)),
     "rest": (lambda x: x * 0.1 + x.max(axis=1, keepdims=True), (normal(45, 203),)),
 }
 #: Fast code of these is longer; the others have nothing to leave out, and are here for the comparison.
-SHORTER = frozenset(CASES) - {"integers", "plain sums"}
+SHORTER = frozenset(CASES) - {"integers", "plain sums", "long dot products", "loss of many rows"}
 
 
 @pytest.fixture(autouse=True)

@@ -86,9 +86,7 @@ def avg_pool2d(
         raise DomainError(
             f"avg_pool2d: divisor_override must be an int other than 0, got {divisor_override!r}"
         )
-    total, *others = plan.taps(plan.padded(images, 0))
-    for one in others:
-        total = run("add", total, one)
+    total = _added_in_pairs(list(plan.taps(plan.padded(images, 0))))
     if divisor_override is not None:
         result = run("div", total, float(divisor_override))
     else:
@@ -97,6 +95,14 @@ def avg_pool2d(
         divisor = float(counts.flat[0]) if same else constant_of(counts.astype(x.dtype))
         result = run("div", total, divisor)
     return result if x.ndim == 4 else reshaped(result, result.shape[1:])
+
+
+def _added_in_pairs(terms: list[Tensor]) -> Tensor:
+    """The sum of `terms`: of each half, added. Rounding grows with the depth of that."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return run("add", _added_in_pairs(terms[:half]), _added_in_pairs(terms[half:]))
 
 
 class _Windows:
