@@ -1,8 +1,8 @@
 """The compile cache on disk: machine code by what it was made from.
 
 An entry is a file named by its key: a line that names the format, the payload's size, a BLAKE2 checksum of
-key and payload, the payload. The checksum covers the key, so that an entry under another one's name is not run
-in its place. It is written beside its place and renamed, so that other processes see all of it or nothing.
+key and payload, the payload. The checksum covers the key: an entry under another one's name is not run in its
+place. It is written beside its place and renamed, so that other processes see all of it or nothing.
 What does not check out (truncated, damaged, of another format, no regular file, another user's) counts as
 missing and is written anew. A folder that cannot be used leaves the process without a cache; `problem` says
 why. A write that fails keeps nothing, the next one is tried again, and `failure` says why. Reading an entry
