@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import sys
 from typing import Any
+
+from ..ir.forking import FORKS
 
 
 @functools.lru_cache(maxsize=1)
@@ -24,3 +28,12 @@ def all_targets() -> Any:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     return binding
+
+
+def _lock_of_llvmlite() -> contextlib.AbstractContextManager[Any]:
+    """What llvmlite takes for each call, also where threads drop code; nothing where it is not loaded."""
+    module: Any = sys.modules.get("llvmlite.binding.ffi")
+    return contextlib.nullcontext() if module is None else module.lib._lock  # type: ignore[no-any-return]
+
+
+FORKS.hold(_lock_of_llvmlite)

@@ -9,19 +9,16 @@ import contextlib
 import enum
 import functools
 import itertools
-import os
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir.errors import CompileError
+from ..ir.forking import LLVM_LOCK as LOCK
 from .interface import Library
 from .lazy import llvm_binding
 from .target import Target, host, target_machine
 
-#: LLVM's global context is shared, so one thread compiles at a time.
-LOCK = threading.RLock()
 _NAMES = itertools.count()
 #: Level of code generation: 1 takes a tenth less time than 2, and the code is as fast on our workloads.
 _LEVEL = 1
@@ -164,31 +161,6 @@ def _pipeline(target: Target) -> tuple[Any, Any]:
 @functools.lru_cache(maxsize=8)
 def _machine(target: Target, opt: int = 2) -> Any:
     return target_machine(target, opt=opt)
-
-
-#: llvmlite's own lock, while a fork goes on.
-_HELD: list[Any] = []
-
-
-def _before_fork() -> None:
-    """Wait until no thread is within LLVM: in the middle of a compile it would be no use to a child.
-
-    llvmlite has a lock of its own, taken for each call: also where threads drop code.
-    """
-    LOCK.acquire()
-    if llvm_binding.cache_info().currsize:
-        _HELD.append(llvm_binding().ffi.lib._lock)
-        _HELD[-1].__enter__()
-
-
-def _after_fork() -> None:
-    while _HELD:
-        _HELD.pop().__exit__(None, None, None)
-    LOCK.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 @functools.lru_cache(maxsize=1)

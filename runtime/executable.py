@@ -18,7 +18,7 @@ from ..ir.content import NoContent
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.failures import NOT_OURS, warn_of_failure
 from ..ir.graph import Function
-from ..ir.locks import computed_once
+from ..ir.locks import ForkLock, computed_once
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .cache import CACHE
 from .code import Code, instruction_text, load_code, read_instruction, store_code
@@ -86,7 +86,7 @@ class Executable:
         self._job: tuple[Any, ...] | None = None
         self._earlier: Library | None = None
         self._followers: list[tuple[Any, int]] = []
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         code, self.found = self._code()
         self.errors, self.reuses = code.errors, code.reuses
         self.kernels, self.arena_bytes = code.kernels, code.arena_bytes

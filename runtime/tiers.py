@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from .cache import CACHE
 
@@ -63,8 +63,6 @@ class _Background:
         #: When somebody last compiled what a call waits for, and how many wait for the queue.
         self._last = 0.0
         self._hurried = 0
-        #: The lock that a thread which forks holds meanwhile.
-        self._held = threading.local()
 
     def submit(self, job: Callable[[], None]) -> None:
         """Do `job` at some time. It raises nothing that anybody could handle."""
@@ -137,18 +135,8 @@ class _Background:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._current is None)
 
-    def before_fork(self) -> None:
-        """Wait until the thread is not inside LLVM, whose state the child takes over as it is."""
-        self._held.lock = _llvm_lock()
-        self._held.lock.acquire()
-
-    def after_fork(self) -> None:
-        """In the parent."""
-        self._held.lock.release()
-
     def after_fork_in_child(self) -> None:
         """The thread is not there: begin anew with what it had not done."""
-        self._held.lock.release()
         jobs = [self._current] if self._current is not None else []
         jobs += self._queue
         self.__init__()  # type: ignore[misc]
@@ -156,19 +144,7 @@ class _Background:
             self.submit(one)
 
 
-def _llvm_lock() -> Any:
-    """The lock of `codegen.llvm`, where that is loaded; else one of nobody's."""
-    module = sys.modules.get(f"{__package__.rpartition('.')[0]}.codegen.llvm")
-    return getattr(module, "LOCK", _NOBODYS)
-
-
-_NOBODYS: Final = threading.RLock()
-
 BACKGROUND: Final = _Background()
 atexit.register(BACKGROUND.end)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=BACKGROUND.before_fork,
-        after_in_parent=BACKGROUND.after_fork,
-        after_in_child=BACKGROUND.after_fork_in_child,
-    )
+    os.register_at_fork(after_in_child=BACKGROUND.after_fork_in_child)
