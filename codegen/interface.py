@@ -18,6 +18,8 @@ class Library:
 
     addresses: Mapping[str, int]
     tracker: Any
+    #: Whether it lets signals in, and may leave an exception.
+    polls: bool = False
     #: Milliseconds by phase: parse, optimize, codegen, link.
     milliseconds: dict[str, float] = field(default_factory=dict)
 
@@ -68,6 +70,28 @@ def out_of_memory(nbytes: int) -> str:
 REPORT: Final = "check_report"
 #: What messages of failed checks begin with.
 FAILED: Final = "checked code"
+
+# -- signals -------------------------------------------------------------------------------------------
+
+#: Symbol of ``i32 poll()``, which long loops call: not 0 where they are to be left (`interrupts`).
+POLL: Final = "tracejit_poll"
+#: The status of code that was left so: an exception is set then.
+INTERRUPTED: Final = -1
+#: Symbol of what runs a ``@main`` for callers in Python.
+RUN_MAIN: Final = "tracejit_run"
+INTERRUPTS_EXPORTS: Final = (POLL, RUN_MAIN)
+#: Symbols of the words that it keeps: the main thread; whether its signals raised; whether the pool's job is
+#: cancelled; when to look for signals, and to let others have the GIL.
+RAISED: Final = "tracejit_raised"
+CANCELLED: Final = "tracejit_cancelled"
+INTERRUPT_STATE: Final = (
+    "tracejit_main_thread", RAISED, CANCELLED, "tracejit_next_look", "tracejit_next_turn",
+)  # fmt: skip
+#: C functions that it calls.
+INTERRUPTS_FUNCTIONS: Final = (
+    "PyGILState_GetThisThreadState", "PyGILState_Check", "PyGILState_Ensure", "PyGILState_Release",
+    "PyErr_CheckSignals", "PyEval_SaveThread", "PyEval_RestoreThread",
+)  # fmt: skip
 
 # -- the worker pool -----------------------------------------------------------------------------------
 

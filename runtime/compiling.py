@@ -12,7 +12,7 @@ from ..codegen import llvm, target
 from ..codegen.contracting import contracted
 from ..codegen.donation import reuses
 from ..codegen.instrument import Instrument
-from ..codegen.interface import REPORT
+from ..codegen.interface import POLL, REPORT
 from ..codegen.module import generate
 from ..codegen.native import Module
 from ..codegen.recovery import Recovery
@@ -69,7 +69,7 @@ def machine_code(
     assert module.recovery is not None
     exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
     code = Code(
-        image, list(module.errors), module.parallel, list(module.products),
+        image, list(module.errors), module.parallel, f"@{POLL}(" in text, list(module.products),
         [(call.symbol, "") for call in module.host_calls],
         exports, module.cycles, len(module.kernels), module.arena_bytes,
         reuses(module.recovery.function, module.plan, donated),

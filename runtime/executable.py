@@ -23,6 +23,7 @@ from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .cache import CACHE
 from .code import Code, instruction_text, load_code, read_instruction, store_code
 from .host_calls import callback_of
+from .interrupts import interruptible, poll_imports
 from .keys import function_key
 from .lone import link_lone, lone_code
 from .objects import link
@@ -105,9 +106,10 @@ class Executable:
     def _use(self, library: Library) -> None:
         """Let calls run the code in `library`."""
         self.library = library
-        self._main: Callable[[int, int], int] = ctypes.CFUNCTYPE(
-            ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p
-        )(self.address)
+        if library.polls:
+            self._main: Callable[[int, int], int] = interruptible(self.address)
+        else:
+            self._main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(self.address)
         if "release" in library.addresses:
             # not __del__: in a cycle the collector may finalise the library, which unmaps the code, first
             weakref.finalize(self, _release, library).atexit = False
@@ -254,11 +256,16 @@ class Executable:
             imports.update(product_addresses(dtype))
         if code.parallel:
             imports.update(POOL.imports())
+        if code.polls:
+            imports.update(poll_imports())
         for (name, _), callback in zip(code.host_calls, self._callbacks, strict=True):
             imports[name] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         if code.numbers:
-            return link_lone(code, imports)
-        return link(code.image, code.exports, imports)
+            library = link_lone(code, imports)
+        else:
+            library = link(code.image, code.exports, imports)
+        library.polls = code.polls
+        return library
 
     @property
     def address(self) -> int:

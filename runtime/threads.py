@@ -17,6 +17,7 @@ from typing import Any
 from ..codegen.interface import PARALLEL_FOR, POOL_EXPORTS, THREADS, Library
 from ..ir.errors import TracejitError
 from ..ir.locks import ForkLock
+from .interrupts import poll_imports
 from .objects import load_support
 
 
@@ -51,7 +52,7 @@ class _Pool:
         """The address of ``parallel_for``, with the workers running."""
         with self.lock:
             if self.library is None:
-                self.library = load_support("pool", POOL_EXPORTS, {})
+                self.library = load_support("pool", POOL_EXPORTS, poll_imports())
                 self._call("tracejit_pool_init", 0)
             self._set_workers()
             return self.library.addresses[PARALLEL_FOR]

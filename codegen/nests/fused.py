@@ -15,6 +15,7 @@ from ..emitter import Reg, constant
 from ..loops import Bound, FunctionWriter
 from ..marks import mark_of
 from ..packing import OpWriter
+from ..polling import BETWEEN_POLLS, LONG_CYCLES, poll_or_return
 from .divisors import divisor_of, pays
 from .element import Pass, Places, Row
 from .folding import fold_groups
@@ -27,6 +28,18 @@ from .window import Interior, read_window, write_line, write_range
 
 #: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
 INLINED_USES = 12
+
+
+def _polling_dim(nest: Nest) -> int | None:
+    """The loop of a task whose steps let signals in; None where a task is over soon."""
+    cycles = nest.cycles / max(1, task_count(nest))
+    if cycles <= LONG_CYCLES or not nest.parallel:
+        return None
+    for dim in range(1, len(nest.sizes) - 1):
+        cycles /= max(1, nest.sizes[dim])
+        if cycles <= LONG_CYCLES:
+            return dim if cycles >= BETWEEN_POLLS else None if dim == 1 else dim - 1
+    return None
 
 
 class NestWriter:
@@ -50,6 +63,7 @@ class NestWriter:
         #: Rows that are worked on together.
         self.block = rows_at_a_time(nest)
         self.ahead = fetched_ahead(nest) if self.block == 1 else ()
+        self.polls_in = _polling_dim(nest)
         #: Where full-level values of earlier stages can be read back.
         self.reload: dict[Value, Memory] = dict(nest.kept)
         for write in nest.writes:
@@ -132,6 +146,8 @@ class NestWriter:
     def _inside(self, dim: int, places: Places, index: Reg) -> Sequence[Reg]:
         self.at[dim] = index
         self._outer(dim + 1, self.advance(places, dim, index), index, index)
+        if dim == self.polls_in:
+            poll_or_return(self.w)
         return ()
 
     def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
@@ -276,7 +292,10 @@ class NestWriter:
             return innermost(places, carried)
 
         def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-            return self._reduced_loops(dim + 1, stop, self.advance(places, dim, index), state, innermost)
+            out = self._reduced_loops(dim + 1, stop, self.advance(places, dim, index), state, innermost)
+            if dim == self.polls_in:
+                poll_or_return(self.w)
+            return out
 
         return self.w.loop(0, self.nest.sizes[dim], 1, body, carried)
 
