@@ -5,11 +5,15 @@ It imports no code generation: a process that finds its machine code on disk nee
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..ir.graph import Instruction
 from ..ir.records import field, record
+
+#: What several images that belong together begin with.
+_BUNDLE: Final = b"tracejit objects"
 
 
 @record(eq=False, frozen=False)
@@ -22,6 +26,26 @@ class Library:
     polls: bool = False
     #: Milliseconds by phase: parse, optimize, codegen, link.
     milliseconds: dict[str, float] = field(default_factory=dict)
+
+
+def bundled(images: Sequence[bytes]) -> bytes:
+    """Object images that are linked together, as one."""
+    if len(images) == 1:
+        return images[0]
+    sizes = struct.pack(f"<{1 + len(images)}Q", len(images), *map(len, images))
+    return b"".join([_BUNDLE, sizes, *images])
+
+
+def images_of(image: bytes) -> list[bytes]:
+    """The object images in what `bundled` gave."""
+    if not image.startswith(_BUNDLE):
+        return [image]
+    (count,) = struct.unpack_from("<Q", image, len(_BUNDLE))
+    at, images = len(_BUNDLE) + 8 + 8 * count, []
+    for size in struct.unpack_from(f"<{count}Q", image, len(_BUNDLE) + 8):
+        images.append(image[at : at + size])
+        at += size
+    return images
 
 
 @record(eq=False, frozen=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import sys
 from typing import Any
@@ -37,3 +38,20 @@ def _lock_of_llvmlite() -> contextlib.AbstractContextManager[Any]:
 
 
 FORKS.hold(_lock_of_llvmlite)
+
+
+def emitted_without_lock(machine: Any, module: Any) -> bytes:
+    """``machine.emit_object(module)`` without llvmlite's lock, which it needs only for what others share: the
+    two must be the caller's alone, and so must the module's context. Raises RuntimeError."""
+    binding = llvm_binding()
+    library = binding.ffi.lib
+    emit = library.LLVMPY_TargetMachineEmitToMemory
+    with binding.ffi.OutputString() as message:
+        buffer = getattr(emit, "_cfn", emit)(machine, module, 1, message)
+        if not buffer:
+            raise RuntimeError(str(message))
+    try:
+        start = library.LLVMPY_GetBufferStart(buffer)
+        return ctypes.string_at(start, library.LLVMPY_GetBufferSize(buffer))
+    finally:
+        library.LLVMPY_DisposeMemoryBuffer(buffer)

@@ -5,7 +5,7 @@ thread was doing is half done. Most of our locks are `locks.ForkLock`s, which ar
 waits for the rest, in this order, so that none of it waits for what the forking thread has taken already:
 
 1. threads that are over soon (`wait_for`);
-2. LLVM: what it does at the moment (`LLVM_LOCK`);
+2. LLVM: what it does at the moment, with its lock (`LLVM_LOCK`) or beside it (`at_work`);
 3. imports of our modules, LLVM's and NumPy's. Each module has a lock while it is imported, which Python does
    not renew in a child: there an import of the same module would never end;
 4. locks of others, such as llvmlite's own (`hold`).
@@ -43,6 +43,8 @@ class _Forks:
         self._threads: list[threading.Thread] = []
         self._others: list[Callable[[], contextlib.AbstractContextManager[Any]]] = []
         self._held = threading.local()
+        #: How many threads are at work beside the lock.
+        self._working, self._changed = 0, threading.Condition()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(
                 before=self._before, after_in_parent=self._release, after_in_child=self._after_in_child
@@ -57,12 +59,26 @@ class _Forks:
         """Let forks be within ``lock()``."""
         self._others.append(lock)
 
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Let forks wait for what is done within. To be entered with LLVM_LOCK, so that none has begun."""
+        with self._changed:
+            self._working += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._working -= 1
+                self._changed.notify_all()
+
     def _before(self) -> None:
         held = self._held.stack = contextlib.ExitStack()
         for thread in self._threads:
             if thread is not threading.current_thread() and thread.is_alive():
                 thread.join()
         held.enter_context(LLVM_LOCK)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._working)
         deadline = time.monotonic() + _IMPORT_SECONDS
         while any(_imports_of_others()) and time.monotonic() < deadline:
             time.sleep(0.001)

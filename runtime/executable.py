@@ -179,7 +179,9 @@ class Executable:
         module, quick = self._module_to_compile()
         self._lap("generate", start)
         generating = self.milliseconds["generate"]
-        made, code, milliseconds = machine_code(module, self._donated, self._instrument, quick=quick)
+        made, code, milliseconds = machine_code(
+            module, self._donated, self._instrument, quick=quick, between=BACKGROUND.calling
+        )
         self._take(made)
         self._calls = made.host_calls
         if quick:
@@ -343,11 +345,12 @@ def _upgrade(
     if executable() is None:
         return
     try:
+        between = functools.partial(BACKGROUND.give_way, lambda: executable() is not None)
         notes: list[str] = []
         module = module or module_of(fused, notes, donated)
         if module.recovery is not None:
             module.recovery.notes = notes
-        module, code, _ = machine_code(module, donated, quick=False, whole=False)
+        module, code, _ = machine_code(module, donated, quick=False, whole=False, between=between)
         same = code.answers_like(quick)
         if not same and not notes:
             raise CompileError("the full code has other errors, callbacks or donations than the quick code")

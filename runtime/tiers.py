@@ -51,6 +51,10 @@ def saves_time(text: str, slower: float) -> bool:
     return saved - slower / _CYCLES_PER_MILLISECOND > _LEAST_SAVED
 
 
+class Abandoned(Exception):
+    """What is compiled in the background is not wanted any more."""
+
+
 class _Background:
     """Jobs, and the thread that does them one after the other."""
 
@@ -95,6 +99,8 @@ class _Background:
                 self._current = self._queue.popleft()
             try:
                 self._current()
+            except Abandoned:
+                pass
             except BaseException:  # nobody waits for it: reported as any thread's
                 threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), threading.current_thread()]))
             with self._changed:
@@ -104,6 +110,18 @@ class _Background:
     def calling(self) -> None:
         """Told where a call is going to need LLVM."""
         self._last = time.monotonic()
+
+    def give_way(self, wanted: Callable[[], bool]) -> None:
+        """Between two pieces of a job: let callers compile first. Raises `Abandoned` where the job is not
+        `wanted` any more."""
+        with self._changed:
+            while not self._hurried and not self._ending:
+                left = self._last + _QUIET_SECONDS - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(left)
+            if self._ending or not wanted():
+                raise Abandoned
 
     def _let_callers_compile(self) -> None:
         """Wait for a moment in which no call compiled: those would have to wait for LLVM."""
