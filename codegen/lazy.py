@@ -34,7 +34,7 @@ def all_targets() -> Any:
 def _lock_of_llvmlite() -> contextlib.AbstractContextManager[Any]:
     """What llvmlite takes for each call, also where threads drop code; nothing where it is not loaded."""
     module: Any = sys.modules.get("llvmlite.binding.ffi")
-    return contextlib.nullcontext() if module is None else module.lib._lock  # type: ignore[no-any-return]
+    return contextlib.nullcontext() if module is None else module.lib._lock
 
 
 FORKS.hold(_lock_of_llvmlite)

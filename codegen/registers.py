@@ -174,7 +174,7 @@ class _RegisterWriter(ElementWriter):
             inside = w.label("do")
             (test,) = self.function(condition, [*parted(state, sizes), *invariants])
             w.branch_if(self.element(test, 0), inside, done)
-            ends.append((w.block, state))
+            ends.append((str(w.block), state))
             w.start(inside)
             made = self.function(body, [*parted(state, sizes), *invariants])
             state = [reg for elements in made for reg in listed(elements)]

@@ -45,8 +45,8 @@ def machine_code(
     between: Callable[[], None],
 ) -> tuple[Module, Code, dict[str, float]]:
     """`module` as machine code, and milliseconds by phase; first the module itself, another one where LLVM
-    rejects a part of it. All of it is simplified where no kernel is to blame, if `whole` says so. `between` is
-    called between pieces of a large one."""
+    rejects a part of it. All of it is simplified where no kernel is to blame, if `whole` says so. `between`
+    is called between pieces of a large one."""
     start = time.perf_counter()
     while True:
         try:
