@@ -19,9 +19,12 @@ from .buffers import FIRST_VALUE, IN_PLACE, Layout, Plan, on_stack
 from .emitter import Reg, constant
 from .growing import Stack, no_memory
 from .loops import FunctionWriter
+from .polling import polled_loop, steps_between_polls
 
 #: How many steps a loop of unknown length is taken to have, in estimates.
 UNKNOWN_TRIPS: Final = 100.0
+#: What a call of a region takes at least, in cycles.
+CALL_CYCLES: Final = 20.0
 
 
 @record
@@ -30,6 +33,8 @@ class RegionCode:
 
     name: str
     fallible: bool
+    #: About the cycles of a call.
+    cycles: float
 
 
 class Writer(Protocol):
@@ -41,6 +46,7 @@ class Writer(Protocol):
     def region(self, function: Function, plan: Plan, name: str, trips: float) -> RegionCode: ...
     def call_region(self, region: RegionCode, pointers: Sequence[str]) -> None: ...
     def fail(self, message: str) -> None: ...
+    def poll(self) -> None: ...
 
 
 def write_control(
@@ -89,6 +95,12 @@ class _ControlWriter:
     def _region(self, number: int, trips: float) -> RegionCode:
         function, plan = self.instruction.regions[number], self.layout.plans[number]
         return self.writer.region(function, plan, f"{self.name}_r{number}", trips)
+
+    def _poll_at_times(self, steps: Reg, *regions: RegionCode) -> None:
+        """Let signals in after some steps that call `regions`."""
+        w = self.w
+        every = steps_between_polls(sum([region.cycles + CALL_CYCLES for region in regions]))
+        w.when(w.eq(w.and_(steps, every - 1), every - 1), self.writer.poll)
 
     # -- switch -----------------------------------------------------------------------------------
 
@@ -176,6 +188,7 @@ class _ControlWriter:
         w.branch_if(w.load(flag, "bool"), inside, done)
         w.start(inside)
         self.writer.call_region(body, [self.arena, *read, *invariants, *written])
+        self._poll_at_times(steps, condition, body)
         following = w.add(steps, 1)
         phi = f"  {steps.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{w.block} ]"
         w.lines.insert(position, phi)
@@ -215,7 +228,7 @@ class _ControlWriter:
             self.writer.call_region(body, [self.arena, *read, *invariants, *slices, *written, *stacked])
             return ()
 
-        w.loop(0, length, 1, step)
+        polled_loop(w, length, step, (), body.cycles + CALL_CYCLES, self.writer.poll)
 
     def _slices(self, pointers: Sequence[str], values: Sequence[Value], at: Reg) -> list[str]:
         return [
@@ -247,7 +260,7 @@ class _ControlWriter:
             self.writer.call_region(codes[2], [self.arena, *carries, *invariants, *read, *written])
             return ()
 
-        w.loop(0, steps, 1, step)
+        polled_loop(w, steps, step, (), codes[2].cycles + CALL_CYCLES, self.writer.poll)
 
         def copy() -> None:
             for position, source in enumerate(inits):
@@ -282,6 +295,7 @@ class _ControlWriter:
         read = self._carries(stack, room[0], steps)
         written = self._carries(stack, room[0], following)
         self.writer.call_region(codes[1], [self.arena, *read, *invariants, *written])
+        self._poll_at_times(steps, *codes[:2])
         phis = zip((steps, address, capacity), (constant(0, "i64"), *start), (following, *room), strict=True)
         w.lines[position:position] = [
             f"  {phi.text} = phi i64 [ {init.text}, %{before} ], [ {new.text}, %{w.block} ]"

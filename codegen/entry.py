@@ -137,7 +137,8 @@ Structure = tuple[str, tuple[int, ...], tuple["Structure", ...]] | None
 #: The words before the nodes, by name.
 HEADER: Final = (
     "slow", "main", "failed", "positional", "keywords", "inputs", "extras", "results", "sources", "release",
-    "donated", "arguments_at", "keywords_at", "sources_at", "results_at", "structure_at", "donated_at",
+    "once", "donated", "arguments_at", "keywords_at", "sources_at", "results_at", "structure_at",
+    "donated_at",
 )  # fmt: skip
 #: Byte offsets of the header's words.
 AT: Final = {name: 8 * position for position, name in enumerate(HEADER)}
@@ -167,9 +168,10 @@ STARTS: Final = {"object": 0, "cell": 1, "global": 2}
 _INT64: Final = (-(2**63), 2**63 - 1)
 
 
-def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed: int) -> bytes:
+def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed: int, once: bool) -> bytes:
     """The table of `spec`: `main` is the address of the native function, `slow` of the callable that takes
-    what does not fit, `failed` of the one that gets the status of a call that cannot be repeated."""
+    what does not fit, `failed` of the one that gets the status of a call that cannot be repeated: of any call
+    where it runs `once`."""
     header = dict.fromkeys(HEADER, 0)
     words: list[int] = [0] * len(HEADER)
 
@@ -207,7 +209,7 @@ def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed
         slow=slow, main=main, failed=failed, positional=len(spec.arguments), keywords=len(spec.keywords),
         inputs=len(inputs), results=len(spec.results), sources=len(spec.captures) + len(spec.guards),
         extras=sum(how == "attr" for one in (*spec.captures, *spec.guards) for how, _ in one.steps),
-        release=int(spec.release_gil), donated=len(donated),
+        release=int(spec.release_gil), donated=len(donated), once=int(once or bool(donated)),
     )  # fmt: skip
     words[: len(HEADER)] = [header[name] for name in HEADER]
     return struct.pack(f"={len(words)}q", *words)

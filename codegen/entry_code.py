@@ -44,6 +44,7 @@ declare void @Py_DecRef(ptr)
 declare ptr @PyArray_Empty(i32, ptr, ptr, i32)
 declare ptr @tracejit_result_array(ptr, ptr, i32, ptr, i64)
 @tracejit_bypass = external global i64
+@tracejit_raised = external global i64
 
 ; What matching has found: inputs so far; data, array (or null), donated object (or null) and room for a
 ; number of each; then objects that attributes gave, by count.
@@ -253,9 +254,18 @@ ran:
 failure:
   call void @drop_all(ptr %objects, i64 0, i64 %nresults)
   call void @let_go(ptr %s)
-  br i1 %plaincall, label %slow, label %fail
+  %interrupted = icmp slt i32 %status, 0
+  br i1 %interrupted, label %stop, label %failed_call
+stop:
+  ; a signal's handler raised: the exception is set
+  store i64 0, ptr @tracejit_raised
+  ret ptr null
+failed_call:
+  %once = load i64, ptr [%table+AT_once]
+  %repeated = icmp eq i64 %once, 0
+  br i1 %repeated, label %slow, label %fail
 fail:
-  ; its arguments may be changed, so it cannot be repeated
+  ; its arguments may be changed, or Python code that it called raised: it cannot be repeated
   %failed = load ptr, ptr [%table+AT_failed]
   %status64 = sext i32 %status to i64
   %number = call ptr @PyLong_FromLong(i64 %status64)

@@ -5,11 +5,15 @@ It imports no code generation: a process that finds its machine code on disk nee
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..ir.graph import Instruction
 from ..ir.records import field, record
+
+#: What several images that belong together begin with.
+_BUNDLE: Final = b"tracejit objects"
 
 
 @record(eq=False, frozen=False)
@@ -18,8 +22,30 @@ class Library:
 
     addresses: Mapping[str, int]
     tracker: Any
+    #: Whether it lets signals in, and may leave an exception.
+    polls: bool = False
     #: Milliseconds by phase: parse, optimize, codegen, link.
     milliseconds: dict[str, float] = field(default_factory=dict)
+
+
+def bundled(images: Sequence[bytes]) -> bytes:
+    """Object images that are linked together, as one."""
+    if len(images) == 1:
+        return images[0]
+    sizes = struct.pack(f"<{1 + len(images)}Q", len(images), *map(len, images))
+    return b"".join([_BUNDLE, sizes, *images])
+
+
+def images_of(image: bytes) -> list[bytes]:
+    """The object images in what `bundled` gave."""
+    if not image.startswith(_BUNDLE):
+        return [image]
+    (count,) = struct.unpack_from("<Q", image, len(_BUNDLE))
+    at, images = len(_BUNDLE) + 8 + 8 * count, []
+    for size in struct.unpack_from(f"<{count}Q", image, len(_BUNDLE) + 8):
+        images.append(image[at : at + size])
+        at += size
+    return images
 
 
 @record(eq=False, frozen=False)
@@ -68,6 +94,28 @@ def out_of_memory(nbytes: int) -> str:
 REPORT: Final = "check_report"
 #: What messages of failed checks begin with.
 FAILED: Final = "checked code"
+
+# -- signals -------------------------------------------------------------------------------------------
+
+#: Symbol of ``i32 poll()``, which long loops call: not 0 where they are to be left (`interrupts`).
+POLL: Final = "tracejit_poll"
+#: The status of code that was left so: an exception is set then.
+INTERRUPTED: Final = -1
+#: Symbol of what runs a ``@main`` for callers in Python.
+RUN_MAIN: Final = "tracejit_run"
+INTERRUPTS_EXPORTS: Final = (POLL, RUN_MAIN)
+#: Symbols of the words that it keeps: the main thread; whether its signals raised; whether the pool's job is
+#: cancelled; when to look for signals, and to let others have the GIL.
+RAISED: Final = "tracejit_raised"
+CANCELLED: Final = "tracejit_cancelled"
+INTERRUPT_STATE: Final = (
+    "tracejit_main_thread", RAISED, CANCELLED, "tracejit_next_look", "tracejit_next_turn",
+)  # fmt: skip
+#: C functions that it calls.
+INTERRUPTS_FUNCTIONS: Final = (
+    "PyGILState_GetThisThreadState", "PyGILState_Check", "PyGILState_Ensure", "PyGILState_Release",
+    "PyErr_CheckSignals", "PyEval_SaveThread", "PyEval_RestoreThread",
+)  # fmt: skip
 
 # -- the worker pool -----------------------------------------------------------------------------------
 

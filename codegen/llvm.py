@@ -9,22 +9,24 @@ import contextlib
 import enum
 import functools
 import itertools
-import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir.errors import CompileError
-from .interface import Library
-from .lazy import llvm_binding
+from ..ir.forking import FORKS
+from ..ir.forking import LLVM_LOCK as LOCK
+from .interface import Library, bundled, images_of
+from .lazy import emitted_without_lock, llvm_binding
+from .pieces import PIECE, cut
 from .target import Target, host, target_machine
 
-#: LLVM's global context is shared, so one thread compiles at a time.
-LOCK = threading.RLock()
 _NAMES = itertools.count()
 #: Level of code generation: 1 takes a tenth less time than 2, and the code is as fast on our workloads.
 _LEVEL = 1
+#: LLVM is at texts of more characters for some tenths of a second: nobody waits for them.
+_LONG = 2 * PIECE
 
 
 class Effort(enum.Enum):
@@ -34,6 +36,10 @@ class Effort(enum.Enum):
     FULL = "full"
     #: As it stands: a quarter of the time, and code that takes twice as long or more.
     PLAIN = "plain"
+
+
+#: LLVM's level of code generation.
+_OPT = {Effort.FULL: _LEVEL, Effort.PLAIN: 0}
 
 
 def compile_module(
@@ -55,25 +61,93 @@ def compile_module(
 
 
 def emit_object(
-    text: str, effort: Effort = Effort.FULL, *, reduce_loops: bool = True
+    text: str,
+    effort: Effort = Effort.FULL,
+    *,
+    reduce_loops: bool = True,
+    between: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, dict[str, float]]:
-    """`text` as an object file for the host, and milliseconds by phase.
+    """`text` as object code for the host, and milliseconds by phase.
+
+    Large modules are compiled in pieces (`pieces`). Before each of them ``between()`` is called, without the
+    lock: what it raises ends the compilation.
 
     Without `reduce_loops` LLVM leaves the addresses in loops as they are written ("loop strength reduction"),
     which for unrolled code takes up to half of the time and gains nothing.
     """
+    clock, images = _Clock(), []
+    for piece in cut(text):
+        between()
+        # options are the process's: with one of its own nothing may run beside it
+        apart = len(piece) > _LONG and (reduce_loops or effort is Effort.PLAIN)
+        if apart:
+            images.append(interruptibly(functools.partial(_emit_apart, piece, effort, clock)))
+        else:
+            images.append(_emit(piece, effort, reduce_loops, clock))
+    return bundled(images), clock.laps
+
+
+def _emit(text: str, effort: Effort, reduce_loops: bool, clock: _Clock) -> bytes:
     with LOCK:
-        clock = _Clock()
-        module = _parse(text, host())
-        clock.lap("parse")
-        if effort is not Effort.PLAIN:
-            _optimize(module)
-        clock.lap("optimize")
+        module = _prepared(text, effort, clock)
         with _loop_reduction(reduce_loops):
-            image: bytes = _machine(host(), _LEVEL if effort is Effort.FULL else 0).emit_object(module)
+            image: bytes = _machine(host(), _OPT[effort]).emit_object(module)
         clock.lap("codegen")
         del module  # under the lock: see `runtime.tiers`
-        return image, clock.laps
+        return image
+
+
+def _emit_apart(text: str, effort: Effort, clock: _Clock) -> bytes:
+    """The same for what takes LLVM long: with a context and a machine of its own, so that nobody waits."""
+    with contextlib.ExitStack() as stack:
+        with LOCK:
+            module = _prepared(text, effort, clock, llvm_binding().create_context())
+            machine = target_machine(host(), opt=_OPT[effort])
+            stack.enter_context(FORKS.at_work())
+        image = emitted_without_lock(machine, module)
+    clock.lap("codegen")
+    with LOCK:
+        del module, machine
+    return image
+
+
+def _prepared(text: str, effort: Effort, clock: _Clock, context: Any = None) -> Any:
+    """The module of `text`, after the passes that it is worth."""
+    clock.begin()
+    module = _parse(text, host(), context)
+    clock.lap("parse")
+    if effort is not Effort.PLAIN:
+        _optimize(module)
+    clock.lap("optimize")
+    return module
+
+
+def interruptibly(work: Callable[[], bytes]) -> bytes:
+    """``work()``, while signals are let in where this is the main thread: another thread does it. After an
+    exception of theirs that thread ends what it is at, and nobody looks at it."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    outcome: list[Any] = []
+    done = threading.Lock()
+    done.acquire()
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # raised below, or nobody waits any more
+            outcome.append(error)
+        finally:
+            done.release()
+
+    try:
+        threading.Thread(target=run, name="tracejit compiler").start()
+    except RuntimeError:  # too many threads, or Python is ending
+        return work()
+    done.acquire()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    image: bytes = outcome[0]
+    return image
 
 
 @contextlib.contextmanager
@@ -95,7 +169,9 @@ def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int]
     """Link an object image into this process."""
     binding = llvm_binding()
     with LOCK:
-        builder = binding.JITLibraryBuilder().add_object_img(image).add_current_process()
+        builder = binding.JITLibraryBuilder().add_current_process()
+        for part in images_of(image):
+            builder.add_object_img(part)
         for name in exports:
             builder.export_symbol(name)
         for name, address in (imports or {}).items():
@@ -133,9 +209,9 @@ def rejects(text: str) -> bool:
         return False
 
 
-def _parse(text: str, target: Target) -> Any:
+def _parse(text: str, target: Target, context: Any = None) -> Any:
     try:
-        module = llvm_binding().parse_assembly(f'target triple = "{target.triple}"\n{text}')
+        module = llvm_binding().parse_assembly(f'target triple = "{target.triple}"\n{text}', context)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM rejects the generated code: {error}") from error
@@ -166,31 +242,6 @@ def _machine(target: Target, opt: int = 2) -> Any:
     return target_machine(target, opt=opt)
 
 
-#: llvmlite's own lock, while a fork goes on.
-_HELD: list[Any] = []
-
-
-def _before_fork() -> None:
-    """Wait until no thread is within LLVM: in the middle of a compile it would be no use to a child.
-
-    llvmlite has a lock of its own, taken for each call: also where threads drop code.
-    """
-    LOCK.acquire()
-    if llvm_binding.cache_info().currsize:
-        _HELD.append(llvm_binding().ffi.lib._lock)
-        _HELD[-1].__enter__()
-
-
-def _after_fork() -> None:
-    while _HELD:
-        _HELD.pop().__exit__(None, None, None)
-    LOCK.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
-
-
 @functools.lru_cache(maxsize=1)
 def _jit() -> Any:
     # Owns its TargetMachine, and lives as long as the process: code may run until the very end.
@@ -202,7 +253,11 @@ class _Clock:
         self.laps: dict[str, float] = {}
         self._last = time.perf_counter()
 
+    def begin(self) -> None:
+        """Leave out what was until now."""
+        self._last = time.perf_counter()
+
     def lap(self, name: str) -> None:
         now = time.perf_counter()
-        self.laps[name] = (now - self._last) * 1e3
+        self.laps[name] = self.laps.get(name, 0.0) + (now - self._last) * 1e3
         self._last = now

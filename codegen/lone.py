@@ -14,7 +14,7 @@ from ..ir.access import resolve
 from ..ir.graph import Function
 from ..ir.records import record
 from ..ir.registry import Kind
-from .interface import LONE_NUMBERS, product_symbol
+from .interface import LONE_NUMBERS, POLL, product_symbol
 from .nests.contraction import as_packed
 from .products.library import FIELDS, declaration, descriptor
 from .products.tiles import PARALLEL_WORK
@@ -81,6 +81,7 @@ def lone_text(dtype: str) -> str:
     return f"""@{LONE_NUMBERS} = external global [{len(NUMBERS)} x i64]
 declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
+declare i32 @{POLL}()
 {declaration(dtype)}
 
 define i32 @main(ptr %inputs, ptr %outputs) nounwind {{
@@ -106,6 +107,7 @@ ready:
   %pool = load ptr, ptr {at["pool"]}
   call void @{product_symbol(dtype)}(ptr @{LONE_NUMBERS}, ptr %x, ptr %y, ptr %result, ptr %work, ptr %pool)
   call void @free(ptr %work)
-  ret i32 0
+  %answer = call i32 @{POLL}()
+  ret i32 %answer
 }}
 """

@@ -20,9 +20,11 @@ from ..ir.registry import Kind
 from .buffers import READS_VIEWS, Place, Plan, plan_buffers
 from .control import RegionCode, write_control
 from .declarations import Declarations
+from .emitter import Reg
+from .exits import ExitWriter
 from .growing import ARENA, release_function
 from .instrument import PLAIN, Instrument
-from .interface import out_of_memory
+from .interface import POLL, out_of_memory
 from .known import KnownKernels
 from .loops import FunctionWriter
 from .lowerings import LOWERINGS
@@ -30,6 +32,7 @@ from .native import HostCall as HostCall
 from .native import Module as Module
 from .nests.fusion import Fusions
 from .nests.kernel import PARALLEL_FOR, Kernel, task_function
+from .polling import LONG_CYCLES, polled_loop
 from .recovery import Recovery, attributed
 from .target import Target
 
@@ -57,7 +60,7 @@ def generate(
     return module
 
 
-class _ModuleWriter:
+class _ModuleWriter(ExitWriter):
     #: What the names of the kernels and constants of this function begin with.
     prefix = ""
     #: How often a call runs this function's instructions, for estimates.
@@ -87,14 +90,15 @@ class _ModuleWriter:
         self.w = FunctionWriter(self.declarations)
         self.pointers: dict[Place, str] = {}
         self.failures: list[tuple[str, str, int]] = []
+        self.stop = ""
 
     def run(self) -> Module:
         w = self.w
         self._open_arena()
         self._instructions()
-        self._close_arena("done")
+        self.close_arena("done")
         w.line("ret i32 0")
-        self._error_exits()
+        self.exits()
         self.instrument.finish(self)
         self.functions += release_function(self.declarations)
         arguments = ", ".join(["ptr %inputs", "ptr %outputs", *self.extra])
@@ -167,7 +171,7 @@ class _ModuleWriter:
         w.start("ready")
         w.line("%arena = phi ptr [ %kept, %entry ], [ %fresh, %allocate ]")
 
-    def _close_arena(self, label: str) -> None:
+    def close_arena(self, label: str) -> None:
         w = self.w
         w.free_held()
         if self.plan.arena_bytes <= STACK_ARENA:
@@ -249,6 +253,9 @@ class _ModuleWriter:
             self._call(kernel, pointers)
         else:
             self._call_in_parallel(kernel, pointers)
+        left_silently = f"@{POLL}(" in kernel.text and not kernel.interruptible
+        if kernel.pooled or not kernel.why_serial() or left_silently:
+            self.poll()  # it may have been left: then what comes next must not read what it has written
 
     def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
         if instruction.op.kind in READS_VIEWS:
@@ -265,13 +272,31 @@ class _ModuleWriter:
         return self.known.lower(instruction, self.defs, name, lambda: lowering(self, instruction, name))
 
     def _call(self, kernel: Kernel, pointers: list[str]) -> None:
-        w = self.w
-        args = ", ".join([*(f"ptr {one}" for one in pointers), "i64 0", f"i64 {kernel.tasks}"])
-        if not kernel.fallible:
-            w.line(f"call void @{kernel.name}({args})")
-            return
-        status = w.assign(f"call i32 @{kernel.name}({args})", "i32")
-        self.check_status(status.text, len(self.errors))
+        """Run a kernel on this thread: all of its tasks, or some at a time."""
+        w, arguments = self.w, "".join(f"ptr {pointer}, " for pointer in pointers)
+
+        def tasks(begin: object, end: object) -> None:
+            call = f"@{kernel.name}({arguments}i64 {begin}, i64 {end})"
+            if not kernel.fallible:
+                w.line(f"call void {call}")
+                return
+            status = w.assign(f"call i32 {call}", "i32")
+            if kernel.interruptible:
+                self.leave_if(w.lt(status, 0))
+            if kernel.errors:
+                self.check_status(status.text, len(self.errors))
+
+        if kernel.tasks == 1 or kernel.pooled or kernel.cycles <= LONG_CYCLES:
+            tasks(0, kernel.tasks)
+        else:
+            together = max(1, int(LONG_CYCLES * kernel.tasks / kernel.cycles))
+
+            def some(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+                first = w.mul(index, together)
+                tasks(first.text, w.min(w.add(first, together), kernel.tasks).text)
+                return ()
+
+            polled_loop(w, -(-kernel.tasks // together), some, (), LONG_CYCLES, self.poll)
         self.errors += kernel.errors
 
     def region(self, function: Function, plan: Plan, name: str, trips: float) -> RegionCode:
@@ -286,31 +311,6 @@ class _ModuleWriter:
             return
         status = self.w.assign(f"call i32 @{region.name}({arguments})", "i32")
         self.check_status(status.text, 0)
-
-    def check_status(self, status: str, base: int) -> None:
-        """Leave with `base` + status where `status` is not 0."""
-        w = self.w
-        failed, good = w.label("failed"), w.label("good")
-        w.line(f"%bad.{failed} = icmp ne i32 {status}, 0")
-        w.line(f"br i1 %bad.{failed}, label %{failed}, label %{good}")
-        self.failures.append((failed, status, base))
-        w.start(good)
-
-    def fail(self, message: str) -> None:
-        """End the block: leave with `message`."""
-        w = self.w
-        failed = w.label("failed")
-        self.failures.append((failed, str(len(self.errors)), 1))
-        self.errors.append(message)
-        w.branch(failed)
-
-    def _error_exits(self) -> None:
-        w = self.w
-        for label, status, base in self.failures:
-            w.start(label)
-            self._close_arena(label)
-            w.line(f"%code.{label} = add i32 {status}, {base}")
-            w.line(f"ret i32 %code.{label}")
 
     def _call_in_parallel(self, kernel: Kernel, pointers: list[str]) -> None:
         w = self.w
@@ -365,15 +365,15 @@ class _RegionWriter(_ModuleWriter):
         self.slower = 0.0
         self.defs = {result: one for one in function.body for result in one.results}
         self.w = FunctionWriter(self.declarations)
-        self.pointers, self.failures = {}, []
+        self.pointers, self.failures, self.stop = {}, [], ""
 
     def write(self) -> RegionCode:
         """Append the function to the module."""
         self._instructions()
-        fallible = bool(self.failures)
-        self._close_arena("done")
+        fallible = self.fallible
+        self.close_arena("done")
         self.w.line("ret i32 0" if fallible else "ret void")
-        self._error_exits()
+        self.exits()
         arguments = [f"%input{i}" for i in range(len(self.function.params))]
         arguments += [f"%output{i}" for i in range(len(self.function.results))]
         pointers = ", ".join([*self.extra, *(f"ptr {one}" for one in ["%arena", *arguments])])
@@ -384,11 +384,11 @@ class _RegionWriter(_ModuleWriter):
         self.parent.parallel |= self.parallel
         self.parent.cycles += self.cycles
         self.parent.slower += self.slower
-        return RegionCode(self.name, fallible)
+        return RegionCode(self.name, fallible, self.cycles / self.trips if self.trips else 0.0)
 
     def _argument(self, place: Place) -> str:
         return f"%{place.kind}{place.index}"
 
-    def _close_arena(self, label: str) -> None:
+    def close_arena(self, label: str) -> None:
         """The arena is the caller's; what a step allocates is not."""
         self.w.free_held()

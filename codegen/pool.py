@@ -6,6 +6,9 @@ the ticket, so a worker that wakes late sees another generation and leaves; nobo
 claimed nothing. The caller works too, then waits until the claimed chunks are done, briefly spinning and then
 on a condition variable. Where another thread has a job running, the caller runs its own alone.
 
+Before each chunk the caller lets signals in (`interrupts`), also while it waits for the others. Where a
+handler raises, the job is cancelled: its chunks are claimed and left out, and the caller asks once more.
+
 The caller does the first chunks, the workers the last ones, up to where they meet: in a loop of jobs on the
 same arrays each core mostly meets what it has in its own caches.
 
@@ -20,6 +23,11 @@ from typing import Final
 #: Iterations of a pause loop before anyone blocks: some microseconds (15 where a pause takes 65 cycles). A
 #: core that spins longer is missing elsewhere on a busy machine.
 SPINS: Final = 600
+#: Chunks that a caller alone does between two looks for signals. What knows that it got all of a range
+#: (`nests.cumulative`) has fewer.
+PIECE: Final = 64
+#: Nanoseconds between two looks of a caller that waits.
+WAIT: Final = 20_000_000
 
 #: On Linux: the number of the core that runs this, and how a worker leaves the core of its caller: for a
 #: moment it may run on the others alone. The mask is for 1,024 cores; where there are more, or no other, it
@@ -91,16 +99,20 @@ POOL_TEXT: Final = f"""
 @sleeping = internal global i64 0, align 64
 @caller_core = internal global i32 -1, align 64
 @tracejit_workers = global i64 0, align 64
+@tracejit_cancelled = external global i64
 @mutex = internal global [128 x i8] zeroinitializer, align 64
 @work_ready = internal global [128 x i8] zeroinitializer, align 64
 @work_done = internal global [128 x i8] zeroinitializer, align 64
 
+declare i32 @tracejit_poll()
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_timedwait(ptr, ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
+declare i32 @clock_gettime(i32, ptr)
 
 ; Fresh locks and counters. After a fork the child has no workers, and no job: one that another thread of the
 ; parent was running is not the child's.
@@ -128,7 +140,16 @@ define internal i64 @work(i64 %generation, i1 %caller) nounwind {{
 entry:
   br label %next
 next:
-  %count = phi i64 [ 0, %entry ], [ %count, %retry ], [ %more, %run ]
+  %count = phi i64 [ 0, %entry ], [ %count, %retry ], [ %more, %ran ]
+  br i1 %caller, label %ask, label %begin
+ask:
+  %answer = call i32 @tracejit_poll()
+  %fine = icmp eq i32 %answer, 0
+  br i1 %fine, label %begin, label %cancel
+cancel:
+  store atomic i64 1, ptr @tracejit_cancelled seq_cst, align 8
+  br label %begin
+begin:
   %seen = load atomic i64, ptr @ticket seq_cst, align 8
   %current = lshr i64 %seen, 32
   %same = icmp eq i64 %current, %generation
@@ -158,11 +179,17 @@ back:
   br label %run
 run:
   %chunk = phi i64 [ %count, %side ], [ %place, %back ]
-  %begin = mul i64 %chunk, %size
-  %stop = add i64 %begin, %size
+  %cancelled = load atomic i64, ptr @tracejit_cancelled seq_cst, align 8
+  %skipped = icmp ne i64 %cancelled, 0
+  br i1 %skipped, label %ran, label %do
+do:
+  %first = mul i64 %chunk, %size
+  %stop = add i64 %first, %size
   %over = icmp ugt i64 %stop, %tasks
   %end = select i1 %over, i64 %tasks, i64 %stop
-  call void %task(ptr %context, i64 %begin, i64 %end)
+  call void %task(ptr %context, i64 %first, i64 %end)
+  br label %ran
+ran:
   %before = atomicrmw add ptr @done, i64 1 seq_cst
   %more = add i64 %count, 1
   br label %next
@@ -172,6 +199,12 @@ leave:
 
 define void @tracejit_parallel_for(ptr %task, ptr %context, i64 %tasks, i64 %size) nounwind {{
 entry:
+  %deadline = alloca [2 x i64], align 8
+  ; where a signal's handler raised before, what the tasks would read may not be there
+  %interrupted = call i32 @tracejit_poll()
+  %uninterrupted = icmp eq i32 %interrupted, 0
+  br i1 %uninterrupted, label %choose, label %leave
+choose:
   %workers = load atomic i64, ptr @tracejit_workers seq_cst, align 8
   %alone = icmp eq i64 %workers, 0
   %single = icmp uge i64 %size, %tasks
@@ -182,7 +215,21 @@ acquire:
   %free = extractvalue {{ i32, i1 }} %lock, 1
   br i1 %free, label %publish, label %serial
 serial:
-  call void %task(ptr %context, i64 0, i64 %tasks)
+  %piece = mul i64 %size, {PIECE}
+  br label %turn
+turn:
+  %at = phi i64 [ 0, %serial ], [ %next, %ask ]
+  %next = add i64 %at, %piece
+  %over = icmp ugt i64 %next, %tasks
+  %end = select i1 %over, i64 %tasks, i64 %next
+  call void %task(ptr %context, i64 %at, i64 %end)
+  %left = icmp ult i64 %next, %tasks
+  br i1 %left, label %ask, label %leave
+ask:
+  %answer = call i32 @tracejit_poll()
+  %fine = icmp eq i32 %answer, 0
+  br i1 %fine, label %turn, label %leave
+leave:
   ret void
 publish:
   %round = add i64 %tasks, %size
@@ -201,6 +248,7 @@ publish:
   store i64 %tasks, ptr getelementptr ({{ ptr, ptr, i64, i64 }}, ptr @job, i64 0, i32 2)
   store i64 %size, ptr getelementptr ({{ ptr, ptr, i64, i64 }}, ptr @job, i64 0, i32 3)
   store atomic i64 0, ptr @done seq_cst, align 8
+  store atomic i64 0, ptr @tracejit_cancelled seq_cst, align 8
   store atomic i64 0, ptr @from_end seq_cst, align 8
   store atomic i64 %total, ptr @chunks seq_cst, align 8
   %asleep = load atomic i64, ptr @sleeping seq_cst, align 8
@@ -234,7 +282,34 @@ check:
   %complete = icmp eq i64 %d, %total
   br i1 %complete, label %unlock, label %sleep
 sleep:
-  %s = call i32 @pthread_cond_wait(ptr @work_done, ptr @mutex)
+  %clock = call i32 @clock_gettime(i32 0, ptr %deadline)
+  %rest = getelementptr i64, ptr %deadline, i64 1
+  %nanoseconds = load i64, ptr %rest, align 8
+  %later = add i64 %nanoseconds, {WAIT}
+  %carry = icmp sge i64 %later, 1000000000
+  br i1 %carry, label %next_second, label %this_second
+next_second:
+  %seconds = load i64, ptr %deadline, align 8
+  %one_more = add i64 %seconds, 1
+  store i64 %one_more, ptr %deadline, align 8
+  %remaining = sub i64 %later, 1000000000
+  br label %this_second
+this_second:
+  %fraction = phi i64 [ %later, %sleep ], [ %remaining, %next_second ]
+  store i64 %fraction, ptr %rest, align 8
+  %s = call i32 @pthread_cond_timedwait(ptr @work_done, ptr @mutex, ptr %deadline)
+  %in_time = icmp eq i32 %s, 0
+  br i1 %in_time, label %check, label %look
+look:
+  %u3 = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %signals = call i32 @tracejit_poll()
+  %no_signal = icmp eq i32 %signals, 0
+  br i1 %no_signal, label %again_locked, label %cancel
+cancel:
+  store atomic i64 1, ptr @tracejit_cancelled seq_cst, align 8
+  br label %again_locked
+again_locked:
+  %l3 = call i32 @pthread_mutex_lock(ptr @mutex)
   br label %check
 unlock:
   %u2 = call i32 @pthread_mutex_unlock(ptr @mutex)

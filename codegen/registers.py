@@ -8,19 +8,26 @@ by element. Anything else has no such code: `register_kernel` returns None, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ..ir.dtypes import BOOL, SHORT_NAME
 from ..ir.graph import Instruction, Value
-from ..ir.passes.small import MAX_ELEMENTS, operations
+from ..ir.passes.small import MAX_ELEMENTS, cycles_of_step, operations
 from ..ir.registry import Kind
 from .buffers import on_stack
 from .control import UNKNOWN_TRIPS
 from .elements import Elements, ElementWriter, Stored, listed, parted
 from .emitter import Reg, constant
 from .growing import Stack, no_memory
+from .interface import INTERRUPTED
 from .loops import FunctionWriter
 from .nests.kernel import SLOWDOWN, UNKNOWN_SLOWDOWN, Kernel, signature
+from .polling import poll, polled_loop, steps_between_polls
 from .target import Target
+
+#: Steps of a while loop are written out as often as this gives operations, and not more often.
+_TOGETHER: Final = 24.0
+_MOST_TOGETHER: Final = 8
 
 
 def register_kernel(
@@ -37,7 +44,10 @@ def register_kernel(
     cycles = work.cycles * _trips(instruction)
     known = instruction.op.kind in (Kind.SCAN, Kind.SWITCH)
     slowdown = SLOWDOWN if known else UNKNOWN_SLOWDOWN
-    return Kernel(name, text, description, cycles=cycles, errors=tuple(writer.errors), slowdown=slowdown)
+    return Kernel(
+        name, text, description, cycles=cycles, errors=tuple(writer.errors), interruptible=writer.polls,
+        slowdown=slowdown,
+    )  # fmt: skip
 
 
 def _trips(instruction: Instruction) -> float:
@@ -55,6 +65,8 @@ class _RegisterWriter(ElementWriter):
     ) -> None:
         super().__init__(name, FunctionWriter(declarations), target)
         self.instruction = instruction
+        #: Whether it lets signals in, and where it is left where they raise.
+        self.polls, self.stop = False, self.w.label("stop")
 
     def write(self) -> str:
         """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
@@ -75,13 +87,15 @@ class _RegisterWriter(ElementWriter):
         for pointer, elements, result in zip(pointers, finals, one.results, strict=False):
             self.store(elements, Stored(pointer, SHORT_NAME[result.dtype]), 0)
         w.free_held()
-        w.line("ret i32 0" if self.errors else "ret void")
-        for code, label in enumerate(self.failed, 1):
+        fallible = bool(self.errors) or self.polls
+        w.line("ret i32 0" if fallible else "ret void")
+        exits = [*enumerate(self.failed, 1), *([(INTERRUPTED, self.stop)] if self.polls else [])]
+        for code, label in exits:
             w.start(label)
             w.free_held()
             w.line(f"ret i32 {code}")
         buffers = len(one.operands) + len(one.results)
-        return w.function(signature(self.name, buffers, result="i32" if self.errors else "void"), "nounwind")
+        return w.function(signature(self.name, buffers, result="i32" if fallible else "void"), "nounwind")
 
     # -- control flow -----------------------------------------------------------------------------
 
@@ -131,7 +145,12 @@ class _RegisterWriter(ElementWriter):
             made = self.function(body, arguments, places)
             return [reg for elements in made[:count] for reg in listed(elements)]
 
-        return parted(self.w.loop(0, length, 1, step, start), sizes)
+        return parted(polled_loop(self.w, length, step, start, cycles_of_step(one), self._poll), sizes)
+
+    def _poll(self) -> None:
+        """Let signals in."""
+        self.polls = True
+        poll(self.w, self.stop)
 
     def _slice(self, stored: Stored, like: Value, at: Reg) -> Stored:
         return Stored(
@@ -142,24 +161,55 @@ class _RegisterWriter(ElementWriter):
         self, one: Instruction, start: list[Reg], sizes: list[int], invariants: list[Elements]
     ) -> list[Reg]:
         w, (condition, body) = self.w, one.regions
-        head, inside, done = w.label("while"), w.label("do"), w.label("done")
+        head, done = w.label("while"), w.label("done")
         before = w.block
         w.branch(head)
         w.start(head)
         phis = [Reg(w.fresh("c"), reg.dtype) for reg in start]
+        left = Reg(w.fresh("left"), "i64")
         position = len(w.lines)
-        (test,) = self.function(condition, [*parted(phis, sizes), *invariants])
-        w.branch_if(self.element(test, 0), inside, done)
-        w.start(inside)
-        made = self.function(body, [*parted(phis, sizes), *invariants])
-        following = [reg for elements in made for reg in listed(elements)]
+        state, ends = phis, list[tuple[str, list[Reg]]]()
+        copies = self._steps_together(one)
+        for _ in range(copies):
+            inside = w.label("do")
+            (test,) = self.function(condition, [*parted(state, sizes), *invariants])
+            w.branch_if(self.element(test, 0), inside, done)
+            ends.append((str(w.block), state))
+            w.start(inside)
+            made = self.function(body, [*parted(state, sizes), *invariants])
+            state = [reg for elements in made for reg in listed(elements)]
+        fewer = w.sub(left, 1)
+        latch, ask = w.block, w.label("ask")
+        w.branch_if(w.eq(fewer, 0), ask, head)
+        w.start(ask)
+        self._poll()
+        every = constant(steps_between_polls(cycles_of_step(one) * copies), "i64")
         w.lines[position:position] = [
-            f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{w.block} ]"
-            for phi, init, new in zip(phis, start, following, strict=True)
+            f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{latch} ], "
+            f"[ {again.text}, %{w.block} ]"
+            for phi, init, new, again in zip(
+                [left, *phis], [every, *start], [fewer, *state], [every, *state], strict=True
+            )
         ]
         w.branch(head)
         w.start(done)
-        return phis
+        return self._merged(ends)
+
+    def _steps_together(self, one: Instruction) -> int:
+        """How many steps of a while loop are counted as one: where there is little in a step, counting would
+        be felt."""
+        work = operations(one)
+        if work is None or self.target.brief or any(inner.regions for r in one.regions for inner in r.body):
+            return 1
+        return max(1, min(_MOST_TOGETHER, int(_TOGETHER / max(work.code, 1.0))))
+
+    def _merged(self, ends: list[tuple[str, list[Reg]]]) -> list[Reg]:
+        """The registers that the blocks in `ends` bring to this one."""
+        merged = []
+        for regs in zip(*[regs for _, regs in ends], strict=True):
+            sources = [f"[ {reg.text}, %{block} ]" for reg, (block, _) in zip(regs, ends, strict=True)]
+            merged.append(self.w.assign(f"phi {regs[0].type} {', '.join(sources)}", regs[0].dtype))
+        return merged
 
     def _rewind(
         self, one: Instruction, start: list[Reg], sizes: list[int], others: list[Elements]
@@ -192,6 +242,9 @@ class _RegisterWriter(ElementWriter):
         ):
             self.store(elements, stored, 0)
         made = self.function(body, [*carries, *invariants])
+        cycles = cycles_of_step(one)
+        every = steps_between_polls(cycles)
+        w.when(w.eq(w.and_(steps, every - 1), every - 1), self._poll)
         following = [w.add(steps, 1), *room, *[reg for elements in made for reg in listed(elements)]]
         w.lines[position:position] = [
             f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{w.block} ]"
@@ -213,7 +266,9 @@ class _RegisterWriter(ElementWriter):
             made = self.function(backward, [*taken, *invariants, *parted(regs, lengths)])
             return [reg for elements in made for reg in listed(elements)]
 
-        ends = w.loop(0, steps, 1, step, [reg for elements in states for reg in listed(elements)])
+        ends = polled_loop(
+            w, steps, step, [reg for elements in states for reg in listed(elements)], cycles, self._poll
+        )
         return parted(ends, lengths)
 
     def _record(self, stack: Stack | None, address: Reg, index: Reg, values: list[Value]) -> list[Stored]:
@@ -243,11 +298,7 @@ class _RegisterWriter(ElementWriter):
             ends.append((str(w.block), [reg for elements in made for reg in listed(elements)]))
             w.branch(after)
         w.start(after)
-        merged = []
-        for regs in zip(*[found for _, found in ends], strict=True):
-            sources = [f"[ {reg.text}, %{block} ]" for reg, (block, _) in zip(regs, ends, strict=True)]
-            merged.append(w.assign(f"phi {regs[0].type} {', '.join(sources)}", regs[0].dtype))
-        return parted(merged, [result.type.size for result in one.results])
+        return parted(self._merged(ends), [result.type.size for result in one.results])
 
 
 def _results_in_registers(one: Instruction) -> int:

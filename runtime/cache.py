@@ -1,10 +1,12 @@
 """The compile cache on disk: machine code by what it was made from.
 
-An entry is a file named by its key: a line that names the format, the BLAKE2 checksum of the rest, the rest.
-It is written beside its place and renamed, so that other processes see all of it or nothing. What does not
-check out (truncated, damaged, of another format) counts as missing and is written anew. A folder that cannot
-be used leaves the process without a cache; `problem` says why. Reading an entry makes it young; where the
-folder outgrows its limit the oldest entries go.
+An entry is a file named by its key: a line that names the format, the payload's size, a BLAKE2 checksum of
+key and payload, the payload. The checksum covers the key: an entry under another one's name is not run in its
+place. It is written beside its place and renamed, so that other processes see all of it or nothing.
+What does not check out (truncated, damaged, of another format, no regular file, another user's) counts as
+missing and is written anew. A folder that cannot be used leaves the process without a cache; `problem` says
+why. A write that fails keeps nothing, the next one is tried again, and `failure` says why. Reading an entry
+makes it young; where the folder outgrows its limit the oldest entries go.
 
 Cached code is run as it is, so whoever can write an entry can make this process do anything. The folder is
 made for its owner alone, and used only where it belongs to this user and nobody else may write to it.
@@ -15,14 +17,15 @@ made for its owner alone, and used only where it belongs to this user and nobody
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import stat
+import struct
+import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ..ir.errors import TracejitError
 from ..ir.records import record
 
 try:  # hashlib's own; with hashlib comes OpenSSL, which takes some milliseconds to load
@@ -30,11 +33,22 @@ try:  # hashlib's own; with hashlib comes OpenSSL, which takes some milliseconds
 except ImportError:
     from hashlib import blake2b as blake2b
 
-_FORMAT: Final = b"tracejit cache 1\n"
+_FORMAT: Final = b"tracejit cache 2\n"
 _CHECKSUM: Final = 32
+#: The format's line, the payload's size, the checksum.
+_HEAD: Final = struct.Struct(f"<{len(_FORMAT)}sQ{_CHECKSUM}s")
 _SUFFIX: Final = ".tjc"
-#: What makes this process's temporary files differ.
-_NAMES: Final = itertools.count()
+_TEMPORARY: Final = ".tmp"
+#: A temporary file of this age belongs to a process that did not finish it.
+_ABANDONED_SECONDS: Final = 3600.0
+#: How entries are opened: a FIFO does not wait for its writer, and a symbolic link is not followed.
+_READ: Final = (
+    os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NOCTTY", 0)
+)  # fmt: skip
+_WRITE: Final = (
+    os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)
 #: Settings that say where the folder is.
 _FOLDER_VARIABLES: Final = ("TRACEJIT_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "USERPROFILE")
 #: Megabytes unless ``TRACEJIT_CACHE_MB`` says otherwise.
@@ -71,6 +85,9 @@ class DiskCache:
         self._checked: tuple[str, str] | None = None
         self._folder: tuple[tuple[str, ...], Path] | None = None
         self._stores = 0
+        self._warned = ""
+        #: Why the last entry was not kept, empty if it was.
+        self.failure = ""
 
     @property
     def folder(self) -> Path:
@@ -82,11 +99,18 @@ class DiskCache:
 
     @property
     def limit(self) -> int:
-        """The size in bytes from which the oldest entries go. Raises TracejitError for a bad setting."""
-        text = os.environ.get("TRACEJIT_CACHE_MB") or str(_LIMIT)
-        if not text.isdigit():
-            raise TracejitError(f"TRACEJIT_CACHE_MB must be a number of megabytes, got {text!r}")
-        return int(text) << 20
+        """The size in bytes from which the oldest entries go. Warns, once, of a setting that is no number."""
+        text = os.environ.get("TRACEJIT_CACHE_MB", "")
+        if text.isascii() and text.isdigit():
+            return int(text) << 20
+        if text and text != self._warned:
+            self._warned = text
+            warnings.warn(
+                f"TRACEJIT_CACHE_MB: expected a whole number of megabytes, got {text!r}; using {_LIMIT}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return _LIMIT << 20
 
     @property
     def switched_off(self) -> bool:
@@ -124,65 +148,108 @@ class DiskCache:
             return None
         path = f"{self.folder}{os.sep}{key}{_SUFFIX}"
         try:
-            with open(path, "rb") as file:
-                data = file.read()
+            handle = os.open(path, _READ)
         except OSError:
             return None
-        payload = _checked(data)
+        try:
+            payload = self._payload(handle, key)
+        except OSError:
+            return None
+        finally:
+            os.close(handle)
         if payload is not None:
             with contextlib.suppress(OSError):  # the folder may be read-only by now
                 os.utime(path)
         return payload
 
+    def _payload(self, handle: int, key: str) -> bytes | None:
+        """What an open entry holds, None where it is not the entry of `key` as this user wrote it.
+
+        Nothing is read beyond the size that its head says, which must be the file's.
+        """
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or _others_may_change(status):
+            return None
+        head = os.read(handle, _HEAD.size)
+        if len(head) < _HEAD.size or not head.startswith(_FORMAT):
+            return None
+        _, size, checksum = _HEAD.unpack(head)
+        if status.st_size != _HEAD.size + size or status.st_size > self.limit:
+            return None
+        payload = _read(handle, size)
+        return payload if _checksum(key, payload) == checksum else None
+
     def store(self, key: str, payload: bytes) -> None:
-        """Keep `payload` for `key`. Where the disk does not allow it, nothing is kept."""
+        """Keep `payload` for `key`. Where the disk does not allow it, nothing is kept, and `failure` says
+        why."""
         if self.problem:
             return
-        folder = self.folder
-        data = _FORMAT + blake2b(payload, digest_size=_CHECKSUM).digest() + payload
-        temporary = ""
-        try:
-            temporary = str(folder / f"{key[:16]}.{os.getpid()}.{next(_NAMES)}.tmp")
-            handle = os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(temporary, folder / (key + _SUFFIX))
-        except OSError as error:
-            self._checked = str(folder), f"{folder}: {error.strerror or error}"
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        data = _HEAD.pack(_FORMAT, len(payload), _checksum(key, payload)) + payload
+        if len(data) > self.limit:
+            self.failure = f"{len(data)} bytes are more than the cache may hold"
             return
+        try:
+            try:
+                self._write(key, data)
+            except FileNotFoundError:  # the folder was removed meanwhile
+                os.makedirs(self.folder, mode=0o700, exist_ok=True)
+                self._write(key, data)
+        except OSError as error:
+            self.failure = f"{self.folder}: {error.strerror or error}"
+            return
+        self.failure = ""
         if self._stores % _EVERY == 0:
             self._shrink()
         self._stores += 1
 
-    def _files(self) -> Iterator[tuple[float, int, str]]:
-        """Modification time, size and path of every file of ours."""
+    def _write(self, key: str, data: bytes) -> None:
+        """Write an entry beside its place and rename it. Raises OSError, and leaves nothing then."""
+        folder = self.folder
+        # random: a folder may be shared by machines, whose process numbers are the same
+        temporary = folder / f"{key[:16]}.{os.urandom(8).hex()}{_TEMPORARY}"
+        handle = os.open(temporary, _WRITE, 0o600)
         try:
-            entries = list(os.scandir(self.folder))
+            with os.fdopen(handle, "wb", buffering=0) as file:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[file.write(rest) :]
+            os.replace(temporary, folder / (key + _SUFFIX))
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+    def _files(self) -> Iterator[tuple[float, int, str]]:
+        """Modification time, size and path of every entry, and of temporary files that nobody writes any
+        more."""
+        try:
+            files = list(os.scandir(self.folder))
         except OSError:
             return
-        for entry in entries:
-            if entry.name.endswith((_SUFFIX, ".tmp")):
+        abandoned = time.time() - _ABANDONED_SECONDS
+        for file in files:
+            if file.name.endswith((_SUFFIX, _TEMPORARY)):
                 with contextlib.suppress(OSError):  # another process may have removed it
-                    status = entry.stat(follow_symlinks=False)
-                    yield status.st_mtime, status.st_size, entry.path
+                    status = file.stat(follow_symlinks=False)
+                    if file.name.endswith(_SUFFIX) or status.st_mtime < abandoned:
+                        yield status.st_mtime, status.st_size, file.path
 
     def _shrink(self) -> None:
-        """Remove the oldest entries down to three quarters of the limit, where it is passed."""
+        """Remove abandoned files, and the oldest entries down to three quarters of the limit where it is
+        passed."""
         files = sorted(self._files())
         total, limit = sum(size for _, size, _ in files), self.limit
-        if total <= limit:
-            return
+        least = total if total <= limit else limit * 3 // 4
         for _, size, path in files:
-            if total <= limit * 3 // 4:
-                return
+            if total <= least and not path.endswith(_TEMPORARY):
+                continue
             with contextlib.suppress(OSError):
                 os.unlink(path)
-            total -= size
+                total -= size
 
     def clear(self) -> int:
-        """Remove every entry; returns how many there were. Running processes keep the code they have."""
+        """Remove every entry; returns how many there were. Running processes keep the code they have, and
+        what they write at the moment they may finish."""
         count = 0
         for _, _, path in list(self._files()):
             with contextlib.suppress(OSError):
@@ -206,14 +273,31 @@ def _folder_for(chosen: str, base: str, *_: str) -> Path:
     return Path(base) / "tracejit"
 
 
-def _checked(data: bytes) -> bytes | None:
-    """The payload of an entry, None where it is not as it was written."""
-    head = len(_FORMAT) + _CHECKSUM
-    if not data.startswith(_FORMAT) or len(data) < head:
-        return None
-    payload = data[head:]
-    digest = blake2b(payload, digest_size=_CHECKSUM).digest()
-    return payload if digest == data[len(_FORMAT) : head] else None
+def _others_may_change(status: os.stat_result) -> bool:
+    """Whether a file or folder belongs to another user, or others may write to it."""
+    if not hasattr(os, "getuid"):
+        return False
+    return status.st_uid != os.getuid() or bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def _read(handle: int, size: int) -> bytes:
+    """`size` bytes, or as many as there are."""
+    parts = []
+    while size > 0:
+        part = os.read(handle, size)
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _checksum(key: str, payload: bytes) -> bytes:
+    """The checksum of a payload under its key."""
+    digest = blake2b(key.encode(), digest_size=_CHECKSUM, person=b"tracejit")
+    digest.update(b"\0")
+    digest.update(payload)
+    return digest.digest()
 
 
 CACHE: Final = DiskCache()

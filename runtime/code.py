@@ -21,6 +21,7 @@ class Code:
         image: the object file.
         errors: messages by status - 1.
         parallel: whether it calls the pool.
+        polls: whether it lets signals in.
         products: the dtypes whose product functions it calls.
         host_calls: the symbols it calls back, each with the text of its instruction if it was found on disk.
         exports: the symbols it defines for others.
@@ -34,6 +35,7 @@ class Code:
     image: bytes
     errors: list[str]
     parallel: bool
+    polls: bool
     products: list[str]
     host_calls: list[tuple[str, str]]
     exports: list[str]
@@ -51,7 +53,8 @@ class Code:
 
 
 _FIELDS: Final[tuple[str, ...]] = (
-    "errors", "parallel", "products", "host_calls", "exports", "cycles", "kernels", "arena_bytes", "reuses",
+    "errors", "parallel", "polls", "products", "host_calls", "exports", "cycles", "kernels", "arena_bytes",
+    "reuses",
 )  # fmt: skip
 
 

@@ -6,19 +6,20 @@ Where it does not take a kernel, that is generated in a simpler way, see `codege
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from ..codegen import llvm, target
 from ..codegen.contracting import contracted
 from ..codegen.donation import reuses
 from ..codegen.instrument import Instrument
-from ..codegen.interface import REPORT
+from ..codegen.interface import POLL, REPORT
 from ..codegen.module import generate
 from ..codegen.native import Module
 from ..codegen.recovery import Recovery
 from ..ir.failures import NOT_OURS
 from ..ir.graph import Function
 from .code import Code
+from .tiers import Abandoned
 
 
 def module_of(
@@ -41,9 +42,11 @@ def machine_code(
     *,
     quick: bool,
     whole: bool = True,
+    between: Callable[[], None],
 ) -> tuple[Module, Code, dict[str, float]]:
     """`module` as machine code, and milliseconds by phase; first the module itself, another one where LLVM
-    rejects a part of it. All of it is simplified where no kernel is to blame, if `whole` says so."""
+    rejects a part of it. All of it is simplified where no kernel is to blame, if `whole` says so. `between`
+    is called between pieces of a large one."""
     start = time.perf_counter()
     while True:
         try:
@@ -51,9 +54,9 @@ def machine_code(
             spent = (time.perf_counter() - start) * 1e3
             effort = llvm.Effort.PLAIN if quick and not module.worth_compiling else llvm.Effort.FULL
             reduce_loops = module.reduce_loops and not quick
-            image, milliseconds = llvm.emit_object(text, effort, reduce_loops=reduce_loops)
+            image, milliseconds = llvm.emit_object(text, effort, reduce_loops=reduce_loops, between=between)
             break
-        except NOT_OURS:
+        except (*NOT_OURS, Abandoned):
             raise
         except Exception as error:
             failing = [
@@ -69,7 +72,7 @@ def machine_code(
     assert module.recovery is not None
     exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
     code = Code(
-        image, list(module.errors), module.parallel, list(module.products),
+        image, list(module.errors), module.parallel, f"@{POLL}(" in text, list(module.products),
         [(call.symbol, "") for call in module.host_calls],
         exports, module.cycles, len(module.kernels), module.arena_bytes,
         reuses(module.recovery.function, module.plan, donated),

@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 from ..codegen.entry import AT, EntrySpec, Layout, entry_table
-from ..codegen.interface import BYTES_DATA, ENTRY, Library
+from ..codegen.interface import BYTES_DATA, ENTRY, RAISED, Library
 from ..ir.locks import ForkLock
 from .bypass import BYPASS_ADDRESS
 from .capi import (
@@ -21,6 +21,7 @@ from .capi import (
     FLOAT_VALUE,
     native_interface,
 )
+from .interrupts import RAISED_ADDRESS
 from .objects import load_support
 from .results import allocator_address
 
@@ -68,7 +69,8 @@ def make_entry(spec: EntrySpec, layout: Layout, executable: Any, otherwise: Any,
     with _LOCK:
         definition = _definition(layout)
     failed = executable.fail
-    table = _Table(entry_table(spec, layout, main=executable.address, slow=id(otherwise), failed=id(failed)))
+    addresses = {"main": executable.address, "slow": id(otherwise), "failed": id(failed)}
+    table = _Table(entry_table(spec, layout, **addresses, once=bool(executable.not_lowered)))
     table.keep = (executable, otherwise, failed, keep)
     executable.follow(table, id(table) + BYTES_DATA + AT["main"])
     return function_of(definition, table)
@@ -91,6 +93,7 @@ def _definition(layout: Layout) -> MethodDef:
         symbols = layout.symbols | {
             "tracejit_result_array": allocator_address(),
             "tracejit_bypass": BYPASS_ADDRESS,
+            RAISED: RAISED_ADDRESS,
         }
         made = MethodDef(b"jitted", None, _METH_FASTCALL_KEYWORDS, None)
         load_support(

@@ -18,11 +18,12 @@ from ..ir.content import NoContent
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.failures import NOT_OURS, warn_of_failure
 from ..ir.graph import Function
-from ..ir.locks import computed_once
+from ..ir.locks import ForkLock, computed_once
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from .cache import CACHE
 from .code import Code, instruction_text, load_code, read_instruction, store_code
 from .host_calls import callback_of
+from .interrupts import interruptible, poll_imports
 from .keys import function_key
 from .lone import link_lone, lone_code
 from .objects import link
@@ -86,7 +87,7 @@ class Executable:
         self._job: tuple[Any, ...] | None = None
         self._earlier: Library | None = None
         self._followers: list[tuple[Any, int]] = []
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         code, self.found = self._code()
         self.errors, self.reuses = code.errors, code.reuses
         self.kernels, self.arena_bytes = code.kernels, code.arena_bytes
@@ -105,9 +106,10 @@ class Executable:
     def _use(self, library: Library) -> None:
         """Let calls run the code in `library`."""
         self.library = library
-        self._main: Callable[[int, int], int] = ctypes.CFUNCTYPE(
-            ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p
-        )(self.address)
+        if library.polls:
+            self._main: Callable[[int, int], int] = interruptible(self.address)
+        else:
+            self._main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(self.address)
         if "release" in library.addresses:
             # not __del__: in a cycle the collector may finalise the library, which unmaps the code, first
             weakref.finalize(self, _release, library).atexit = False
@@ -177,7 +179,9 @@ class Executable:
         module, quick = self._module_to_compile()
         self._lap("generate", start)
         generating = self.milliseconds["generate"]
-        made, code, milliseconds = machine_code(module, self._donated, self._instrument, quick=quick)
+        made, code, milliseconds = machine_code(
+            module, self._donated, self._instrument, quick=quick, between=BACKGROUND.calling
+        )
         self._take(made)
         self._calls = made.host_calls
         if quick:
@@ -254,11 +258,16 @@ class Executable:
             imports.update(product_addresses(dtype))
         if code.parallel:
             imports.update(POOL.imports())
+        if code.polls:
+            imports.update(poll_imports())
         for (name, _), callback in zip(code.host_calls, self._callbacks, strict=True):
             imports[name] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         if code.numbers:
-            return link_lone(code, imports)
-        return link(code.image, code.exports, imports)
+            library = link_lone(code, imports)
+        else:
+            library = link(code.image, code.exports, imports)
+        library.polls = code.polls
+        return library
 
     @property
     def address(self) -> int:
@@ -340,11 +349,12 @@ def _upgrade(
     if executable() is None:
         return
     try:
+        between = functools.partial(BACKGROUND.give_way, lambda: executable() is not None)
         notes: list[str] = []
         module = module or module_of(fused, notes, donated)
         if module.recovery is not None:
             module.recovery.notes = notes
-        module, code, _ = machine_code(module, donated, quick=False, whole=False)
+        module, code, _ = machine_code(module, donated, quick=False, whole=False, between=between)
         same = code.answers_like(quick)
         if not same and not notes:
             raise CompileError("the full code has other errors, callbacks or donations than the quick code")

@@ -21,7 +21,7 @@ from collections.abc import Mapping as Table
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..codegen.interface import Library
+from ..codegen.interface import Library, images_of
 from ..ir.records import record
 
 #: Section header types and flags, relocation types.
@@ -32,6 +32,8 @@ _BY_TABLE: Final = (_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX)
 #: Of relocations that hold a distance, how it is written.
 _RELATIVE: Final = {_PC64: "<q"} | dict.fromkeys((_PC32, _PLT32, *_BY_TABLE), "<i")
 _UNDEFINED, _ABSOLUTE, _COMMON = 0, 0xFFF1, 0xFFF2
+#: The binding of symbols that other images do not see.
+_LOCAL: Final = 0
 #: ``jmp *displacement(%rip)``, to six bytes and two of padding.
 _JUMP: Final = b"\xff\x25"
 _STUB: Final = 8
@@ -90,16 +92,26 @@ def load(image: bytes, exports: Sequence[str], imports: Table[str, int]) -> Libr
     if sys.platform != "linux" or platform.machine() != "x86_64":
         raise Unlinkable("not Linux on x86-64")
     try:
-        return _Image(image, imports).library(exports)
+        return _linked([_Image(part) for part in images_of(image)], exports, imports)
     except (struct.error, IndexError, UnicodeDecodeError, KeyError) as error:
         raise Unlinkable(f"a damaged object: {error}") from error
 
 
+def _linked(images: Sequence[_Image], exports: Sequence[str], imports: Table[str, int]) -> Library:
+    """Map all of `images`, let them find each other's symbols, and make them executable."""
+    addresses = dict(imports)
+    for part in images:
+        addresses.update(part.place())
+    for part in images:
+        part.relocate(addresses)
+    return Library({name: addresses[name] for name in exports}, [part.memory for part in images])
+
+
 class _Image:
-    def __init__(self, image: bytes, imports: Table[str, int]) -> None:
+    def __init__(self, image: bytes) -> None:
         if image[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<HH", image, 16) != (1, 62):
             raise Unlinkable("not an ELF object for x86-64")
-        self.image, self.imports = image, imports
+        self.image = image
         (start,) = struct.unpack_from("<Q", image, 40)
         size, count = struct.unpack_from("<HH", image, 58)
         self.sections = [
@@ -120,43 +132,48 @@ class _Image:
                 raise Unlinkable("thread-local data")
 
     def _read_symbols(self) -> list[tuple[str, int, int, int]]:
-        """Name, section, value and size of each symbol."""
+        """Name, section, value and binding of each symbol."""
         found = []
         for table in self.sections:
             if table.kind != _SYMTAB:
                 continue
             names = self.sections[table.link]
             for at in range(table.offset, table.offset + table.size, 24):
-                name, _, _, section, value, size = struct.unpack_from("<IBBHQQ", self.image, at)
+                name, info, _, section, value, _ = struct.unpack_from("<IBBHQQ", self.image, at)
                 begin = names.offset + name
                 text = self.image[begin : self.image.index(b"\0", begin)].decode()
-                found.append((text, section, value, size))
+                found.append((text, section, value, info >> 4))
         return found
 
-    def library(self, exports: Sequence[str]) -> Library:
-        relocations = self._relocations()
-        sealed, end = self._place(relocations)
-        memory = Mapping(max(end, 1))
-        base = memory.address
+    def place(self) -> dict[str, int]:
+        """Get memory, and put there what needs no other image; the addresses of the symbols it has for
+        others."""
+        self.relocations = self._relocations()
+        self.sealed, end = self._place(self.relocations)
+        self.memory = Mapping(max(end, 1))
+        base = self.memory.address
         for number, offset in self.offsets.items():
             one = self.sections[number]
             if one.kind != _NOBITS:
                 data = self.image[one.offset : one.offset + one.size]
                 ctypes.memmove(base + offset, data, one.size)
+        return {
+            name: base + self.offsets[section] + value
+            for name, section, value, binding in self.symbols
+            if binding != _LOCAL and section in self.offsets
+        }
+
+    def relocate(self, addresses: Table[str, int]) -> None:
+        """Fill in what needs `addresses`, and make the code executable."""
+        base, self.imports = self.memory.address, addresses
         for symbol, offset in self.table.items():
             ctypes.memmove(base + offset, struct.pack("<Q", self._address(base, symbol)), 8)
         for symbol, offset in self.stubs.items():
             jump = _JUMP + struct.pack("<i", self.table[symbol] - (offset + 6)) + b"\x90\x90"
             ctypes.memmove(base + offset, jump, _STUB)
-        for section, at, kind, symbol, addend in relocations:
+        for section, at, kind, symbol, addend in self.relocations:
             self._relocate(base, self.offsets[section] + at, kind, symbol, addend)
-        memory.seal(sealed)
-        places = {name: (section, value) for name, section, value, _ in self.symbols}
-        addresses = {}
-        for name in exports:
-            section, value = places[name]
-            addresses[name] = base + self.offsets[section] + value
-        return Library(addresses, memory)
+        self.memory.seal(self.sealed)
 
     def _relocations(self) -> list[tuple[int, int, int, int, int]]:
         """Section, offset, type, symbol and addend of what must be filled in."""

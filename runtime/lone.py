@@ -36,6 +36,7 @@ def lone_code(fused: Function, donated: Collection[int]) -> Code | None:
         support_image("lone product", found.dtype),
         errors=[out_of_memory(found.workspace)],
         parallel=found.pooled,
+        polls=True,
         products=[found.dtype],
         host_calls=[],
         exports=["main"],

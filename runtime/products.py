@@ -7,11 +7,10 @@ kernels come in two tiers (`tiers`), so that the first product need not wait for
 from __future__ import annotations
 
 import ctypes
-import os
-import threading
 from collections.abc import Mapping
 
 from ..codegen.interface import PRODUCT_KERNELS, PRODUCT_TABLE, Library, pack_symbol, product_symbol
+from ..ir.locks import ForkLock
 from .objects import load_support
 
 
@@ -40,7 +39,7 @@ class _Products:
     """The product functions linked so far, by dtype."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = ForkLock()
         self.functions: dict[str, _Functions] = {}
 
     def addresses(self, dtype: str) -> Mapping[str, int]:
@@ -52,14 +51,8 @@ class _Products:
     def linked(self, dtype: str) -> bool:
         return dtype in self.functions
 
-    def after_fork(self) -> None:
-        """In a child: the thread that held the lock may not be there. What is linked stays so."""
-        self.lock = threading.Lock()
-
 
 _PRODUCTS = _Products()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_PRODUCTS.after_fork)
 
 
 def products_are_linked(dtype: str) -> bool:

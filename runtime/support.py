@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ..codegen.eager_code import eager_code
 from ..codegen.entry_code import entry_code
+from ..codegen.interrupts import interrupts_text
 from ..codegen.llvm import Effort, emit_object
 from ..codegen.lone import lone_text
 from ..codegen.pool import pool_text
@@ -21,6 +22,7 @@ from ..codegen.target import brief_host, host
 TEXTS: Final[dict[str, Callable[..., str]]] = {
     "eager": eager_code,
     "entry": entry_code,
+    "interrupts": lambda: interrupts_text(host().triple),
     "lone product": lone_text,
     "pool": lambda: pool_text(host().triple),
     "product": lambda dtype: driver_text(host(), dtype),
@@ -33,7 +35,7 @@ BRIEF: Final[dict[str, Callable[..., str]]] = {
     "product kernels": lambda dtype: kernels_text(brief_host(), dtype),
 }
 #: Parts that are no faster for being optimised.
-_PLAIN: Final = ("lone product", "pool", "product", "results")
+_PLAIN: Final = ("interrupts", "lone product", "pool", "product", "results")
 
 
 def support_object(name: str, *arguments: Any, quick: bool = False) -> tuple[bytes, dict[str, float]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,8 @@ from typing import Any
 
 from ..codegen.interface import PARALLEL_FOR, POOL_EXPORTS, THREADS, Library
 from ..ir.errors import TracejitError
+from ..ir.locks import ForkLock
+from .interrupts import poll_imports
 from .objects import load_support
 
 
@@ -42,7 +43,7 @@ class _Pool:
     """The native pool of this process."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = ForkLock()
         self.library: Library | None = None
         self.started = 0
         self.wanted = _initial()
@@ -51,7 +52,7 @@ class _Pool:
         """The address of ``parallel_for``, with the workers running."""
         with self.lock:
             if self.library is None:
-                self.library = load_support("pool", POOL_EXPORTS, {})
+                self.library = load_support("pool", POOL_EXPORTS, poll_imports())
                 self._call("tracejit_pool_init", 0)
             self._set_workers()
             return self.library.addresses[PARALLEL_FOR]
@@ -82,7 +83,6 @@ class _Pool:
 
     def after_fork(self) -> None:
         """In a child: its parent's workers are not there."""
-        self.lock = threading.Lock()
         self.started = 0
         if self.library is not None:
             self._call("tracejit_pool_init", 0)

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from .cache import CACHE
 
@@ -51,6 +51,10 @@ def saves_time(text: str, slower: float) -> bool:
     return saved - slower / _CYCLES_PER_MILLISECOND > _LEAST_SAVED
 
 
+class Abandoned(Exception):
+    """What is compiled in the background is not wanted any more."""
+
+
 class _Background:
     """Jobs, and the thread that does them one after the other."""
 
@@ -63,8 +67,6 @@ class _Background:
         #: When somebody last compiled what a call waits for, and how many wait for the queue.
         self._last = 0.0
         self._hurried = 0
-        #: The lock that a thread which forks holds meanwhile.
-        self._held = threading.local()
 
     def submit(self, job: Callable[[], None]) -> None:
         """Do `job` at some time. It raises nothing that anybody could handle."""
@@ -97,6 +99,8 @@ class _Background:
                 self._current = self._queue.popleft()
             try:
                 self._current()
+            except Abandoned:
+                pass
             except BaseException:  # nobody waits for it: reported as any thread's
                 threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), threading.current_thread()]))
             with self._changed:
@@ -106,6 +110,18 @@ class _Background:
     def calling(self) -> None:
         """Told where a call is going to need LLVM."""
         self._last = time.monotonic()
+
+    def give_way(self, wanted: Callable[[], bool]) -> None:
+        """Between two pieces of a job: let callers compile first. Raises `Abandoned` where the job is not
+        `wanted` any more."""
+        with self._changed:
+            while not self._hurried and not self._ending:
+                left = self._last + _QUIET_SECONDS - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(left)
+            if self._ending or not wanted():
+                raise Abandoned
 
     def _let_callers_compile(self) -> None:
         """Wait for a moment in which no call compiled: those would have to wait for LLVM."""
@@ -137,18 +153,8 @@ class _Background:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._current is None)
 
-    def before_fork(self) -> None:
-        """Wait until the thread is not inside LLVM, whose state the child takes over as it is."""
-        self._held.lock = _llvm_lock()
-        self._held.lock.acquire()
-
-    def after_fork(self) -> None:
-        """In the parent."""
-        self._held.lock.release()
-
     def after_fork_in_child(self) -> None:
         """The thread is not there: begin anew with what it had not done."""
-        self._held.lock.release()
         jobs = [self._current] if self._current is not None else []
         jobs += self._queue
         self.__init__()  # type: ignore[misc]
@@ -156,19 +162,7 @@ class _Background:
             self.submit(one)
 
 
-def _llvm_lock() -> Any:
-    """The lock of `codegen.llvm`, where that is loaded; else one of nobody's."""
-    module = sys.modules.get(f"{__package__.rpartition('.')[0]}.codegen.llvm")
-    return getattr(module, "LOCK", _NOBODYS)
-
-
-_NOBODYS: Final = threading.RLock()
-
 BACKGROUND: Final = _Background()
 atexit.register(BACKGROUND.end)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=BACKGROUND.before_fork,
-        after_in_parent=BACKGROUND.after_fork,
-        after_in_child=BACKGROUND.after_fork_in_child,
-    )
+    os.register_at_fork(after_in_child=BACKGROUND.after_fork_in_child)

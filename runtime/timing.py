@@ -18,6 +18,7 @@ from ..ir.graph import Function, Instruction, Value
 from ..ir.locks import ForkLock
 from ..ir.records import record
 from .executable import Array, Executable
+from .interrupts import interruptible
 from .results import empty
 
 #: Events kept of one call; runs beyond them are counted and added up all the same.
@@ -60,7 +61,7 @@ class TimedExecutable(Executable):
         self.probes = probes or Probes()
         super().__init__(function, instrument=self.probes)
         main = self.library.addresses["main"]
-        self._timed_main = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(main)
+        self._timed_main = interruptible(main)
         self._buffers = threading.local()
         self._main = self._into_buffer
 

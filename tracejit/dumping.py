@@ -10,13 +10,13 @@ import itertools
 import os
 import re
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from .ir.errors import TracejitError
 from .ir.graph import Function
+from .ir.locks import ForkLock
 from .ir.text.printer import print_functions
 from .lowered import STAGES as LOWERED
 from .lowered import Lowered
@@ -81,7 +81,7 @@ def stage_text(lowered: Lowered, stage: str) -> str:
 def dump_compiled(stages: Sequence[str], folder: str | None) -> None:
     """Write `stages` of every Function that this process compiles from now on: to `folder`, or to standard
     error where that is None. ``all`` stands for all stages."""
-    numbers, lock = itertools.count(1), threading.Lock()
+    numbers, lock = itertools.count(1), ForkLock()
 
     def write(function: Function) -> None:
         with lock:

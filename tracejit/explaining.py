@@ -175,6 +175,8 @@ def explain(
         lines.append(f"  defined at {where}; compiled in {spent:.0f} ms in all")
     if CACHE.problem and not CACHE.switched_off:
         lines.append(f"  compiled code is not kept on disk: {CACHE.problem}")
+    elif CACHE.failure:
+        lines.append(f"  the last compiled code was not kept on disk: {CACHE.failure}")
     for number, (report, (signature, paths)) in enumerate(zip(reports, signatures, strict=True)):
         lines += _lines(number, report, signature, paths)
     made = Explanation("\n".join(lines))

@@ -7,12 +7,11 @@ claims that many draws at once, so that it gets the keys that the same function 
 
 from __future__ import annotations
 
-import os
-import threading
 from typing import Final
 
 import numpy as np
 
+from .ir.locks import ForkLock
 from .ir.ops.random import threefry_of_ints
 from .tensor import Array
 
@@ -24,12 +23,7 @@ class Generator:
 
     def __init__(self, key: int = 0) -> None:
         self._key, self._drawn = key, 0
-        self._lock = threading.Lock()
-        # a child made by fork while another thread draws would wait for that thread for ever
-        os.register_at_fork(after_in_child=self._renew_lock)
-
-    def _renew_lock(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     @property
     def state(self) -> tuple[int, int]:

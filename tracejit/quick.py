@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import abc
 import importlib
-import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from .ir.errors import TracejitError
+from .ir.forking import FORKS
+from .ir.locks import ForkLock
 from .ir.ops.define import ufunc_behind
 from .ir.records import record
 from .ir.registry import OPS, Op
@@ -54,7 +55,7 @@ _ON_ARRAYS: Final[dict[Op, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
 #: Whom to tell when there are native functions.
 _WAITING: Final[list[Callable[[], None]]] = []
 _PROGRESS: Final = _Progress()
-_LOCK: Final = threading.Lock()
+_LOCK: Final = ForkLock()
 
 
 def offer(
@@ -187,8 +188,7 @@ def _load_in_background() -> None:
     except RuntimeError as error:  # the interpreter is shutting down, or there are too many threads
         _PROGRESS.problem = str(error)
         return
-    if hasattr(os, "register_at_fork"):  # a child would inherit the locks of a compile, and not the thread
-        os.register_at_fork(before=thread.join)
+    FORKS.wait_for(thread)  # a child would have some of the ops changed over, and not the thread
 
 
 def load() -> str:

@@ -15,6 +15,7 @@ from ...ir.graph import Function, Instruction, Substitution, Value
 from ...ir.registry import Kind
 from ...ir.types import Shape
 from ..emitter import Reg
+from ..polling import poll_or_return, polled_loop
 from ..target import Target
 from .element import Places
 from .fused import NestWriter
@@ -160,7 +161,8 @@ class _LoopWriter(NestWriter):
             for copy in range(copies)
             for memory in self.starts
         ]
-        state = self.w.loop(0, self.length, 1, step, start)
+        cycles = 1.0 * len(nest.members) * copies
+        state = polled_loop(self.w, self.length, step, start, cycles, lambda: poll_or_return(self.w))
         for copy in range(copies):
             for write, value in zip(nest.writes, state[copy * count :], strict=False):
                 self.put(value, write.memory, places, copy, mask, row_level=False)

@@ -15,6 +15,7 @@ from ..emitter import Reg, constant
 from ..loops import Bound, FunctionWriter
 from ..marks import mark_of
 from ..packing import OpWriter
+from ..polling import BETWEEN_POLLS, LONG_CYCLES, poll_or_return
 from .divisors import divisor_of, pays
 from .element import Pass, Places, Row
 from .folding import line_of
@@ -28,6 +29,18 @@ from .window import Interior, read_window, write_line, write_range
 
 #: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
 INLINED_USES = 12
+
+
+def _polling_dim(nest: Nest) -> int | None:
+    """The loop of a task whose steps let signals in; None where a task is over soon."""
+    cycles = nest.cycles / max(1, task_count(nest))
+    if cycles <= LONG_CYCLES or not nest.parallel:
+        return None
+    for dim in range(1, len(nest.sizes) - 1):
+        cycles /= max(1, nest.sizes[dim])
+        if cycles <= LONG_CYCLES:
+            return dim if cycles >= BETWEEN_POLLS else None if dim == 1 else dim - 1
+    return None
 
 
 class NestWriter:
@@ -53,6 +66,7 @@ class NestWriter:
         #: Elements of the vectors that are handled together.
         self.group = nest.lanes * nest.unroll
         self.ahead = fetched_ahead(nest) if self.block == 1 else ()
+        self.polls_in = _polling_dim(nest)
         #: Where full-level values of earlier stages can be read back.
         self.reload: dict[Value, Memory] = dict(nest.kept)
         for write in nest.writes:
@@ -135,6 +149,7 @@ class NestWriter:
     def _inside(self, dim: int, places: Places, index: Reg) -> Sequence[Reg]:
         self.at[dim] = index
         self._outer(dim + 1, self.advance(places, dim, index), index, index)
+        self.let_signals_in(dim)
         return ()
 
     def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
@@ -269,6 +284,11 @@ class NestWriter:
     def extent(self, dim: int) -> tuple[Bound, Bound, int]:
         """The first index of a reduced dimension, the one behind the last, and how many there are at most."""
         return 0, self.nest.sizes[dim], self.nest.sizes[dim]
+
+    def let_signals_in(self, dim: int) -> None:
+        """At the end of a step of the loop over `dim`: poll for signals, if it is the loop that does."""
+        if dim == self.polls_in:
+            poll_or_return(self.w)
 
     def fold_row(self, plan: Pass, row: Row, places: Places) -> list[Reg]:
         """A pass with the lanes along the last reduced dimension."""

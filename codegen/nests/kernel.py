@@ -29,7 +29,7 @@ class Kernel:
     """An LLVM function over buffers: operands first, then results, then its workspace if it has one.
 
     Its signature is ``void @name(ptr..., i64 begin, i64 end)``, or ``i32`` where `fallible`: 0 for success,
-    else 1 plus the index of the message in `errors`.
+    else 1 plus the index of the message in `errors`, or INTERRUPTED.
     """
 
     name: str
@@ -39,6 +39,8 @@ class Kernel:
     tasks: int = 1
     cycles: float = 0.0
     errors: tuple[str, ...] = ()
+    #: Whether it returns INTERRUPTED where it lets signals in and is left.
+    interruptible: bool = False
     #: Estimated cycles that a task should at least have.
     grain: float = TASK_CYCLES
     #: The dtype whose product function it calls; see `codegen.products`.
@@ -68,7 +70,7 @@ class Kernel:
 
     @property
     def fallible(self) -> bool:
-        return bool(self.errors)
+        return bool(self.errors) or self.interruptible
 
     def why_serial(self) -> str:
         """Why it runs on one thread, in the user's words; empty where its tasks are shared among threads."""
@@ -76,7 +78,7 @@ class Kernel:
             return ""
         if self.tasks <= 1:
             return "its work is one task: there is no outer loop to share among threads"
-        if self.fallible:
+        if self.errors:
             return "it checks indices and may fail, and what may fail runs on one thread"
         least = PARALLEL_TASKS * self.grain
         if self.cycles <= least:

@@ -161,7 +161,9 @@ def _loop(
     bounds: tuple[Bound, Bound],
 ) -> list[Reg]:  # fmt: skip
     def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-        return _plain(writer, run, dim + 1, stop, writer.advance(places, dim, index), state)
+        out = _plain(writer, run, dim + 1, stop, writer.advance(places, dim, index), state)
+        writer.let_signals_in(dim)
+        return out
 
     return writer.w.loop(*bounds, 1, body, state, nonempty=isinstance(bounds[0], Reg))
 
@@ -184,7 +186,9 @@ def _blocks(
         )  # fmt: skip
 
     def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-        return _blocks(writer, totals, step, dim + 1, stop, writer.advance(places, dim, index), state)
+        out = _blocks(writer, totals, step, dim + 1, stop, writer.advance(places, dim, index), state)
+        writer.let_signals_in(dim)
+        return out
 
     return writer.w.loop(first, last, 1, body, state, nonempty=isinstance(first, Reg))
 

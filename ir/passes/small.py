@@ -48,6 +48,18 @@ def operations(instruction: Instruction) -> Work | None:
     return Work(cycles, code)
 
 
+def cycles_of_step(instruction: Instruction) -> float:
+    """About the cycles of one step of a control flow instruction, with all steps of scans in it and one of
+    each loop of unknown length."""
+    cycles = 0.0
+    for inner in (one for region in instruction.regions for one in region.body):
+        if inner.op.kind in _CONTROL:
+            cycles += cycles_of_step(inner) * (inner.attrs["length"] if inner.op.kind is Kind.SCAN else 1)
+        else:
+            cycles += _instruction_operations(inner, set()) or 0.0
+    return cycles
+
+
 def _region_operations(region: Function) -> Work | None:
     cycles = code = 0.0
     stored = {one for one in region.params if one.type.size > MAX_ELEMENTS}

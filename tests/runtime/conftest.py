@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -21,3 +22,12 @@ def held() -> Iterator[threading.Event]:
     tiers.BACKGROUND.submit(hold)
     yield event
     event.set()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own for this test."""
+    place = tmp_path / "cache"
+    monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(place))
+    monkeypatch.delenv("TRACEJIT_CACHE")
+    return place

@@ -17,6 +17,7 @@ from tracejit.codegen.target import host
 from tracejit.runtime import lone, tiers
 from tracejit.runtime.code import Code
 from tracejit.runtime.executable import Executable
+from tracejit.runtime.interrupts import poll_imports
 from tracejit.runtime.products import product_addresses
 from tracejit.runtime.threads import POOL
 
@@ -145,7 +146,8 @@ def test_memory_that_is_not_there_is_an_error() -> None:
     numbers[NUMBERS.index("workspace")] = 1 << 60
     fields = {name: getattr(code, name) for name in Code.__slots__}
     library = lone.link_lone(
-        Code(**{**fields, "numbers": tuple(numbers)}), {**product_addresses("f64"), **POOL.imports()}
+        Code(**{**fields, "numbers": tuple(numbers)}),
+        {**product_addresses("f64"), **POOL.imports(), **poll_imports()},
     )
     main = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(library.addresses["main"])
     result = np.zeros((64, 64))

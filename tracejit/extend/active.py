@@ -7,11 +7,11 @@ looks.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, Final
 
 from ..ir.errors import KernelError
+from ..ir.locks import ForkLock
 from ..ir.records import record
 from ..ir.registry import OPS, Kind, Op
 from ..state import STATE
@@ -34,7 +34,7 @@ class _Active:
 
 
 ACTIVE: Final = _Active()
-_LOCK: Final = threading.RLock()
+_LOCK: Final = ForkLock()
 
 
 def watch_kernels(change: int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 from ..ir.errors import TracejitError
+from ..ir.locks import ForkLock
 from ..ir.records import record
 from ..state import STATE
 from .active import ACTIVE, active_name, watch_kernels
@@ -42,7 +42,7 @@ class _Registered:
 
 _REGISTERED: Final[dict[str, _Registered]] = {}
 #: Held while a backend starts or is removed; its code may register kernels.
-_STARTING: Final = threading.RLock()
+_STARTING: Final = ForkLock()
 
 
 def register_backend(name: str, factory: Callable[[], Any], priority: float = 1) -> None:

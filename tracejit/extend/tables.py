@@ -6,11 +6,11 @@ replaced and put back.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from ..ir.locks import ForkLock
 from ..ir.records import field, record
 from ..ir.registry import OPS
 from ..tape.engine import forget_ops
@@ -74,7 +74,7 @@ TABLES: Final = _Tables()
 #: The backends of the user's that have been started, by name.
 LIVE: Final[dict[str, Any]] = {}
 #: Held while a registration changes the tables; never while functions are told to compile again.
-LOCK: Final = threading.RLock()
+LOCK: Final = ForkLock()
 
 
 def set_up(kernel: Kernel) -> None:

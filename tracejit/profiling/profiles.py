@@ -15,6 +15,7 @@ import numpy as np
 
 from ..codegen.costs import Cost
 from ..ir.errors import TracejitError
+from ..ir.locks import ForkLock
 from ..ir.records import record
 from ..observing import CallRun, KernelRun, profiling
 from ..runtime.executable import Executable
@@ -65,7 +66,7 @@ class Profile:
         self._done: list[FunctionProfile] = []
         self._live = 0
         self._followed: dict[int, Any] = {}
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
         self._stack = ExitStack()
         self._begun = 0
 

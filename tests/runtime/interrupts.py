@@ -1,0 +1,52 @@
+"""What the tests of signals run in processes of their own: a signal comes while something goes on."""
+
+from __future__ import annotations
+
+import os
+
+from .programs import python
+
+_PRELUDE = """
+import os, signal, sys, threading, time
+import numpy as np
+import tracejit as tj
+
+#: No native loop takes longer to let a signal in; the machine may have other things to do.
+PATIENCE = 20.0
+
+def interrupted(run, after=0.3, number=signal.SIGINT, error=KeyboardInterrupt):
+    "Run it, send a signal after some time, and return how long it took to raise."
+    sent = []
+    def send():
+        time.sleep(after)
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), number)
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        run()
+    except error:
+        took = time.monotonic() - sent[0]
+    else:
+        raise AssertionError("it was not interrupted")
+    finally:
+        thread.join()
+    assert took < PATIENCE, took
+    return took
+"""
+
+
+def run(program: str, timeout: float = 240, **environment: str) -> None:
+    """Run `program` in a process of its own; it fails where that fails, or does not end."""
+    ended = python(
+        f"{_PRELUDE}\n{program}\nprint('fine')", timeout, **{"TRACEJIT_NUM_THREADS": "2", **environment}
+    )
+    assert ended.strip().endswith("fine"), ended
+
+
+def tiers() -> list[dict[str, str]]:
+    """Settings under which code is compiled well at once, and quickly first."""
+    return [{"TRACEJIT_TIERS": "0"}, {"TRACEJIT_TIERS": "always"}]
+
+
+assert "TRACEJIT_CACHE" in os.environ
