@@ -50,16 +50,18 @@ def bind(uses: Uses, numbers: Numbers, traced: Traced) -> Bindings:
             sources.append(Source("object", content))  # an array of the function's own, which it wrote later
         else:
             sources.append(Source("object", holder))
+    for source in uses.written.values():
+        uses.unwatched[
+            f"{source}: the function itself changes it, while it is traced and not at each call"
+        ] = None
     guards = []
     for guard in uses.finish({id(holder) for holder in holders}, numbers.matched):
-        if _is_written(guard.source, uses.written) and not guard.holds():
-            uses.unwatched[f"{guard.source}: the function itself changes it while it is traced"] = None
-        else:
+        if guard.holds() or not _is_written(guard.source, uses.written):
             guards.append(guard)
     return Bindings(sources, guards, tuple(uses.unwatched))
 
 
-def _is_written(source: Source, written: set[Any]) -> bool:
+def _is_written(source: Source, written: dict[Any, Source]) -> bool:
     """Whether the function writes what lies at `source`, or a container on the way to it."""
     kind, holder, key, steps = source.identity
     return any((kind, holder, key, steps[:length]) in written for length in range(len(steps) + 1))

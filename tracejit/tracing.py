@@ -123,13 +123,19 @@ class Tracer(Builder):
                 )
             return data
         if type(value) in (bool, int, float):
-            if self._numbers is not None and type(value) is float:
-                return self._input_number(value)
             return value
         return self._capture(as_array(value) if not isinstance(value, np.ndarray) else value)
 
+    def number(self, value: Any) -> Any:
+        """The parameter for a number that user code read outside its arguments, else `value` itself."""
+        tracer = self
+        while tracer.parent is not None and tracer._numbers is None:
+            tracer = tracer.parent
+        if tracer._numbers is None or type(value) is not float:
+            return value
+        return tracer._input_number(value)
+
     def _input_number(self, value: float) -> Any:
-        """The parameter for a number that user code read outside its arguments, else the number itself."""
         assert self._numbers is not None
         frame = sys._getframe(2)
         while frame is not None and not is_user_file(frame.f_code.co_filename):
@@ -145,7 +151,7 @@ class Tracer(Builder):
             self._owned.add(symbol)
             self._weak.add(symbol)
             known = self.captures[id(number)] = (number, symbol)
-        return known[1]
+        return wrap(known[1])
 
     def note_inspected(self, tensor: Tensor) -> None:
         """Python code looks at the elements of `tensor`, which has some."""

@@ -128,7 +128,7 @@ class Operations(Contents):
 
     def written(self, place: Place) -> None:
         """The function itself writes what lies at `place`, or in it."""
-        self.uses.written.add(place.identity)
+        self.uses.written[place.identity] = place.source
 
     # -- containers that the code builds -------------------------------------------------------------
 

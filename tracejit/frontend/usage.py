@@ -62,8 +62,8 @@ class Uses:
     mixed_sites: set[tuple[CodeType, int]]
     #: Arrays that a function of the library got, which reads them as inputs or while tracing.
     given: dict[Any, Place]
-    #: Places that the function itself writes.
-    written: set[Any]
+    #: Places that the function itself writes, or whose contents it writes.
+    written: dict[Any, Source]
     #: What could not be followed, in words.
     unwatched: dict[str, None]
     #: Calls whose results a trace freezes, in words.
@@ -71,7 +71,7 @@ class Uses:
 
     @classmethod
     def empty(cls) -> Uses:
-        return cls({}, {}, {}, {}, set(), {}, set(), {}, {})
+        return cls({}, {}, {}, {}, set(), {}, {}, {}, {})
 
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""
