@@ -234,7 +234,7 @@ def test_a_value_that_changes_at_each_read_is_refused() -> None:
 
     restless = Restless()
     jitted = tj.jit(lambda x: x * restless.value)
-    with pytest.raises(tj.TraceError, match="restless.count, .* each time while it was traced"):
+    with pytest.raises(tj.TraceError, match=r"restless.count, .* each time while it was traced"):
         jitted(X)
 
 
