@@ -1,7 +1,8 @@
 """The exceptions tracejit raises on purpose, and its warnings.
 
 Each also derives from the built-in class that NumPy raises for the same mistake, so code that
-catches ``ValueError``, ``TypeError`` or ``IndexError`` keeps working.
+catches ``ValueError``, ``TypeError`` or ``IndexError`` keeps working. Those about tensors are RuntimeErrors
+too, which is what PyTorch raises for shapes and dtypes that do not fit.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ class TracejitError(Exception):
     """Base of every error that tracejit raises on purpose."""
 
 
-class ShapeError(TracejitError, ValueError):
+class ShapeError(TracejitError, ValueError, RuntimeError):
     """Shapes do not fit the operation."""
 
 
@@ -21,7 +22,7 @@ class AxisError(ShapeError, IndexError):
     """An axis is out of range for the array's rank, or given twice."""
 
 
-class DTypeError(TracejitError, TypeError):
+class DTypeError(TracejitError, TypeError, RuntimeError):
     """A dtype is unsupported, or does not fit the operation."""
 
 
@@ -29,11 +30,19 @@ class AttributeValueError(TracejitError, TypeError):
     """An op was given an unknown attribute, or one of the wrong kind."""
 
 
-class DomainError(TracejitError, ValueError):
+class ArgumentError(TracejitError, TypeError):
+    """An argument is not of the kind that the function takes, such as text for a number."""
+
+
+class NestingError(TracejitError, RecursionError):
+    """An argument is nested too deep, or contains itself."""
+
+
+class DomainError(TracejitError, ValueError, RuntimeError):
     """A value for which the operation has no meaning, such as an integer to a negative power."""
 
 
-class OutOfBoundsError(TracejitError, IndexError):
+class OutOfBoundsError(TracejitError, IndexError, RuntimeError):
     """An index lies outside the array."""
 
 

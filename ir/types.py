@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import reprlib
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .dtypes import SHORT_NAME, DType
 from .errors import AxisError, ShapeError, TracejitError
@@ -81,10 +82,8 @@ def normalize_axis(op: str, axis: Any, rank: int) -> int:
     """`axis` as a non-negative int below `rank`."""
     try:
         index = operator.index(axis)
-    except TracejitError:
-        raise  # a traced integer says itself what is wrong
     except TypeError as error:
-        raise AxisError(f"{op}: axis must be an integer, got {axis!r}") from error
+        raise _no_integer(op, "axis must be an integer", axis, AxisError, error) from error
     if not -rank <= index < rank:
         raise AxisError(f"{op}: axis {index} is out of bounds for an array of rank {rank}")
     return index % rank
@@ -112,9 +111,30 @@ def remove_axes(shape: Shape, axes: Iterable[int], *, keepdims: bool = False) ->
 def as_shape(op: str, shape: Any) -> Shape:
     """`shape` (an int or a sequence) as a tuple of non-negative ints."""
     result = _sizes(op, shape)
-    if any(size < 0 for size in result):
+    if result and min(result) < 0:
         raise ShapeError(f"{op}: negative dimensions are not allowed, got {result}")
+    if result and (max(result) > _MOST_ELEMENTS or math.prod(result) > _MOST_ELEMENTS):
+        raise ShapeError(f"{op}: an array of shape {result} is too large")
     return result
+
+
+#: NumPy's limit too: sizes and offsets are signed integers of 64 bits.
+_MOST_ELEMENTS: Final = 2**63 - 1
+
+
+def _no_integer(
+    op: str, expected: str, value: Any, kind: type[TracejitError], error: TypeError
+) -> TracejitError:
+    """The error for `value`, which ``operator.index`` does not take."""
+    if isinstance(error, TracejitError):  # a tensor says itself what is wrong
+        parameter = expected.partition(" must")[0].removeprefix("a ")
+        return type(error)(f"{op}: argument {parameter}: {error}")
+    return kind(f"{op}: {expected}, got {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    text = reprlib.repr(value)
+    return text if len(text) <= 200 else f"{text[:197]}..."
 
 
 def _sizes(op: str, shape: Any) -> Shape:
@@ -124,11 +144,9 @@ def _sizes(op: str, shape: Any) -> Shape:
     else:
         sizes = shape if isinstance(shape, range) or getattr(shape, "ndim", 0) == 1 else (shape,)
     try:
-        return tuple([operator.index(size) for size in sizes])
-    except TracejitError:
-        raise  # a traced integer says itself what is wrong
+        return tuple(map(operator.index, sizes))
     except TypeError as error:
-        raise ShapeError(f"{op}: a shape must be integers, got {shape!r}") from error
+        raise _no_integer(op, "a shape must be integers", shape, ShapeError, error) from error
 
 
 def resolve_reshape(op: str, shape: Shape, wanted: Any) -> Shape:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import array as _array
 from . import autograd, debug, random
+from .argument_errors import check_public as _check_public
 from .array import *  # noqa: F403
 from .array.creation import tensor
 from .autograd import (
@@ -33,6 +34,7 @@ from .disabling import disable_jit
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (
+    ArgumentError,
     AttributeValueError,
     AxisError,
     CompileError,
@@ -44,6 +46,7 @@ from .ir.errors import (
     GradientError,
     KernelError,
     LostGradientWarning,
+    NestingError,
     NonFiniteError,
     OutOfBoundsError,
     ParseError,
@@ -118,6 +121,7 @@ else:
 
 __all__ = [
     *_array.__all__,
+    "ArgumentError",
     "AttributeValueError",
     "AxisError",
     "CompileError",
@@ -130,6 +134,7 @@ __all__ = [
     "GradientError",
     "KernelError",
     "LostGradientWarning",
+    "NestingError",
     "NonFiniteError",
     "OutOfBoundsError",
     "ParseError",
@@ -230,3 +235,5 @@ if _os.environ.get("TRACEJIT_CHECK_NANS"):
     _import_module(".nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])
 if _os.environ.get("TRACEJIT_DUMP"):
     _import_module(".dumping", __name__).dump_by_environment()
+
+_check_public(globals(), __all__)

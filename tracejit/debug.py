@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .argument_errors import check_public
 from .callbacks import append, own_array
 from .ir.callbacks import named
 from .ir.errors import TracejitError
@@ -147,3 +148,6 @@ def _check(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             f"debug.print: {fmt!r} does not use argument {unused[0]!r}; write a format with {{}} rather than "
             "an f-string, whose values are not known while tracing"
         )
+
+
+check_public(globals(), ["callback", "print"], "debug.")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .argument_errors import checks_itself, explain
 from .ir.errors import DomainError, DTypeError, ShapeError, TraceError, TracejitError
 from .ir.graph import Value
 from .ir.registry import OPS, Attrs, Kind, Op, check_attrs
@@ -165,24 +166,28 @@ def unary(name: str) -> Callable[[Any], Tensor]:
     OPS.follow_kernel(op, use)
 
     def plain(x: Any, /) -> Tensor:
-        tracer = STATE.tracer
-        if tracer is not None:
-            return _traced(tracer, op, (x,), _NO_ATTRS)  # type: ignore[no-any-return]
-        if type(x) is not Tensor:
-            x = wrap(as_array(x))
         try:
-            out = kernel(x._data)
-        except (TypeError, ValueError) as error:
-            raise _explained(op, (x._data,), error) from error
-        if type(out) is not _ndarray:
-            out = np.asarray(out)
-        result = _new(Tensor)
-        result._data = out
-        result._grad = result._node = result._version = result._aliases = result._hooks = None
-        result._requires_grad = False
-        if x._requires_grad and out.dtype.kind == "f":
-            remember(x, result)
-        return result
+            tracer = STATE.tracer
+            if tracer is not None:
+                return _traced(tracer, op, (x,), _NO_ATTRS)  # type: ignore[no-any-return]
+            if type(x) is not Tensor:
+                x = wrap(as_array(x))
+            try:
+                out = kernel(x._data)
+            except (TypeError, ValueError) as error:
+                raise _explained(op, (x._data,), error) from error
+            if type(out) is not _ndarray:
+                out = np.asarray(out)
+            result = _new(Tensor)
+            result._data = out
+            result._grad = result._node = result._version = result._aliases = result._hooks = None
+            result._requires_grad = False
+            if x._requires_grad and out.dtype.kind == "f":
+                remember(x, result)
+            return result
+        except Exception as error:
+            explain(call.__name__, call, (x,), {}, error, op.name)
+            raise
 
     run: Callable[[Any], Tensor] = plain
 
@@ -194,7 +199,7 @@ def unary(name: str) -> Callable[[Any], Tensor]:
         run = function
 
     offer(op, plain, remember, become)
-    return call
+    return checks_itself(call)
 
 
 def binary(name: str) -> Callable[[Any, Any], Tensor]:
@@ -210,26 +215,30 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
     OPS.follow_kernel(op, use)
 
     def plain(x: Any, y: Any, /) -> Tensor:
-        tracer = STATE.tracer
-        if tracer is not None:
-            return _traced(tracer, op, (x, y), _NO_ATTRS)  # type: ignore[no-any-return]
-        a = x._data if type(x) is Tensor else operand(x)
-        b = y._data if type(y) is Tensor else operand(y)
         try:
-            out = kernel(a, b)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise _explained(op, (a, b), error) from error
-        if type(out) is not _ndarray:
-            out = np.asarray(out)
-        result = _new(Tensor)
-        result._data = out
-        result._grad = result._node = result._version = result._aliases = result._hooks = None
-        result._requires_grad = False
-        if out.dtype.kind == "f" and (
-            (type(x) is Tensor and x._requires_grad) or (type(y) is Tensor and y._requires_grad)
-        ):
-            remember(x, y, result)
-        return result
+            tracer = STATE.tracer
+            if tracer is not None:
+                return _traced(tracer, op, (x, y), _NO_ATTRS)  # type: ignore[no-any-return]
+            a = x._data if type(x) is Tensor else operand(x)
+            b = y._data if type(y) is Tensor else operand(y)
+            try:
+                out = kernel(a, b)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise _explained(op, (a, b), error) from error
+            if type(out) is not _ndarray:
+                out = np.asarray(out)
+            result = _new(Tensor)
+            result._data = out
+            result._grad = result._node = result._version = result._aliases = result._hooks = None
+            result._requires_grad = False
+            if out.dtype.kind == "f" and (
+                (type(x) is Tensor and x._requires_grad) or (type(y) is Tensor and y._requires_grad)
+            ):
+                remember(x, y, result)
+            return result
+        except Exception as error:
+            explain(call.__name__, call, (x, y), {}, error, op.name)
+            raise
 
     run: Callable[[Any, Any], Tensor] = plain
 
@@ -241,4 +250,4 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
         run = function
 
     offer(op, plain, remember, become)
-    return call
+    return checks_itself(call)

@@ -225,7 +225,7 @@ class JitFunction(Viewable):
         types = [leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
         paths = leaf_paths(structure.unflatten([0] * structure.leaves))
         names = parameter_names(self._fn, paths, self._static_argnums)
-        donated = self._donated_leaves(structure)
+        donated = self._donated_leaves(structure, types)
 
         def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
             watched = WatchedArguments(self._name, structure, symbols, donated, argument_name)
@@ -255,8 +255,8 @@ class JitFunction(Viewable):
             return None
         return Branches([as_input(leaf) for leaf in leaves], prefix)
 
-    def _donated_leaves(self, structure: TreeDef) -> frozenset[int]:
-        return donated_leaves(structure, self._static_argnums, *self._donated)
+    def _donated_leaves(self, structure: TreeDef, types: Sequence[Any]) -> frozenset[int]:
+        return donated_leaves(structure, types, self._static_argnums, *self._donated)
 
     def _compile(
         self, args: Any, kwargs: Any, key: Any, leaves: list[Any], reason: str, prefix: Sequence[Any] = ()
@@ -268,7 +268,7 @@ class JitFunction(Viewable):
         structure, leaf_types, static, _ = key
         bindings = bind(uses, numbers, traced)
         warn_of_frozen(self._name, uses)
-        donated = self._donated_leaves(structure)
+        donated = self._donated_leaves(structure, leaf_types)
         result, writes = traced.rest
         compiled = CompiledFunction(traced.function, donated | (writes.positions if writes else frozenset()))
         signature = Signature(

@@ -37,3 +37,11 @@ def user_location() -> Location | None:
             return None
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def user_stacklevel() -> int:
+    """The ``stacklevel`` with which a warning of the caller's is about the user's line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and not is_user_file(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level

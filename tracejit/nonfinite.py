@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .argument_errors import check_public
 from .autograd.modes import Mode
 from .ir.effects import without_effects
 from .ir.errors import GradientError, NonFiniteError, TracejitError
@@ -277,3 +278,6 @@ def check_everything(setting: str) -> None:
     type(STATE).anomaly = False
     observe_recording(+1)
     start_checking(Finder(Wanted(setting != "inf", setting != "nan"), False), everywhere=True)
+
+
+check_public(globals(), ["check_nans"], "debug.")

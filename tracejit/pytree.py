@@ -6,11 +6,12 @@ Dicts are taken apart in sorted key order where keys can be compared, else in in
 
 from __future__ import annotations
 
+import reprlib
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .ir.errors import ShapeError, TracejitError
+from .ir.errors import ArgumentError, NestingError, ShapeError, TracejitError
 from .ir.records import record
 
 
@@ -69,6 +70,10 @@ class _Registered:
 
 
 _REGISTERED: dict[type, _Registered] = {}
+#: Containers by themselves, and Python's values, which are leaves.
+_BUILT_IN = frozenset(
+    (bool, int, float, complex, str, bytes, list, tuple, dict, OrderedDict, defaultdict, type(None))
+)
 
 
 def register_pytree_node(
@@ -90,6 +95,13 @@ def register_pytree_node(
 
     Semantics: ``jax.tree_util.register_pytree_node``.
     """
+    if not isinstance(cls, type):
+        raise ArgumentError(f"register_pytree_node: cls must be a class, got {cls!r}")
+    if cls in _BUILT_IN:
+        raise TracejitError(f"register_pytree_node: {cls.__name__} has its meaning in pytrees already")
+    for name, function in (("flatten", flatten), ("unflatten", unflatten)):
+        if not callable(function):
+            raise ArgumentError(f"register_pytree_node: {name} must be a function, got {function!r}")
     if cls in _REGISTERED:
         raise TracejitError(f"{cls.__name__} is registered as a pytree node already")
     _REGISTERED[cls] = _Registered(flatten, unflatten)
@@ -98,8 +110,15 @@ def register_pytree_node(
 def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
     """The leaves of `tree` in order, and its structure."""
     leaves: list[Any] = []
-    shape = _walk(tree, leaves)
-    return leaves, TreeDef(shape, len(leaves))
+    try:
+        shape = _walk(tree, leaves)
+        return leaves, TreeDef(shape, len(leaves))
+    except RecursionError as error:
+        raise _endless("flatten", tree) from error
+
+
+def _endless(name: str, tree: Any) -> NestingError:
+    return NestingError(f"{name}: a {type(tree).__name__} is nested too deep, or contains itself")
 
 
 def _walk(tree: Any, leaves: list[Any]) -> Any:
@@ -130,7 +149,11 @@ def _walk(tree: Any, leaves: list[Any]) -> Any:
 
 def count_leaves(shape: Any) -> int:
     """How many leaves the structure `shape` of a TreeDef has."""
-    return 1 if shape is None else sum(map(count_leaves, shape[2]))
+    if shape is None:
+        return 1
+    if not (isinstance(shape, tuple) and len(shape) == 3 and isinstance(shape[2], tuple)):
+        raise ArgumentError(f"count_leaves: shape must be that of a TreeDef, got {reprlib.repr(shape)}")
+    return sum(map(count_leaves, shape[2]))
 
 
 def _field_names(cls: type) -> tuple[str, ...]:
@@ -207,7 +230,10 @@ def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
 def leaf_paths(tree: Any) -> list[str]:
     """Where each leaf is, as Python writes it: ``['w'][0].bias``."""
     paths: list[str] = []
-    _paths(_walk(tree, []), "", paths)
+    try:
+        _paths(_walk(tree, []), "", paths)
+    except RecursionError as error:
+        raise _endless("leaf_paths", tree) from error
     return paths
 
 

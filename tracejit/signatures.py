@@ -131,9 +131,14 @@ def selected_arguments(
 
 
 def donated_leaves(
-    structure: TreeDef, static: frozenset[int], nums: frozenset[int], names: frozenset[str]
+    structure: TreeDef,
+    types: Sequence[Any],
+    static: frozenset[int],
+    nums: frozenset[int],
+    names: frozenset[str],
 ) -> frozenset[int]:
-    """Which leaves of ``(args, kwargs)`` belong to donated arguments; `args` are without the static ones."""
+    """Which leaves of ``(args, kwargs)``, of `types`, are arrays that belong to donated arguments; `args` are
+    without the static ones. Python numbers have no memory to give."""
     _, _, (args, kwargs) = structure.shape
     positions = (position for position in itertools.count() if position not in static)
     children = [(one, position in nums) for one, position in zip(args[2], positions, strict=False)]
@@ -142,7 +147,8 @@ def donated_leaves(
     first = 0
     for shape, donated in children:
         behind = first + count_leaves(shape)
-        found |= set(range(first, behind)) if donated else set()
+        if donated:
+            found |= {leaf for leaf in range(first, behind) if not isinstance(types[leaf], str)}
         first = behind
     return frozenset(found)
 
@@ -362,9 +368,9 @@ def static_key(name: str, which: Any, value: Any) -> tuple[Any, type, Any, str]:
         raise TracejitError(f"{name}: the static argument {which!r} must be hashable, got a tensor")
     try:
         hash(value)
-    except TypeError as error:
+        text = repr(value) if isinstance(value, (int, float, complex, tuple)) else ""
+    except (TypeError, ValueError, RecursionError) as error:  # ValueError: of a writable memoryview
         raise TracejitError(
             f"{name}: the static argument {which!r} must be hashable, got {type(value).__name__}"
         ) from error
-    text = repr(value) if isinstance(value, (int, float, complex, tuple)) else ""
     return which, type(value), value, text

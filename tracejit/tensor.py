@@ -232,7 +232,9 @@ class Tensor(Signatures):
                 return self
             raise GradientError("you can only change requires_grad of leaf tensors; use detach() for others")
         if value and not is_float(self.dtype):
-            raise DTypeError(f"only floating tensors can require gradients, not {self.dtype}: astype(float)")
+            raise DTypeError(
+                f"only floating tensors can require gradients, not of dtype {self.dtype}: astype(float)"
+            )
         self._requires_grad = bool(value)
         return self
 

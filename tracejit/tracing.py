@@ -257,7 +257,7 @@ def scalar_type(value: bool | int | float) -> TensorType:
     if isinstance(value, bool):
         return TensorType(BOOL, ())
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise DTypeError(f"the Python integer {value} does not fit 64 bits")
+        raise DTypeError(f"argument {value}: a Python integer must fit 64 bits")
     return TensorType(as_dtype(np.int64 if isinstance(value, int) else np.float64), ())
 
 

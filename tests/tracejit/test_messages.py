@@ -124,7 +124,11 @@ scores = tj.zeros((4, 3))
         (update_before_backward, tj.GradientError, "mul saved .* write it after backward"),
         (lambda: leaf(1.0).numpy(), tj.GradientError, r"use x.detach\(\).numpy\(\)"),
         (numpy_function_on_a_parameter, tj.GradientError, r"for np.exp\(x\) and its like tj.exp\(x\)"),
-        (lambda: tj.tensor([1, 2], requires_grad=True), tj.DTypeError, r"not int64: astype\(float\)"),
+        (
+            lambda: tj.tensor([1, 2], requires_grad=True),
+            tj.DTypeError,
+            r"not of dtype int64: astype\(float\)",
+        ),
         (lambda: tj.ones(3).item(), tj.ShapeError, r"got shape \(3,\); use tolist\(\)"),
         (lambda: float(tj.ones(3)), tj.ShapeError, r"got shape \(3,\); reduce it first"),
         (lambda: bool(tj.ones(3)), tj.ShapeError, r"use .any\(\) or .all\(\)"),

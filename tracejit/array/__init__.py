@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from ..argument_errors import check_public, checks_itself
+
 # fmt: off
 from .contraction import (
     dot, inner, kron, matmul, outer, tensordot, vdot, vecdot,
@@ -304,4 +306,36 @@ __all__ = [
 ]
 # fmt: on
 
+# what a few of these call names the arguments; a call around them would show in the time they take
+for _name in [
+    "power",
+    "pow",
+    "sum",
+    "prod",
+    "mean",
+    "max",
+    "min",
+    "amax",
+    "amin",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "reshape",
+    "ravel",
+    "transpose",
+    "copy",
+    "swapaxes",
+    "squeeze",
+    "expand_dims",
+    "concatenate",
+    "concat",
+    "stack",
+    "matmul",
+    "getitem",
+    "setitem",
+    "where",
+]:
+    checks_itself(globals()[_name])
+check_public(globals(), __all__)
 bind()

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..argument_errors import named
 from ..ir.errors import AxisError, ShapeError
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
 from ..quick import QuickCall
@@ -22,6 +23,7 @@ from .remembering import of_matmul
 __all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecdot"]
 
 
+@named("matmul")
 def _matmul(x: Any, y: Any) -> Tensor:
     x, y = promoted(x, y)
     if x.ndim == 0 or y.ndim == 0:

@@ -235,6 +235,7 @@ rint = _unary(
 )
 
 _pow = binary("pow")
+_pow.__name__ = "power"
 _square = unary("square")
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from typing import Any, Final
 
 import numpy as np
 
+from ..argument_errors import named
 from ..dispatch import binary
 from ..ir.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, Operand, as_dtype, is_float, result_type
 from ..ir.errors import DTypeError
 from ..quick import QuickCall
 from ..tensor import Tensor, as_array
 from .elementwise import power
-from .operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run
+from .operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run, tensor_argument
 from .remembering import of_where
 from .searching import nonzero
 
@@ -41,9 +43,12 @@ __all__ = [
 
 _floor_divide = binary("floor_divide")
 _remainder = binary("remainder")
+#: Ten to this power is the largest that is a float.
+_MOST_DECIMALS: Final = 308
 _INT32 = as_dtype("i32")
 
 
+@named("where")
 def _choice(condition: Any, x: Any, y: Any) -> Tensor:
     if is_tracing():
         kinds = kind_of(x), kind_of(y)
@@ -64,13 +69,7 @@ def _adopting(value: Any, dtype: Operand) -> Any:
     return cast(value, dtype) if isinstance(value, Tensor) else as_array(value).astype(dtype).item()
 
 
-_WHERE: Final = QuickCall(
-    np.where,
-    _choice,
-    of_where,
-    "where",
-    operands=3,
-)
+_WHERE: Final = QuickCall(np.where, _choice, of_where, "where", operands=3)
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -86,7 +85,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     Semantics: ``numpy.where``. Gradients flow to the chosen elements alone.
     """
     if x is None and y is None:
-        return nonzero(condition)
+        return nonzero(tensor_argument("where", condition, "condition"))
     if x is None or y is None:
         raise DTypeError("where: give both x and y, or neither")
     if type(x) in SCALARS and type(y) in SCALARS:
@@ -213,6 +212,10 @@ def round(x: Any, decimals: int = 0) -> Tensor:
     Semantics: ``numpy.round``.
     """
     x = as_tensor(x)
+    if type(decimals) is not int or not -_MOST_DECIMALS <= decimals <= _MOST_DECIMALS:
+        decimals = max(operator.index(decimals), -_MOST_DECIMALS)
+        if decimals > _MOST_DECIMALS and x.dtype is not BOOL:
+            return positive(x)
     if x.dtype.kind in "iu":
         if decimals >= 0:
             return positive(x)

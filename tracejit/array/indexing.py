@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..argument_errors import explain, named
 from ..ir.dtypes import BOOL, INT64, DType
 from ..ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
 from ..ir.registry import OPS
@@ -44,6 +45,7 @@ def getitem(x: Any, key: Any, /) -> Tensor:
     return _GETITEM.run(x, key)  # type: ignore[no-any-return]
 
 
+@named("getitem")
 def _getitem(x: Any, key: Any) -> Tensor:
     if type(x) is Tensor and STATE.tracer is None:
         if type(key) is Tensor and key.dtype is INT64 and key.ndim and x.ndim:
@@ -259,7 +261,7 @@ def index_add(x: Any, key: Any, value: Any) -> Tensor:
     kinds = "biuf"
     kind = number.kind if isinstance(number, np.dtype) else np.min_scalar_type(number).kind
     if kinds.index(kind) > kinds.index(x.dtype.kind) and (kind == "f" or x.dtype is BOOL):
-        raise DTypeError(f"index_add: {value!r} cannot be added to a tensor of dtype {x.dtype.name}")
+        raise DTypeError(f"index_add: value {value!r} cannot be added to x, which has dtype {x.dtype.name}")
     return _written(x, key, given, "add", "index_add")
 
 
@@ -282,20 +284,24 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     Raises OutOfBoundsError and ShapeError; GradientError on a leaf that requires grad while gradients are
     recorded; TraceError on a concrete tensor under a trace. Semantics: NumPy, and PyTorch's autograd.
     """
-    for one in (x, value):
-        if STATE.tracer is None and isinstance(one, Tensor) and one.is_traced:
-            raise TraceError(
-                "setitem: a traced tensor outlived its trace; return it from the function instead"
-            )
-    if not isinstance(x, Tensor):
-        raise DTypeError(f"setitem: expected a Tensor, got {type(x).__name__}")
-    if writes_memory(x, value, "setitem"):
-        _write(x, key, value)
-    elif x.is_traced:
-        old = before(x)
-        replace(x, _written(old, key, old if value is x else value, "set", "setitem"), "setitem")
-    else:
-        _write_recorded(x, key, value)
+    try:
+        for one in (x, value):
+            if STATE.tracer is None and isinstance(one, Tensor) and one.is_traced:
+                raise TraceError(
+                    "setitem: a traced tensor outlived its trace; return it from the function instead"
+                )
+        if not isinstance(x, Tensor):
+            raise DTypeError(f"setitem: x must be a tensor, got {type(x).__name__}")
+        if writes_memory(x, value, "setitem"):
+            _write(x, key, value)
+        elif x.is_traced:
+            old = before(x)
+            replace(x, _written(old, key, old if value is x else value, "set", "setitem"), "setitem")
+        else:
+            _write_recorded(x, key, value)
+    except Exception as error:
+        explain("setitem", setitem, (x, key, value), {}, error)
+        raise
 
 
 def _write_recorded(x: Tensor, key: Any, value: Any) -> None:

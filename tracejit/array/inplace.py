@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..argument_errors import explain
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.graph import Value
 from ..state import STATE
@@ -66,7 +67,11 @@ def in_place_operator(name: str, function: Callable[[Any, Any], Any]) -> Callabl
             and isinstance(tracer.operand_kind(x._data), type)
         ):
             return function(x, y)  # type: ignore[no-any-return]  # a Python number in a jitted function
-        return write(x, name, (y,), function, scalars=True)
+        try:
+            return write(x, name, (y,), function, scalars=True)
+        except RecursionError as error:  # what else there is to say `function` says
+            explain(name, call, (x, y), {}, error)
+            raise
 
     return call
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..argument_errors import named
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ShapeError
 from ..ir.types import normalize_axis
@@ -47,6 +48,24 @@ def _joined(axis: int, *arrays: Any) -> Any:
     return np.concatenate(arrays, axis)
 
 
+@named("concatenate")
+def _concatenate(arrays: Any, axis: Any, dtype: Any) -> Tensor:
+    parts = _parts("concatenate", arrays)
+    if dtype is not None:
+        parts = [cast(one, as_dtype(dtype)) for one in parts]
+    if axis is None:
+        parts, axis = [ravel(one) for one in parts], 0
+    rank = parts[0].ndim
+    if rank == 0:
+        raise ShapeError("concatenate: tensors of rank 0 cannot be joined; use stack")
+    place = normalize_axis("concatenate", axis, rank)
+    rest = [one.shape[:place] + one.shape[place + 1 :] for one in parts]
+    if any(one.ndim != rank for one in parts) or any(one != rest[0] for one in rest):
+        given = ", ".join(str(one.shape) for one in parts)
+        raise ShapeError(f"concatenate: shapes must agree except along axis {place}, got {given}")
+    return run("concat", *parts, axis=place)
+
+
 _CONCAT_NUMPY: Final = QuickCall(
     _joined,
     lambda axis, *arrays: _concatenate(arrays, axis, None),
@@ -83,23 +102,6 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
     return _concatenate(arrays, axis, dtype)
 
 
-def _concatenate(arrays: Any, axis: Any, dtype: Any) -> Tensor:
-    parts = _parts("concatenate", arrays)
-    if dtype is not None:
-        parts = [cast(one, as_dtype(dtype)) for one in parts]
-    if axis is None:
-        parts, axis = [ravel(one) for one in parts], 0
-    rank = parts[0].ndim
-    if rank == 0:
-        raise ShapeError("concatenate: tensors of rank 0 cannot be joined; use stack")
-    place = normalize_axis("concatenate", axis, rank)
-    rest = [one.shape[:place] + one.shape[place + 1 :] for one in parts]
-    if any(one.ndim != rank for one in parts) or any(one != rest[0] for one in rest):
-        given = ", ".join(str(one.shape) for one in parts)
-        raise ShapeError(f"concatenate: shapes must agree except along axis {place}, got {given}")
-    return run("concat", *parts, axis=place)
-
-
 def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Tensor:
     """`arrays` of one shape joined along the new `axis`.
 
@@ -116,6 +118,7 @@ def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Tensor:
     return _stack(arrays, axis, dtype)
 
 
+@named("stack")
 def _stack(arrays: Any, axis: Any, dtype: Any) -> Tensor:
     parts = _parts("stack", arrays)
     if any(one.shape != parts[0].shape for one in parts):
@@ -193,6 +196,10 @@ def _cut(x: Tensor, axis: int, bounds: Sequence[int]) -> list[Tensor]:
     return pieces
 
 
+#: More sections than elements make empty parts, each of which takes memory.
+_MOST_EMPTY_PARTS: Final = 1 << 20
+
+
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """Views of `x` cut along `axis`: at the given indices, or into as many parts of nearly equal size.
 
@@ -211,8 +218,12 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
     except TypeError:
         inner = [operator.index(one) for one in indices_or_sections]
         return _cut(x, place, [0, *inner, extent])
-    if sections <= 0:
-        raise ShapeError(f"array_split: the number of sections must be positive, got {sections}")
+    most = extent + _MOST_EMPTY_PARTS
+    if not 0 < sections <= most:
+        raise ShapeError(
+            f"array_split: indices_or_sections must be from 1 to {most} for an axis of size {extent}, "
+            f"got {sections}"
+        )
     each, more = divmod(extent, sections)
     bounds = [part * each + min(part, more) for part in range(sections + 1)]
     return _cut(x, place, bounds)

@@ -6,11 +6,11 @@ The rest of NumPy's array manipulation is in ``joining``, ``rearranging``, ``dia
 from __future__ import annotations
 
 import functools
-import operator
 from typing import Any, Final
 
 import numpy as np
 
+from ..argument_errors import named
 from ..ir.dtypes import as_dtype
 from ..ir.errors import AxisError, ShapeError
 from ..ir.registry import OPS
@@ -27,7 +27,7 @@ from ..ir.types import (
 from ..quick import QuickCall
 from ..tensor import Tensor
 from .indexing import getitem
-from .operands import as_tensor, broadcast, cast, permuted, reshaped, run
+from .operands import as_tensor, broadcast, cast, permuted, reshaped, run, tensor_argument
 from .remembering import new_axis, of_cast, of_copy, of_reshape, of_transpose, reshaping, transposing
 
 __all__ = [
@@ -51,23 +51,26 @@ __all__ = [
 ]
 
 
+@named("reshape")
 def _reshape(x: Any, shape: Any) -> Tensor:
     x = as_tensor(x)
     return run("reshape", x, shape=resolve_reshape("reshape", x.shape, shape))
 
 
+@named("transpose")
 def _transpose(x: Any, axes: Any) -> Tensor:
     x = as_tensor(x)
     if axes is None:
         return run("transpose", x, perm=tuple(range(x.ndim))[::-1])
-    perm = tuple(normalize_axis("transpose", axis, x.ndim) for axis in axes)
+    perm = tuple(
+        normalize_axis("transpose", axis, x.ndim) for axis in (axes if hasattr(axes, "__iter__") else (axes,))
+    )
     if sorted(perm) != list(range(x.ndim)):
-        raise AxisError(
-            f"transpose: axes {tuple(axes)} are not a permutation of the {x.ndim} axes of {x.shape}"
-        )
+        raise AxisError(f"transpose: axes {axes} are not a permutation of the {x.ndim} axes of {x.shape}")
     return run("transpose", x, perm=perm)
 
 
+@named("astype")
 def _cast(x: Any, dtype: Any) -> Tensor:
     return cast(as_tensor(x), dtype, copy=True)
 
@@ -91,7 +94,14 @@ def _converted(x: Any, dtype: Any) -> Any:
 
 _LOSSLESS: Final[dict[Any, bool]] = {}
 _CAST: Final = QuickCall(_converted, _cast, of_cast, "cast")
-_COPY: Final = QuickCall(np.ndarray.__copy__, lambda x: _cast(x, as_tensor(x).dtype), of_copy, "copy")
+
+
+@named("copy")
+def _copy(x: Any) -> Tensor:
+    return cast(as_tensor(x), as_tensor(x).dtype, copy=True)
+
+
+_COPY: Final = QuickCall(np.ndarray.__copy__, _copy, of_copy, "copy")
 
 
 def reshape(x: Any, shape: Any) -> Tensor:
@@ -118,7 +128,7 @@ def ravel(x: Any) -> Tensor:
 
     Semantics: ``numpy.ravel``.
     """
-    return _RESHAPE.run(x, -1)  # type: ignore[no-any-return]
+    return _RESHAPE.run(x if type(x) is Tensor else tensor_argument("ravel", x), -1)  # type: ignore[no-any-return]
 
 
 def flatten(x: Any) -> Tensor:
@@ -189,7 +199,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.swapaxes``.
     """
-    x = as_tensor(x)
+    x = tensor_argument("swapaxes", x)
     rank = x.ndim
     first, second = normalize_axis("swapaxes", axis1, rank), normalize_axis("swapaxes", axis2, rank)
     return _TRANSPOSE.run(x, _swapped(rank, first, second))  # type: ignore[no-any-return]
@@ -239,7 +249,7 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
 
     Raises ShapeError where a named axis has another size. Semantics: ``numpy.squeeze``.
     """
-    x = as_tensor(x)
+    x = tensor_argument("squeeze", x)
     if axis is None:
         return _RESHAPE.run(x, tuple([size for size in x.shape if size != 1]))  # type: ignore[no-any-return]
     if type(axis) is int and -x.ndim <= axis < x.ndim and x.shape[axis] == 1:
@@ -264,7 +274,9 @@ def expand_dims(x: Any, axis: Any) -> Tensor:
     """
     if type(axis) is int and type(x) is Tensor and -x.ndim - 1 <= axis <= x.ndim:
         return getitem(x, new_axis(axis % (x.ndim + 1)))
-    x = as_tensor(x)
+    x = tensor_argument("expand_dims", x)
+    if axis is None:
+        raise AxisError("expand_dims: axis must be an integer or a tuple of integers, got None")
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
     axes = normalize_axes("expand_dims", axis, x.ndim + count)
     sizes = iter(x.shape)
@@ -386,11 +398,3 @@ def copy(x: Any) -> Tensor:
     Semantics: ``numpy.copy``.
     """
     return _COPY.run(x)  # type: ignore[no-any-return]
-
-
-def method_shape(sizes: tuple[Any, ...]) -> Any:
-    """The argument of a method that takes sizes one by one or as one tuple."""
-    if len(sizes) == 1:
-        only = sizes[0]
-        return only if isinstance(only, (tuple, list)) else (operator.index(only),)
-    return sizes

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..argument_errors import checked, checks_itself
 from ..ir.errors import DTypeError, ShapeError
 from ..tensor import Tensor
 from . import (
@@ -61,21 +62,30 @@ def _iterate(x: Tensor) -> Iterator[Tensor]:
     return (indexing.getitem(x, row) for row in range(x.shape[0]))
 
 
+def _method_shape(sizes: tuple[Any, ...]) -> Any:
+    """The argument of a method that takes sizes one by one or as one tuple."""
+    if len(sizes) == 1:
+        only = sizes[0]
+        return only if isinstance(only, (tuple, list)) else (operator.index(only),)
+    return sizes
+
+
+@checks_itself
 def _reshape(x: Tensor, *shape: Any) -> Tensor:
     """``reshape`` with the sizes one by one or as a tuple."""
-    return manipulation.reshape(x, shape[0] if len(shape) == 1 else manipulation.method_shape(shape))
+    return manipulation.reshape(x, shape[0] if len(shape) == 1 else _method_shape(shape))
 
 
 def _transpose(x: Tensor, *axes: Any) -> Tensor:
     """``transpose`` with the axes one by one or as a tuple; without any, reversed."""
     if not axes or axes == (None,):
         return manipulation.transpose(x)
-    return manipulation.transpose(x, manipulation.method_shape(axes))
+    return manipulation.transpose(x, _method_shape(axes))
 
 
 def _permute(x: Tensor, *axes: Any) -> Tensor:
     """``permute_dims``, PyTorch's name."""
-    return manipulation.transpose(x, manipulation.method_shape(axes))
+    return manipulation.transpose(x, _method_shape(axes))
 
 
 def _t(x: Tensor) -> Tensor:
@@ -233,9 +243,11 @@ def bind() -> None:
             _named(f"__i{name}__", inplace.in_place_operator(f"__i{name}__", function)),
         )
     for name, function in inplace.METHODS.items():
-        setattr(Tensor, name, _named(name, function))
+        setattr(Tensor, name, checked(name, _named(name, function)))
     for name, function in _METHODS.items():
-        setattr(Tensor, name, function)
+        setattr(Tensor, name, checked(name, function))
+    for name in ("zero_grad", "requires_grad_", "__contains__"):
+        setattr(Tensor, name, checked(name, getattr(Tensor, name)))
     Tensor.T = property(manipulation.transpose, doc="The axes reversed.")  # type: ignore[assignment,method-assign]
     Tensor.mT = property(  # type: ignore[assignment,method-assign]
         lambda x: manipulation.matrix_transpose(x), doc="The last two axes exchanged."

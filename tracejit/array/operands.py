@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dispatch import apply
 from ..ir.dtypes import DType, Operand, as_dtype, default_dtype, is_float, result_type, ufunc_types
-from ..ir.errors import DTypeError, ShapeError
+from ..ir.errors import DTypeError, NestingError, ShapeError, TracejitError
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
@@ -50,6 +50,18 @@ def as_tensor(value: Any) -> Tensor:
     if isinstance(value, np.ndarray):
         return wrap(tracer.lift(value))
     return constant_of(as_array(value))
+
+
+def tensor_argument(name: str, value: Any, parameter: str = "x") -> Tensor:
+    """`value` as a tensor, on behalf of the function `name`, whose errors name it and `parameter`."""
+    try:
+        return as_tensor(value)
+    except TracejitError as error:
+        if not str(error).startswith(f"{name}: "):
+            error.args = (f"{name}: argument {parameter}: {error}", *error.args[1:])
+        raise
+    except RecursionError as error:
+        raise NestingError(f"{name}: argument {parameter} is nested too deep, or contains itself") from error
 
 
 def constant_of(array: Array) -> Tensor:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..argument_errors import named
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_float
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
 from ..quick import QuickCall
@@ -55,13 +56,14 @@ def kept(result: Tensor, shape: Shape, axes: Shape, keepdims: bool) -> Tensor:
 
 
 def _quick(
-    name: str, kernel: Callable[..., Any], operand: Callable[[Any], Tensor], *, graded: bool = True
+    name: str, kernel: Callable[..., Any], operand: Callable[[Any, Any], Tensor], *, graded: bool = True
 ) -> QuickCall:
     """The quick way of the reduction `name`, with the arguments of ``numpy.ufunc.reduce``: `kernel` does what
-    the op does to what `operand` makes of `x`."""
+    the op does to what `operand` makes of `x` and `dtype`."""
 
-    def slow(x: Any, axis: Any, dtype: None, out: None, keepdims: bool) -> Tensor:
-        return _reduced(name, operand(x), axis, keepdims)
+    @named(name)
+    def slow(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:
+        return _reduced(name, operand(x, dtype), axis, keepdims)
 
     return QuickCall(kernel, slow, of_reduction(name) if graded else None, name, second="axis")
 
@@ -78,8 +80,20 @@ def accumulated(x: Tensor, dtype: Any) -> Tensor:
     return cast(x, _UINT64) if own.kind == "u" and own.itemsize < 8 else x
 
 
-_SUM: Final = _quick("sum", np.add.reduce, lambda x: accumulated(as_tensor(x), None))
-_PROD: Final = _quick("prod", np.multiply.reduce, lambda x: accumulated(as_tensor(x), None))
+def _summand(x: Any, dtype: Any) -> Tensor:
+    return accumulated(as_tensor(x), dtype)
+
+
+def _itself(x: Any, dtype: None) -> Tensor:
+    return as_tensor(x)
+
+
+def _truths(x: Any, dtype: None) -> Tensor:
+    return cast(as_tensor(x), BOOL)
+
+
+_SUM: Final = _quick("sum", np.add.reduce, _summand)
+_PROD: Final = _quick("prod", np.multiply.reduce, _summand)
 
 
 def sum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -94,7 +108,7 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) 
     """
     if dtype is None:
         return _SUM.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-    return _reduced("sum", accumulated(as_tensor(x), dtype), axis, keepdims)
+    return _SUM.slow(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
 
 
 def prod(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -109,7 +123,7 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False)
     """
     if dtype is None:
         return _PROD.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-    return _reduced("prod", accumulated(as_tensor(x), dtype), axis, keepdims)
+    return _PROD.slow(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
 
 
 def averaged(x: Any, dtype: Any) -> Tensor:
@@ -129,7 +143,7 @@ def _averages(x: Any, axis: Any, dtype: None, out: None, keepdims: bool) -> Any:
     return total / kind(x.size // total.size)
 
 
-_MEAN: Final = _quick("mean", _averages, lambda x: averaged(x, None))
+_MEAN: Final = _quick("mean", _averages, averaged)
 
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -146,6 +160,11 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False)
     """
     if dtype is None:
         return _MEAN.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    return _mean(x, axis, dtype, keepdims)
+
+
+@named("mean")
+def _mean(x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
     x = averaged(x, dtype)
     if is_float(x.dtype):
         return _reduced("mean", x, axis, keepdims)
@@ -158,10 +177,10 @@ def counted(name: str, x: Tensor, axis: Any) -> int:
     return math.prod(x.shape[place] for place in normalize_axes(name, axis, x.ndim))
 
 
-_MAX: Final = _quick("max", np.maximum.reduce, as_tensor)
-_MIN: Final = _quick("min", np.minimum.reduce, as_tensor)
-_ALL: Final = _quick("all", np.logical_and.reduce, lambda x: cast(as_tensor(x), BOOL), graded=False)
-_ANY: Final = _quick("any", np.logical_or.reduce, lambda x: cast(as_tensor(x), BOOL), graded=False)
+_MAX: Final = _quick("max", np.maximum.reduce, _itself)
+_MIN: Final = _quick("min", np.minimum.reduce, _itself)
+_ALL: Final = _quick("all", np.logical_and.reduce, _truths, graded=False)
+_ANY: Final = _quick("any", np.logical_or.reduce, _truths, graded=False)
 
 
 def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -228,8 +247,9 @@ def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
 
 
 def _quick_index(name: str, kernel: Callable[..., Any]) -> QuickCall:
-    def slow(x: Any, axis: Any) -> Tensor:
-        return _indexed(name, x, axis, keepdims=False)
+    @named(name)
+    def slow(x: Any, axis: Any, keepdims: bool = False) -> Tensor:
+        return _indexed(name, x, axis, keepdims)
 
     return QuickCall(kernel, slow, None, name, second="axis")
 
@@ -248,9 +268,9 @@ def argmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmax``.
     """
-    if not keepdims:
+    if keepdims is False:
         return _ARGMAX.run(x, axis)  # type: ignore[no-any-return]
-    return _indexed("argmax", x, axis, keepdims)
+    return _ARGMAX.slow(x, axis, keepdims)  # type: ignore[no-any-return]
 
 
 def argmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -263,9 +283,9 @@ def argmin(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmin``.
     """
-    if not keepdims:
+    if keepdims is False:
         return _ARGMIN.run(x, axis)  # type: ignore[no-any-return]
-    return _indexed("argmin", x, axis, keepdims)
+    return _ARGMIN.slow(x, axis, keepdims)  # type: ignore[no-any-return]
 
 
 def ptp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:

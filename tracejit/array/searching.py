@@ -158,7 +158,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     whole = [one for one in (parts[0], result, parts[1]) if one is not None]
     if len(whole) > 1:
         result = concatenate(whole, place)
-    for _ in range(order):
+    for _ in range(min(order, result.shape[place])):  # then there is nothing left
         count = max(result.shape[place] - 1, 0)
         low, high = sliced(result, place, 0, count), sliced(result, place, min(1, result.shape[place]), count)
         result = run("ne" if result.dtype is BOOL else "sub", high, low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..argument_errors import check_public as _check_public
 from . import functional, graph
 from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .checking import gradcheck, gradgradcheck
@@ -43,3 +44,6 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+_check_public(globals(), __all__, "autograd.")
+_check_public(vars(functional), functional.__all__, "autograd.functional.")

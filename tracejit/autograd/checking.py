@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import DomainError, GradientError
+from ..location import user_stacklevel
 from ..tensor import Tensor, wrap
 from .functional_parts import gradients
 from .gradcheck_checks import (
@@ -210,7 +211,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
                 f"gradcheck: input #{position} requires gradient and is not a double precision floating "
                 f"point tensor but {one.dtype.name}; differences of width eps will likely be too coarse for "
                 "the check to pass",
-                stacklevel=3,
+                stacklevel=user_stacklevel(),
             )
         _check_memory(one, position)
     if not found:

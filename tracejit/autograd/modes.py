@@ -8,6 +8,7 @@ from __future__ import annotations
 import abc
 import functools
 import inspect
+import reprlib
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
@@ -37,7 +38,7 @@ class Mode(abc.ABC):
 
     def __call__(self, fn: F) -> F:
         if inspect.isclass(fn) or not callable(fn):
-            raise GradientError(f"{type(self).__name__} decorates functions, got {fn!r}")
+            raise GradientError(f"{type(self).__name__} decorates functions, got {reprlib.repr(fn)}")
         if inspect.isgeneratorfunction(fn):
             return _around_generator(self, fn)  # type: ignore[return-value]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..argument_errors import checked
 from ..ir.dtypes import is_float
 from ..ir.errors import GradientError
 from ..tape.backward import run_backward, seed
@@ -190,11 +191,15 @@ def _detach_(self: Tensor) -> Tensor:
 
 def bind() -> None:
     """Attach what autograd offers to Tensor."""
-    Tensor.backward = _backward  # type: ignore[assignment,method-assign]
-    Tensor.register_hook = register_hook  # type: ignore[assignment,method-assign]
-    Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[assignment,method-assign]
-    Tensor.detach_ = _detach_  # type: ignore[assignment,method-assign]
-    Tensor.retain_grad = retain_grad  # type: ignore[assignment,method-assign]
+    methods: dict[str, Callable[..., Any]] = {
+        "backward": _backward,
+        "register_hook": register_hook,
+        "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,
+        "detach_": _detach_,
+        "retain_grad": retain_grad,
+    }
+    for name, method in methods.items():
+        setattr(Tensor, name, checked(name, method))
 
 
 bind()

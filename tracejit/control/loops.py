@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.dtypes import BOOL
-from ..ir.errors import DTypeError, ShapeError, TracejitError
+from ..ir.errors import DomainError, DTypeError, ShapeError, TracejitError
 from ..ir.registry import OPS
 from ..regions import apply_with_regions
 from ..state import STATE
@@ -184,6 +184,8 @@ def _fori_in_chunks(
 def _bound(which: str, value: Any) -> Any:
     """A bound of a fori_loop: a Python integer, or an integer scalar."""
     if type(value) is int:
+        if not -(2**63) <= value < 2**63:
+            raise DomainError(f"fori_loop: {which} must be an integer that fits 64 bits, got {value}")
         return value
     given = value if isinstance(value, Tensor) else None
     if given is None and type(value) not in SCALARS:

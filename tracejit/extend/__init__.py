@@ -7,6 +7,7 @@ of TensorFlow.js.
 
 from __future__ import annotations
 
+from ..argument_errors import check_public as _check_public
 from .backends import Backend, backend, get_backend, register_backend, remove_backend, set_backend
 from .calling import OpCall, ops
 from .definition import register_op, unregister_op
@@ -45,3 +46,5 @@ __all__ = [
     "unregister_kernel",
     "unregister_op",
 ]
+
+_check_public(globals(), __all__)

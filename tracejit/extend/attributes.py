@@ -16,9 +16,9 @@ from ..ir.registry import Op, check_attrs
 TYPES: Final[tuple[type, ...]] = (bool, int, float, str, tuple, np.dtype)
 
 
-def is_name(text: str) -> bool:
+def is_name(text: object) -> bool:
     """Whether `text` can name an op, an input or an attribute, in Python and in the IR's text."""
-    return text.isidentifier() and text.isascii() and not iskeyword(text)
+    return isinstance(text, str) and text.isidentifier() and text.isascii() and not iskeyword(text)
 
 
 def declared(

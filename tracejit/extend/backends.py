@@ -10,6 +10,7 @@ from typing import Any, Final
 from ..ir.errors import TracejitError
 from ..ir.locks import ForkLock
 from ..ir.records import record
+from ..location import user_stacklevel
 from ..state import STATE
 from .active import ACTIVE, active_name, watch_kernels
 from .tables import LIVE, LLVM, LOCK, NUMPY, TABLES, Kernel, set_up, tear_down
@@ -171,7 +172,7 @@ def _start(name: str) -> str:
                 warnings.warn(
                     f"backend {name!r} failed to start: {type(error).__name__}: {error}; using {following!r}",
                     RuntimeWarning,
-                    stacklevel=3,
+                    stacklevel=user_stacklevel(),
                 )
                 name = following
     return name

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..array.operands import as_tensor
 from ..dispatch import apply
-from ..ir.errors import KernelError, TracejitError
+from ..ir.errors import ArgumentError, KernelError, TracejitError
 from ..ir.registry import OPS, Kind, Op
 from ..ir.types import TensorType
 from ..location import user_location
@@ -62,6 +62,8 @@ class OpCall:
     """An op as a function of tensors: ``op(*inputs, **attributes)``. Made by ``tj.register_op``."""
 
     def __init__(self, op: Op) -> None:
+        if not isinstance(op, Op):
+            raise ArgumentError(f"OpCall: op must be an op, as tj.ir.registry.OPS holds, got {op!r}")
         self._op = op
         self.__name__ = op.name
         self.__doc__ = op.doc

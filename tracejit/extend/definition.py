@@ -147,7 +147,7 @@ def _inputs(
         ]
     names = tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
     for position, one in enumerate(names):
-        bare = one[1:] if one.startswith("*") and position == len(names) - 1 else one
+        bare = one[1:] if isinstance(one, str) and one.startswith("*") and position == len(names) - 1 else one
         if not is_name(bare) or names.count(one) > 1:
             raise TracejitError(f"register_op {name!r}: {one!r} cannot name an input")
     return names

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..ir.errors import GradientError, TracejitError
 from ..ir.registry import OPS, Kind, Nondiff, Op
+from ..location import user_stacklevel
 from .composite import composite_rules
 from .pullback import Refusal, adapted, no_gradient, raising_rules, rules_of
 from .tables import LOCK, TABLES, Gradient, registrations_changed
@@ -59,7 +60,8 @@ def register_gradient(
     with LOCK:
         if not override and has_gradient(op):
             warnings.warn(
-                f"the gradient of {name!r} is replaced; pass override=True if that is meant", stacklevel=2
+                f"the gradient of {name!r} is replaced; pass override=True if that is meant",
+                stacklevel=user_stacklevel(),
             )
         TABLES.gradients[name] = gradient
         OPS.change(op, vjp=rules_of(op, gradient))
@@ -82,7 +84,7 @@ def _gradient(
             raise TracejitError(f"{where}: there is no input {one!r}; the inputs are {', '.join(bare)}")
     if save_all_inputs and names:
         raise TracejitError(f"{where}: give inputs_to_save or save_all_inputs, not both")
-    flags = (outputs,) if isinstance(outputs, bool) else tuple(outputs)
+    flags = (outputs,) if isinstance(outputs, int) else tuple(outputs)
     if not all(isinstance(one, bool) for one in flags):
         raise TracejitError(f"{where}: outputs_to_save must be True or one bool per result, got {outputs!r}")
     if len(flags) > 1 and op.regions is None:

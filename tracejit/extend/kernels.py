@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..ir.errors import KernelError, TracejitError
+from ..ir.errors import ArgumentError, KernelError, TracejitError
 from ..ir.registry import OPS, Kind, Op
+from ..location import user_stacklevel
 from .calling import call_op
 from .cfunctions import array_function, element_emitter, element_function, is_c_function
 from .checked import checked_emitter, checked_kernel, missing_kernel
@@ -69,6 +70,9 @@ def register_kernel(
         return lambda given: (
             register_kernel(name, backend, given, setup=setup, dispose=dispose, override=override) and given
         )
+    for parameter, hook in (("setup", setup), ("dispose", dispose)):
+        if hook is not None and not callable(hook):
+            raise ArgumentError(f"register_kernel: {parameter} must be a function, got {hook!r}")
     op = OPS[name]
     kernel = Kernel(name, backend, fn, setup, dispose)
     fields = _fields(op, kernel)
@@ -78,7 +82,7 @@ def register_kernel(
             warnings.warn(
                 f"the kernel of {name!r} for backend {backend!r} is replaced; pass override=True if that is "
                 "meant",
-                stacklevel=2,
+                stacklevel=user_stacklevel(),
             )
         if before is not None:
             tear_down(before)

@@ -116,7 +116,7 @@ def isolated() -> Iterator[None]:
         tensor(4.)
         >>> tj.run_kernel("twice", 2.0)
         Traceback (most recent call last):
-        tracejit.ir.errors.TracejitError: there is no op named 'twice'
+        tracejit.ir.errors.TracejitError: run_kernel: there is no op named 'twice'
     """
     with LOCK:
         ops, foreign = OPS.copy(), set(OPS.foreign)

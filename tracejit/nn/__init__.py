@@ -7,6 +7,7 @@ where they differ from PyTorch. Loaded at the first use of ``tj.nn``.
 
 from __future__ import annotations
 
+from ..argument_errors import check_public as _check_public
 from .activations import (
     celu,
     elu,
@@ -78,3 +79,5 @@ __all__ = [
     "swish",
     "tanh",
 ]
+
+_check_public(globals(), __all__, "nn.")

@@ -97,6 +97,10 @@ def _convolution(
                 f"{name}: the kernel covers {extents} elements, more than the input of {list(x.shape[2:])} "
                 f"padded by {widths}; use a larger padding or a smaller kernel"
             )
+    # a step beyond the last place makes one window, as does one to it
+    steps = tuple(
+        min(step, size + sum(both)) for step, size, both in zip(steps, x.shape[2:], widths, strict=True)
+    )
     if rank == 1:
         x, weight = (run("reshape", one, shape=(*one.shape[:2], 1, one.shape[2])) for one in (x, weight))
         steps, apart, widths = (1, *steps), (1, *apart), [(0, 0), *widths]

@@ -8,6 +8,7 @@ compute by the formulas of `rules`.
 
 from __future__ import annotations
 
+from ..argument_errors import check_public as _check_public
 from .clipping import clip_by_global_norm, clip_grad_norm_, clip_grad_value_, global_norm
 from .schedules import (
     Schedule,
@@ -46,3 +47,5 @@ __all__ = [
     "step_decay",
     "warmup_cosine",
 ]
+
+_check_public(globals(), __all__, "optim.")

@@ -29,9 +29,7 @@ def tensors_of(owner: str, params: Any) -> list[Tensor]:
     for position, leaf in enumerate(leaves):
         if not isinstance(leaf, Tensor):
             path = leaf_paths(params)[position] or "the root"
-            raise DTypeError(
-                f"{owner}: expected tensors, got {type(leaf).__name__} at {path} of the parameters"
-            )
+            raise DTypeError(f"{owner}: params must hold tensors, got {type(leaf).__name__} at {path}")
     return leaves
 
 

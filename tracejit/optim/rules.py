@@ -145,8 +145,8 @@ class AdamRule:
 
     def check(self, owner: str) -> None:
         """Raise DomainError or DTypeError for hyperparameters without a meaning."""
-        check_number(owner, "beta 1", self.b1, at_least=0.0, below=1.0)
-        check_number(owner, "beta 2", self.b2, at_least=0.0, below=1.0)
+        check_number(owner, "b1 of betas", self.b1, at_least=0.0, below=1.0)
+        check_number(owner, "b2 of betas", self.b2, at_least=0.0, below=1.0)
         check_number(owner, "eps", self.eps, at_least=0.0)
         check_number(owner, "weight_decay", self.weight_decay, at_least=0.0)
 

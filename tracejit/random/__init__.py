@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from ..argument_errors import check_public as _check_public
 from .default import get_state, next_key, rand, randn, seed, set_state
 from .discrete import bernoulli, categorical, permutation, randint
 from .distributions import exponential, gumbel, laplace, normal, truncated_normal, uniform
@@ -60,8 +61,9 @@ else:
         if name not in _LAZY:
             hint = f"; use tj.random.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-        found = globals()[name] = getattr(_import_module(f".{_LAZY[name]}", __name__), name)
-        return found
+        globals()[name] = getattr(_import_module(f".{_LAZY[name]}", __name__), name)
+        _check_public(globals(), [name], "random.")
+        return globals()[name]
 
 
 __all__ = [
@@ -113,3 +115,5 @@ __all__ = [
     "wald",
     "weibull_min",
 ]
+
+_check_public(globals(), __all__, "random.")

@@ -71,7 +71,7 @@ def set_state(state: tuple[int, int]) -> None:
         or not all(type(one) is int and 0 <= one < _WORD for one in state)
     ):
         raise DTypeError(
-            f"random.set_state: expected the two integers that get_state returned, got {state!r}"
+            f"random.set_state: state must be the two integers that get_state returned, got {state!r}"
         )
     DEFAULT.state = state[0], state[1]
 

@@ -138,12 +138,16 @@ def _bound(value: Any, dtype: DType, excess: int) -> Any:
     if isinstance(value, (Tensor, np.ndarray, list, tuple)):
         tensor = as_tensor(value)
         if tensor.dtype.kind not in "iu":
-            raise DTypeError(f"random.randint: expected integer bounds, got dtype {tensor.dtype.name}")
+            raise DTypeError(
+                f"random.randint: minval and maxval must be integer bounds, got dtype {tensor.dtype.name}"
+            )
         return cast(tensor, dtype)
     try:
         number = operator.index(value)
     except TypeError as error:
-        raise DTypeError(f"random.randint: expected integer bounds, got {value!r}") from error
+        raise DTypeError(
+            f"random.randint: minval and maxval must be integer bounds, got {value!r}"
+        ) from error
     limits = np.iinfo(dtype)
     if not limits.min <= number <= int(limits.max) + excess:
         raise DTypeError(f"random.randint: the bound {number} does not fit {dtype.name}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from ..dispatch import apply
-from ..ir.errors import TracejitError
+from ..ir.errors import DomainError, TracejitError
 from ..ir.registry import NONDIFF, OPS, Op
 from ..jit import trace
 from ..tensor import Tensor, as_array
@@ -23,6 +23,10 @@ class CheckFailure(TracejitError, AssertionError):
         self.failures = failures
         lines = [f"  {check}: {sample}: {found}" for check, sample, found in failures]
         super().__init__(f"check_op({name}): {len(failures)} failed\n" + "\n".join(lines))
+
+
+#: Derivatives of higher orders take exponentially longer.
+_MOST_ORDERS: Final = 8
 
 
 def check_op(
@@ -72,6 +76,8 @@ def check_op(
     given = [_sample(one, i) for i, one in enumerate(samples)]
     if not given:
         raise TracejitError(f"check_op({name}): expected at least one sample")
+    if not 0 <= order <= _MOST_ORDERS:
+        raise DomainError(f"check_op: order must be from 0 to {_MOST_ORDERS}, got {order}")
     run = _Run(Tolerance(f32, f64, gradient), order)
     for number, sample in enumerate(given):
         run.label = f"sample {number} {sample}"

@@ -165,3 +165,7 @@ assert f(x).item() == want
 @pytest.mark.parametrize("name", DANGEROUS)
 def test_the_process_survives(name):
     _run("import numpy as np\nimport tracejit as tj\n" + DANGEROUS[name] + "\nprint('alive')\n")
+
+
+def test_hostile_arguments_of_compiled_functions():
+    _run("from tests.tracejit.bad_input.hostile_arguments import main; main()")

@@ -70,7 +70,7 @@ def test_state_is_restored():
 
 @pytest.mark.parametrize("bad", [None, 3, (1,), (1, 2, 3), (1.0, 2), (-1, 0), (0, 2**64), (True, 0)])
 def test_bad_states(bad):
-    with pytest.raises(DTypeError, match=r"random\.set_state: expected the two integers"):
+    with pytest.raises(DTypeError, match=r"random\.set_state: state must be the two integers"):
         r.set_state(bad)
 
 
