@@ -54,8 +54,14 @@ class Elementwise(Choices):
         low, high = self.bounds(x)
         if low > 0.05 and self.chance(0.5):
             self.define(f"xp.{self.choose(POSITIVE)}({x})")
-        elif low > 1.1:
-            self.define(f"xp.{self.choose(('arccosh', 'acosh'))}({x})")
+        elif self.chance(0.3):
+            text = self.choose(
+                (f"xp.{self.choose(POSITIVE)}({x} * {x} + 0.1)",
+                 f"xp.{self.choose(POSITIVE)}(xp.abs({x}) + 0.1)",
+                 f"xp.{self.choose(WITHIN_ONE)}(xp.clip({x}, -0.9, 0.9))",
+                 f"xp.{self.choose(('arccosh', 'acosh'))}({x} * {x} + 1.1)")
+            )  # fmt: skip
+            self.define(text)
         elif low > -0.95 and high < 0.95 and self.chance(0.5):
             self.define(f"xp.{self.choose(WITHIN_ONE)}({x})")
         elif high < 4 and low > -4:
@@ -137,7 +143,8 @@ class Elementwise(Choices):
             f"{x} * {int(c)}",
         ]
         if not self.exact:
-            forms += [f"{x} ** 2", f"{x} ** 3", f"xp.abs({x}) ** 0.5", f"xp.power({x} * {x} + 0.1, {c})",
+            forms += [f"{x} ** 2", f"{x} ** 3", f"(xp.abs({x}) + 0.1) ** 0.5",
+                      f"xp.power({x} * {x} + 0.1, {c})",
                       f"xp.float_power(xp.abs({x}) + 0.5, {c})", f"xp.pow(xp.abs({x}) + 0.5, -1.5)",
                       f"2.0 ** xp.clip({x}, -3, 3)"]  # fmt: skip
         self.define(self.choose(forms))

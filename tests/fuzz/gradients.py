@@ -50,15 +50,14 @@ class Derivatives:
             ):  # refused, as PyTorch does: the graph needs what was overwritten
                 raise Skipped from None
             raise
-        self.largest = max(float(np.abs(g).max(initial=0)) for g in self.gradients)
+        self.largest = float(np.max([np.abs(g).max(initial=0) for g in self.gradients]))
         if not self.largest < MOST:
             raise Skipped
         self.tolerance = FLOOR[self.double] * (1 + self.largest)
         if not subject.has("exact"):
             moved = self.backward(self.moved(MOVE[self.double]))
-            spread = max(
-                float(np.abs(g - h).max(initial=0)) for g, h in zip(self.gradients, moved, strict=True)
-            )
+            apart = [np.abs(g - h).max(initial=0) for g, h in zip(self.gradients, moved, strict=True)]
+            spread = float(np.max(apart))
             if not spread < 1e-2 * (1 + self.largest):
                 raise Skipped
             self.tolerance += PART[self.double] * spread
@@ -78,7 +77,9 @@ class Derivatives:
 
     def moved(self, amount: float) -> list[Array]:
         rng = np.random.default_rng(5)
-        return [(x * (1 + amount * rng.uniform(-1, 1, x.shape))).astype(x.dtype) for x in self.floats]
+        return [
+            (x + (1 + np.abs(x)) * amount * rng.uniform(-1, 1, x.shape)).astype(x.dtype) for x in self.floats
+        ]
 
     def tangents(self) -> list[Array]:
         return [np.sin(np.arange(x.size) * 1.7 + 1).reshape(x.shape).astype(x.dtype) for x in self.floats]
@@ -167,7 +168,7 @@ def second_order(subject: Subject) -> None:
     tangents = tuple(d.tangents())
     product = tj.hvp(d.loss, tuple(d.floats), tangents)
     products = [np.asarray(x) for x in (product if isinstance(product, (tuple, list)) else (product,))]
-    largest = max(float(np.abs(x).max(initial=0)) for x in products)
+    largest = float(np.max([np.abs(x).max(initial=0) for x in products]))
     if not largest < MOST:
         raise Skipped
     tolerances = [1e-9 * (1 + largest + d.largest)] * len(products)
