@@ -80,7 +80,7 @@ class Choices:
         self.special = self.exact and self.chance(0.3)
         self.dtypes: tuple[str, ...] = ("float64",) if self.chance(0.45) else FLOATS
         self.floats_only = self.chance(0.3)
-        self.limit = 40_000 if self.chance(0.02) else 3000
+        self.limit = 150_000 if self.chance(0.015) else 3000
         self.worlds = [World(None)] if self.exact else [World(seed) for seed in (None, 1, 2, 3)]
         self.arguments: list[Argument] = []
         self.captures: list[Capture] = []

@@ -11,6 +11,7 @@ import pytest
 
 import tracejit as tj
 
+from ..codegen.narrow import NARROWER, run_narrow
 from . import reference
 from .generator import Generator, write_program
 from .oracle import modes_of, run_program
@@ -38,6 +39,31 @@ def test_programs(first: int) -> None:
         program = write_program(SEED, index)
         failures = [f for f in run_program(program, modes_of(index)) if not f.known]
         assert not failures, f"seed {SEED}, program {index}: {failures}\n{program.source()}"
+
+
+@pytest.mark.slow
+@NARROWER
+def test_programs_on_narrow_vectors(features: str, bits: int) -> None:
+    """Compiled as for a machine without AVX-512, and without AVX."""
+    code = """
+import sys
+sys.path.insert(0, ".")
+from tests.fuzz.generator import write_program
+from tests.fuzz.oracle import modes_of, run_program
+for index in range(3000, 3060):
+    failures = [f for f in run_program(write_program(0, index), modes_of(index)) if not f.known]
+    assert not failures, (index, failures)
+print("fine")
+"""
+    run_narrow(code, features, bits, 600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(100, 1100, 100))
+def test_many_programs(first: int) -> None:
+    for index in range(first, first + 100):
+        failures = [f for f in run_program(write_program(SEED, index), modes_of(index)) if not f.known]
+        assert not failures, f"seed {SEED}, program {index}: {failures}"
 
 
 def test_a_seed_gives_the_same_programs() -> None:

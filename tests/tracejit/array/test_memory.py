@@ -1,4 +1,4 @@
-"""Memory that results share with their arguments: what NumPy copies may be written, and nothing else changes."""
+"""Memory that results share with their arguments: writing what NumPy copies changes nothing else."""
 
 from __future__ import annotations
 
