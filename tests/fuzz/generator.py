@@ -49,6 +49,9 @@ class Generator(Elementwise, Folding, Moving, Multiplying, Regions, Patterns, Ca
     def write_program(self) -> Program:
         table = self.table()
         steps, weights = list(table), np.array(list(table.values()))
+        if self.chance(0.6):
+            # swarm testing (Groce et al., 2012): few kinds of step meet what all kinds together bury
+            weights = weights * (self.rng.random(len(steps)) < self.choose((0.15, 0.4))) + 1e-3
         count = self.integer(1, 14)
         self.argument(self.shape(), self.dtype())
         tries = 0

@@ -192,3 +192,18 @@ def second_order(subject: Subject) -> None:
         lambda x: sum(float(np.sum(g * t)) for g, t in zip(d.backward(x), tangents, strict=True)),
         d.floats, tangents, slope, scale, "differences of gradients",
     )  # fmt: skip
+
+
+def vmap_of_grad(subject: Subject) -> None:
+    """Gradients of three examples at once: the outer ones as they are, the middle one moved."""
+    if subject.has("branch", "written argument"):
+        raise Skipped
+    d = Derivatives(subject)
+    moved = d.moved(0.1)
+    stacked = [np.stack([x, y, x]) for x, y in zip(d.floats, moved, strict=True)]
+    ways = {"vmap of grad": tj.vmap(tj.grad(d.loss, argnums=d.argnums))}
+    ways["jit of vmap of grad"] = tj.jit(ways["vmap of grad"])
+    for label, way in ways.items():
+        gradients = way(*stacked)
+        for example in (0, 2):
+            d.check([np.asarray(g)[example] for g in gradients], f"{label}, example {example}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import gradients, modes, processes
+from . import gradients, modes, peer, processes
 from .comparing import Failure, Mismatch, Skipped
 from .known import known_reason
 from .program import Program
@@ -25,12 +25,14 @@ MODES: dict[str, Mode] = {
     "jit of grad": gradients.jit_of_grad,
     "grad of jit": gradients.grad_of_jit,
     "second order": gradients.second_order,
+    "vmap of grad": gradients.vmap_of_grad,
     "vmap": modes.vmapped,
     "threads": modes.threaded,
     "as if large": modes.as_if_large,
     "donated": modes.donated,
     "passes": modes.passes,
     "fork": processes.forked,
+    "jax": peer.beside_jax,
     "disk": processes.from_disk,
 }
 ALWAYS = ("eager", "transforms")
@@ -38,14 +40,15 @@ ALWAYS = ("eager", "transforms")
 ROTATION = (
     "jit of grad", "vmap", "passes", "grad of jit", "jit of grad", "threads", "as if large", "jit of grad",
     "donated",
-    "vmap", "second order", "fork", "jit of grad", "disk", "grad of jit",
+    "vmap", "second order", "fork", "vmap of grad", "disk", "grad of jit",
 )  # fmt: skip
 
 
 def modes_of(index: int) -> tuple[str, ...]:
     """The modes of program number `index`."""
     tier = "tiers" if index // len(ROTATION) % 3 == 0 else "full"
-    return (*ALWAYS[:1], tier, *ALWAYS[1:], ROTATION[index % len(ROTATION)])
+    beside = ("jax",) if index % 2 == 0 and peer.is_installed() else ()
+    return (*ALWAYS[:1], tier, *ALWAYS[1:], ROTATION[index % len(ROTATION)], *beside)
 
 
 def run_mode(subject: Subject, name: str, source: str = "") -> Failure | None:
