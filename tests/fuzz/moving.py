@@ -73,7 +73,8 @@ class Moving(Choices):
             or self.array(x).size // n * self.array(i).size > self.limit
         ):
             raise Unfit
-        self.define(self.choose((f"{x}[{i} % {n}]", f"xp.take({x}, {i} % {n}, axis=0)")))
+        # of rank 0, NumPy computes scalars, and views what they index; tensors and arrays index copies
+        self.define(self.choose((f"{x}[xp.asarray({i} % {n})]", f"xp.take({x}, {i} % {n}, axis=0)")))
 
     def reshape(self) -> None:
         x = self.find("biuf")
