@@ -39,7 +39,7 @@ class Derivatives:
         arguments = subject.arguments()
         self.floats = [np.array(arguments[i]) for i in subject.float_positions]
         self.argnums = tuple(range(len(self.floats)))
-        function, _ = subject.fresh(tj)
+        function, self.rebind = subject.fresh(tj)
         self.function = function
         self.loss = subject.loss(function, tj)
         try:
@@ -144,6 +144,19 @@ def jit_of_grad(subject: Subject) -> None:
     compiled = tj.jit(tj.grad(d.loss, argnums=d.argnums))
     d.check(compiled(*d.floats), "jit of grad")
     d.check(compiled(*map(tj.asarray, d.floats)), "jit of grad, second call")
+    rebound = subject.expected_rebound
+    if rebound is None or [x.shape for x in rebound] != [x.shape for x in subject.expected]:
+        return
+    d.rebind()
+    try:
+        fresh = d.backward(d.floats)
+    except Skipped:  # what was rebound leaves nothing to differentiate
+        return
+    largest = float(np.max([np.abs(g).max(initial=0) for g in fresh]))
+    if largest < MOST:
+        # how the rebound gradient is conditioned was not measured
+        tolerances = [100 * d.tolerance * (1 + largest)] * len(fresh)
+        compare(compiled(*d.floats), fresh, tolerances, "jit of grad, after rebinding")
 
 
 def grad_of_jit(subject: Subject) -> None:
