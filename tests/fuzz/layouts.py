@@ -15,8 +15,8 @@ LAYOUTS = (
 def laid_out(array: NDArray[Any], layout: str) -> NDArray[Any]:
     """The elements of `array` in another layout; `array` itself where its rank or shape does not have it."""
     shape, dtype = array.shape, array.dtype
-    if layout == "fortran":
-        return np.asfortranarray(array)
+    if layout == "fortran":  # asfortranarray would give rank 0 an axis
+        return np.array(array, order="F")
     if layout == "strided" and array.ndim:
         wide = np.zeros((*shape[:-1], 2 * shape[-1] + 1), dtype)
         wide[..., 1::2] = array
