@@ -65,7 +65,7 @@ class World:
             self.names[name] = self.drifted(np.asarray(self.names[name]))
 
     def drifted(self, x: NDArray[Any]) -> NDArray[Any]:
-        """`x`, its floats moved by some roundings in place (views share them); a copy of what is read-only."""
+        """`x`, its floats moved by some roundings in place, as views share them; a copy where read-only."""
         if self.rng is not None and x.dtype.kind == "f":
             x = x if x.flags.writeable else x.copy()
             x *= 1 + DRIFT * np.finfo(x.dtype).eps * self.rng.uniform(-1, 1, x.shape).astype(x.dtype)
