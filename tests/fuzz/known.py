@@ -12,10 +12,6 @@ from typing import Final
 
 #: Features of programs, or steps of the generator (regular expressions): why they are left out.
 GATED: Final[dict[str, str]] = {
-    "capture (slot|class attribute|inherited attribute|deque|module item|default|helper|partial"
-    "|partial keyword) .*": "issue 15, 1: stale values",
-    "capture (attribute|nested attribute|dict item|list item|tuple item|nested items|module|helper's global"
-    "|helper's attribute|property|method) (bool|float|int|none|string)": "issue 15, 1: stale values",
     "written argument": "issue 15, 2: writes to arguments are lost under jit",
     "array of tensor": "issue 15, 3: gradients lost in tj.array and tj.tensor",
 }
@@ -39,15 +35,11 @@ class KnownFailure:
 
 FAILURES: Final[tuple[KnownFailure, ...]] = (
     KnownFailure(
-        "issue 15, 6: pairwise kernels do not compile",
-        message=r"(KeyError: Value|ValueError: zip).*(_interleaved|_spread)",
-    ),
-    KnownFailure(
-        "issue 15, 1: stale numbers and arrays under jit of grad",
+        "issue 15, 1: arrays of NumPy go stale under jit of grad",
         mode="jit of grad",
         message="after rebinding",
+        text="np.asarray",
     ),
-    KnownFailure("issue 15, 7: products with zero rows", message=r"ZeroDivisionError.*direct\.py"),
 )
 
 

@@ -79,6 +79,12 @@ def fewer_results(program: Program) -> Iterator[Program]:
             yield program.with_(results=(name,), tolerances=(0.0,))
         for i in range(len(program.results)):
             yield program.with_(results=program.results[:i] + program.results[i + 1 :])
+    # what a result is computed from may be wrong already
+    for statement in program.statements:
+        if set(statement.targets) & set(program.results):
+            for name in sorted(statement.names() - set(statement.targets)):
+                if name.startswith("v"):
+                    yield program.with_(results=(name,), tolerances=(0.0,))
 
 
 def fewer_statements(program: Program) -> Iterator[Program]:
