@@ -153,8 +153,10 @@ class _Call:
         function, holders, structure = self._trace()
         flags = [True] * len(self.inputs) + [False] * len(holders)
         batched, mapped = batch(dce(function), flags, self.size)
-        results = replay(batched, [*self.inputs, *holders], located=True)
-        return [one if isinstance(one, Tensor) else wrap(one) for one in results], mapped, structure
+        inputs = [*self.inputs, *holders]
+        tensors = [x if isinstance(x, Tensor) else wrap(x) for x in replay(batched, inputs, located=True)]
+        # what fun returns as it came must not be the caller's own tensor, nor a view of it
+        return [_unshared(x, inputs) for x in tensors], mapped, structure
 
     def _trace(self) -> tuple[Function, list[Any], TreeDef]:
         """`fun` of one example, what it captures, and the structure of its result."""
@@ -216,6 +218,12 @@ def _narrow_outside(tracer: RegionTracer) -> None:
             low, high = tracer.narrowed[inner]
             before = known.get(outer, (low, high))
             known[outer] = (max(low, before[0]), min(high, before[1]))
+
+
+def _unshared(result: Tensor, inputs: list[Any]) -> Tensor:
+    """`result`, copied where it is one of the `inputs` or a view."""
+    shared = type(result._aliases) is tuple or any(result is x for x in inputs)
+    return cast(result, result.dtype, copy=True) if shared else result
 
 
 def _no_draws() -> TraceError:

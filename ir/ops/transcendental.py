@@ -56,9 +56,10 @@ ATANH = _unary(
 
 
 def _atan2_rule(b: Any, ct: Any, x: Any, y: Any) -> Any:
-    # d atan2(x, y) / dx = y / (x^2 + y^2), and 0 at the origin
-    norm = b.add(b.square(x), b.square(y))
-    return b.mul(ct, b.div(y, b.where(b.eq(norm, 0.0), 1.0, norm)))
+    # d atan2(x, y) / dx = y / (x^2 + y^2), and 0 at the origin; squares would under- and overflow
+    norm = b.hypot(x, y)
+    safe = b.where(b.eq(norm, 0.0), 1.0, norm)
+    return b.mul(ct, b.div(b.div(y, safe), safe))
 
 
 ATAN2 = elementwise(

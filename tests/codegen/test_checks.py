@@ -17,7 +17,7 @@ from tracejit.codegen.nests.nest import Memory, Nest, Write
 from tracejit.ir.errors import CompileError
 from tracejit.runtime.executable import Executable
 
-from ..programs import program
+from ..fuzz.graphs import program
 
 SCHEDULE = fusion.schedule
 

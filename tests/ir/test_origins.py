@@ -16,7 +16,7 @@ from tracejit.ir.text.printer import lines_of, print_function
 from tracejit.viewer.origins import numbered as number_all
 from tracejit.viewer.origins import origins_of
 
-from ..programs import program
+from ..fuzz.graphs import program
 
 
 def numbered(function):

@@ -14,7 +14,7 @@ from tracejit.codegen.instrument import PLAIN
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.timing import MAX_EVENTS, TimedExecutable, measure_kernels, timed
 
-from ..programs import program
+from ..fuzz.graphs import program
 
 
 def executable(f: Any, *args: Any) -> Executable:

@@ -485,3 +485,17 @@ def test_a_rule_that_keeps_its_own_result_differentiates_again_under_jacobians(f
     a = tj.tensor(2.0)
     slope = getattr(tj, second)(getattr(tj, first)(lambda a: follow(3.0 * tj.stop_gradient(a), a)))
     assert slope(a).item() == tj.jit(slope)(a).item() == 6.0 + 4.0 * 6.0
+
+
+@pytest.mark.parametrize("name", ["custom_vjp", "custom_jvp"])
+def test_a_rule_made_inside_a_jitted_function(name):
+    def square(x):
+        rule = getattr(tj, name)(lambda p: p * p)
+        if name == "custom_vjp":
+            rule.defvjp(lambda p: (p * p, p), lambda p, ct: (2 * p * ct,))
+        else:
+            rule.defjvp(lambda p, t: (p[0] * p[0], 2 * p[0] * t[0]))
+        return rule(x)
+
+    assert tj.jit(square)(np.array(3.0)).item() == 9.0
+    assert tj.jit(tj.grad(square))(np.array(3.0)).item() == 6.0

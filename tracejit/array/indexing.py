@@ -32,7 +32,8 @@ __all__ = ["getitem", "index_add", "index_update", "setitem"]
 def getitem(x: Any, key: Any, /) -> Tensor:
     """``x[key]``: ints, slices, None, Ellipsis, index arrays and boolean masks, as in NumPy.
 
-    A key without arrays gives a view (of a single element: a copy). Under a trace, integer tensors may index
+    A key without arrays gives a view (of a single element: a copy), one with arrays or tensors a copy, also
+    where those have rank 0. Under a trace, integer tensors may index
     (an index outside is then wrapped or clamped by the kernel), but a mask raises ConcretizationError.
 
     Example:

@@ -188,9 +188,9 @@ def _as_index(name: str, item: Any) -> Any:
         raise DTypeError(
             f"{name}: indices must be integers, slices, None, ... or boolean masks, got {item.type}"
         )
-    if item.ndim == 0 and not isinstance(item._data, Value) and not is_tracing():
+    if item.ndim == 0 and item.dtype is BOOL and not isinstance(item._data, Value) and not is_tracing():
         return item._data.item()
-    return item
+    return item  # of rank 0, too: NumPy copies what an array indexes, and views what an integer does
 
 
 def _as_places(array: Array) -> Array:

@@ -181,6 +181,11 @@ def broadcast(x: Tensor, shape: Shape) -> Tensor:
     return x if x.shape == shape else run("broadcast", x, shape=shape)
 
 
+def copied_from(x: Tensor, result: Tensor) -> Tensor:
+    """`result`, which was computed from `x`; copied where it is a view: writing to it must not reach `x`."""
+    return run("copy", result) if result is x or type(result._aliases) is tuple else result
+
+
 def reshaped(x: Tensor, shape: Shape) -> Tensor:
     """`x` in `shape`; itself where it has that already."""
     return x if x.shape == shape else run("reshape", x, shape=shape)

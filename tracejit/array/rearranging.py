@@ -14,7 +14,17 @@ from ..ir.types import as_shape, normalize_axes, normalize_axis
 from ..tensor import Array, Tensor, as_array
 from .indexing import getitem
 from .manipulation import ravel, swapaxes
-from .operands import as_tensor, broadcast, cast, constant_of, reshaped, run, sliced, with_an_axis
+from .operands import (
+    as_tensor,
+    broadcast,
+    cast,
+    constant_of,
+    copied_from,
+    reshaped,
+    run,
+    sliced,
+    with_an_axis,
+)
 
 __all__ = [
     "flip",
@@ -251,7 +261,8 @@ def tile(x: Any, reps: Any) -> Tensor:
     pairs = [one for count, size in zip(counts, sizes, strict=True) for one in (count, size)]
     singles = [one for size in sizes for one in (1, size)]
     wide = broadcast(reshaped(x, tuple(singles)), tuple(pairs))
-    return run("reshape", wide, shape=tuple(count * size for count, size in zip(counts, sizes, strict=True)))
+    shape = tuple(count * size for count, size in zip(counts, sizes, strict=True))
+    return copied_from(x, run("reshape", wide, shape=shape))
 
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
@@ -295,7 +306,7 @@ def _repeated(x: Tensor, count: int, axis: int) -> Tensor:
         return cast(x, x.dtype, copy=True)
     before, after = x.shape[: axis + 1], x.shape[axis + 1 :]
     wide = broadcast(reshaped(x, (*before, 1, *after)), (*before, count, *after))
-    return run("reshape", wide, shape=(*before[:-1], before[-1] * count, *after))
+    return copied_from(x, run("reshape", wide, shape=(*before[:-1], before[-1] * count, *after)))
 
 
 def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Tensor, ...]:

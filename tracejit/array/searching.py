@@ -14,7 +14,17 @@ from ..tensor import Tensor, as_array, wrap
 from .indexing import getitem
 from .joining import concatenate
 from .manipulation import broadcast_to, ravel
-from .operands import as_tensor, broadcast, cast, constant_of, holds_tensors, run, sliced, with_an_axis
+from .operands import (
+    as_tensor,
+    broadcast,
+    cast,
+    constant_of,
+    copied_from,
+    holds_tensors,
+    run,
+    sliced,
+    with_an_axis,
+)
 
 __all__ = ["argwhere", "diff", "nonzero", "take", "take_along_axis"]
 
@@ -46,7 +56,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
             run("remainder", positions, extent) if mode == "wrap" else run("clip", positions, 0, extent - 1)
         )
         indices = bounded
-    return getitem(x, (slice(None),) * place + (indices,))
+    return copied_from(x, getitem(x, (slice(None),) * place + (indices,)))
 
 
 def _places(indices: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..array.joining import concatenate
+from ..array.operands import copied_from
 from ..array.rearranging import flip
 from ..dispatch import apply
 from ..ir.errors import ShapeError, TracejitError
@@ -57,6 +58,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         raise ShapeError(f"{_NAME}: sizes along axis {axis} must agree: {each}")
     turned = [flip(one, along) for one, along in zip(leaves, axes, strict=True)] if reverse else leaves
     found = _prefixes(_flat(fn, given), turned, axes)
+    found = [copied_from(leaf, prefix) for leaf, prefix in zip(leaves, found, strict=True)]
     if reverse:
         found = [flip(one, along) for one, along in zip(found, axes, strict=True)]
     return given.structure.unflatten(found)

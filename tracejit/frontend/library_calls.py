@@ -92,6 +92,8 @@ class LibraryCalls(Operations):
 
     def _user_functions(self, function: Any) -> list[Any]:
         """The user's functions that a function made by the library calls."""
+        if isinstance(function, type):  # its attributes are those of objects to be made
+            return []
         wrapped = getattr(function, "__wrapped__", None)
         rules = list(getattr(function, "__rules__", ()))
         if wrapped is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array.operands import as_tensor, constant_of, floating, reshaped, run
+from ..array.operands import as_tensor, constant_of, copied_from, floating, reshaped, run
 from ..array.rearranging import pad
 from ..ir.dtypes import BOOL
 from ..ir.errors import DomainError, DTypeError, ShapeError
@@ -54,7 +54,7 @@ def max_pool2d(
         if x.dtype.kind == "f":
             better = run("logical_or", better, run("isnan", one))
         first = run("where", better, one, first)
-    return first if x.ndim == 4 else reshaped(first, first.shape[1:])
+    return copied_from(x, first if x.ndim == 4 else reshaped(first, first.shape[1:]))
 
 
 def avg_pool2d(

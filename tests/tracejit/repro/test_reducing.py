@@ -15,7 +15,7 @@ from tracejit.ir.verifier import verify
 from tracejit.repro import Case, reduce_case
 from tracejit.repro.edits import EDITS, resized
 
-from ...programs import program
+from ...fuzz.graphs import program
 
 
 def case_of(f: Callable[..., Any], *arrays: Any) -> Case:

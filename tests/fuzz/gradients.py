@@ -1,0 +1,222 @@
+"""Ways to differentiate a program, compared with each other and with differences of NumPy's values.
+
+All are of a weighted sum of the results. The tolerance follows from how far the gradient moves when the
+arguments move by many roundings; where it moves far, there is a kink or the program is ill-conditioned, and
+nothing is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import tracejit as tj
+
+from . import reference
+from .comparing import Mismatch, Skipped, compare
+from .subject import Array, Subject
+
+#: By how much the arguments move, relatively; and which part of the gradient's movement is its tolerance:
+#: some hundred roundings.
+MOVE = {True: 1e-7, False: 1e-4}
+PART = {True: 1e-6, False: 0.2}
+FLOOR = {True: 1e-11, False: 1e-4}
+MOST = 1e6
+
+
+class Derivatives:
+    """What the modes share: the float arguments, the loss, its gradient by ``backward``, tolerances."""
+
+    def __init__(self, subject: Subject) -> None:
+        if subject.has("special", "written argument") or not subject.float_positions:
+            raise Skipped
+        floats = [x for x in subject.expected if x.dtype.kind == "f"]
+        if not any(x.size for x in floats) or not all(np.isfinite(x).all() for x in floats):
+            raise Skipped
+        self.subject, self.double = subject, subject.double
+        arguments = subject.arguments()
+        self.floats = [np.array(arguments[i]) for i in subject.float_positions]
+        self.argnums = tuple(range(len(self.floats)))
+        function, self.rebind = subject.fresh(tj)
+        self.function = function
+        self.loss = subject.loss(function, tj)
+        try:
+            self.gradients = self.backward(self.floats)
+        except tj.GradientError as error:
+            if "modified in place" in str(
+                error
+            ):  # refused, as PyTorch does: the graph needs what was overwritten
+                raise Skipped from None
+            raise
+        self.largest = float(np.max([np.abs(g).max(initial=0) for g in self.gradients]))
+        if not self.largest < MOST:
+            raise Skipped
+        self.tolerance = FLOOR[self.double] * (1 + self.largest)
+        if not subject.has("exact"):
+            moved = self.backward(self.moved(MOVE[self.double]))
+            apart = [np.abs(g - h).max(initial=0) for g, h in zip(self.gradients, moved, strict=True)]
+            spread = float(np.max(apart))
+            if not spread < 1e-2 * (1 + self.largest):
+                raise Skipped
+            self.tolerance += PART[self.double] * spread
+        self.tolerances = [self.tolerance] * len(self.floats)
+
+    def backward(self, floats: Sequence[Array]) -> list[Array]:
+        """By the tape; zeros where the loss does not depend on an argument."""
+        leaves = [tj.tensor(x.copy(), requires_grad=True) for x in floats]
+        value = self.loss(*leaves)
+        if not isinstance(value, tj.Tensor) or not value.requires_grad:
+            raise Skipped
+        value.backward()
+        return [
+            np.zeros_like(x) if leaf.grad is None else np.asarray(leaf.grad)
+            for x, leaf in zip(floats, leaves, strict=True)
+        ]
+
+    def moved(self, amount: float) -> list[Array]:
+        rng = np.random.default_rng(5)
+        return [
+            (x + (1 + np.abs(x)) * amount * rng.uniform(-1, 1, x.shape)).astype(x.dtype) for x in self.floats
+        ]
+
+    def tangents(self) -> list[Array]:
+        return [np.sin(np.arange(x.size) * 1.7 + 1).reshape(x.shape).astype(x.dtype) for x in self.floats]
+
+    def check(self, gradients: Sequence[Any], label: str) -> None:
+        compare(gradients, self.gradients, self.tolerances, label)
+
+
+def transforms(subject: Subject) -> None:
+    """``backward``, ``grad``, ``jvp`` and differences of NumPy's values."""
+    d = Derivatives(subject)
+    d.check(tj.grad(d.loss, argnums=d.argnums)(*d.floats), "grad against backward")
+    tangents = d.tangents()
+    along = sum(float(np.sum(g * t, dtype=np.float64)) for g, t in zip(d.gradients, tangents, strict=True))
+    scale = 1 + sum(
+        float(np.abs(g * t).sum(dtype=np.float64)) for g, t in zip(d.gradients, tangents, strict=True)
+    )
+    size = sum(x.size for x in d.floats)
+    allowed = d.tolerance * (1 + size) + FLOOR[d.double] * scale
+    _, slope = tj.jvp(d.loss, tuple(d.floats), tuple(tangents))
+    if not abs(float(slope) - along) <= allowed:
+        raise Mismatch(f"value: jvp gives {float(slope)!r}, backward {along!r} +- {allowed:.1e} (jvp)")
+    if d.double and not subject.has("exact") and not subject.has("stop_gradient"):
+        function, _ = subject.fresh(reference)
+        numpy_loss = subject.loss(function, reference)
+        differences(
+            lambda x: float(numpy_loss(*x)), d.floats, tangents, along, scale, "differences of values"
+        )
+
+
+def differences(
+    f: Callable[[Sequence[Array]], float],
+    at: Sequence[Array],
+    along: Sequence[Array],
+    slope: float,
+    scale: float,
+    label: str,
+) -> None:
+    """Compare a slope with central differences, unless those say that there is a kink."""
+    estimates = []
+    with np.errstate(all="ignore"):
+        middle = f(at)
+        for h in (2e-4, 1e-4):
+            up, down = (f([x + s * h * t for x, t in zip(at, along, strict=True)]) for s in (1, -1))
+            estimates.append(((up - middle) / h, (middle - down) / h))
+    values = np.array(estimates)
+    if not np.isfinite(values).all():
+        return
+    central = values.mean(axis=1)
+    # Richardson: the error of the second is a third of the change
+    best = central[1] + (central[1] - central[0]) / 3
+    error = abs(central[1] - central[0]) + 1e-6 * scale
+    bend = abs(values[1, 0] - values[1, 1])
+    if bend > 0.6 * abs(values[0, 0] - values[0, 1]) + 1e-7 * scale or error > 1e-3 * scale:
+        return  # a kink: one-sided differences stay apart as h shrinks
+    if abs(best - slope) > 3 * error + 1e-5 * scale:
+        raise Mismatch(f"value: slope {slope!r}, differences give {best!r} ({label})")
+
+
+def jit_of_grad(subject: Subject) -> None:
+    d = Derivatives(subject)
+    compiled = tj.jit(tj.grad(d.loss, argnums=d.argnums))
+    d.check(compiled(*d.floats), "jit of grad")
+    d.check(compiled(*map(tj.asarray, d.floats)), "jit of grad, second call")
+    rebound = subject.expected_rebound
+    if rebound is None or [x.shape for x in rebound] != [x.shape for x in subject.expected]:
+        return
+    d.rebind()
+    try:
+        fresh = d.backward(d.floats)
+    except Skipped:  # what was rebound leaves nothing to differentiate
+        return
+    largest = float(np.max([np.abs(g).max(initial=0) for g in fresh]))
+    if largest < MOST:
+        # how the rebound gradient is conditioned was not measured
+        tolerances = [100 * d.tolerance * (1 + largest)] * len(fresh)
+        compare(compiled(*d.floats), fresh, tolerances, "jit of grad, after rebinding")
+
+
+def grad_of_jit(subject: Subject) -> None:
+    d = Derivatives(subject)
+    compiled = tj.jit(d.function)
+    loss = subject.loss(compiled, tj)
+    d.check(tj.grad(loss, argnums=d.argnums)(*d.floats), "grad of jit")
+    leaves = [tj.tensor(x.copy(), requires_grad=True) for x in d.floats]
+    loss(*leaves).backward()
+    zeros = [np.zeros_like(x) for x in d.floats]
+    d.check(
+        [z if leaf.grad is None else leaf.grad for z, leaf in zip(zeros, leaves, strict=True)],
+        "jit, then backward",
+    )
+
+
+def second_order(subject: Subject) -> None:
+    """`hvp` against differences of gradients, forward over reverse against reverse over reverse, jitted."""
+    d = Derivatives(subject)
+    if not d.double or (subject.has("custom_vjp") and subject.has("exact")):
+        raise Skipped
+    tangents = tuple(d.tangents())
+    product = tj.hvp(d.loss, tuple(d.floats), tangents)
+    products = [np.asarray(x) for x in (product if isinstance(product, (tuple, list)) else (product,))]
+    largest = float(np.max([np.abs(x).max(initial=0) for x in products]))
+    if not largest < MOST:
+        raise Skipped
+    tolerances = [1e-9 * (1 + largest + d.largest)] * len(products)
+
+    def dotted(*floats: Any) -> Any:
+        gradients = tj.grad(d.loss, argnums=d.argnums)(*floats)
+        total: Any = 0.0
+        for g, t in zip(gradients, tangents, strict=True):
+            total = total + tj.sum(g * t)
+        return total
+
+    compare(tj.grad(dotted, argnums=d.argnums)(*d.floats), products, tolerances, "grad of grad against hvp")
+    compiled = tj.jit(lambda *floats: tj.hvp(d.loss, floats, tangents))
+    result = compiled(*d.floats)
+    compare(result if isinstance(result, (tuple, list)) else (result,), products, tolerances, "jit of hvp")
+    if subject.has("exact") or subject.has("stop_gradient"):
+        return
+    slope = sum(float(np.sum(p * t)) for p, t in zip(products, tangents, strict=True))
+    scale = 1 + sum(float(np.abs(p * t).sum()) for p, t in zip(products, tangents, strict=True))
+    differences(
+        lambda x: sum(float(np.sum(g * t)) for g, t in zip(d.backward(x), tangents, strict=True)),
+        d.floats, tangents, slope, scale, "differences of gradients",
+    )  # fmt: skip
+
+
+def vmap_of_grad(subject: Subject) -> None:
+    """Gradients of three examples at once: the outer ones as they are, the middle one moved."""
+    if subject.has("branch", "written argument"):
+        raise Skipped
+    d = Derivatives(subject)
+    moved = d.moved(0.1)
+    stacked = [np.stack([x, y, x]) for x, y in zip(d.floats, moved, strict=True)]
+    ways = {"vmap of grad": tj.vmap(tj.grad(d.loss, argnums=d.argnums))}
+    ways["jit of vmap of grad"] = tj.jit(ways["vmap of grad"])
+    for label, way in ways.items():
+        gradients = way(*stacked)
+        for example in (0, 2):
+            d.check([np.asarray(g)[example] for g in gradients], f"{label}, example {example}")

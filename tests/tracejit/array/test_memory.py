@@ -1,0 +1,79 @@
+"""Memory that results share with their arguments: writing what NumPy copies changes nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+#: Functions of a matrix whose results are copies in NumPy (or new arrays by what they mean).
+COPIES = {
+    "take of an int": lambda xp, x: xp.take(x, 0, axis=0),
+    "take of rank 0": lambda xp, x: xp.take(x, np.array(0), axis=1),
+    "take of the program's own place": lambda xp, x: xp.take(x, xp.argmax(x) % 1, axis=0),
+    "index of rank 0": lambda xp, x: x[np.array(0)],
+    "index of rank 0 beside a slice": lambda xp, x: x[np.array(0), :],
+    "index array": lambda xp, x: x[np.array([0])],
+    "repeat": lambda xp, x: xp.repeat(x, 2, 0),
+    "repeat once": lambda xp, x: xp.repeat(x, 1, 0),
+    "repeat by counts": lambda xp, x: xp.repeat(x, np.array([2] * x.shape[0]), 0),
+    "tile": lambda xp, x: xp.tile(x, (2, 1)),
+    "tile once": lambda xp, x: xp.tile(x, (1, 1)),
+    "roll by nothing": lambda xp, x: xp.roll(x, 0, 0),
+    "pad by nothing": lambda xp, x: xp.pad(x, 0),
+    "concatenate with nothing": lambda xp, x: xp.concatenate([x, x[:0]]),
+    "sum over no axes": lambda xp, x: xp.sum(x, axis=()),
+    "maximum over axes of size 1": lambda xp, x: xp.max(x[:1], axis=0),
+    "astype": lambda xp, x: xp.astype(x, "float64"),
+    "sort": lambda xp, x: xp.sort(x[:1], axis=0),
+    "plus": lambda xp, x: +x,
+}
+#: Functions that only tracejit has: what they return is new.
+NEW = {
+    "associative_scan of one element": lambda x: tj.associative_scan(tj.add, x[:1]),
+    "vmap of the identity": lambda x: tj.vmap(lambda row: row)(x),
+    "vmap of a view": lambda x: tj.vmap(lambda row: row[::-1])(x),
+    "max_pool2d of windows of one": lambda x: tj.nn.max_pool2d(x[None], 1),
+}
+SHAPES = ((2, 3), (1, 3), (1, 1))
+
+
+def written(xp: Any, f: Any) -> Any:
+    """A program that writes the result of `f`, and returns what its argument is after that."""
+
+    def program(x: Any) -> Any:
+        x = x * 1
+        y = f(x)
+        y[...] = 9.0
+        return x + 0
+
+    return program
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", [*COPIES, *NEW])
+def test_writing_a_copy_leaves_its_source(name: str, shape: tuple[int, ...]) -> None:
+    f = NEW[name] if name in NEW else lambda x: COPIES[name](tj, x)
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    if name in COPIES:
+        assert (written(np, lambda x: COPIES[name](np, x))(x) == x).all()
+    program = written(tj, f)
+    assert np.asarray(program(tj.asarray(x))).tolist() == x.tolist()
+    assert np.asarray(tj.jit(program)(x)).tolist() == x.tolist()
+    weights = np.cos(x)
+    gradient = tj.grad(lambda x: tj.sum(program(x) * weights))
+    assert np.asarray(gradient(x)).tolist() == weights.tolist()
+    assert np.asarray(tj.jit(gradient)(x)).tolist() == weights.tolist()
+
+
+@pytest.mark.parametrize("name", [*COPIES, *NEW])
+def test_copies_have_gradients(name: str) -> None:
+    f = NEW[name] if name in NEW else lambda x: COPIES[name](tj, x)
+    x = tj.tensor([[0.5, 2.0, -1.0]], requires_grad=True)
+    tj.sum(f(x) ** 2).backward()
+    reference = tj.jit(tj.grad(lambda x: tj.sum(f(x) ** 2)))(np.array([[0.5, 2.0, -1.0]]))
+    assert np.asarray(x.grad).tolist() == np.asarray(reference).tolist()
+    assert np.asarray(x.grad).any()
