@@ -28,7 +28,7 @@ LAZY = {
     ("runtime/keys.py", "codegen.target"): "the same",
     ("runtime/objects.py", "codegen.llvm"): "the same",
     ("runtime/objects.py", "support"): "the same",
-    ("tracejit/jit.py", "lowered"): "for those who look inside",
+    ("tracejit/jit_function.py", "lowered"): "for those who look inside",
     ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
     ("tracejit/autograd/passes.py", "tracejit.livegraph"): "for those who look inside",
     ("tracejit/viewable.py", "tracejit.viewer"): "the viewer loads when somebody looks",

@@ -133,7 +133,7 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
 
 
 def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
-    operands = tuple([tracer.number(one) for one in operands])
+    operands = tuple([tracer.symbolic(one) for one in operands])
     value = tracer.run(op, operands, attrs)
     if isinstance(value, tuple):
         raise TracejitError(f"{op.name}: ops with several results are made by their own functions")

@@ -126,14 +126,16 @@ class Tracer(Builder):
             return value
         return self._capture(as_array(value) if not isinstance(value, np.ndarray) else value)
 
-    def number(self, value: Any) -> Any:
-        """The parameter for a number that user code read outside its arguments, else `value` itself."""
+    def symbolic(self, value: Any) -> Any:
+        """The symbol for an array, or a number that user code read outside its arguments; else `value`."""
+        if type(value) is np.ndarray:
+            return wrap(self.lift(as_array(value)))
+        if type(value) is not float:
+            return value
         tracer = self
         while tracer.parent is not None and tracer._numbers is None:
             tracer = tracer.parent
-        if tracer._numbers is None or type(value) is not float:
-            return value
-        return tracer._input_number(value)
+        return value if tracer._numbers is None else tracer._input_number(value)
 
     def _input_number(self, value: float) -> Any:
         assert self._numbers is not None
@@ -257,7 +259,7 @@ def scalar_type(value: bool | int | float) -> TensorType:
     if isinstance(value, bool):
         return TensorType(BOOL, ())
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise DTypeError(f"argument {value}: a Python integer must fit 64 bits")
+        raise DTypeError(f"the Python integer {value} does not fit 64 bits")
     return TensorType(as_dtype(np.int64 if isinstance(value, int) else np.float64), ())
 
 

@@ -44,6 +44,11 @@ def is_library(module: str | None) -> bool:
     return root in ("tracejit", "numpy", "llvmlite", "scipy") or (root in _STANDARD and root != "__main__")
 
 
+def is_user_function(function: FunctionType) -> bool:
+    """Whether `function` is the user's code. Its globals tell: a library's wrapper has the user's module."""
+    return not is_library(function.__globals__.get("__name__"))
+
+
 def is_own(module: str | None) -> bool:
     """Whether functions of `module` are this package's."""
     return (module or "").partition(".")[0] == "tracejit"
@@ -160,7 +165,7 @@ class Attributes:
         current = source.read()
         place = Place(Source("object", function, getattr(function, "__qualname__", name)), function)
         place.settled = True
-        if not is_library(getattr(function, "__module__", None)):
+        if not isinstance(function, FunctionType) or is_user_function(function):
             expected = current if isinstance(current, FunctionType) else getattr(current, "__func__", None)
             holder = source if isinstance(current, FunctionType) else source.attribute("__func__")
             if expected is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..tensor import Tensor
 from . import library
-from .attributes import is_library, is_own
+from .attributes import is_library, is_own, is_user_function
 from .execution import Execution
 from .guards import Guard
 from .library_calls import LibraryCalls
@@ -137,11 +137,8 @@ class Reader(LibraryCalls):
             }
             function = callee.attribute("func", value.func)
             return self.call(function, [*first, *positional], {**keywords, **named}, run, i)
-        if isinstance(value, FunctionType) and not is_library(value.__module__):
+        if isinstance(value, FunctionType) and is_user_function(value):
             self.uses.same(callee)
-            wrapped = getattr(value, "__rules__", ())
-            for rule in wrapped:
-                self.call(Place(Source("object", rule), rule, settled=True), [], {"*": TRACED}, None, None)
             return self._follow_function(callee, value, positional, named)
         if isinstance(value, (FunctionType, types.BuiltinFunctionType, np.ufunc)):
             self.uses.same(callee)
@@ -256,7 +253,7 @@ class Reader(LibraryCalls):
         self, place: Place, function: FunctionType, positional: list[Any], named: dict[str, Any]
     ) -> Any:
         code = function.__code__
-        if not is_library(function.__module__):
+        if is_user_function(function):
             self.uses.guard(Guard, place.attribute("__code__", code), code)
         cells: dict[str, Cell] = {}
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):

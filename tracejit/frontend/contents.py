@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..tensor import Tensor
-from .attributes import SEQUENCES, Attributes, in_classes, instance_dict, is_library
+from .attributes import SEQUENCES, Attributes, in_classes, instance_dict, is_user_function
 from .guards import is_constant
 from .sources import MISSING
 from .values import (
@@ -68,7 +68,7 @@ class Contents(Attributes):
         if isinstance(value, (dict, *SEQUENCES)):
             return self._item_of_container(owner, key)
         method = in_classes(type(value).__mro__, "__getitem__")
-        if isinstance(method, FunctionType) and not is_library(method.__module__):
+        if isinstance(method, FunctionType) and is_user_function(method):
             return self.call(self._attribute(owner, "__getitem__"), [key], {}, None, None)
         self.escape(owner)
         self.escape(key)
@@ -139,7 +139,7 @@ class Contents(Attributes):
             self.uses.structure(value)
             return self._elements(value, [(i, element) for i, element in enumerate(container)])
         method = in_classes(type(container).__mro__, "__iter__")
-        if isinstance(method, FunctionType) and not is_library(method.__module__):
+        if isinstance(method, FunctionType) and is_user_function(method):
             return self.iterate(self.call(self._attribute(value, "__iter__"), [], {}, None, None))
         self.escape(value)
         return UNKNOWN
@@ -201,8 +201,8 @@ class Contents(Attributes):
             self.uses.inspect(place)
         elif isinstance(value, Tensor):
             return
-        elif isinstance(value, (FunctionType, MethodType, functools.partial)) and not is_library(
-            getattr(value, "__module__", None)
+        elif isinstance(value, (MethodType, functools.partial)) or (
+            isinstance(value, FunctionType) and is_user_function(value)
         ):
             self.call(place, [], {"*": UNKNOWN}, None, None)
         elif isinstance(value, (types.BuiltinFunctionType, type, FunctionType, np.ufunc)):

@@ -12,7 +12,7 @@ import numpy as np
 from ..ir.registry import OPS, Kind
 from ..tensor import Tensor
 from . import library
-from .attributes import is_library, is_own
+from .attributes import is_own, is_user_function
 from .execution import Execution
 from .operations import Operations, all_tensors
 from .sources import Source
@@ -56,7 +56,8 @@ class LibraryCalls(Operations):
         frozen = library.frozen_source(function)
         if frozen is not None:
             self.uses.frozen[frozen] = None
-        if not is_own(module) and not is_own(type(function).__module__):
+        own_code = isinstance(function, FunctionType) and is_own(function.__globals__.get("__name__"))
+        if not (own_code or is_own(module) or is_own(type(function).__module__)):
             if module == "functools" and name == "partial" and positional:
                 return self._partial(positional, named)
             return self.hand_over(positional, named)
@@ -64,9 +65,13 @@ class LibraryCalls(Operations):
         if inner:
             kind = getattr(getattr(function, "__code__", None), "co_qualname", "").partition(".")[0]
             kind = {"_make": "jit"}.get(kind, kind)
+            rules = list(getattr(function, "__rules__", ()))
             for user_function in inner:
                 made = Transformed(kind, Place(Source("object", user_function), user_function, settled=True))
-                self.call_transformed(made, positional, named, run, i)
+                if user_function in rules:
+                    self.call(made.function, [], {"*": TRACED}, None, None)
+                else:
+                    self.call_transformed(made, positional, named, run, i)
             return TRACED if kind in library.GIVES_TENSORS else UNKNOWN
         if name in library.TRANSFORMS and positional:
             for value in (*positional[1:], *named.values()):
@@ -94,21 +99,31 @@ class LibraryCalls(Operations):
         """The user's functions that a function made by the library calls."""
         if isinstance(function, type):  # its attributes are those of objects to be made
             return []
-        wrapped = getattr(function, "__wrapped__", None)
         rules = list(getattr(function, "__rules__", ()))
+        wrapped = getattr(function, "__wrapped__", None)
         if wrapped is not None:
-            return [wrapped, *rules]
-        cells = getattr(function, "__closure__", None) or ()
-        found = []
-        for cell in cells:
+            return [wrapped, *rules] if self._leads_to_user(wrapped) else rules
+        contents = []
+        for cell in getattr(function, "__closure__", None) or ():
             try:
-                content = cell.cell_contents
+                contents.append(cell.cell_contents)
             except ValueError:
                 continue
-            module = getattr(content, "__module__", None)
-            if isinstance(content, (FunctionType, MethodType, functools.partial)) and not is_library(module):
-                found.append(content)
-        return found + rules
+        kinds = (FunctionType, MethodType, functools.partial)
+        return [one for one in contents if isinstance(one, kinds) and self._leads_to_user(one)] + rules
+
+    def _leads_to_user(self, function: Any) -> bool:
+        """Whether calling `function` runs code of the user's."""
+        if isinstance(function, MethodType):
+            return self._leads_to_user(function.__func__)
+        if isinstance(function, functools.partial):
+            return self._leads_to_user(function.func)
+        if isinstance(function, FunctionType):
+            wrapped = getattr(function, "__wrapped__", None)
+            return is_user_function(function) or (wrapped is not None and self._leads_to_user(wrapped))
+        if is_own(type(function).__module__):
+            return hasattr(function, "_fn") or bool(self._user_functions(function))
+        return True
 
     def give_library(self, name: str, positional: list[Any], named: dict[str, Any], run: Any, i: Any) -> None:
         """Arguments of a function of this library: it reads arrays as inputs, and calls functions."""
