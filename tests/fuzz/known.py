@@ -11,10 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 #: Features of programs, or steps of the generator (regular expressions): why they are left out.
-GATED: Final[dict[str, str]] = {
-    "written argument": "issue 15, 2: writes to arguments are lost under jit",
-    "array of tensor": "issue 15, 3: gradients lost in tj.array and tj.tensor",
-}
+GATED: Final[dict[str, str]] = {}
 #: Whether features that are gated are written all the same.
 WRITE_ALL = False
 
@@ -33,14 +30,7 @@ class KnownFailure:
         return all(re.search(pattern, content) for pattern, content in pairs)
 
 
-FAILURES: Final[tuple[KnownFailure, ...]] = (
-    KnownFailure(
-        "issue 15, 1: arrays of NumPy go stale under jit of grad",
-        mode="jit of grad",
-        message="after rebinding",
-        text="np.asarray",
-    ),
-)
+FAILURES: Final[tuple[KnownFailure, ...]] = ()
 
 
 def gated(feature: str) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..ir.errors import CompilerWarning
+from ..ir.failures import NOT_OURS, failure_text
 from ..pytree import flatten
 from ..tensor import Tensor
 from .calls import Reader, TooLongError
@@ -35,6 +38,17 @@ def read_function(
         reader.escape(reader.call(root, positional, named, None, None))
     except TooLongError:
         reader.uses.unwatched["the function is too long to be followed to its end"] = None
+    except NOT_OURS:
+        raise
+    except Exception as error:
+        what = f"the guards of {name}"
+        warnings.warn_explicit(
+            failure_text(what, error, " A change of what it reads may go unnoticed."),
+            CompilerWarning,
+            __file__,
+            1,
+        )
+        reader.uses.unwatched["the function could not be followed to its end"] = None
     return reader.uses
 
 

@@ -270,3 +270,17 @@ def test_thirty_layers_in_a_loop() -> None:
     layers[3].w = tj.zeros(3)
     np.testing.assert_array_equal(np.asarray(jitted(X)), np.asarray(net(X)))
     assert traces(jitted) == 3
+
+
+def test_a_failure_of_the_reader_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> Any:
+        raise KeyError("inside")
+
+    monkeypatch.setattr("tracejit.frontend.calls.Reader.binary", fail)
+    scale = 2.0
+    jitted = tj.jit(lambda x: x * scale)
+    with pytest.warns(
+        tj.CompilerWarning, match=r"the guards of <lambda>: KeyError: 'inside' .* may go unnoticed"
+    ):
+        assert jitted(X).tolist() == [2, 4, 6]
+    assert "not watched: the function could not be followed" in jitted.explain()
