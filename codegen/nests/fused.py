@@ -31,16 +31,16 @@ from .window import Interior, read_window, write_line, write_range
 INLINED_USES = 12
 
 
-def _polling_dim(nest: Nest) -> int | None:
-    """The loop of a task whose steps let signals in; None where a task is over soon."""
-    cycles = nest.cycles / max(1, task_count(nest))
-    if cycles <= LONG_CYCLES or not nest.parallel:
+def polling_dim(sizes: Sequence[int], first: int, cycles: float) -> int | None:
+    """The loop, of those from `first` up to the innermost, whose steps let signals in, of a task that takes
+    `cycles` in all; None where a task is over soon."""
+    if cycles <= LONG_CYCLES:
         return None
-    for dim in range(1, len(nest.sizes) - 1):
-        cycles /= max(1, nest.sizes[dim])
+    for dim in range(first, len(sizes) - 1):
+        cycles /= max(1, sizes[dim])
         if cycles <= LONG_CYCLES:
-            return dim if cycles >= BETWEEN_POLLS else None if dim == 1 else dim - 1
-    return None
+            return dim if cycles >= BETWEEN_POLLS else None if dim == first else dim - 1
+    return len(sizes) - 2 if len(sizes) - 2 >= first else None
 
 
 class NestWriter:
@@ -66,7 +66,8 @@ class NestWriter:
         #: Elements of the vectors that are handled together.
         self.group = nest.lanes * nest.unroll
         self.ahead = fetched_ahead(nest) if self.block == 1 else ()
-        self.polls_in = _polling_dim(nest)
+        tasks = max(1, task_count(nest))
+        self.polls_in = polling_dim(nest.sizes, 1, nest.cycles / tasks) if nest.parallel else None
         #: Where full-level values of earlier stages can be read back.
         self.reload: dict[Value, Memory] = dict(nest.kept)
         for write in nest.writes:

@@ -13,9 +13,10 @@ from typing import Final
 
 from ..emitter import Reg, constant
 from ..loops import Bound, FunctionWriter
+from ..polling import LONG_CYCLES, poll_or_return
 from .element import Pass, Places, Row
 from .folding import line_of
-from .fused import NestWriter
+from .fused import NestWriter, polling_dim
 from .kernel import (
     PARALLEL_FOR,
     PARALLEL_TASKS,
@@ -85,6 +86,11 @@ class SplitWriter(NestWriter):
         #: The iterations of the outermost reduced dimension that are being written, and how many at most.
         self.bounds: tuple[Reg, Reg, int] | None = None
         self.chunks = self.split.chunks + self.split.has_rest(nest)
+        cycles = nest.cycles / self.split.chunks
+        sizes = (*nest.sizes[: nest.parallel], self.split.size, *nest.sizes[nest.parallel + 1 :])
+        self.polls_in = polling_dim(sizes, nest.parallel, cycles) if nest.row_lanes else None
+        #: Whether signals are let in after some blocks of rows, of columns.
+        self.polls_in_blocks = not nest.row_lanes and cycles > LONG_CYCLES
 
     def text(self) -> str:
         """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
@@ -179,6 +185,8 @@ class SplitWriter(NestWriter):
         def blocks(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             w.loop(index, w.min(w.add(index, LONG * split.block), stop), split.block, block, nonempty=True)
             self._each_column(places, lambda *at: self._add_blocks(stage, *at))
+            if self.polls_in_blocks:
+                poll_or_return(w)
             return ()
 
         w.loop(first, stop, LONG * split.block, blocks, nonempty=True)

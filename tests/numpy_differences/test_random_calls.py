@@ -28,7 +28,7 @@ from .methods import (
 from .oracle import Call, difference
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
-FEW, MANY = 20, 400
+FEW, MANY = 20, 40
 
 
 def _makers() -> dict[str, Callable[[Arguments], Call]]:
