@@ -36,7 +36,7 @@ def bind(uses: Uses, numbers: Numbers, traced: Traced) -> Bindings:
     holders = traced.captured
     for tensor in traced.inspected:
         for place in uses.arrays.get(id(tensor), ()):
-            uses.inspect(place)
+            uses.inspected.setdefault(place.identity, place)
     sources = []
     for holder in holders:
         if isinstance(holder, Number):

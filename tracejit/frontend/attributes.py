@@ -227,7 +227,11 @@ class Attributes:
 
     def _absent(self, owner: Place, cls: type, name: str) -> Any:
         getter = in_classes(cls.__mro__, "__getattr__")
-        self.uses.missing(owner.attribute(name, None)) if getter is MISSING else None
+        if getter is MISSING:
+            place = owner.attribute(name, owner.source.attribute(name).read())
+            if place.value is not MISSING:  # as of threading.local, whose attributes lie elsewhere
+                return self.place(place)
+            self.uses.missing(place)
         if not isinstance(getter, FunctionType):
             return UNKNOWN
         self._of_class(owner)

@@ -170,6 +170,10 @@ class LibraryCalls(Operations):
             for value in positional:
                 self.identify(value)
             return UNKNOWN
+        if name == "globals" and run is not None:
+            return Place(Source("object", run.module, "globals()"), run.module, settled=True)
+        if name in ("eval", "exec"):
+            self.uses.unwatched[f"what {name} reads"] = None
         if name == "len" and len(positional) == 1:
             for option in options(positional[0]):
                 if isinstance(option, Place) and isinstance(option.value, (dict, list, tuple, set)):

@@ -72,7 +72,9 @@ class Operations(Contents):
                     type(option.value), "__len__", None
                 )
                 if method is None:
-                    self.uses.guard(Guard, option.attribute("__class__", None), type(option.value))
+                    self.uses.guard(
+                        Guard, option.attribute("__class__", type(option.value)), type(option.value)
+                    )
                 elif isinstance(method, FunctionType):
                     self.call(self.attribute(option, method.__name__), [], {}, None, None)
                 else:
@@ -86,7 +88,7 @@ class Operations(Contents):
             if is_constant(option.value) or isinstance(option.value, (type, FunctionType)):
                 self.uses.same(option)
             else:
-                self.uses.guard(Guard, option.attribute("__class__", None), type(option.value))
+                self.uses.guard(Guard, option.attribute("__class__", type(option.value)), type(option.value))
 
     def search(self, container: Any) -> None:
         """``x in container``, ``len(container)``"""

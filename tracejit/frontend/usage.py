@@ -24,8 +24,9 @@ from .guards import (
     copied_content,
     elements_of,
     is_constant,
+    same_constant,
 )
-from .sources import Source
+from .sources import MISSING, Source
 from .values import Place
 
 #: More numbers than these are guarded rather than made inputs.
@@ -75,8 +76,17 @@ class Uses:
 
     def guard(self, kind: type[Guard], place: Place, expected: Any) -> None:
         """Ask for `expected` to hold at `place`."""
-        if not place.settled:
-            self.guards.setdefault((kind, place.identity), kind(place.source, expected))
+        key = (kind, place.identity)
+        if not place.settled and key not in self.guards and self._is_found_again(place):
+            self.guards[key] = kind(place.source, expected)
+
+    def _is_found_again(self, place: Place) -> bool:
+        """Whether reading `place` gives its value; else it cannot be told whether that changes."""
+        value = place.source.read()
+        if value is place.value or (is_constant(place.value) and same_constant(value, place.value)):
+            return True
+        self.unwatched[f"{place.source}: reading it again gives something else"] = None
+        return False
 
     def same(self, place: Place) -> None:
         """The function depends on which object lies at `place`, or on its value if it is a constant."""
@@ -84,7 +94,7 @@ class Uses:
 
     def missing(self, place: Place) -> None:
         """The function depends on there being nothing at `place`."""
-        self.guard(MissingGuard, place, None)
+        self.guard(MissingGuard, Place(place.source, MISSING), None)
 
     def structure(self, place: Place) -> None:
         """The function depends on the length or the keys of the container at `place`."""
@@ -98,17 +108,21 @@ class Uses:
 
     def inspect(self, place: Place) -> None:
         """The function may compute with what lies at `place` in Python or NumPy: a number, or an array."""
-        self.inspected[place.identity] = place
+        if place.identity not in self.inspected and self._is_found_again(place):
+            self.inspected[place.identity] = place
 
     def array(self, place: Place) -> None:
         """The function uses the tensor or array at `place`."""
         places = self.arrays.setdefault(id(place.value), [])
-        if all(place.identity != other.identity for other in places):
+        if place.source.read() is place.value and all(place.identity != other.identity for other in places):
             places.append(place)
 
     def operand(self, code: CodeType, offset: int, place: Place) -> None:
         """The number at `place` is combined with a tensor by an instruction."""
-        self.operands.setdefault((code, offset), {})[place.identity] = place
+        if place.source.read() is place.value:
+            self.operands.setdefault((code, offset), {})[place.identity] = place
+        else:
+            self.inspect(place)
 
     def mixed(self, site: tuple[CodeType, int]) -> None:
         """An instruction combines something with a tensor that is no number at a place."""
@@ -141,28 +155,32 @@ class Uses:
     def finish(self, captured: set[int], matched: set[tuple[CodeType, int]]) -> list[Guard]:
         """The guards of a trace that made inputs of the arrays with the ids `captured`, and of the numbers
         that the instructions `matched` handed over."""
+        inspected = dict(self.inspected)
         for site, places in self.operands.items():
-            if site not in matched:
-                for place in places.values():
-                    self.inspect(place)
+            inspected |= places if site not in matched else {}
         for place in self.given.values():
             if id(place.value) not in captured:
-                self.inspect(place)
-        for place in self.inspected.values():
+                inspected[place.identity] = place
+        for place in inspected.values():
             if isinstance(place.value, (Tensor, np.ndarray)):
                 content = copied_content(place.value)
                 if content is not None:
-                    self.guard(ContentGuard, place, content)
+                    self._keep(ContentGuard, place, content)
             else:
-                self.same(place)
+                self._keep(ConstantGuard, place, place.value)
         for alternatives in self.arrays.values():
             for place in alternatives:
                 if id(place.value) not in captured:
-                    if place.identity not in self.inspected:
-                        self.guard(ArrayTypeGuard, place, array_type(place.value))
+                    if place.identity not in inspected:
+                        self._keep(ArrayTypeGuard, place, array_type(place.value))
                 elif len(alternatives) > 1:
-                    self.guard(Guard, place, place.value)
+                    self._keep(Guard, place, place.value)
         return list(self.guards.values())
+
+    def _keep(self, kind: type[Guard], place: Place, expected: Any) -> None:
+        """A guard that was decided on after the trace, which may have changed what lies at `place`."""
+        if not place.settled:
+            self.guards.setdefault((kind, place.identity), kind(place.source, expected))
 
 
 class Numbers:

@@ -115,6 +115,16 @@ PLACES = {
     "mapped": ("l = [v]", "l[0] = v", "list(map(lambda e: e, l))[0]"),
     "conditional expression": ("k = v; on = True", "k = v", "(k if on else 0)"),
     "generator": ("l = [v]", "l[0] = v", "next(e for e in l)"),
+    "globals()": ("k = v", "k = v", "globals()['k']"),
+    "thread-local": ("import threading; t = threading.local(); t.k = v", "t.k = v", "t.k"),
+    "cached helper": (
+        "@functools.lru_cache\ndef helper(k=v): return k",
+        "@functools.lru_cache\ndef helper(k=v): return k", "helper()",
+    ),
+    "enumeration": (
+        "import enum\nclass E(enum.Enum):\n    A = (v,)\ne = E.A",
+        "class E(enum.Enum):\n    A = (v,)\ne = E.A", "e.value[0]",
+    ),
     "default dict": ("d = collections.defaultdict(float); d['k'] = v", "d['k'] = v", "d['k']"),
     "ordered dict": ("d = collections.OrderedDict(k=v)", "d['k'] = v", "d['k']"),
     "chained map": ("d = {'k': v}; c = collections.ChainMap(d)", "d['k'] = v", "c['k']"),
