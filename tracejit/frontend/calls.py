@@ -173,16 +173,8 @@ class Reader(LibraryCalls):
             )
         else:
             self.hand_over(positional, named)
-        if any(is_own(base.__module__) for base in cls.__mro__):
-            self._follow_methods(cls)
+        self.follow_methods(cls)
         return UNKNOWN
-
-    def _follow_methods(self, cls: type) -> None:
-        """A class of this library that the user derived from: the library calls its methods."""
-        for name, raw in list(vars(cls).items()):
-            function = getattr(raw, "__func__", raw)
-            if isinstance(function, FunctionType):
-                self.call(self._class_function(cls, name, function), [], {"*": TRACED}, None, None)
 
     def _call_bound(
         self, bound: Bound, positional: list[Any], named: dict[str, Any], run: Any, i: Any

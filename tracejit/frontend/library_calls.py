@@ -131,7 +131,7 @@ class LibraryCalls(Operations):
         functions = [value for value in arguments if self._is_function(value)]
         others = [value for value in arguments if not self._is_function(value)]
         traced = name in library.CONTROL or all(all_tensors(value) for value in others)
-        for value in functions:
+        for value in functions if name != "pure_callback" else ():  # which runs at each call
             self.call(value, [], {"*": TRACED if traced else UNKNOWN}, None, None)
         elementwise = run is not None and name in OPS and OPS[name].kind is Kind.ELEMENTWISE and name != "pow"
         for value in others:
@@ -145,11 +145,22 @@ class LibraryCalls(Operations):
         for option in options(value):
             if isinstance(option, Place) and isinstance(option.value, np.ndarray):
                 self.uses.handed_over(option)
+            elif isinstance(option, Place) and isinstance(option.value, type):
+                self.follow_methods(option.value)
             elif isinstance(option, Group):
                 for item in option.items:
                     self._give(item)
             else:
                 self.escape(option)
+
+    def follow_methods(self, cls: type) -> None:
+        """A class of this library that the user derived from: the library calls its methods."""
+        if is_own(cls.__module__) or not any(is_own(base.__module__) for base in cls.__mro__):
+            return
+        for name, raw in list(vars(cls).items()):
+            function = getattr(raw, "__func__", raw)
+            if isinstance(function, FunctionType):
+                self.call(self._class_function(cls, name, function), [], {"*": TRACED}, None, None)
 
     def _is_function(self, value: Any) -> bool:
         return any(

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..ir.errors import CompilerWarning
 from ..ir.failures import NOT_OURS, failure_text
+from ..location import is_user_file
 from ..pytree import flatten
 from ..tensor import Tensor
 from .calls import Reader, TooLongError
@@ -41,6 +42,8 @@ def read_function(
     except NOT_OURS:
         raise
     except Exception as error:
+        if _is_from_outside(error):  # of a signal's handler
+            raise
         what = f"the guards of {name}"
         warnings.warn_explicit(
             failure_text(what, error, " A change of what it reads may go unnoticed."),
@@ -50,6 +53,14 @@ def read_function(
         )
         reader.uses.unwatched["the function could not be followed to its end"] = None
     return reader.uses
+
+
+def _is_from_outside(error: BaseException) -> bool:
+    """Whether `error` was raised by code of the user's, which can run at any time."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    return frame is not None and is_user_file(frame.tb_frame.f_code.co_filename)
 
 
 def _argument(value: Any, is_static: bool, name: str) -> Any:
