@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..ir.errors import CompileError
-from ..ir.failures import NOT_OURS, failure_text, warn_of_failure
+from ..ir.failures import failure_text, not_ours, warn_of_failure
 from ..ir.graph import Function, Instruction
 from ..ir.passes.recovery import interpreted, is_interpreted, without, without_fusions
 from ..ir.registry import Kind
@@ -34,7 +34,7 @@ def attributed(instruction: Instruction) -> Iterator[None]:
     """Make failures within ones on `instruction`, the innermost of several."""
     try:
         yield
-    except (KernelFailure, *NOT_OURS):
+    except (KernelFailure, *not_ours()):
         raise
     except Exception as error:
         raise KernelFailure(instruction) from error
@@ -58,7 +58,7 @@ class Recovery:
                 return make(self.function)
             except KernelFailure as failure:
                 self.give_way(failure.__cause__ or failure, [failure.instruction])
-            except NOT_OURS:
+            except not_ours():
                 raise
             except Exception as error:
                 self.give_way(error)

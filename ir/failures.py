@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import warnings
-from typing import Final
+from types import CodeType
+from typing import Any, Final
 
 from .errors import CompilerWarning, KernelError
 from .graph import Location
 
 #: Exceptions that are no failures of ours: of a user's kernel, of memory, and warnings that are errors.
-NOT_OURS: Final = (KernelError, MemoryError, Warning)
+_FOREIGN: Final = (KernelError, MemoryError, Warning)
+
+
+def not_ours() -> tuple[type[BaseException], ...]:
+    """For ``except not_ours():`` the exceptions that are no failures of ours; whatever a signal's handler
+    raises is among them."""
+    error = sys.exc_info()[1]
+    return (*_FOREIGN, type(error)) if error is not None and _by_handler(error) else _FOREIGN
+
+
+def _by_handler(error: BaseException) -> bool:
+    """Whether `error` was raised in a signal's handler."""
+    handlers = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code in handlers:
+            return True
+        frame = frame.tb_next
+    return False
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    function = getattr(handler, "__func__", handler)
+    code = getattr(function, "__code__", None) or getattr(
+        vars(type(handler)).get("__call__"), "__code__", None
+    )
+    return code if isinstance(code, CodeType) else None
 
 
 def warn_of_failure(what: str, instead: str, error: BaseException, location: Location | None = None) -> str:

@@ -16,7 +16,7 @@ from ..codegen.interface import POLL, REPORT
 from ..codegen.module import generate
 from ..codegen.native import Module
 from ..codegen.recovery import Recovery
-from ..ir.failures import NOT_OURS
+from ..ir.failures import not_ours
 from ..ir.graph import Function
 from .code import Code
 from .tiers import Abandoned
@@ -56,7 +56,7 @@ def machine_code(
             reduce_loops = module.reduce_loops and not quick
             image, milliseconds = llvm.emit_object(text, effort, reduce_loops=reduce_loops, between=between)
             break
-        except (*NOT_OURS, Abandoned):
+        except (*not_ours(), Abandoned):
             raise
         except Exception as error:
             failing = [

@@ -16,7 +16,7 @@ import numpy as np
 from ..codegen.interface import FAILED, REPORT, HostCall, Library
 from ..ir.content import NoContent
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
-from ..ir.failures import NOT_OURS, warn_of_failure
+from ..ir.failures import not_ours, warn_of_failure
 from ..ir.graph import Function
 from ..ir.locks import ForkLock, computed_once
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
@@ -196,7 +196,7 @@ class Executable:
             return None
         try:
             return lone_code(fused, self._donated)
-        except NOT_OURS:
+        except not_ours():
             raise
         except Exception as error:
             instead = "It is compiled as others are"

@@ -9,7 +9,6 @@ what a function reads by following its bytecode.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Any
 
@@ -18,7 +17,7 @@ from .frontend.sources import Source
 from .frontend.usage import Number, Numbers, Uses
 from .ir.errors import FrozenResultWarning
 from .ir.records import record
-from .location import is_user_file
+from .location import user_stacklevel
 from .tracing import Traced
 
 
@@ -74,13 +73,5 @@ def warn_of_frozen(name: str, uses: Uses) -> None:
             f"{name}: {call}() runs while the function is traced; its result is a constant of the compiled "
             "code. Pass it as an argument, or use tj.random for random numbers",
             FrozenResultWarning,
-            stacklevel=_user_level(),
+            stacklevel=user_stacklevel(),
         )
-
-
-def _user_level() -> int:
-    """The ``stacklevel`` of a warning that is about the user's call."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and not is_user_file(frame.f_code.co_filename):
-        level, frame = level + 1, frame.f_back
-    return level

@@ -10,7 +10,7 @@ import numpy as np
 from .ir.dtypes import FLOAT64, default_dtype
 from .ir.errors import ConcretizationError, DTypeError, GradientError, LostGradientWarning, ShapeError
 from .ir.graph import Value
-from .location import user_location
+from .location import user_location, user_stacklevel
 from .state import STATE
 
 if TYPE_CHECKING:
@@ -38,11 +38,9 @@ def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> Concre
     )
 
 
-def warn_of_lost_gradient(
-    tensor: Tensor, asked: str, frames: int = 3, result: str = "a Python number"
-) -> None:
+def warn_of_lost_gradient(tensor: Tensor, asked: str, result: str = "a Python number") -> None:
     """Warn where `asked` makes a `result` of `tensor`, which requires grad, while a transform such as
-    ``tj.grad`` runs its function. The user's line is so many `frames` up."""
+    ``tj.grad`` runs its function."""
     transform = STATE.differentiating
     if transform is None:
         return
@@ -56,7 +54,7 @@ def warn_of_lost_gradient(
             "it is a constant to the gradient. Use tj.exp(x) and its like in place of math.exp(x), or say "
             "x.item() or x.detach() where a constant is meant",
             LostGradientWarning,
-            stacklevel=frames + 1,
+            stacklevel=user_stacklevel(),
         )
 
 

@@ -240,13 +240,15 @@ class tracing:
 
     def __enter__(self) -> Tracer:
         self._outer = STATE.tracer
-        STATE.tracer = self._tracer
         bypass_native_entries(+1)
+        STATE.tracer = (
+            self._tracer
+        )  # last, and first at the exit: a signal's handler may raise behind any call
         return self._tracer
 
     def __exit__(self, *exc: object) -> None:
-        bypass_native_entries(-1)
         STATE.tracer = self._outer
+        bypass_native_entries(-1)
 
 
 def is_weak(value: Any) -> bool:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from ..failures import NOT_OURS, warn_of_failure
+from ..failures import not_ours, warn_of_failure
 from ..graph import Function, Instruction
 from ..records import record
 from ..verifier import verify
@@ -99,7 +99,7 @@ def run_passes(
             after = apply_pass(one, function)
             if checking:
                 verify(after)
-        except NOT_OURS:
+        except not_ours():
             raise
         except Exception as error:
             if failures is None:
@@ -122,7 +122,7 @@ def _without_pass(one: Pass, function: Function, error: Exception, failures: lis
         return function
     try:
         return apply_pass(Pass(one.name, one.otherwise, one.skips), function)
-    except NOT_OURS:
+    except not_ours():
         raise
     except Exception as second:
         what = f"@{function.name} op by op"

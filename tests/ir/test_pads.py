@@ -83,7 +83,7 @@ def test_pads_of_one_product(factor):
     x = np.arange(-2.0, 3.0)
 
     def f(x):
-        y = x * factor
+        y = x * (factor + 0.0)  # what Python computes is a constant of the trace, and no input
         return tj.pad(y, (1, 2)) + tj.pad(y, (2, 1)), tj.pad(y, (0, 3)), tj.pad(y, 1)
 
     before, after = moved(f, x)

@@ -85,7 +85,7 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
 
 def _leaf(x: Tensor) -> Tensor:
     """`x` outside the graph that computed it, requiring gradients."""
-    warn_of_lost_gradient(x, "tensor(x, requires_grad=True)", 3, "a new leaf")
+    warn_of_lost_gradient(x, "tensor(x, requires_grad=True)", "a new leaf")
     return x.detach().requires_grad_()
 
 

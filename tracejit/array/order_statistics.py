@@ -96,7 +96,8 @@ def percentile(x: Any, q: Any, axis: Any = None, *, method: str = "linear", keep
 def _shares(x: Tensor, q: Any) -> Tensor:
     """`q` as a tensor; a Python number in the dtype of `x`, where that is floating."""
     shares = as_tensor(q)
-    return cast(shares, x.dtype) if isinstance(kind_of(q), type) and is_float(x.dtype) else shares
+    is_number = not isinstance(q, (list, tuple)) and isinstance(kind_of(q), type)
+    return cast(shares, x.dtype) if is_number and is_float(x.dtype) else shares
 
 
 def _known_outside(q: Any, most: int) -> bool:

@@ -71,7 +71,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     first, last = (0, start) if stop is None else (start, stop)
     for bound in (first, last, step):
         if isinstance(bound, Tensor):
-            warn_of_lost_gradient(bound, "arange(x)", frames=2)
+            warn_of_lost_gradient(bound, "arange(x)")
     bounds: list[Any] = [
         _known(one)[()] if isinstance(one, (Tensor, np.ndarray)) else one for one in (first, last, step)
     ]

@@ -149,7 +149,7 @@ def unregister_kernel(name: str, backend: str) -> None:
         ...     tj.unregister_kernel("exp", "numpy")
         ...     tj.exp(1.0)
         Traceback (most recent call last):
-        tracejit.ir.errors.KernelError: op 'exp' has no kernel for backend 'numpy', only for llvm; ...
+        tracejit.ir.errors.KernelError: exp: op 'exp' has no kernel for backend 'numpy', only for llvm; ...
 
     Raises KernelError where there is none.
     """

@@ -45,7 +45,7 @@ def get_kernel(name: str, backend: str) -> Kernel:
         <ufunc 'add'>
         >>> tj.get_kernel("matmul", "mine")
         Traceback (most recent call last):
-        tracejit.ir.errors.KernelError: op 'matmul' has no kernel for backend 'mine', only for numpy; ...
+        tracejit.ir.errors.KernelError: get_kernel: op 'matmul' has no kernel for backend 'mine', ...
 
     Raises KernelError where there is none.
     """

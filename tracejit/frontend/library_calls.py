@@ -115,7 +115,9 @@ class LibraryCalls(Operations):
     def _leads_to_user(self, function: Any) -> bool:
         """Whether calling `function` runs code of the user's."""
         if isinstance(function, MethodType):
-            return self._leads_to_user(function.__func__)
+            owner = function.__self__
+            owned = owner.__module__ if isinstance(owner, type) else type(owner).__module__
+            return not is_own(owned) or self._leads_to_user(function.__func__)
         if isinstance(function, functools.partial):
             return self._leads_to_user(function.func)
         if isinstance(function, FunctionType):

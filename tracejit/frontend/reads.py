@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.errors import CompilerWarning
-from ..ir.failures import NOT_OURS, failure_text
-from ..location import is_user_file
+from ..ir.failures import failure_text, not_ours
 from ..pytree import flatten
 from ..tensor import Tensor
 from .calls import Reader, TooLongError
@@ -39,11 +38,9 @@ def read_function(
         reader.escape(reader.call(root, positional, named, None, None))
     except TooLongError:
         reader.uses.unwatched["the function is too long to be followed to its end"] = None
-    except NOT_OURS:
+    except not_ours():
         raise
     except Exception as error:
-        if _is_from_outside(error):  # of a signal's handler
-            raise
         what = f"the guards of {name}"
         warnings.warn_explicit(
             failure_text(what, error, " A change of what it reads may go unnoticed."),
@@ -53,14 +50,6 @@ def read_function(
         )
         reader.uses.unwatched["the function could not be followed to its end"] = None
     return reader.uses
-
-
-def _is_from_outside(error: BaseException) -> bool:
-    """Whether `error` was raised by code of the user's, which can run at any time."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    return frame is not None and is_user_file(frame.tb_frame.f_code.co_filename)
 
 
 def _argument(value: Any, is_static: bool, name: str) -> Any:

@@ -157,8 +157,8 @@ class _Run:
         if traced is not None:
             self.done["jit"] -= 1
             self.check("jit", checks.jitted, bound, sample, self.tolerance)
+            self.check("text", checks.text, traced)
             if len(traced.params) == len(sample.operands):  # with captures, jit speaks for it
-                self.check("text", checks.text, traced)
                 self.check("kernels", checks.kernels, traced, sample.operands, self.tolerance)
         self.gradient(bound, sample)
         self.vmap(bound, sample)

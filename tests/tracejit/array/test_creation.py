@@ -104,8 +104,8 @@ def test_constants_under_a_trace(traced):
     from tracejit.tracing import trace_flat
 
     small, large = np.arange(64.0), np.arange(65.0)
-    traced = trace_flat(lambda: ([tj.tensor(small), tj.tensor(large), tj.tensor(2.0)], None), [])
-    assert [one.op.name for one in traced.function.body] == ["constant", "full"]
+    traced = trace_flat(lambda: ([tj.tensor(small.tolist()), tj.tensor(large), tj.tensor(2.0)], None), [])
+    assert [one.op.name for one in traced.function.body] == ["constant", "copy", "full"]
     assert len(traced.captured) == 1
 
 

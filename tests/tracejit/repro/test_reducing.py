@@ -100,12 +100,12 @@ def test_a_loop_that_must_stay_gets_short_and_small() -> None:
 @pytest.mark.parametrize("seed", range(15))
 def test_random_programs_stay_valid(seed: int) -> None:
     made = program(seed)
-    names = [one.op.name for one in made.function.body]
+    names = [one.op.name for one in made.function.body if not one.regions]
     wanted = names[len(names) // 2]
     case = Case(made.function, tuple(made.arrays))
     small = reduce_case(case, has(wanted), seconds=20)
     assert wanted in ops(small)
-    assert len(ops(small)) <= 3
+    assert len(small.function.body) <= 3  # regions stay as they are
     assert parse_function(small.text()).name == made.function.name
 
 
