@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import threading
 from typing import Final
 
 from ..ir.locks import ForkLock
@@ -14,7 +16,33 @@ BYPASS_ADDRESS: Final = ctypes.addressof(_COUNT)
 _LOCK = ForkLock()
 
 
+#: Those who asked for the slow path otherwise than by tracing.
+_asked = 0
+#: The threads that trace.
+_TRACING: Final[set[int]] = set()
+
+
 def bypass_native_entries(change: int) -> None:
     """Count up or down those who need every call to take the slow path."""
+    global _asked
     with _LOCK:
-        _COUNT.value += change
+        _asked += change
+        _COUNT.value = _asked + len(_TRACING)
+
+
+def bypass_while_tracing(traces: bool) -> None:
+    """Say whether this thread traces: what is, not what changes. So where a signal's handler raised at the
+    wrong moment, the next trace of the thread puts it right."""
+    with _LOCK:
+        (_TRACING.add if traces else _TRACING.discard)(threading.get_ident())
+        _COUNT.value = _asked + len(_TRACING)
+
+
+def _forget_other_threads() -> None:
+    """In a forked child there are none."""
+    _TRACING.intersection_update({threading.get_ident()})
+    _COUNT.value = _asked + len(_TRACING)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)

