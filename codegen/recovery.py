@@ -34,7 +34,7 @@ def attributed(instruction: Instruction) -> Iterator[None]:
     """Make failures within ones on `instruction`, the innermost of several."""
     try:
         yield
-    except (KernelFailure, *not_ours()):
+    except not_ours(KernelFailure):
         raise
     except Exception as error:
         raise KernelFailure(instruction) from error

@@ -16,11 +16,13 @@ from .graph import Location
 _FOREIGN: Final = (KernelError, MemoryError, Warning)
 
 
-def not_ours() -> tuple[type[BaseException], ...]:
+def not_ours(*more: type[BaseException]) -> tuple[type[BaseException], ...]:
     """For ``except not_ours():`` the exceptions that are no failures of ours; whatever a signal's handler
-    raises is among them."""
+    raises is among them, and `more` are."""
     error = sys.exc_info()[1]
-    return (*_FOREIGN, type(error)) if error is not None and _by_handler(error) else _FOREIGN
+    if error is not None and _by_handler(error):
+        more += (type(error),)
+    return (*_FOREIGN, *more)
 
 
 def _by_handler(error: BaseException) -> bool:

@@ -56,7 +56,7 @@ def machine_code(
             reduce_loops = module.reduce_loops and not quick
             image, milliseconds = llvm.emit_object(text, effort, reduce_loops=reduce_loops, between=between)
             break
-        except (*not_ours(), Abandoned):
+        except not_ours(Abandoned):
             raise
         except Exception as error:
             failing = [

@@ -116,7 +116,7 @@ class Reader(LibraryCalls):
         value = callee.value
         frozen = None if isinstance(value, FunctionType) else library.frozen_source(value)
         if frozen is not None or (value is np.random.default_rng and not (positional or named)):
-            self.uses.frozen[frozen or "np.random.default_rng"] = None
+            self.freeze(frozen or "np.random.default_rng", run)
             return self.hand_over(positional, named)
         if isinstance(value, MethodType):
             owner = callee.attribute("__self__", value.__self__)
@@ -195,7 +195,7 @@ class Reader(LibraryCalls):
         if isinstance(owner, Group):
             return self._call_on_group(owner, name, positional, named)
         if isinstance(owner, Place):
-            return self._call_on_container(owner, name, positional, named)
+            return self._call_on_container(owner, name, positional, named, run)
         self.escape(owner)
         return self.hand_over(positional, named)
 
@@ -210,7 +210,7 @@ class Reader(LibraryCalls):
         return self.hand_over(positional, named)
 
     def _call_on_container(
-        self, owner: Place, name: str, positional: list[Any], named: dict[str, Any]
+        self, owner: Place, name: str, positional: list[Any], named: dict[str, Any], run: Any
     ) -> Any:
         value = owner.value
         if isinstance(value, dict):
@@ -234,7 +234,7 @@ class Reader(LibraryCalls):
             return self.hand_over(positional, named)
         frozen = library.frozen_source(getattr(value, name, None)) if not isinstance(value, Tensor) else None
         if frozen is not None:
-            self.uses.frozen[frozen] = None
+            self.freeze(frozen, run)
             return self.hand_over(positional, named)
         self.escape(owner)
         return self.hand_over(positional, named)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable
 from types import FunctionType, MethodType
 from typing import Any
@@ -41,6 +42,12 @@ class LibraryCalls(Operations):
             self.escape(value)
         return UNKNOWN
 
+    def freeze(self, call: str, run: Execution | None) -> None:
+        """Note that code calls what gives something else each time. Installed packages, which may be followed
+        into branches that nobody takes, know what they do."""
+        if run is None or not re.search(r"[\\/](site|dist)-packages[\\/]", run.code.co_filename):
+            self.uses.frozen[call] = None
+
     def parent(self, cls: Any, owner: Any) -> Any:
         """``super(cls, owner)``"""
         value = cls.value if isinstance(cls, (Place, Constant)) else None
@@ -55,7 +62,7 @@ class LibraryCalls(Operations):
             return self._call_builtin(name, positional, named, run, i)
         frozen = library.frozen_source(function)
         if frozen is not None:
-            self.uses.frozen[frozen] = None
+            self.freeze(frozen, run)
         own_code = isinstance(function, FunctionType) and is_own(function.__globals__.get("__name__"))
         if not (own_code or is_own(module) or is_own(type(function).__module__)):
             if module == "functools" and name == "partial" and positional:
