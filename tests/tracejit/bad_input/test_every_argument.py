@@ -13,7 +13,7 @@ import tracejit as tj
 from .enumeration import MODES, cases, problems_of, sampled
 from .valid_calls import public_calls
 
-#: Cases of each mode in a normal run, which chooses others each time: some thirty seconds of processor time.
+#: Cases of each mode in a normal run, some thirty seconds of processor time, and in a slow one.
 SAMPLE, LARGER = 600, 2500
 SEED = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
 
