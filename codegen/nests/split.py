@@ -260,7 +260,8 @@ class SplitWriter(NestWriter):
 
         own = [(copy, memory) for copy in range(copies) for memory in partial]
         before = [self.read(memory, places, copy, mask, row_level=True) for copy, memory in own]
-        apart = bool(self.layout.sums)  # so that what blocks of rows fold to is one term
+        # where what a block of rows folds to is one term
+        apart = bool(self.layout.sums) or nest.reads_across
         out = fold_loops(
             self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places,
             None if apart else before,

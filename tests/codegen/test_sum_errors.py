@@ -17,8 +17,6 @@ _ALL = {name: (function, shape) for name, function, shape in cases()}
 #: What takes a test half a second or more, unless marked slow.
 _LARGE = 1_500_000
 _SMALL = [name for name, (_, shape) in _ALL.items() if math.prod(shape) <= _LARGE]
-#: Sums of a large transposed array over its rows, split into chunks: see docs/maths.md.
-_MISSED = ["of transposed 1500x1501"]
 _OTHERS = [name for name in _ALL if name not in _SMALL]
 
 
@@ -39,16 +37,9 @@ def test_the_same_of_f64(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in _OTHERS if name not in _MISSED])
+@pytest.mark.parametrize("name", _OTHERS)
 def test_large_ones(name: str) -> None:
     _check(name, "f4", 3)
-
-
-@pytest.mark.slow
-@pytest.mark.xfail(raises=AssertionError, reason="constants along the contiguous axis: 9 times NumPy's error")
-@pytest.mark.parametrize("name", _MISSED)
-def test_large_ones_that_miss_the_limit(name: str) -> None:
-    _check(name, "f4", 6)
 
 
 def test_what_the_report_showed() -> None:

@@ -80,8 +80,9 @@ class Folding(Choices):
         x = self.find("iuf", 1)
         a, kind = self.axis(x), self.array(x).dtype.kind
         forms = [f"xp.cumsum({x}, {a})", f"xp.cumsum({x}, axis={a}, reverse=True)", f"xp.cummax({x}, {a})",
-                 f"xp.cummin({x}, axis={a}, reverse=True)", f"{x}.cumsum({a})",
-                 f"xp.cumsum({x})"]  # fmt: skip
+                 f"xp.cummin({x}, axis={a}, reverse=True)", f"xp.cumsum({x})"]  # fmt: skip
+        if self.array(x).size < 100:
+            forms.append(f"{x}.cumsum({a})")
         if kind != "f" or not self.exact:
             forms.append(f"xp.cumprod(xp.clip({x}, 0, 1), {a})")
         if kind == "f" and not self.special:

@@ -31,24 +31,28 @@ def _tree_map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
 
 
 def cond(predicate: Any, true_branch: Any, false_branch: Any, *operands: Any) -> Any:
-    return true_branch(*operands) if predicate else false_branch(*operands)
+    return switch(0 if predicate else 1, (true_branch, false_branch), *operands)
 
 
 def switch(index: Any, branches: Sequence[Any], *operands: Any) -> Any:
-    return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
+    results = [branch(*operands) for branch in branches]
+    types = {str(_tree_map(lambda x: (np.shape(x), np.asarray(x).dtype), result)) for result in results}
+    if len(types) > 1:  # also after captured values were rebound
+        raise ValueError(f"branches that return other types: {sorted(types)}")
+    return _tree_map(np.array, results[min(max(int(index), 0), len(branches) - 1)])
 
 
 def while_loop(predicate: Any, body: Any, state: Any) -> Any:
-    state = _tree_map(np.asarray, state)
+    state = _tree_map(np.array, state)
     while predicate(state):
-        state = _tree_map(np.asarray, body(state))
+        state = _tree_map(np.array, body(state))
     return state
 
 
 def fori_loop(lower: int, upper: int, body: Any, state: Any, **_: Any) -> Any:
     for i in range(int(lower), int(upper)):
-        state = body(np.int64(i), state)
-    return state
+        state = _tree_map(np.array, body(np.int64(i), state))
+    return _tree_map(np.array, state)
 
 
 def scan(body: Any, carry: Any, xs: Any, reverse: bool = False, **_: Any) -> Any:
@@ -61,8 +65,8 @@ def scan(body: Any, carry: Any, xs: Any, reverse: bool = False, **_: Any) -> Any
         # shapes and dtypes of the rows come from a step on zeros
         step = _tree_map(lambda x: np.zeros(x.shape[1:], x.dtype), xs)
         _, row = body(carry, step)
-        return carry, _tree_map(lambda r: np.zeros((0, *np.shape(r)), np.asarray(r).dtype), row)
-    return carry, _tree_map(lambda *parts: np.stack(parts), *rows[:: -1 if reverse else 1])
+        return _tree_map(np.array, carry), _tree_map(lambda r: np.zeros((0, *np.shape(r)), np.asarray(r).dtype), row)
+    return _tree_map(np.array, carry), _tree_map(lambda *parts: np.stack(parts), *rows[:: -1 if reverse else 1])
 
 
 def associative_scan(function: Any, elements: Array, reverse: bool = False, axis: int = 0) -> Array:
@@ -163,9 +167,11 @@ def cummin(x: Array, axis: int | None = None, reverse: bool = False) -> Array:
 
 
 def cumsum(x: Array, axis: int | None = None, dtype: Any = None, reverse: bool = False) -> Array:
+    axis, x = (0, np.ravel(x)) if axis is None else (axis, np.asarray(x))
+    if x.dtype.kind == "f" and dtype is None:  # NumPy's roundings of equal terms all go one way
+        return cumsum(x, axis, np.longdouble, reverse).astype(x.dtype)
     if not reverse:
         return np.cumsum(x, axis, dtype)
-    axis, x = (0, np.ravel(x)) if axis is None else (axis, x)
     return np.flip(np.cumsum(np.flip(x, axis), axis, dtype), axis)
 
 

@@ -12,12 +12,12 @@ from ..ir.dtypes import BOOL, INT64, DType
 from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..ir.registry import OPS
 from ..ir.types import TensorType
-from ..pytree import TreeDef
+from ..pytree import TreeDef, flatten
 from ..regions import apply_with_regions
 from ..state import STATE
 from ..tensor import Tensor, as_array, wrap
 from ..tracing import Tracer
-from .carry import SCALARS, Region, as_tensor, shared_captures, take_apart, traced
+from .carry import SCALARS, Region, results_of, shared_captures, take_apart, traced
 
 _MISSING: Any = object()
 
@@ -118,7 +118,7 @@ def _scalar(name: str, what: str, value: Any) -> Any:
 
 def _run(chosen: Callable[..., Any], name: str, operands: tuple[Any, ...]) -> Any:
     tree = take_apart(name, "the result", chosen(*operands))
-    return tree.structure.unflatten([as_tensor(one) for one in tree.leaves])
+    return tree.structure.unflatten(results_of(tree.leaves, flatten(operands)[0]))
 
 
 def _traced(

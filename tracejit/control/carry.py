@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..array.operands import run
 from ..autograd.modes import untaped
 from ..dispatch import apply
 from ..ir.dtypes import DType, as_dtype, result_type
@@ -231,6 +232,21 @@ def finished(parent: Tracer, results: Sequence[Tensor], weak: Sequence[bool]) ->
 
 
 # -- eagerly --------------------------------------------------------------------------------------
+
+
+def values_of(leaves: Sequence[Any]) -> list[Any]:
+    """Leaves that a loop begins with, in memory of their own: to write a carry changes nothing else."""
+    return [run("copy", one) if isinstance(one, Tensor) else one for one in leaves]
+
+
+def results_of(leaves: Sequence[Any], operands: Sequence[Any] = ()) -> list[Tensor]:
+    """Leaves as Tensors in memory of their own, copied where they are `operands` or views: what a loop or a
+    branch gives is a new value, as in a trace."""
+    tensors = [as_tensor(one) for one in leaves]
+    return [
+        run("copy", one) if type(one._aliases) is tuple or any(one is operand for operand in operands) else one
+        for one in tensors
+    ]
 
 
 def kept(name: str, before: Sequence[Any], after: Tree, structure: TreeDef) -> list[Any]:

@@ -16,15 +16,16 @@ from .carry import (
     SCALARS,
     Flat,
     Tree,
-    as_tensor,
     finished,
     kept,
+    results_of,
     same_structure,
     shared_captures,
     symbol,
     take_apart,
     trace_loop,
     traced,
+    values_of,
 )
 from .chunks import positive
 from .scans import append_scan, scan
@@ -53,11 +54,11 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     tracer = STATE.tracer
     if tracer is not None:
         return _traced_while(tracer, cond_fun, body_fun, init)
-    leaves = init.leaves
+    leaves = values_of(init.leaves)
     while _true(cond_fun(init.structure.unflatten(leaves))):
         made = take_apart("while_loop", "the carry", body_fun(init.structure.unflatten(leaves)))
         leaves = kept("while_loop", leaves, made, init.structure)
-    return init.structure.unflatten([as_tensor(one) for one in leaves])
+    return init.structure.unflatten(results_of(leaves))
 
 
 def _true(value: Any) -> bool:
@@ -140,11 +141,11 @@ def fori_loop(
         return _fori_in_chunks(lower, upper, body_fun, init_val, checkpoint_every)
     tracer = STATE.tracer
     if tracer is None:
-        leaves = init.leaves
+        leaves = values_of(init.leaves)
         for i in range(int(lower), int(upper)):
             made = take_apart("fori_loop", "the carry", body_fun(i, init.structure.unflatten(leaves)))
             leaves = kept("fori_loop", leaves, made, init.structure)
-        return init.structure.unflatten([as_tensor(one) for one in leaves])
+        return init.structure.unflatten(results_of(leaves))
 
     def body(i: Tensor, *leaves: Tensor) -> list[Any]:
         made = take_apart("fori_loop", "the carry", body_fun(i, init.structure.unflatten(leaves)))

@@ -21,11 +21,13 @@ from .carry import (
     as_tensor,
     finished,
     kept,
+    results_of,
     same_structure,
     take_apart,
     trace_loop,
     traced,
     type_of,
+    values_of,
 )
 from .chunks import map_in_batches, positive, scan_in_chunks
 
@@ -122,17 +124,17 @@ def _scan(
             name, tracer, flat, init.leaves, init.paths, xs.leaves, length, reverse=reverse
         )
         return init.structure.unflatten(carries), structures[0].unflatten(ys)
-    leaves = init.leaves
+    leaves = values_of(init.leaves)
     made: list[list[Any]] = []
     for step in range(length - 1, -1, -1) if reverse else range(length):
-        slices = xs.structure.unflatten([one[step] for one in xs.leaves])
+        slices = xs.structure.unflatten(values_of([one[step] for one in xs.leaves]))
         carry, more = _pair(name, f(init.structure.unflatten(leaves), slices))
         leaves = kept(name, leaves, carry, init.structure)
         if made and more.structure != structures[0]:
             raise ShapeError(f"{name}: what is stacked changed from {structures[0]} to {more.structure}")
         structures[:] = [more.structure]
         made.append(more.leaves)
-    final = init.structure.unflatten([as_tensor(one) for one in leaves])
+    final = init.structure.unflatten(results_of(leaves))
     if not made:
         return final, _nothing(name, flat, init, xs, structures)
     made = made[::-1] if reverse else made
