@@ -49,7 +49,7 @@ class World:
     """A namespace in which statements run."""
 
     def __init__(self, seed: int | None) -> None:
-        self.names: dict[str, Any] = {"xp": reference}
+        self.names: dict[str, Any] = {"xp": reference if seed is None else reference.Wide()}
         exec(HEADER, self.names)
         self.rng = None if seed is None else np.random.default_rng(seed)
         #: The arguments as a call gets them.

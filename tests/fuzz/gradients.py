@@ -120,9 +120,13 @@ def differences(
 
 
 def _central(
-    f: Callable[[Sequence[Array]], float], at: Sequence[Array], along: Sequence[Array], slope: float, scale: float,
+    f: Callable[[Sequence[Array]], float],
+    at: Sequence[Array],
+    along: Sequence[Array],
+    slope: float,
+    scale: float,
     step: float,
-) -> float | None:  # fmt: skip
+) -> float | None:
     """What differences give; None where they agree with `slope`, or say nothing."""
     estimates = []
     with np.errstate(all="ignore"):

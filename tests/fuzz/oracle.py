@@ -64,7 +64,9 @@ def run_mode(subject: Subject, name: str, source: str = "") -> Failure | None:
         except Mismatch as problem:
             return failure(name, str(problem), source)
         except tj.GradientError as error:
-            if "modified in place" in str(error):  # the graph needs what was overwritten: refused, as PyTorch does
+            if "modified in place" in str(
+                error
+            ):  # the graph needs what was overwritten: refused, as PyTorch does
                 raise Skipped from None
             return failure(name, f"GradientError: {error}", source)
         except Exception as error:

@@ -317,10 +317,14 @@ def modf(x: Any) -> tuple[Tensor, Tensor]:
     Semantics: ``numpy.modf``.
     """
     x = floating(x)
-    whole = run("trunc", x)
     # inf - inf would be NaN; the fraction of an infinity is 0
-    fraction = run("where", run("isinf", x), 0.0, run("sub", x, whole))
-    return run("copysign", fraction, x.detach()), whole
+    finite = run("where", run("isinf", x), run("copysign", 0.0, x.detach()), x)
+    whole = run("trunc", finite)
+    # a difference of equals is 0.0, whose sign is turned where -0.0 is due
+    fraction = run(
+        "where", run("signbit", x), run("neg", run("sub", whole, finite)), run("sub", finite, whole)
+    )
+    return fraction, run("trunc", x)
 
 
 def ldexp(x: Any, exponent: Any) -> Tensor:

@@ -16,7 +16,6 @@ from ..pytree import TreeDef, flatten
 from ..regions import apply_with_regions
 from ..state import STATE
 from ..tensor import Tensor, as_array, wrap
-from ..tracing import Tracer
 from .carry import SCALARS, Region, results_of, shared_captures, take_apart, traced
 
 _MISSING: Any = object()
@@ -158,14 +157,7 @@ def _traced(
         ]
     )
     results = apply_with_regions(OPS["switch"], [index, *holders], {}, bodies)
-    _keep_weak(parent, regions, results)
     return structures[0].unflatten(results)
-
-
-def _keep_weak(parent: Tracer, regions: Sequence[Region], results: Sequence[Tensor]) -> None:
-    for i, result in enumerate(results):
-        if all(one.weak[i] for one in regions):
-            parent.mark_weak(result._data)
 
 
 def _agree(name: str, labels: Sequence[str], regions: Sequence[Region], i: int, path: str) -> None:

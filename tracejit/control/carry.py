@@ -223,14 +223,6 @@ def shared_captures(tracers: Sequence[RegionTracer]) -> tuple[list[Tensor], list
     return list(holders.values()), params
 
 
-def finished(parent: Tracer, results: Sequence[Tensor], weak: Sequence[bool]) -> list[Tensor]:
-    """The final carries; what is still a Python number stays weak."""
-    for one, is_number in zip(results, weak, strict=True):
-        if is_number:
-            parent.mark_weak(one._data)
-    return list(results)
-
-
 # -- eagerly --------------------------------------------------------------------------------------
 
 
@@ -244,7 +236,9 @@ def results_of(leaves: Sequence[Any], operands: Sequence[Any] = ()) -> list[Tens
     branch gives is a new value, as in a trace."""
     tensors = [as_tensor(one) for one in leaves]
     return [
-        run("copy", one) if type(one._aliases) is tuple or any(one is operand for operand in operands) else one
+        run("copy", one)
+        if type(one._aliases) is tuple or any(one is operand for operand in operands)
+        else one
         for one in tensors
     ]
 

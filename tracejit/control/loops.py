@@ -16,7 +16,6 @@ from .carry import (
     SCALARS,
     Flat,
     Tree,
-    finished,
     kept,
     results_of,
     same_structure,
@@ -106,8 +105,7 @@ def append_while(
         loop.region.function("body", [*params, *captured[1]]),
     )
     attrs = {"carries": len(inits)}
-    made = apply_with_regions(OPS["while"], [*loop.inits, *holders], attrs, regions)
-    return finished(parent, made, loop.weak)
+    return apply_with_regions(OPS["while"], [*loop.inits, *holders], attrs, regions)
 
 
 def fori_loop(

@@ -19,7 +19,6 @@ from .carry import (
     Flat,
     Tree,
     as_tensor,
-    finished,
     kept,
     results_of,
     same_structure,
@@ -182,7 +181,7 @@ def append_scan(
     attrs = {"carries": len(inits), "slices": len(xs), "length": length, "reverse": reverse}
     operands = [*loop.inits, *tracer.holders.values(), *stacked]
     made = apply_with_regions(OPS["scan"], operands, attrs, (body,))
-    return finished(parent, made[: len(inits)], loop.weak), made[len(inits) :]
+    return made[: len(inits)], made[len(inits) :]
 
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:

@@ -246,6 +246,12 @@ def test_unary_gradients(name, check_gradients):
     check_gradients(getattr(tj, name), [-1.3, 0.4, 0.9])
 
 
+def test_the_fraction_grows_with_its_number_at_whole_numbers_too():
+    x = tj.tensor([0.0, -0.0, 3.0, -3.0, 2.5, math.inf])
+    for gradient in (tj.grad, lambda f: tj.jit(tj.grad(f))):
+        assert gradient(lambda x: tj.modf(x)[0].sum())(x).tolist() == [1, 1, 1, 1, 1, 0]
+
+
 @pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "log1p", "arccosh"])
 def test_gradients_on_positive_numbers(name, check_gradients):
     check_gradients(getattr(tj, name), [1.3, 2.4, 1.9])
