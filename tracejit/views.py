@@ -122,14 +122,25 @@ def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
     if chain is None:
         return True
     base, steps = chain
-    # an array that looks like one of that shape, and has one element's memory: nothing reads or copies it
-    strides = [math.prod(base.shape[axis + 1 :]) for axis in range(base.ndim)]
-    array = np.lib.stride_tricks.as_strided(np.empty(1, np.bool_), base.shape, strides)
     try:
-        array_of_steps(array, (*steps, Step(op, attrs)))
+        array_of_steps(_like(base), (*steps, Step(op, attrs)))
     except ValueError:
         return False
     return True
+
+
+def lies_in_order(x: Tensor) -> bool:
+    """Whether the elements of `x` lie one after the other in memory; a traced one's as in NumPy."""
+    if not isinstance(x._data, Value):
+        return bool(x._data.flags.c_contiguous)
+    chain = chain_of(x)
+    return chain is None or bool(array_of_steps(_like(chain[0]), chain[1]).flags.c_contiguous)
+
+
+def _like(base: Tensor) -> Any:
+    """An array that looks like `base` and has one element's memory: nothing reads or copies it."""
+    strides = [math.prod(base.shape[axis + 1 :]) for axis in range(base.ndim)]
+    return np.lib.stride_tricks.as_strided(np.empty(1, np.bool_), base.shape, strides)
 
 
 def array_of_steps(array: Any, steps: Sequence[Step | KeyStep | QuickStep]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .choices import Choices, World
+from .choices import Choices, worlds
 from .program import Program
 
 
@@ -14,13 +14,13 @@ class Measured(Choices):
     def __init__(self, program: Program) -> None:
         super().__init__(program.seed)
         self.exact = "exact" in program.features
-        self.worlds = [World(None)] if self.exact else [World(seed) for seed in (None, 1, 2, 3)]
+        self.worlds = worlds(exact=self.exact)
         with np.errstate(all="ignore"):
             for world in self.worlds:
                 for argument in program.arguments:
-                    array = np.array(eval(argument.expression, world.names))
+                    array = world.ordered(np.array(eval(argument.expression, world.names)))
                     world.names[argument.name] = world.drifted(array)
-                    world.arguments[argument.name] = array.copy()
+                    world.arguments[argument.name] = array.copy("K")
                 for capture in program.captures:
                     exec(capture.setup, world.names)
                 for statement in program.statements:

@@ -42,14 +42,24 @@ def switch(index: Any, branches: Sequence[Any], *operands: Any) -> Any:
     return _tree_map(np.array, results[min(max(int(index), 0), len(branches) - 1)])
 
 
+def _try_step(state: Any, step: Callable[[Any], Any]) -> None:
+    """Loops of no steps have steps that are right, too, for what is captured now."""
+    before = _tree_map(np.array, state)
+    after = _tree_map(np.asarray, step(_tree_map(np.array, state)))
+    if _tree_map(np.shape, before) != _tree_map(np.shape, after):
+        raise ValueError("a step that changes the shapes of what a loop carries")
+
+
 def while_loop(predicate: Any, body: Any, state: Any) -> Any:
     state = _tree_map(np.array, state)
+    _try_step(state, lambda state: body(state))
     while predicate(state):
         state = _tree_map(np.array, body(state))
     return state
 
 
 def fori_loop(lower: int, upper: int, body: Any, state: Any, **_: Any) -> Any:
+    _try_step(state, lambda state: body(np.int64(lower), state))
     for i in range(int(lower), int(upper)):
         state = _tree_map(np.array, body(np.int64(i), state))
     return _tree_map(np.array, state)

@@ -317,14 +317,10 @@ def modf(x: Any) -> tuple[Tensor, Tensor]:
     Semantics: ``numpy.modf``.
     """
     x = floating(x)
-    # inf - inf would be NaN; the fraction of an infinity is 0
-    finite = run("where", run("isinf", x), run("copysign", 0.0, x.detach()), x)
+    finite = run("where", run("isinf", x), run("copysign", 0.0, x.detach()), x)  # inf - inf would be NaN
     whole = run("trunc", finite)
-    # a difference of equals is 0.0, whose sign is turned where -0.0 is due
-    fraction = run(
-        "where", run("signbit", x), run("neg", run("sub", whole, finite)), run("sub", finite, whole)
-    )
-    return fraction, run("trunc", x)
+    below = run("neg", run("sub", whole, finite))
+    return run("where", run("signbit", x), below, run("sub", finite, whole)), run("trunc", x)
 
 
 def ldexp(x: Any, exponent: Any) -> Tensor:

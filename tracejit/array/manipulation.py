@@ -26,6 +26,7 @@ from ..ir.types import (
 )
 from ..quick import QuickCall
 from ..tensor import Tensor
+from ..views import lies_in_order
 from .indexing import getitem
 from .operands import as_tensor, broadcast, cast, permuted, reshaped, run, tensor_argument
 from .remembering import new_axis, of_cast, of_copy, of_reshape, of_transpose, reshaping, transposing
@@ -109,9 +110,8 @@ def reshape(x: Any, shape: Any) -> Tensor:
 
     Example:
         >>> import tracejit as tj
-        >>> tj.reshape([1, 2, 3, 4], (2, -1))
-        tensor([[1, 2],
-                [3, 4]])
+        >>> tj.reshape([1, 2, 3, 4], (2, -1)).tolist()
+        [[1, 2], [3, 4]]
 
     Raises ShapeError. Semantics: ``numpy.reshape``.
     """
@@ -119,7 +119,7 @@ def reshape(x: Any, shape: Any) -> Tensor:
 
 
 def ravel(x: Any) -> Tensor:
-    """The elements in row-major order along one axis; a view where the memory allows.
+    """The elements in row-major order along one axis; a view where they lie so in memory.
 
     Example:
         >>> import tracejit as tj
@@ -128,7 +128,8 @@ def ravel(x: Any) -> Tensor:
 
     Semantics: ``numpy.ravel``.
     """
-    return _RESHAPE.run(x if type(x) is Tensor else tensor_argument("ravel", x), -1)  # type: ignore[no-any-return]
+    flat: Tensor = _RESHAPE.run(x if type(x) is Tensor else tensor_argument("ravel", x), -1)
+    return flat if lies_in_order(flat) else run("copy", flat)
 
 
 def flatten(x: Any) -> Tensor:
@@ -149,9 +150,8 @@ def transpose(x: Any, axes: Any = None) -> Tensor:
 
     Example:
         >>> import tracejit as tj
-        >>> tj.transpose([[1, 2], [3, 4]])
-        tensor([[1, 3],
-                [2, 4]])
+        >>> tj.transpose([[1, 2], [3, 4]]).tolist()
+        [[1, 3], [2, 4]]
 
     Raises AxisError. Semantics: ``numpy.transpose``.
     """

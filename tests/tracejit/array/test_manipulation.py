@@ -138,6 +138,17 @@ def test_views_share_memory_and_copies_do_not():
     assert tj.astype(x, "f8", copy=False) is x
 
 
+@pytest.mark.parametrize("transform", [lambda f: f, tj.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("view", [lambda x: tj.flip(x), lambda x: x[::2], lambda x: x.reshape(2, 3).T])
+def test_ravel_copies_what_does_not_lie_in_order(view, transform):
+    def program(x):
+        y = view(x)
+        tj.ravel(y)[0] = 9.0
+        return y
+
+    np.testing.assert_array_equal(transform(program)(tensor(np.arange(6.0))), view(tensor(np.arange(6.0))))
+
+
 def test_nonzero_is_eager_only(traced):
     x = np.array([[0, 7], [8, 0]])
     for mine, wanted in zip(tj.nonzero(x), np.nonzero(x), strict=True):
