@@ -74,7 +74,7 @@ def _names(base: Any, **more: Any) -> ModuleType:
 
 def _tracejit() -> Library:
     import tracejit as tj
-    from tracejit import quick
+    from tracejit.eager import native_ops as quick
     from tracejit.runtime.tiers import BACKGROUND
 
     def settle() -> None:

@@ -151,11 +151,11 @@ ENTRY_OBJECTS: Final = (
     "None", "False", "True", "Tensor", "ndarray", "float", "int", "tuple", "list", "dict", "str",
     "slice", "Ellipsis", "Exception", "generic", "float32", "float64", "function",
 )  # fmt: skip
-#: Offsets in CPython's objects; `runtime.capi` probes them.
+#: Offsets in CPython's objects; `runtime.native.capi` probes them.
 TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32
 SLICE_START, SLICE_STOP, SLICE_STEP = 16, 24, 32
 FUNCTION_CODE: Final = 48
-#: The offset of the base in PyArrayObject, probed with the others (`runtime.capi`).
+#: The offset of the base in PyArrayObject, probed with the others (`runtime.native.capi`).
 ARRAY_BASE: Final = 48
 
 # -- eager operations ----------------------------------------------------------------------------------

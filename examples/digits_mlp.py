@@ -7,7 +7,7 @@ picked out with ``take_along_axis``. ``tracejit demo`` is the long form, with th
 import numpy as np
 
 import tracejit as tj
-from tracejit.demo import load_digits
+from tracejit.tools.demo import load_digits
 
 EPOCHS, BATCH, RATE, MOMENTUM = 20, 32, 0.1, 0.9
 

@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 import tracejit as tj
-from tracejit.demo import load_digits
+from tracejit.tools.demo import load_digits
 
 EPOCHS, BATCH, RATE = 6, 32, 0.005
 

@@ -182,7 +182,7 @@ class Op:
     put: Callable[..., Any] | None = None
     #: For composite ops: the same in terms of simpler ops, ``decompose(b, *operands, **attrs)``.
     decompose: Callable[..., Any] | None = None
-    #: The batching rule, where the kind's default does not serve; see ``ir.batching``.
+    #: The batching rule, where the kind's default does not serve; see ``ir.transforms.batching``.
     batch: Callable[..., Any] | None = None
     #: For ops with regions, what those mean.
     regions: Regions | None = None

@@ -1,6 +1,6 @@
 """From a fused Function to machine code, by way of text that LLVM takes.
 
-Where it does not take a kernel, that is generated in a simpler way, see `codegen.recovery`.
+Where it does not take a kernel, that is generated in a simpler way, see `codegen.module.recovery`.
 """
 
 from __future__ import annotations
@@ -8,17 +8,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 
-from ..codegen import llvm, target
-from ..codegen.contracting import contracted
-from ..codegen.donation import reuses
-from ..codegen.instrument import Instrument
+from ..codegen.instrument.variants import Instrument
 from ..codegen.interface import POLL, REPORT
-from ..codegen.module import generate
-from ..codegen.native import Module
-from ..codegen.recovery import Recovery
+from ..codegen.llvm import compiler as llvm
+from ..codegen.llvm import target
+from ..codegen.llvm.multiply_add import contracted
+from ..codegen.module.donation import reuses
+from ..codegen.module.generated import Module
+from ..codegen.module.recovery import Recovery
+from ..codegen.module.writer import generate
 from ..ir.failures import not_ours
 from ..ir.graph import Function
-from .code import Code
+from .cache.code import Code
 from .tiers import Abandoned
 
 

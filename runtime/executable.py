@@ -18,24 +18,24 @@ from ..ir.content import NoContent
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
 from ..ir.failures import not_ours, warn_of_failure
 from ..ir.graph import Function
-from ..ir.locks import ForkLock, computed_once
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
-from .cache import CACHE
-from .code import Code, instruction_text, load_code, read_instruction, store_code
+from ..ir.process.locks import ForkLock, computed_once
+from .cache.code import Code, instruction_text, load_code, read_instruction, store_code
+from .cache.keys import function_key
+from .cache.objects import link
+from .cache.store import CACHE
 from .host_calls import callback_of
 from .interrupts import interruptible, poll_imports
-from .keys import function_key
-from .lone import link_lone, lone_code
-from .objects import link
+from .native.allocator import empty
+from .native.gemm import product_addresses
+from .native.single_gemm import link_lone, lone_code
 from .observing import OBSERVER
-from .products import product_addresses
-from .results import empty
 from .threads import POOL
 from .tiers import BACKGROUND, saves_time, tiers_are_on
 
 if TYPE_CHECKING:
-    from ..codegen.instrument import Instrument
-    from ..codegen.module import Module
+    from ..codegen.instrument.variants import Instrument
+    from ..codegen.module.writer import Module
 
 Array = np.ndarray[Any, Any]
 
@@ -72,7 +72,7 @@ class Executable:
         if OBSERVER.compiling is not None and instrument is None:
             OBSERVER.compiling(function)
         if instrument is None and os.environ.get("TRACEJIT_CHECK") == "1":
-            from ..codegen.checks import AccessChecks
+            from ..codegen.instrument.access_checks import AccessChecks
 
             instrument = AccessChecks()
         self.begun = time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""The code by which native loops let signals in, and what it notes: see `codegen.interrupts`."""
+"""The code by which native loops let signals in, and what it notes: see `codegen.native.interrupts`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..codegen.interface import (
     RUN_MAIN,
     Library,
 )
-from ..ir.locks import ForkLock
-from .objects import load_support
+from ..ir.process.locks import ForkLock
+from .cache.objects import load_support
 
 _STATE: Final = (ctypes.c_int64 * len(INTERRUPT_STATE))()
 #: Where each word of it is, by symbol.

@@ -16,9 +16,9 @@ from typing import Any
 
 from ..codegen.interface import PARALLEL_FOR, POOL_EXPORTS, THREADS, Library
 from ..ir.errors import TracejitError
-from ..ir.locks import ForkLock
+from ..ir.process.locks import ForkLock
+from .cache.objects import load_support
 from .interrupts import poll_imports
-from .objects import load_support
 
 
 def available_cores() -> int:

@@ -1,7 +1,7 @@
 """Two tiers: what takes LLVM long is compiled quickly first, and well by a thread in the background.
 
 The quick code is slower, and gives the same bits (save those of NaN), since both are made of the same text
-(`codegen.contracting`). It answers calls until the full code takes its place. One thread works off the queue;
+(`codegen.llvm.compiler.multiply_add`). It answers calls until the full code takes its place. One thread works off the queue;
 LLVM runs without the GIL, one compilation at a time.
 """
 
@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from .cache import CACHE
+from .cache.store import CACHE
 
 #: What the full tier takes LLVM more than the quick one, in milliseconds: for a module, and for a character
 #: of its text; measured on the benchmarks.

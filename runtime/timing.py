@@ -12,14 +12,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..codegen.costs import Cost, cost_of
-from ..codegen.probes import EVENT_WORDS, HEAD_WORDS, SITE_WORDS, Probes, Site
+from ..codegen.instrument.probes import EVENT_WORDS, HEAD_WORDS, SITE_WORDS, Probes, Site
+from ..codegen.module.costs import Cost, cost_of
 from ..ir.graph import Function, Instruction, Value
-from ..ir.locks import ForkLock
+from ..ir.process.locks import ForkLock
 from ..ir.records import record
 from .executable import Array, Executable
 from .interrupts import interruptible
-from .results import empty
+from .native.allocator import empty
 
 #: Events kept of one call; runs beyond them are counted and added up all the same.
 MAX_EVENTS: Final = 4096

@@ -19,25 +19,31 @@ MAX_LINES = 400
 LAZY = {
     ("ir/graph.py", "text.printer"): "Function.__str__: the printer imports this module",
     ("ir/verifier.py", "text.printer"): "shown only on failure",
-    ("codegen/lazy.py", "llvmlite.binding"): "LLVM loads at the first compile, not at import",
-    ("runtime/code.py", "text.parser"): "costs import time; for host calls in code found on disk",
-    ("runtime/executable.py", "codegen.checks"): "a process that finds its code on disk compiles nothing",
+    ("codegen/llvm/loading.py", "llvmlite.binding"): "LLVM loads at the first compile, not at import",
+    ("runtime/cache/code.py", "text.parser"): "costs import time; for host calls in code found on disk",
+    (
+        "runtime/executable.py",
+        "codegen.instrument.access_checks",
+    ): "a process that finds its code on disk compiles nothing",
     ("runtime/executable.py", "compiling"): "the same",
-    ("runtime/lone.py", "codegen.lone"): "the same",
-    ("runtime/lone.py", "codegen.target"): "the same",
-    ("runtime/keys.py", "codegen.target"): "the same",
-    ("runtime/objects.py", "codegen.llvm"): "the same",
-    ("runtime/objects.py", "support"): "the same",
-    ("tracejit/jit_function.py", "lowered"): "for those who look inside",
+    ("runtime/native/single_gemm.py", "codegen.module.single_gemm"): "the same",
+    ("runtime/native/single_gemm.py", "codegen.llvm.target"): "the same",
+    ("runtime/cache/keys.py", "codegen.llvm.target"): "the same",
+    ("runtime/cache/objects.py", "codegen.llvm.compiler"): "the same",
+    ("runtime/cache/objects.py", "support"): "the same",
+    ("tracejit/jitted/function.py", "lowered"): "for those who look inside",
     ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
     ("tracejit/autograd/passes.py", "tracejit.livegraph"): "for those who look inside",
-    ("tracejit/viewable.py", "tracejit.viewer"): "the viewer loads when somebody looks",
-    ("tracejit/lowered.py", "codegen.cross"): "costs import time; for those who look at other machines",
-    ("tracejit/lowered.py", "text.differences"): "costs import time; for those who compare stages",
+    ("tracejit/jitted/viewable.py", "tracejit.tools.viewer"): "the viewer loads when somebody looks",
+    (
+        "tracejit/jitted/lowered.py",
+        "codegen.llvm.targets",
+    ): "costs import time; for those who look at other machines",
+    ("tracejit/jitted/lowered.py", "text.differences"): "costs import time; for those who compare stages",
     ("tracejit/pytree.py", "dataclasses"): "costs import time; needed only where the user has dataclasses",
 }
 #: Folders whose modules are commands, which may import what they run when they run it.
-COMMANDS = ("tracejit/cli", "tracejit/demo")
+COMMANDS = ("tracejit/tools/cli", "tracejit/tools/demo")
 
 
 @cache
@@ -125,7 +131,7 @@ def test_dependencies_are_numpy_and_llvmlite(layer: str) -> None:
 
 def test_llvmlite_is_imported_in_one_place() -> None:
     users = {name_of(path) for path in sources() for _, name in imports(path) if name.startswith("llvmlite")}
-    assert users == {"codegen/lazy.py"}
+    assert users == {"codegen/llvm/loading.py"}
 
 
 def inner_imports(path: Path) -> Iterator[tuple[int, str]]:

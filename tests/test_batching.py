@@ -13,7 +13,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tracejit.ir.batching import batch, inline_batched, rule_of
 from tracejit.ir.builder import Builder
 from tracejit.ir.errors import TraceError
 from tracejit.ir.graph import Function, Instruction, Value
@@ -21,6 +20,7 @@ from tracejit.ir.ops.define import define
 from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Op
 from tracejit.ir.text.parser import parse_function
+from tracejit.ir.transforms.batching import batch, inline_batched, rule_of
 from tracejit.ir.verifier import verify
 
 from .samples import ELSEWHERE, Sample

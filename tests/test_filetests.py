@@ -23,35 +23,35 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.target import Target
+from tracejit.codegen.llvm.compiler.targets import named_target
 
-from tracejit.cli.opt import parse_passes
-from tracejit.cli.run import difference
-from tracejit.codegen.cross import named_target
-from tracejit.codegen.target import Target
-from tracejit.ir.autodiff import gradient
-from tracejit.ir.batching import batch
 from tracejit.ir.dtypes import is_float
 from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, run_passes
-from tracejit.ir.passes.cleanup import cse, dce, decompose, fold
-from tracejit.ir.passes.defer import defer_products
-from tracejit.ir.passes.fuse import fuse
-from tracejit.ir.passes.hoist import hoist
-from tracejit.ir.passes.merge import merge_scans, merge_whiles
-from tracejit.ir.passes.narrow import write_out_columns
-from tracejit.ir.passes.pads import move_pads
-from tracejit.ir.passes.recompute import compute_again
-from tracejit.ir.passes.simplify import simplify
-from tracejit.ir.passes.stacks import reuse_stacks
-from tracejit.ir.passes.updates import place_updates
+from tracejit.ir.passes.algebra.cleanup import cse, dce, decompose, fold
+from tracejit.ir.passes.algebra.narrow_axes import write_out_columns
+from tracejit.ir.passes.algebra.simplify import simplify
+from tracejit.ir.passes.fusion.fuse import fuse
+from tracejit.ir.passes.fusion.rematerialize_before import compute_again
+from tracejit.ir.passes.layout.pads import move_pads
+from tracejit.ir.passes.layout.updates import place_updates
+from tracejit.ir.passes.loops.deferred_products import defer_products
+from tracejit.ir.passes.loops.invariants import hoist
+from tracejit.ir.passes.loops.merging import merge_scans, merge_whiles
+from tracejit.ir.passes.loops.stacked_results import reuse_stacks
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
+from tracejit.ir.transforms.batching import batch
+from tracejit.ir.transforms.reverse import gradient
 from tracejit.ir.verifier import verify
-from tracejit.lowered import Lowered
+from tracejit.jitted.lowered import Lowered
 from tracejit.runtime.executable import Executable
+from tracejit.tools.cli.commands.opt import parse_passes
+from tracejit.tools.cli.commands.run import difference
 
 DIRECTORY = Path(__file__).parent / "filetests"
 CASES = sorted(DIRECTORY.rglob("*.tir"))

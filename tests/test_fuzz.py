@@ -13,14 +13,16 @@ import os
 import numpy as np
 import pytest
 
-from tracejit.codegen.nests import across
-from tracejit.ir.autodiff import gradient
-from tracejit.ir.batching import batch
+from tracejit.codegen.nest.reductions import cross_row as across
 from tracejit.ir.graph import Function
-from tracejit.ir.passes import PIPELINE, cheap, siblings
-from tracejit.ir.passes.cleanup import dce
+from tracejit.ir.passes import PIPELINE
+from tracejit.ir.passes.algebra.cleanup import dce
+from tracejit.ir.passes.fusion import horizontal as siblings
+from tracejit.ir.passes.fusion import rematerialize_after as cheap
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
+from tracejit.ir.transforms.batching import batch
+from tracejit.ir.transforms.reverse import gradient
 from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import array as _array
 from . import autograd, debug, random
-from .argument_errors import check_public as _check_public
+from .arguments.errors import check_public as _check_public
 from .array import *  # noqa: F403
 from .array.creation import tensor
 from .autograd import (
@@ -28,9 +28,7 @@ from .autograd import (
 )
 from .callbacks import pure_callback
 from .control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
-from .custom import custom_grad, custom_vjp
-from .custom_jvp import custom_jvp
-from .disabling import disable_jit
+from .eager.tensor import Tensor
 from .ir.dtypes import BY_NAME as _DTYPES
 from .ir.dtypes import as_dtype, default_dtype, set_default_dtype
 from .ir.errors import (
@@ -57,14 +55,16 @@ from .ir.errors import (
 )
 from .ir.graph import Function
 from .ir.types import TensorType
-from .jacobians import hessian, jacfwd, jacrev
-from .jit import jit, trace
-from .mapping import vmap
-from .products import hvp, jvp, linearize, vjp
+from .jitted.disabling import disable_jit
+from .jitted.jit import jit, trace
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads
-from .tensor import Tensor
-from .transforms import grad, stop_gradient, value_and_grad
+from .transforms.custom.jvp import custom_jvp
+from .transforms.custom.vjp import custom_grad, custom_vjp
+from .transforms.grad import grad, stop_gradient, value_and_grad
+from .transforms.jacobians import hessian, jacfwd, jacrev
+from .transforms.vjp_jvp import hvp, jvp, linearize, vjp
+from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
 
@@ -80,7 +80,7 @@ newaxis = None
 
 #: Submodules that load at their first use: they would cost import time to all.
 _LAZY = frozenset({"extend", "nn", "optim", "testing"})
-#: Functions of ``tracejit.profiling``, which loads when the first of them is used.
+#: Functions of ``tracejit.tools.profiling``, which loads when the first of them is used.
 _PROFILING = frozenset({"memory", "profile"})
 if _TYPE_CHECKING:
     from . import extend, nn, optim, testing
@@ -103,19 +103,19 @@ if _TYPE_CHECKING:
         unregister_kernel,
         unregister_op,
     )
-    from .profiling import memory, profile
+    from .tools.profiling import memory, profile
 else:
 
     def __getattr__(name: str) -> object:
         if name in _LAZY:
             return _import_module(f".{name}", __name__)
         if name in __all__:  # the rest of it are functions of these, which load when one is first used
-            module = ".profiling" if name in _PROFILING else ".extend"
+            module = ".tools.profiling" if name in _PROFILING else ".extend"
             found = globals()[name] = getattr(_import_module(module, __name__), name)
             return found
         message = f"module {__name__!r} has no attribute {name!r}"
         if not name.startswith("_"):  # those are asked for by tools, which expect that they may be missing
-            message += _import_module(".elsewhere", __name__).hint(name)
+            message += _import_module(".missing_names", __name__).hint(name)
         raise AttributeError(message)
 
 
@@ -232,8 +232,8 @@ __all__ = [
 ]
 
 if _os.environ.get("TRACEJIT_CHECK_NANS"):
-    _import_module(".nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])
+    _import_module(".tools.nonfinite", __name__).check_everything(_os.environ["TRACEJIT_CHECK_NANS"])
 if _os.environ.get("TRACEJIT_DUMP"):
-    _import_module(".dumping", __name__).dump_by_environment()
+    _import_module(".tools.dumping", __name__).dump_by_environment()
 
 _check_public(globals(), __all__)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .eager.tensor import Array, Tensor, as_array, wrap
 from .ir.callbacks import named
 from .ir.dtypes import as_dtype
 from .ir.errors import DTypeError, ShapeError, TracejitError
@@ -17,8 +18,7 @@ from .location import user_location
 from .pytree import TreeDef, flatten, leaf_paths
 from .state import STATE
 from .tape.refusing import refuse_gradients
-from .tensor import Array, Tensor, as_array, wrap
-from .tracing import Tracer, as_value
+from .tracing.tracer import Tracer, as_value
 
 
 def pure_callback(fn: Callable[..., Any], result_spec: Any, /, *args: Any, **kwargs: Any) -> Any:

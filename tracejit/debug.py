@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .argument_errors import check_public
+from .arguments.errors import check_public
 from .callbacks import append, own_array
+from .eager.tensor import Tensor
 from .ir.callbacks import named
 from .ir.errors import TracejitError
 from .pytree import flatten
 from .state import STATE
-from .tensor import Tensor
 
 __all__ = ["callback", "check_nans", "print"]
 
 if TYPE_CHECKING:
-    from .nonfinite import check_nans
+    from .tools.nonfinite import check_nans
 else:
 
     def __getattr__(name: str) -> Any:
         if name == "check_nans":  # loads what observes programs, which only who looks for NaN needs
-            return importlib.import_module(".nonfinite", __package__).check_nans
+            return importlib.import_module(".tools.nonfinite", __package__).check_nans
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from .ir.locks import ForkLock
+from .eager.tensor import Array
 from .ir.ops.random import threefry_of_ints
-from .tensor import Array
+from .ir.process.locks import ForkLock
 
 _WORD: Final = 1 << 64
 

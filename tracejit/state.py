@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .tracing import Tracer
+    from .tracing.tracer import Tracer
 
 
 class _State(threading.local):

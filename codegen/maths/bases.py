@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ...ir.records import record
-from . import logarithm_tables
-from .coefficients import Table
 from .exponential import LN2_HIGH, LN2_LOW
+from .tables import logarithms as logarithm_tables
+from .tables.coefficients import Table
 
 
 @record

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..emitter import BITS, Emitter, Reg, llvm_type
+from ..llvm.emitter import BITS, Emitter, Reg, llvm_type
 from .support import INFINITY, BlockEmitter, bit_pattern, per_lane_function, rarely
 
 #: Quotients from here on do not fit a significand.

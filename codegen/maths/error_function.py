@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..emitter import Emitter, Reg
-from . import piecewise_tables, wide
-from .coefficients import ERF_MIDDLE, ERF_SMALL, ERF_TAIL, ERFC, ERFC_CENTRE
+from ..llvm.emitter import Emitter, Reg
 from .exponential import expm1_reduced, reduce, scale
 from .support import BIAS, muladd, polynomial, power_of_two, two_product
+from .tables import piecewise as piecewise_tables
+from .tables.coefficients import ERF_MIDDLE, ERF_SMALL, ERF_TAIL, ERFC, ERFC_CENTRE
+from .wide import lookup as wide
 
 #: erf is 1, and erfc is 0, from here on.
 ERF_TOP: Final = {"f32": 4.0, "f64": 6.0}

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..emitter import Emitter, Reg
-from . import power_tables, wide
-from .coefficients import EXP, EXP2
+from ..llvm.emitter import Emitter, Reg
 from .support import BIAS, MAGIC, horner, muladd, polynomial, power_of_two, two_sum
+from .tables import powers as power_tables
+from .tables.coefficients import EXP, EXP2
+from .wide import lookup as wide
 
 LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
 #: ln 2 in two parts, the first with 15 (f32) or 41 (f64) bits, so that its products with k are exact.

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..emitter import Emitter, Reg, constant
-from .coefficients import COS_QUARTER, SIN_QUARTER
+from ..llvm.emitter import Emitter, Reg, constant
 from .support import BlockEmitter, flip_sign, muladd, polynomial, two_sum
+from .tables.coefficients import COS_QUARTER, SIN_QUARTER
 
 #: 64 zero bits, then the first 1,216 bits of 2/pi after the binary point (mpmath).
 TWO_OVER_PI: Final = (

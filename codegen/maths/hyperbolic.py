@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..emitter import Emitter, Reg
-from . import piecewise_tables, wide, wide_logarithm
+from ..llvm.emitter import Emitter, Reg
 from .bases import NATURAL
-from .coefficients import COSH, SINH
 from .exponential import expm1_of_positive, expm1_reduced, reduce
 from .logarithm import LN2, log1p_wide
 from .support import (
@@ -27,6 +25,10 @@ from .support import (
     power_of_two,
     two_sum,
 )
+from .tables import piecewise as piecewise_tables
+from .tables.coefficients import COSH, SINH
+from .wide import logarithm as wide_logarithm
+from .wide import lookup as wide
 
 #: sinh and cosh are infinite from here on, and k is 129 or 1025.
 HYPERBOLIC_TOP: Final = {"f32": 89.6, "f64": 710.6}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..emitter import BITS, Emitter, Reg, suffix
+from ..llvm.emitter import BITS, Emitter, Reg, suffix
 from .support import any_lane
 
 

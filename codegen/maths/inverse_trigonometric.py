@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..emitter import INT_OF, Emitter, Reg
-from .coefficients import ASIN, ATAN
+from ..llvm.emitter import INT_OF, Emitter, Reg
 from .support import INFINITY, NAN, muladd, polynomial
+from .tables.coefficients import ASIN, ATAN
 
 PI_HALF: Final = {
     "f32": (float.fromhex("0x1.921fb6p+0"), float.fromhex("-0x1.777a5cp-25")),

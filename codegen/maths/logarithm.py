@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ..emitter import Emitter, Reg
-from . import wide, wide_logarithm
+from ..llvm.emitter import Emitter, Reg
 from .bases import BINARY, DECIMAL, NATURAL, Base
-from .coefficients import LOG
 from .exponential import exp, exp2
 from .support import (
     BIAS,
@@ -30,6 +28,9 @@ from .support import (
     two_product,
     two_sum,
 )
+from .tables.coefficients import LOG
+from .wide import logarithm as wide_logarithm
+from .wide import lookup as wide
 
 SQRT_HALF: Final = 0.5**0.5
 LN2: Final = float.fromhex("0x1.62e42fefa39efp-1")

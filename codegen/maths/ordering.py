@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..emitter import INT_OF, Emitter, Reg, constant
+from ..llvm.emitter import INT_OF, Emitter, Reg, constant
 from .support import BIAS, INFINITY, NAN, power_of_two
 
 

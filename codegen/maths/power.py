@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..emitter import INT_OF, Emitter, Reg, llvm_type
-from . import power_tables, wide, wide_power
-from .coefficients import LOG2_IN_F64, LOG2_WIDE
+from ..llvm.emitter import INT_OF, Emitter, Reg, llvm_type
 from .exponential import clamp, exp2_reduced, scale
 from .logarithm import split_any
 from .support import (
@@ -25,6 +23,10 @@ from .support import (
     two_product,
     two_sum,
 )
+from .tables import powers as power_tables
+from .tables.coefficients import LOG2_IN_F64, LOG2_WIDE
+from .wide import lookup as wide
+from .wide import power as wide_power
 
 #: 2 / ln 2 and 2 / (3 ln 2), as double words (mpmath).
 TWO_OVER_LN2: Final = (float.fromhex("0x1.71547652b82fep+1"), float.fromhex("0x1.777d0ffda0d24p-55"))

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ..emitter import BITS, INT_OF, Emitter, Number, Reg, llvm_type, suffix
+from ..llvm.emitter import BITS, INT_OF, Emitter, Number, Reg, llvm_type, suffix
 
 #: Bits of the significand that are stored.
 STORED: Final = {"f32": 23, "f64": 52}

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..emitter import Emitter, Reg
-from .coefficients import SIN, TAN
+from ..llvm.emitter import Emitter, Reg
 from .huge_angle import RESULT, declare
 from .support import (
     MAGIC,
@@ -22,6 +21,7 @@ from .support import (
     rarely,
     two_product,
 )
+from .tables.coefficients import SIN, TAN
 
 PI: Final = {
     "f32": tuple(map(float.fromhex, ("0x1.921fb6p+1", "-0x1.777a5cp-24", "-0x1.ee59dap-49"))),

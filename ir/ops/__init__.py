@@ -6,7 +6,6 @@ from ..registry import OPS
 from . import (
     arithmetic,
     callbacks,
-    control,
     convolution,
     cumulative,
     differentiation,
@@ -14,11 +13,12 @@ from . import (
     logic,
     random,
     reductions,
-    rewinding,
     shape,
     sorting,
     transcendental,
 )
+from .control_flow import definitions as control
+from .control_flow import rewinding
 
 __all__ = [
     "arithmetic",

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import batch_pointwise
 from ..dtypes import BOOL, SHORT_NAME, is_float, result_type
 from ..errors import DTypeError
 from ..registry import Kind
+from ..transforms.batching import batch_pointwise
 from ..types import TensorType
 from .define import define, elementwise, floating_function, same_shape
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import spread
 from ..callbacks import CallbackName, callable_of, named
 from ..dtypes import BOOL
 from ..errors import GradientError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind
+from ..transforms.batching import spread
 from ..types import TensorType
 from .define import define
 

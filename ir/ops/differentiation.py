@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..autodiff import pull_back
-from ..batching import batch_pointwise, batch_region
 from ..builder import inline
 from ..dtypes import is_float
 from ..effects import without_effects
 from ..errors import GradientError, ShapeError
 from ..graph import Function, Instruction
 from ..registry import NONDIFF, Attrs, Kind, Regions
+from ..transforms.batching import batch_pointwise, batch_region
+from ..transforms.reverse import pull_back
 from ..types import TensorType
 from .define import check_parameters, define, define_with_regions, region_count
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..batching import all_mapped, inline_batched
 from ..registry import NONDIFF, Kind, Regions
+from ..transforms.batching import all_mapped, inline_batched
 from .define import define_with_regions, same_as_region
 
 

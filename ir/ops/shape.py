@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import batch_shaped, batch_sliced, shifted
 from ..dtypes import INT64, SHORT_NAME, is_float
 from ..errors import AxisError, DTypeError, ShapeError
 from ..registry import NONDIFF, Access, Attrs, Kind
+from ..transforms.batching import batch_shaped, batch_sliced, shifted
 from ..types import TensorType, broadcastable, normalize_axis
 from .define import define
 

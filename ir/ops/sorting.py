@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..batching import all_mapped, batch_each, batch_pointwise
 from ..dtypes import INT64
 from ..errors import DTypeError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind
+from ..transforms.batching import all_mapped, batch_each, batch_pointwise
 from ..types import TensorType
 from .define import define
 

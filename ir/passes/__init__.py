@@ -14,22 +14,22 @@ from ..failures import not_ours, warn_of_failure
 from ..graph import Function, Instruction
 from ..records import record
 from ..verifier import verify
-from .cleanup import cse, dce, decompose, fold
-from .control import map_regions
-from .defer import defer_products
-from .fuse import fuse
-from .hoist import hoist
-from .joins import read_joined
-from .merge import merge_scans, merge_whiles
-from .narrow import write_out_columns
-from .pads import move_pads
-from .recompute import compute_again
+from .algebra.cleanup import cse, dce, decompose, fold
+from .algebra.gemv_pairs import read_once
+from .algebra.narrow_axes import write_out_columns
+from .algebra.simplify import simplify
+from .fusion.fuse import fuse
+from .fusion.rematerialize_before import compute_again
+from .layout.joins import read_joined
+from .layout.pads import move_pads
+from .layout.updates import place_updates
+from .loops.control_flow import map_regions
+from .loops.deferred_products import defer_products
+from .loops.invariants import hoist
+from .loops.merging import merge_scans, merge_whiles
+from .loops.register_state import is_small
+from .loops.stacked_results import reuse_stacks
 from .recovery import fuse_nothing, interpreted
-from .simplify import simplify
-from .small import is_small
-from .stacks import reuse_stacks
-from .tall import read_once
-from .updates import place_updates
 
 
 @record

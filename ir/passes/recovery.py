@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..graph import Function, Instruction, Substitution, Value
 from ..ops.fusion import INTERPRETED
 from ..registry import Kind
-from .control import CONTROL
-from .fuse import why_alone
-from .inline import Definitions, is_inline
-from .outline import outline
+from .fusion.fuse import why_alone
+from .fusion.inline import Definitions, is_inline
+from .fusion.outlining import outline
+from .loops.control_flow import CONTROL
 
 
 def fuse_nothing(function: Function) -> Function:

@@ -16,7 +16,7 @@ def difference(one: Function | str, two: Function | str, before: str = "", after
     diff.
 
     Example:
-        >>> from tracejit.ir.passes.cleanup import dce
+        >>> from tracejit.ir.passes.algebra.cleanup import dce
         >>> from tracejit.ir.text.parser import parse_function
         >>> f = parse_function("func @f(%x: f64[]) -> f64[] { %0: f64[] = neg(%x) return %x }")
         >>> print(difference(f, dce(f), "f", "dce").splitlines()[4])

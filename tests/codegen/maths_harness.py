@@ -11,11 +11,11 @@ import llvmlite.binding as llvm
 import mpmath as mp
 import numpy as np
 from numpy.typing import NDArray
+from tracejit.codegen.llvm.compiler.declarations import Declarations
+from tracejit.codegen.llvm.compiler.emitter import LLVM_SCALAR, Reg, llvm_type
+from tracejit.codegen.llvm.compiler.target import host
 
-from tracejit.codegen.declarations import Declarations
-from tracejit.codegen.emitter import LLVM_SCALAR, Reg, llvm_type
 from tracejit.codegen.maths import MathsEmitter
-from tracejit.codegen.target import host
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

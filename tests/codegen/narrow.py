@@ -5,8 +5,7 @@ from __future__ import annotations
 import platform
 
 import pytest
-
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.compiler.target import host
 
 from ..runtime.programs import python
 

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.target import host
 
-from tracejit.codegen.nests import across, prefetch, streaming
-from tracejit.codegen.nests.schedule import schedule
-from tracejit.codegen.target import host
-from tracejit.ir.passes import run_passes, siblings
+from tracejit.codegen.nest import streaming
+from tracejit.codegen.nest.reductions import cross_row as across
+from tracejit.codegen.nest.schedule import schedule
+from tracejit.codegen.nest.writing import prefetch
+from tracejit.ir.passes import run_passes
+from tracejit.ir.passes.fusion import horizontal as siblings
 
 from ..runtime.programs import python
 from ..support import Array, function_of, interpret, native
@@ -245,7 +248,7 @@ def test_the_same_bits_for_every_number_of_threads() -> None:
 
 
 NARROW = """
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 from tests.codegen.test_across import *
 assert host().vector_bits == {bits}
 always_chunks(setattr)

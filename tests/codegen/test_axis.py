@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.nests.cumulative import CHUNK_BYTES, ROUND
+from tracejit.codegen.kernels.scan.cumulative import CHUNK_BYTES, ROUND
 
 from ..runtime.programs import python
 from ..support import Array, function_of, interpret, native
@@ -146,7 +146,7 @@ NARROW = """
 import sys
 sys.path.insert(0, '.')
 from tests.codegen.test_axis import *
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in DTYPES:
     test_along_contiguous_lines(dtype)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.instrument.variants.access_checks import AccessChecks
+from tracejit.codegen.llvm.compiler.target import brief_host, host
+from tracejit.codegen.module.writer.writer import generate
 
 import tracejit as tj
-from tracejit.codegen import target as targets
-from tracejit.codegen.checks import AccessChecks
-from tracejit.codegen.module import generate
-from tracejit.codegen.target import brief_host, host
+from tracejit.codegen.llvm.compiler import target as targets
 from tracejit.runtime import executable as executables
 from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable

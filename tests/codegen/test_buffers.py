@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.target import host
+from tracejit.codegen.module.writer.arena import Block, _most_at_once, pack
 
 import tracejit as tj
-from tracejit.codegen.arena import Block, _most_at_once, pack
-from tracejit.codegen.nests.fusion import Fusions
-from tracejit.codegen.target import host
+from tracejit.codegen.nest.fusions import Fusions
 from tracejit.ir.text.parser import parse_function
 from tracejit.runtime.executable import Executable
 

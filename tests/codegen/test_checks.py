@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.instrument.variants.access_checks import AccessChecks
+from tracejit.codegen.instrument.variants.variants import PLAIN
 
 import tracejit as tj
-from tracejit.codegen.checks import AccessChecks
-from tracejit.codegen.instrument import PLAIN
-from tracejit.codegen.nests import fusion
-from tracejit.codegen.nests.nest import Memory, Nest, Write
+from tracejit.codegen.nest import fusions as fusion
+from tracejit.codegen.nest.loop_nest import Memory, Nest, Write
 from tracejit.ir.errors import CompileError
 from tracejit.runtime.executable import Executable
 

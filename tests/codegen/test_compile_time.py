@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.compiler import emit_object
+from tracejit.codegen.llvm.compiler.target import host
+from tracejit.codegen.module.writer.writer import generate
 
 import tracejit as tj
-from tracejit.codegen.llvm import emit_object
-from tracejit.codegen.module import generate
-from tracejit.codegen.target import host
 from tracejit.ir.passes import run_passes
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from tracejit.codegen.contracting import contracted
-from tracejit.codegen.llvm import Effort, assembly, compile_module
+from tracejit.codegen.llvm.compiler.compiler import Effort, assembly, compile_module
+from tracejit.codegen.llvm.compiler.multiply_add import contracted
 
 
 def function(*lines: str, kind: str = "double") -> str:

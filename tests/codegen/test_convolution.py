@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.target import host
 
 import tracejit as tj
 from tracejit.array.operands import run
-from tracejit.codegen.nests.windows import SLAB, windows_of
-from tracejit.codegen.target import host
+from tracejit.codegen.kernels.conv.tiling import SLAB, windows_of
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.threads import threads
 

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import pytest
+from tracejit.codegen.module.writer.costs import Cost, cost_of, cost_of_function
 
 import tracejit as tj
-from tracejit.codegen.costs import Cost, cost_of, cost_of_function
 from tracejit.ir.registry import Kind
 
 

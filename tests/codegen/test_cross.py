@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tracejit.codegen.llvm.compiler.compiler import assembly, optimized_text
+from tracejit.codegen.llvm.compiler.target import host
+from tracejit.codegen.llvm.compiler.targets import named_target
+from tracejit.codegen.module.writer.writer import generate
 
-from tracejit.codegen.cross import named_target
-from tracejit.codegen.llvm import assembly, optimized_text
-from tracejit.codegen.module import generate
-from tracejit.codegen.target import host
 from tracejit.ir.errors import TracejitError
 from tracejit.ir.passes import run_passes
 from tracejit.ir.text.parser import parse_function

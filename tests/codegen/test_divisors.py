@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.nests import divisors
+from tracejit.codegen.nest import divisors
 
 from ..support import Array, ulps
 from .narrow import NARROWER, run_narrow
@@ -66,7 +66,7 @@ def test_short_rows_are_divided_as_ever() -> None:
 
 
 NARROW = """
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 from tests.codegen.test_divisors import *
 assert host().vector_bits == {bits}
 np.seterr(all="ignore")

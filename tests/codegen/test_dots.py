@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracejit.codegen.nests.dots import FAR
+from tracejit.codegen.kernels.gemm.dots import FAR
 
 from ..support import function_of, native
 from .narrow import NARROWER, run_narrow
@@ -47,7 +47,7 @@ NARROW = """
 import sys
 sys.path.insert(0, '.')
 from tests.codegen.test_dots import *
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in ("f4", "f8"):
     test_every_row_is_its_own_sum(dtype)

@@ -144,7 +144,7 @@ NARROW = """
 import sys
 sys.path.insert(0, '.')
 from tests.codegen.test_element_loop import *
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in ('f4', 'f8'):
     test_every_tail(dtype)

@@ -6,10 +6,9 @@ import ctypes
 
 import numpy as np
 import pytest
-
-from tracejit.codegen.emitter import Reg
-from tracejit.codegen.llvm import emit_object, link_object
-from tracejit.codegen.loops import FunctionWriter
+from tracejit.codegen.llvm.compiler.compiler import emit_object, link_object
+from tracejit.codegen.llvm.compiler.emitter import Reg
+from tracejit.codegen.llvm.compiler.loops import FunctionWriter
 
 
 @pytest.mark.parametrize("dtype", ["u8", "u16", "u32"])

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.control.regions.packing import GROUP_ELEMENTS, in_groups
 
 import tracejit as tj
-from tracejit.codegen.packing import GROUP_ELEMENTS, in_groups
 from tracejit.ir.graph import Function
 
 #: In registers, and over memory.

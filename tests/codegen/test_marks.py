@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import tracejit as tj
-from tracejit.codegen.llvm import assembly, optimized_text
-from tracejit.codegen.marks import (
+from tracejit.codegen.instrument.variants.debug_locations import (  # fmt: skip
     Groups,
     assembly_lines,
     mark_of,
     marked_lines,
     optimized_lines,
     with_debug_lines,
-)  # fmt: skip
-from tracejit.codegen.module import generate
-from tracejit.codegen.target import host
+)
+from tracejit.codegen.llvm.compiler.compiler import assembly, optimized_text
+from tracejit.codegen.llvm.compiler.target import host
+from tracejit.codegen.module.writer.writer import generate
+
+import tracejit as tj
 from tracejit.ir.graph import Function, Instruction, Location
 from tracejit.ir.passes import run_passes
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.compiler import compile_module
+from tracejit.codegen.llvm.compiler.target import host
+from tracejit.codegen.module.writer.writer import STACK_ARENA, generate
 
-from tracejit.codegen.llvm import compile_module
-from tracejit.codegen.module import STACK_ARENA, generate
-from tracejit.codegen.products.tiles import blocking, tile_for
-from tracejit.codegen.target import host
-from tracejit.ir.autodiff import gradient
+from tracejit.codegen.kernels.gemm.tiles import blocking, tile_for
 from tracejit.ir.errors import CompileError
 from tracejit.ir.passes import run_passes
+from tracejit.ir.transforms.reverse import gradient
 from tracejit.runtime.executable import Executable
 
 from ..support import function_of, interpret, native

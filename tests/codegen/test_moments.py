@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.target import host
 
 import tracejit as tj
-from tracejit.codegen.nests import split
-from tracejit.codegen.nests.schedule import schedule
-from tracejit.codegen.target import host
+from tracejit.codegen.nest.reductions import split
+from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.passes import run_passes
 
 from ..support import Array
@@ -151,7 +151,7 @@ def test_bits_do_not_depend_on_the_number_of_threads() -> None:
 
 
 NARROW = """
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 from tests.codegen.test_moments import *
 assert host().vector_bits == {bits}
 always_cut(setattr)

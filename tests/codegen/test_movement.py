@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.codegen.nests.index_blocks import BLOCK, BLOCK_OF_LONG
-from tracejit.codegen.nests.scattering import How, scatter_plan
+from tracejit.codegen.kernels.indexing.blocks import BLOCK, BLOCK_OF_LONG
+from tracejit.codegen.kernels.indexing.scatter import How, scatter_plan
 
 from ..runtime.programs import python
 from ..support import Array, function_of, interpret, native
@@ -191,7 +191,7 @@ NARROW = """
 import sys
 sys.path.insert(0, '.')
 from tests.codegen.test_movement import *
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in DTYPES:
     test_rows_of_every_width(dtype)

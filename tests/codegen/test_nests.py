@@ -113,7 +113,7 @@ NARROW = """
 import sys
 sys.path.insert(0, '.')
 from tests.test_fuzz import check_program, check_gradient
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for seed in range({first}, {first} + 40):
     check_program(seed)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.loading import llvm_binding
+from tracejit.codegen.llvm.compiler.target import Target, host, target_machine
 
 from tracejit.codegen.interface import product_symbol as symbol
-from tracejit.codegen.lazy import llvm_binding
-from tracejit.codegen.products.library import KERNELS, driver_text, kernels_text
-from tracejit.codegen.products.tiles import blocking, tile_for
-from tracejit.codegen.target import Target, host, target_machine
+from tracejit.codegen.kernels.gemm.library import KERNELS, driver_text, kernels_text
+from tracejit.codegen.kernels.gemm.tiles import blocking, tile_for
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.threads import num_threads, threads
 
@@ -233,7 +233,7 @@ FUZZ = """
 import sys
 sys.path.insert(0, '.')
 from tests.codegen.test_products import fuzz
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 fuzz({bits}, 60)
 print('fine')

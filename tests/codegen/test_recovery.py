@@ -12,15 +12,18 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen import lowerings, module
-from tracejit.codegen.nests import fused, fusion
+from tracejit.codegen.kernels import lowerings
+from tracejit.codegen.module.writer import writer as module
+from tracejit.codegen.nest import fusions as fusion
+from tracejit.codegen.nest.writing import nest_writer as fused
 from tracejit.ir import passes
 from tracejit.ir.graph import Function, Instruction
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes.recovery import interpreted
 from tracejit.ir.registry import Kind
 from tracejit.ir.verifier import verify
-from tracejit.runtime import cache, executable, tiers
+from tracejit.runtime import executable, tiers
+from tracejit.runtime.cache.store import store as cache
 
 Array = np.ndarray[Any, Any]
 
@@ -252,7 +255,7 @@ def test_the_full_tier_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         return kind(writing, instruction, name)
 
     monkeypatch.setattr(module, "LOWERINGS", {**lowerings.LOWERINGS, Kind.REGION: lower})
-    monkeypatch.setattr("tracejit.codegen.native.Module.shortened", True)
+    monkeypatch.setattr("tracejit.codegen.module.generated.Module.shortened", True)
     jitted = tj.jit(rows)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

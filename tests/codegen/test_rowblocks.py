@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.target import host
 
 import tracejit as tj
-from tracejit.codegen.nests import rowblocks
-from tracejit.codegen.nests.schedule import schedule
-from tracejit.codegen.target import host
+from tracejit.codegen.nest import row_blocks as rowblocks
+from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.passes import run_passes
 
 from ..support import Array, function_of, interpret, native
@@ -133,7 +133,7 @@ def test_bits_do_not_depend_on_the_number_of_threads() -> None:
 
 
 NARROW = """
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 from tests.codegen.test_rowblocks import *
 assert host().vector_bits == {bits}
 always_blocks(setattr)

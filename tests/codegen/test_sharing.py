@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
+from tracejit.codegen.module.writer.writer import MANY_CALLS
 
 import tracejit as tj
-from tracejit.codegen.module import MANY_CALLS
 from tracejit.runtime.executable import Executable
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.nests.network import batcher
-from tracejit.codegen.nests.sort_plan import CHUNKED, NETWORK_LINES, NETWORKED, RANKED
+from tracejit.codegen.kernels.sort.network import batcher
+from tracejit.codegen.kernels.sort.strategy import CHUNKED, NETWORK_LINES, NETWORKED, RANKED
 
 from ..runtime.programs import python
 from ..support import Array, function_of, native
@@ -192,7 +192,7 @@ NARROW = """
 import sys
 sys.path.insert(0, '.')
 from tests.codegen.test_sorting import *
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in ('?', 'i2', 'f4', 'f8', 'u8'):
     for shapes in (RANKED_SHAPES, NETWORKS, TASKS, CHUNKS):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.target import host
 
-from tracejit.codegen.nests import split
-from tracejit.codegen.nests.schedule import schedule
-from tracejit.codegen.target import host
+from tracejit.codegen.nest.reductions import split
+from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.passes import run_passes
 
 from ..runtime.programs import python

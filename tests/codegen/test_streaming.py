@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.target import host
+from tracejit.codegen.module.writer.writer import generate
 
-from tracejit.codegen.module import generate
-from tracejit.codegen.nests import split, streaming
-from tracejit.codegen.target import host
+from tracejit.codegen.nest import streaming
+from tracejit.codegen.nest.reductions import split
 from tracejit.ir.passes import run_passes
 from tracejit.runtime.executable import Executable
 

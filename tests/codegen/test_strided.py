@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.instrument.variants.access_checks import AccessChecks
 
 import tracejit as tj
-from tracejit.codegen import strided
-from tracejit.codegen.checks import AccessChecks
+from tracejit.codegen.nest.writing import strided
 from tracejit.runtime.executable import Executable
 
 from .narrow import NARROWER, run_narrow

@@ -205,7 +205,7 @@ NARROW = """
 import sys
 sys.path.insert(0, '.')
 from tests.codegen.test_window import *
-from tracejit.codegen.target import host
+from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in DTYPES:
     test_every_offset_and_size(dtype)

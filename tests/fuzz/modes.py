@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
-from tracejit.codegen.nests import across
+from tracejit.codegen.nest.reductions import cross_row as across
 from tracejit.ir.graph import Function
-from tracejit.ir.passes import PIPELINE, cheap, recompute, siblings
+from tracejit.ir.passes import PIPELINE
+from tracejit.ir.passes.fusion import horizontal as siblings
+from tracejit.ir.passes.fusion import rematerialize_after as cheap
+from tracejit.ir.passes.fusion import rematerialize_before as recompute
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 from tracejit.runtime import tiers
-from tracejit.tracing import trace_flat
+from tracejit.tracing.tracer import trace_flat
 
 from ..support import interpret
 from .comparing import Mismatch, Skipped, compare

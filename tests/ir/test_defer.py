@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.defer import defer_products
+from tracejit.ir.passes.loops.deferred_products import defer_products
 from tracejit.ir.verifier import verify
 
 from ..support import interpret, native

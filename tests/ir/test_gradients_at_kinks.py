@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.ir.autodiff import gradient, inline
 from tracejit.ir.builder import Builder
 from tracejit.ir.dtypes import FLOAT64, INT64
 from tracejit.ir.graph import Function
+from tracejit.ir.transforms.reverse import gradient, inline
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 

@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.joins import LEAST_COLUMNS, read_joined
+from tracejit.ir.passes.layout.joins import LEAST_COLUMNS, read_joined
 from tracejit.ir.verifier import verify
 
 from ..support import interpret, native

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.passes import PIPELINE, narrow, run_passes
-from tracejit.ir.passes.narrow import LEAST_ROWS, MOST_COLUMNS, write_out_columns
+from tracejit.ir.passes import PIPELINE, run_passes
+from tracejit.ir.passes.algebra import narrow_axes as narrow
+from tracejit.ir.passes.algebra.narrow_axes import LEAST_ROWS, MOST_COLUMNS, write_out_columns
 from tracejit.ir.verifier import verify
 
 from ..support import interpret, mismatch, native

@@ -7,14 +7,14 @@ import pytest
 import tracejit as tj
 from tracejit.ir.graph import Function, Instruction, Location
 from tracejit.ir.passes import OPTIMIZE, run_passes
-from tracejit.ir.passes.cleanup import cse
-from tracejit.ir.passes.fuse import fuse, why_alone
-from tracejit.ir.passes.units import MAX_MEMBERS
+from tracejit.ir.passes.algebra.cleanup import cse
+from tracejit.ir.passes.fusion.fuse import fuse, why_alone
+from tracejit.ir.passes.fusion.groups import MAX_MEMBERS
 from tracejit.ir.text.names import Names
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import lines_of, print_function
-from tracejit.viewer.origins import numbered as number_all
-from tracejit.viewer.origins import origins_of
+from tracejit.tools.viewer.origins import numbered as number_all
+from tracejit.tools.viewer.origins import origins_of
 
 from ..fuzz.graphs import program
 

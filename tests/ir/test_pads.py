@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.pads import MOST_LEAVES, move_pads
+from tracejit.ir.passes.layout.pads import MOST_LEAVES, move_pads
 from tracejit.ir.verifier import verify
 
 from ..support import interpret, mismatch, native

@@ -7,8 +7,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes import recompute as module
-from tracejit.ir.passes.recompute import compute_again
+from tracejit.ir.passes.fusion import rematerialize_before as module
+from tracejit.ir.passes.fusion.rematerialize_before import compute_again
 from tracejit.ir.verifier import verify
 
 from ..support import interpret, native

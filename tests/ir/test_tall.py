@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.tall import read_once
+from tracejit.ir.passes.algebra.gemv_pairs import read_once
 from tracejit.ir.verifier import verify
 
 from ..support import interpret, native

@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.updates import place_updates
+from tracejit.ir.passes.layout.updates import place_updates
 from tracejit.ir.verifier import verify
 
 from ..support import interpret, native

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen import llvm, pieces
+from tracejit.codegen.llvm.compiler import compiler as llvm
+from tracejit.codegen.llvm.compiler import pieces
 from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
-from tracejit.runtime.loader import load
+from tracejit.runtime.native.loader import load
 
 from ..support import interpret
 from .interrupts import run

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.runtime.cache.store.store import CACHE, DiskCache
 
 import tracejit as tj
-from tracejit.runtime.cache import CACHE, DiskCache
 from tracejit.runtime.executable import Executable
 
 from ..support import function_of
@@ -208,7 +208,7 @@ def test_a_failed_write_does_not_switch_the_cache_off(
 FULL_DISK = """
 import resource, signal
 import numpy as np, tracejit as tj
-from tracejit.runtime.cache import CACHE
+from tracejit.runtime.cache.store import CACHE
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (600, resource.RLIM_INFINITY))  # a write stops in the middle
 f = tj.jit(lambda x: tj.exp(x) + 1)
@@ -314,7 +314,7 @@ def test_an_interrupted_write_leaves_nothing(folder: Path, monkeypatch: pytest.M
 
 WRITER = """
 import sys, time
-from tracejit.runtime.cache import DiskCache
+from tracejit.runtime.cache.store import DiskCache
 cache, end, bad = DiskCache(), time.monotonic() + 3, 0
 while time.monotonic() < end:
     for number in range(20):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.jit_function import JitFunction
+from tracejit.jitted.function import JitFunction
 from tracejit.pytree import flatten
 
 

@@ -189,9 +189,9 @@ def test_forks_while_eager_operations_become_native() -> None:
 def test_every_lock_is_free_in_a_child() -> None:
     """Locks of our own are `ForkLock`s, or a fork waits for them."""
     allowed = {
-        "ir/locks.py": "what ForkLocks are made of",
-        "ir/forking.py": "LLVM_LOCK, which forks hold",
-        "codegen/llvm.py": "of one compilation",
+        "ir/process/locks.py": "what ForkLocks are made of",
+        "ir/process/forking.py": "LLVM_LOCK, which forks hold",
+        "codegen/llvm/compiler.py": "of one compilation",
         "runtime/tiers.py": "made anew in a child",
     }
     locks = {f"threading.{name}" for name in ("Lock", "RLock", "Condition", "Semaphore", "Event", "Barrier")}

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tracejit.codegen.llvm.compiler.compiler import Effort, emit_object, link_object
+from tracejit.runtime.cache.store.objects import link
 
-from tracejit.codegen.llvm import Effort, emit_object, link_object
-from tracejit.runtime.loader import Unlinkable, load
-from tracejit.runtime.objects import link
+from tracejit.runtime.native.loader import Unlinkable, load
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="for ELF on x86-64"

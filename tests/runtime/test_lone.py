@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.target import host
+from tracejit.codegen.module.writer.single_gemm import NUMBERS, lone_product
+from tracejit.runtime.cache.store.code import Code
 
 import tracejit as tj
-from tracejit.codegen.lone import NUMBERS, lone_product
-from tracejit.codegen.target import host
-from tracejit.runtime import lone, tiers
-from tracejit.runtime.code import Code
+from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.interrupts import poll_imports
-from tracejit.runtime.products import product_addresses
+from tracejit.runtime.native import single_gemm as lone
+from tracejit.runtime.native.gemm import product_addresses
 from tracejit.runtime.threads import POOL
 
 Array = np.ndarray[Any, Any]

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.module.generated.allocator import CACHE_LIMIT
 
 import tracejit as tj
-from tracejit.codegen.results import CACHE_LIMIT
 from tracejit.runtime.executable import Executable
-from tracejit.runtime.results import cached_bytes
+from tracejit.runtime.native.allocator import cached_bytes
 
 from ..support import function_of
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.runtime.cache.store.code import Code
 
 import tracejit as tj
-from tracejit.codegen import llvm
+from tracejit.codegen.llvm.compiler import compiler as llvm
 from tracejit.runtime import tiers
-from tracejit.runtime.code import Code
 from tracejit.runtime.executable import Executable
 
 ROOT = Path(__file__).parents[2]

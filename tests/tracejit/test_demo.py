@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracejit.demo import Run, load_digits, main, report, train_eager, train_jit
-from tracejit.demo.bar import Bar
-from tracejit.demo.train import BATCH, accuracy, batches, initial_parameters
+from tracejit.tools.demo import Run, load_digits, main, report, train_eager, train_jit
+from tracejit.tools.demo.bar import Bar
+from tracejit.tools.demo.train import BATCH, accuracy, batches, initial_parameters
 
 _ROOT = Path(__file__).parents[2]
 
@@ -38,7 +38,7 @@ def test_the_split_deals_out_every_digit_once() -> None:
     training, held_out = load_digits()
     assert training.images.shape == (1437, 64)
     assert held_out.images.shape == (360, 64)
-    with files("tracejit.demo").joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
+    with files("tracejit.tools.demo").joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
         images, labels = arrays["images"].reshape(-1, 64) / 16, arrays["labels"]
     together = np.vstack([np.column_stack([one.images, one.labels]) for one in (training, held_out)])
     stored = np.column_stack([images, labels])
@@ -46,7 +46,7 @@ def test_the_split_deals_out_every_digit_once() -> None:
 
 
 def test_the_data_names_its_source() -> None:
-    with files("tracejit.demo").joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
+    with files("tracejit.tools.demo").joinpath("digits.npz").open("rb") as file, np.load(file) as arrays:
         assert arrays["images"].dtype == arrays["labels"].dtype == np.uint8
         attribution = str(arrays["attribution"])
     for part in ("Alpaydin", "Kaynak", "UCI Machine Learning Repository", "CC BY 4.0"):
@@ -114,7 +114,7 @@ def test_the_bar_is_quiet_outside_a_terminal() -> None:
 
 
 def test_json_is_one_line_and_nothing_else_is_written(tmp_path: Path) -> None:
-    program = "import sys; from tracejit.demo import main; code = main(sys.argv[1:])\n"
+    program = "import sys; from tracejit.tools.demo import main; code = main(sys.argv[1:])\n"
     program += "assert 'sklearn' not in sys.modules; sys.exit(code)"
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", program, "--json", "--epochs", "3"],

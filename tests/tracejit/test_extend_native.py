@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.compiler import Effort, compile_module
 
 import tracejit as tj
-from tracejit.codegen.llvm import Effort, compile_module
 
 
 @pytest.fixture(autouse=True)

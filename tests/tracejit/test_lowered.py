@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tracejit.codegen.llvm.compiler.targets import named_target
 
 import tracejit as tj
-from tracejit.codegen.cross import named_target
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
 from tracejit.ir.verifier import verify
-from tracejit.lowered import STAGES, Lowered
+from tracejit.jitted.lowered import STAGES, Lowered
 
 X = np.arange(12.0).reshape(3, 4)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.elsewhere import ADVICE, PLACES
+from tracejit.missing_names import ADVICE, PLACES
 
 
 def leaf(*numbers: float) -> tj.Tensor:

@@ -56,8 +56,8 @@ def test_data_files():
     data = PROJECT["tool"]["setuptools"]["package-data"]
     assert data["tracejit"] == ["py.typed"]
     assert (_ROOT / "tracejit" / "py.typed").is_file()
-    wanted = {"tracejit": {".typed"}, "tracejit.array": {".pyi"}, "tracejit.demo": {".npz"}}
-    wanted["tracejit.viewer.page"] = {".html", ".css", ".js"}
+    wanted = {"tracejit": {".typed"}, "tracejit.array": {".pyi"}, "tracejit.tools.demo": {".npz"}}
+    wanted["tracejit.tools.viewer.page"] = {".html", ".css", ".js"}
     for folder, package in SOURCES.items():
         for file in (_ROOT / folder).rglob("*"):
             inside = file.parent.relative_to(_ROOT / folder)
@@ -97,7 +97,7 @@ def test_files_the_issue_names():
 
 
 def test_the_command_is_there():
-    assert PROJECT["project"]["scripts"] == {"tracejit": "tracejit.cli:main"}
+    assert PROJECT["project"]["scripts"] == {"tracejit": "tracejit.tools.cli:main"}
 
 
 def test_the_readme_has_the_two_commands():

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import quick
+from tracejit.eager import native_ops as quick
+from tracejit.eager.layout import entry_layout_of_tensors
 from tracejit.ir.ops.define import ufunc_behind
 from tracejit.ir.registry import OPS
-from tracejit.layout import entry_layout_of_tensors
-from tracejit.runtime.eager import NativeOps, eager_problem
+from tracejit.runtime.native.eager import NativeOps, eager_problem
 
 LAYOUT = entry_layout_of_tensors()
 if sys.implementation.name != "cpython" or sys.platform != "linux":

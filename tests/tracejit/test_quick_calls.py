@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import quick
+from tracejit.eager import native_ops as quick
+from tracejit.eager.layout import entry_layout_of_tensors
 from tracejit.ir.registry import OPS
-from tracejit.layout import entry_layout_of_tensors
-from tracejit.runtime.eager import NativeOps, eager_problem
+from tracejit.runtime.native.eager import NativeOps, eager_problem
 
 if sys.implementation.name != "cpython" or sys.platform != "linux":
     pytest.skip("native code for eager ops is for CPython on Linux", allow_module_level=True)

@@ -1,4 +1,4 @@
-"""`concatenate` and `stack` of small tensors, natively (`codegen.eager_joins`): the same values, errors and
+"""`concatenate` and `stack` of small tensors, natively (`codegen.native.eager.joins`): the same values, errors and
 gradients as the Python functions, whatever happens to the list meanwhile."""
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import quick
 from tracejit.array import joining
+from tracejit.eager import native_ops as quick
+from tracejit.eager.layout import entry_layout_of_tensors
 from tracejit.ir.registry import OPS
-from tracejit.layout import entry_layout_of_tensors
-from tracejit.runtime.eager import NativeOps
+from tracejit.runtime.native.eager import NativeOps
 
 from .test_quick_calls import slowly
 
@@ -267,7 +267,7 @@ import tracejit as tj
 from tracejit import quick
 from tracejit.array import joining
 from tracejit.layout import entry_layout_of_tensors
-from tracejit.runtime.eager import NativeOps
+from tracejit.runtime.native.eager import NativeOps
 
 assert quick.load() == ""
 natives, missed, waiting = NativeOps(entry_layout_of_tensors()), [], []

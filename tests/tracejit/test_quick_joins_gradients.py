@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import quick
+from tracejit.eager import native_ops as quick
 from tracejit.ir.registry import OPS
 
 from .test_quick_calls import slowly

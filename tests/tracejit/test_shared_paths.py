@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.paths import _SETTLED
+from tracejit.jitted.paths import _SETTLED
 
 SHARED = "share one native function"
 

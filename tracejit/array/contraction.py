@@ -11,14 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..argument_errors import named
+from ..arguments.errors import named
+from ..eager.native_ops import QuickCall
+from ..eager.tensor import Tensor
 from ..ir.errors import AxisError, ShapeError
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
-from ..quick import QuickCall
-from ..tensor import Tensor
+from .elementwise.recorders import of_matmul
 from .manipulation import moveaxis, ravel
 from .operands import broadcast, permuted, promoted, promoted_arrays, reshaped, run
-from .remembering import of_matmul
 
 __all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecdot"]
 

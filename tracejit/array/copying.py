@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor, rebuilt
 from ..ir.errors import GradientError
 from ..state import STATE
-from ..tensor import Tensor, rebuilt
 from .manipulation import copy
 
 

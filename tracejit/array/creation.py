@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.python_values import warn_of_lost_gradient
+from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype
 from ..ir.errors import DTypeError
 from ..ir.types import Shape, as_shape
-from ..python_values import warn_of_lost_gradient
-from ..tensor import Tensor, as_array, wrap
 from .operands import (
     SCALARS,
     as_tensor,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..eager.tensor import Tensor
 from ..ir.types import normalize_axis
-from ..tensor import Tensor
 from .operands import as_tensor, reshaped, run, with_an_axis
 from .reductions import accumulated
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL
 from ..ir.errors import ShapeError
 from ..ir.types import normalize_axis
-from ..tensor import Tensor
 from .creation import compare_positions
 from .operands import as_tensor, filled, permuted, reshaped, run, sliced
 from .reductions import sum

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.errors import ShapeError
-from ..tensor import Tensor
 from .diagonals import diagonal
 from .operands import broadcast, permuted, promoted_arrays, reshaped, run
 

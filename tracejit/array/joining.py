@@ -9,16 +9,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..argument_errors import named
+from ..arguments.errors import named
+from ..eager.native_ops import QuickCall, QuickJoin
+from ..eager.tensor import Tensor
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ShapeError
 from ..ir.types import normalize_axis
-from ..quick import QuickCall, QuickJoin
 from ..tape.joining import record_concat, record_stack
-from ..tensor import Tensor
+from .elementwise.recorders import new_axis, of_concat, of_stack
 from .manipulation import atleast_1d, atleast_2d, expand_dims, ravel
 from .operands import as_tensor, cast, promoted_arrays, run, sliced
-from .remembering import new_axis, of_concat, of_stack
 
 __all__ = [
     "array_split",

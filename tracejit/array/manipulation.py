@@ -10,7 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..argument_errors import named
+from ..arguments.errors import named
+from ..eager.native_ops import QuickCall
+from ..eager.tensor import Tensor
+from ..eager.views import lies_in_order
 from ..ir.dtypes import as_dtype
 from ..ir.errors import AxisError, ShapeError
 from ..ir.registry import OPS
@@ -24,12 +27,17 @@ from ..ir.types import (
     remove_axes,
     resolve_reshape,
 )
-from ..quick import QuickCall
-from ..tensor import Tensor
-from ..views import lies_in_order
-from .indexing import getitem
+from .elementwise.recorders import (
+    new_axis,
+    of_cast,
+    of_copy,
+    of_reshape,
+    of_transpose,
+    reshaping,
+    transposing,
+)
+from .indexing.access import getitem
 from .operands import as_tensor, broadcast, cast, permuted, reshaped, run, tensor_argument
-from .remembering import new_axis, of_cast, of_copy, of_reshape, of_transpose, reshaping, transposing
 
 __all__ = [
     "astype",

@@ -10,27 +10,25 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..argument_errors import checked, checks_itself
+from ..arguments.errors import checked, checks_itself
+from ..eager.tensor import Tensor
 from ..ir.errors import DTypeError, ShapeError
-from ..tensor import Tensor
 from . import (
     contraction,
     copying,
     cumulative,
     diagonals,
-    elementwise,
-    floats,
-    indexing,
-    inplace,
-    logic,
     manipulation,
     rearranging,
     reductions,
     sorting,
     statistics,
-    transcendental,
 )
-from .searching import take
+from .elementwise import arithmetic as elementwise
+from .elementwise import floats, logic, transcendental
+from .indexing import access as indexing
+from .indexing import inplace
+from .indexing.searching import take
 
 __all__ = ["bind"]
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatch import apply
+from ..eager.dispatch import apply
+from ..eager.tensor import Array, Tensor, as_array, wrap
 from ..ir.dtypes import DType, Operand, as_dtype, default_dtype, is_float, result_type, ufunc_types
 from ..ir.errors import DTypeError, NestingError, ShapeError, TracejitError
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
 from ..state import STATE
-from ..tensor import Array, Tensor, as_array, wrap
 
 SCALARS = frozenset((bool, int, float))
 #: Arrays up to this size become part of the program under a trace; larger ones are captured.

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64, default_dtype, is_float, result_type
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.graph import Value
 from ..ir.types import Shape, normalize_axes
-from ..tensor import Tensor
+from .indexing.searching import take_along_axis
 from .operands import (
     as_tensor,
     broadcast,
@@ -28,7 +29,6 @@ from .operands import (
     sliced,
 )
 from .reductions import averaged
-from .searching import take_along_axis
 
 __all__ = ["median", "percentile", "quantile"]
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..eager.python_values import warn_of_lost_gradient
+from ..eager.tensor import Array, Tensor, wrap
 from ..ir.dtypes import as_dtype, default_dtype, is_float, result_type
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
-from ..python_values import warn_of_lost_gradient
-from ..tensor import Array, Tensor, wrap
 from .operands import (
     SCALARS,
     as_tensor,

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Array, Tensor, as_array
 from ..ir.dtypes import INT64
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import as_shape, normalize_axes, normalize_axis
-from ..tensor import Array, Tensor, as_array
-from .indexing import getitem
+from .indexing.access import getitem
 from .manipulation import ravel, swapaxes
 from .operands import (
     as_tensor,

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..argument_errors import named
+from ..arguments.errors import named
+from ..eager.native_ops import QuickCall
+from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_float
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
-from ..quick import QuickCall
-from ..tensor import Tensor
+from .elementwise.recorders import of_reduction
 from .operands import as_tensor, cast, filled, reshaped, run, with_an_axis
-from .remembering import of_reduction
 
 __all__ = [
     "all",

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..eager.tensor import Tensor
     from ..tape.hooks import RemovableHandle
-    from ..tensor import Tensor
 
 class Signatures:
     """What Tensor offers beside what its own class body defines."""

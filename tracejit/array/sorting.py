@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..eager.tensor import Tensor, wrap
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
-from ..tensor import Tensor, wrap
+from .indexing.searching import take_along_axis
 from .manipulation import moveaxis, ravel
 from .operands import as_tensor, promoted_arrays, run, with_an_axis
 from .rearranging import flip
-from .searching import take_along_axis
 
 __all__ = [
     "argpartition",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.errors import ShapeError
 from ..ir.types import Shape, normalize_axes, normalize_axis
-from ..tensor import Tensor
 from .operands import as_tensor, broadcast, filled, floating, permuted, promoted, reshaped, run
 from .reductions import averaged, kept, mean, sum
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..argument_errors import check_public as _check_public
+from ..arguments.errors import check_public as _check_public
 from . import functional, graph
 from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .checking import gradcheck, gradgradcheck

@@ -51,7 +51,7 @@ def _look_into_compiled(before: bool | None, after: bool | None) -> None:
     """Begin or end looking for NaN in the gradients of compiled code."""
     if bool(before) != bool(after):
         # loads what observes programs, which only who looks for NaN needs
-        nonfinite: Any = import_module("..nonfinite", __package__)
+        nonfinite: Any = import_module("..tools.nonfinite", __package__)
         nonfinite.look_for_anomalies(bool(after))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.errors import ShapeError
-from ..mapping import vmap
 from ..tape.backward import run_backward, seed
-from ..tensor import Tensor, as_array, wrap
+from ..transforms.vmap import vmap
 from .modes import enable_grad, untaped
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor, wrap
 from ..ir.errors import DomainError, GradientError
 from ..location import user_stacklevel
-from ..tensor import Tensor, wrap
 from .functional_parts import gradients
 from .gradcheck_checks import (
     Check,

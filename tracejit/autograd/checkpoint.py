@@ -13,21 +13,21 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ..eager.tensor import Tensor, wrap
 from ..generator import DEFAULT
-from ..ir.autodiff import pull_back
 from ..ir.builder import Builder, inline
 from ..ir.dtypes import is_float
 from ..ir.errors import GradientError
 from ..ir.graph import Function, Value
 from ..ir.registry import OPS
+from ..ir.transforms.reverse import pull_back
 from ..ir.types import TensorType
 from ..pytree import flatten
-from ..regions import RegionTracer, apply_with_regions, trace_region
 from ..state import STATE
 from ..tape.liveness import Moment, as_at
 from ..tape.recording import memory_of
 from ..tape.saved import Packed, unpacked
-from ..tensor import Tensor, wrap
+from ..tracing.regions import RegionTracer, apply_with_regions, trace_region
 from .graph import saved_tensors_hooks
 from .modes import enable_grad, untaped
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.errors import GradientError
 from ..pytree import tree_leaves
 from ..tape.engine import connected
 from ..tape.functions import FunctionNode, SavedTensor
-from ..tensor import Tensor
 
 
 class FunctionCtx:

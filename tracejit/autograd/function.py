@@ -7,8 +7,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..array.writing import adopt, count_write, writes_memory
-from ..dispatch import apply
+from ..array.indexing.writing import adopt, count_write, writes_memory
+from ..eager.dispatch import apply
+from ..eager.tensor import Tensor, wrap
+from ..eager.views import UNRECORDED, share
 from ..ir.dtypes import is_float
 from ..ir.errors import GradientError
 from ..ir.registry import OPS
@@ -16,8 +18,6 @@ from ..state import STATE
 from ..tape.engine import connected
 from ..tape.functions import FunctionNode
 from ..tape.nodes import Output
-from ..tensor import Tensor, wrap
-from ..views import UNRECORDED, share
 from .context import FunctionCtx, outputs_of
 from .modes import no_grad, untaped
 from .traced import apply_traced

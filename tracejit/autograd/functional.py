@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..array.creation import zeros_like
+from ..eager.tensor import Tensor
 from ..ir.dtypes import is_float
 from ..ir.errors import DomainError, GradientError
-from ..tensor import Tensor
 from .functional_parts import (
     Gradients,
     Tensors,

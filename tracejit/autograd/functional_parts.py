@@ -11,10 +11,10 @@ import numpy as np
 
 from ..array.creation import zeros_like
 from ..array.joining import stack
+from ..eager.tensor import Tensor, wrap
 from ..ir.dtypes import is_float
 from ..ir.errors import DTypeError, GradientError, ShapeError
-from ..tensor import Tensor, wrap
-from ..transforms import differentiating, name_of
+from ..transforms.grad import differentiating, name_of
 from .passes import grad
 
 Tensors = tuple[Tensor, ...]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor, wrap
 from ..ir.records import record
-from ..tensor import Tensor, wrap
 from .functional_parts import gradients
 from .gradcheck_jacobians import (
     Array,

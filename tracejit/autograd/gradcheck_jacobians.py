@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..array.creation import zeros_like
+from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError, TracejitError
-from ..tensor import Tensor, wrap
 from .functional_parts import Gradients, basis, batched_gradients, gradients
 
 Array = np.ndarray[Any, Any]

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError
 from ..state import STATE
 from ..tape.hooks import RemovableHandle, register_hook
 from ..tape.nodes import AccumulateGrad, Node
 from ..tape.recording import observe_recording
-from ..tensor import Tensor, wrap
 from .modes import Mode
 
 __all__ = [

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..argument_errors import checked
+from ..arguments.errors import checked
+from ..eager.tensor import Tensor
+from ..eager.views import chain_of
 from ..ir.dtypes import is_float
 from ..ir.errors import GradientError
 from ..tape.backward import run_backward, seed
 from ..tape.engine import TENSOR_OPS
 from ..tape.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
-from ..tensor import Tensor
-from ..views import chain_of
 from .batched import batched_gradients
 
 Tensors = Tensor | Sequence[Tensor]
@@ -159,7 +159,7 @@ def _batch_of(grad_outputs: Any) -> int:
 
 def graph_of(tensor: Tensor) -> Any:
     """The graph behind an eager `tensor`: its Function and leaves. See ``tracejit.livegraph``."""
-    from ..livegraph import graph_of as build  # needs only be loaded by those who look
+    from ..eager.live_graph import graph_of as build  # needs only be loaded by those who look
 
     return build(tensor)
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..array.writing import replace, writes_memory
-from ..dispatch import apply
+from ..array.indexing.writing import replace, writes_memory
+from ..eager.dispatch import apply
+from ..eager.tensor import Tensor
 from ..ir.dtypes import is_float
 from ..ir.errors import ConcretizationError, GradientError, TracejitError
 from ..ir.graph import Function as IRFunction
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import TensorType
-from ..regions import RegionTracer, apply_with_regions, replay, trace_region
 from ..state import STATE
 from ..tape.engine import Engine
 from ..tape.functions import checked_gradients, zeros
-from ..tensor import Tensor
+from ..tracing.regions import RegionTracer, apply_with_regions, replay, trace_region
 from .context import FunctionCtx, outputs_of
 from .modes import untaped
 

@@ -9,12 +9,12 @@ from typing import Any
 from ..array.joining import concatenate
 from ..array.operands import copied_from
 from ..array.rearranging import flip
-from ..dispatch import apply
+from ..eager.dispatch import apply
+from ..eager.tensor import Tensor
 from ..ir.errors import ShapeError, TracejitError
 from ..ir.registry import OPS
 from ..ir.types import normalize_axis
 from ..pytree import flatten, leaf_paths
-from ..tensor import Tensor
 from .carry import Flat, Tree, as_tensor, take_apart
 
 _NAME = "associative_scan"

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatch import apply
+from ..eager.dispatch import apply
+from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.dtypes import BOOL, INT64, DType
 from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..ir.registry import OPS
 from ..ir.types import TensorType
 from ..pytree import TreeDef, flatten
-from ..regions import apply_with_regions
 from ..state import STATE
-from ..tensor import Tensor, as_array, wrap
+from ..tracing.regions import apply_with_regions
 from .carry import SCALARS, Region, results_of, shared_captures, take_apart, traced
 
 _MISSING: Any = object()

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..array.operands import run
 from ..autograd.modes import untaped
-from ..dispatch import apply
+from ..eager.dispatch import apply
+from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.dtypes import DType, as_dtype, result_type
 from ..ir.errors import DTypeError, ShapeError, TracejitError
 from ..ir.graph import Function, Value
@@ -21,10 +22,9 @@ from ..ir.records import record
 from ..ir.registry import OPS
 from ..ir.types import TensorType
 from ..pytree import TreeDef, flatten, leaf_paths
-from ..regions import RegionTracer, trace_region
 from ..state import STATE
-from ..tensor import Tensor, as_array, wrap
-from ..tracing import Tracer, scalar_type
+from ..tracing.regions import RegionTracer, trace_region
+from ..tracing.tracer import Tracer, scalar_type
 
 SCALARS = frozenset((bool, int, float))
 #: A function of flat leaves to flat leaves.

@@ -7,10 +7,10 @@ from typing import Any
 
 from ..array.joining import concatenate
 from ..autograd.checkpoint import checkpoint
+from ..eager.tensor import Tensor
 from ..ir.errors import TracejitError
-from ..mapping import vmap
 from ..pytree import tree_map
-from ..tensor import Tensor
+from ..transforms.vmap import vmap
 from .carry import as_tensor
 
 #: ``run(f, init, xs, length) -> (last carry, stacked ys)``, from the end or from the beginning.

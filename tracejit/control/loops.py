@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.dtypes import BOOL
 from ..ir.errors import DomainError, DTypeError, ShapeError, TracejitError
 from ..ir.registry import OPS
-from ..regions import apply_with_regions
 from ..state import STATE
-from ..tensor import Tensor, as_array, wrap
-from ..tracing import Tracer
+from ..tracing.regions import apply_with_regions
+from ..tracing.tracer import Tracer
 from .carry import (
     SCALARS,
     Flat,

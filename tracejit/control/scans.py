@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..array.joining import stack
+from ..eager.tensor import Tensor, wrap
 from ..ir.errors import ShapeError, TracejitError
 from ..ir.registry import OPS
 from ..pytree import TreeDef
-from ..regions import apply_with_regions
 from ..state import STATE
-from ..tensor import Tensor, wrap
-from ..tracing import Tracer, tracing
+from ..tracing.regions import apply_with_regions
+from ..tracing.tracer import Tracer, tracing
 from .carry import (
     Flat,
     Tree,

@@ -7,7 +7,7 @@ of TensorFlow.js.
 
 from __future__ import annotations
 
-from ..argument_errors import check_public as _check_public
+from ..arguments.errors import check_public as _check_public
 from .backends import Backend, backend, get_backend, register_backend, remove_backend, set_backend
 from .calling import OpCall, ops
 from .definition import register_op, unregister_op

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..ir.errors import KernelError
-from ..ir.locks import ForkLock
+from ..ir.process.locks import ForkLock
 from ..ir.records import record
 from ..ir.registry import OPS, Kind, Op
 from ..state import STATE

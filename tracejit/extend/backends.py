@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from ..ir.errors import TracejitError
-from ..ir.locks import ForkLock
+from ..ir.process.locks import ForkLock
 from ..ir.records import record
 from ..location import user_stacklevel
 from ..state import STATE

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..array.operands import as_tensor
-from ..dispatch import apply
+from ..eager.dispatch import apply
+from ..eager.tensor import wrap
 from ..ir.errors import ArgumentError, KernelError, TracejitError
 from ..ir.registry import OPS, Kind, Op
 from ..ir.types import TensorType
 from ..location import user_location
-from ..regions import apply_with_regions
 from ..state import STATE
-from ..tensor import wrap
+from ..tracing.regions import apply_with_regions
 from .attributes import complete
 from .lookup import has_native, has_numpy, missing_message
 from .several import record_several

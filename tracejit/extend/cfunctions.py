@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..codegen.emitter import Emitter, Reg, constant, llvm_type
+from ..codegen.llvm.emitter import Emitter, Reg, constant, llvm_type
 from ..ir.dtypes import BY_NAME, SHORT_NAME, as_dtype
 from ..ir.errors import TracejitError
 from ..ir.records import record

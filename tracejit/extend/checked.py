@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.emitter import Reg
+from ..codegen.llvm.emitter import Reg
 from ..ir.builder import operand_of
 from ..ir.dtypes import BY_NAME, SHORT_NAME
 from ..ir.errors import KernelError

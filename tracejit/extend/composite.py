@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.autodiff import pull_back
+from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.builder import Builder, inline
 from ..ir.errors import TracejitError
 from ..ir.graph import Function, Value
-from ..ir.passes.cleanup import cse, dce
+from ..ir.passes.algebra.cleanup import cse, dce
 from ..ir.registry import Attrs, Op, Rule
+from ..ir.transforms.reverse import pull_back
 from ..ir.types import TensorType
-from ..regions import apply_with_regions
 from ..tape.engine import TENSOR_OPS
-from ..tensor import Tensor, as_array, wrap
+from ..tracing.regions import apply_with_regions
 from .calling import call_op
 from .inference import Types
 from .symbolic import append_function

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.batching import batch_each
 from ..ir.dtypes import DType, Operand, is_float, result_type, ufunc_types
 from ..ir.errors import DTypeError, TracejitError
 from ..ir.ops.define import same_shape
 from ..ir.registry import OPS, Attrs, Infer, Kind, Op
+from ..ir.transforms.batching import batch_each
 from .attributes import declared, is_name
 from .calling import OpCall
 from .checked import missing_kernel

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.autodiff import rule_arguments, variadic_index
+from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.builder import Builder
 from ..ir.dtypes import is_float
 from ..ir.errors import GradientError, ShapeError
 from ..ir.registry import Attrs, Kind, Op, Rule
+from ..ir.transforms.reverse import rule_arguments, variadic_index
 from ..ir.types import TensorType, broadcastable
 from ..tape.engine import TENSOR_OPS
-from ..tensor import Tensor, as_array, wrap
 from .symbolic import append_function
 from .tables import Gradient
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..eager.tensor import Tensor
 from ..ir.dtypes import is_float
 from ..ir.errors import GradientError
 from ..ir.registry import OPS, Attrs, Op, Regions
@@ -16,7 +17,6 @@ from ..tape.engine import Engine
 from ..tape.nodes import Node, Output, Wanted
 from ..tape.recording import memory_of
 from ..tape.saved import Packed, unpacked
-from ..tensor import Tensor
 from .pullback import joint_of, no_gradient
 from .tables import TABLES
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..generator import Draws
 from ..ir.builder import Builder, inline
 from ..ir.errors import TraceError
 from ..ir.graph import Value
-from ..tensor import Tensor
-from ..tracing import trace_flat
+from ..tracing.tracer import trace_flat
 
 
 def append_function(

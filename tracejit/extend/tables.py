@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ..ir.locks import ForkLock
+from ..ir.process.locks import ForkLock
 from ..ir.records import field, record
 from ..ir.registry import OPS
+from ..jitted.registry import recompile_all
 from ..tape.engine import forget_ops
 from ..tape.recording import forget_plans
-from ..watched import recompile_all
 
 #: Names of the backends that are always there: eager mode's, and that of compiled code.
 NUMPY: Final = "numpy"

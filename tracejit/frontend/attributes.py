@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..eager.tensor import Tensor
 from .guards import Guard, is_constant
 from .sources import MISSING, Source
 from .usage import Uses

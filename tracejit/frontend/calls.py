@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..eager.tensor import Tensor
 from . import library
 from .attributes import is_library, is_own, is_user_function
 from .execution import Execution

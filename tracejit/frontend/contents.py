@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..eager.tensor import Tensor
 from .attributes import SEQUENCES, Attributes, in_classes, instance_dict, is_user_function
 from .guards import is_constant
 from .sources import MISSING

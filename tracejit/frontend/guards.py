@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.graph import Value
 from ..ir.records import record
-from ..tensor import Tensor
 from .sources import MISSING, Source
 
 #: Immutable values that are compared by value.

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.registry import OPS, Kind
-from ..tensor import Tensor
 from . import library
 from .attributes import is_own, is_user_function
 from .execution import Execution

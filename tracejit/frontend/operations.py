@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..eager.tensor import Tensor
 from .contents import Contents
 from .guards import Guard, is_constant
 from .sources import MISSING

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.errors import CompilerWarning
 from ..ir.failures import failure_text, not_ours
 from ..pytree import flatten
-from ..tensor import Tensor
 from .calls import Reader, TooLongError
 from .sources import Source
 from .usage import Uses

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.records import record
-from ..tensor import Tensor
 from .bytecode import decode
 from .guards import (
     ArrayTypeGuard,

@@ -7,7 +7,7 @@ where they differ from PyTorch. Loaded at the first use of ``tj.nn``.
 
 from __future__ import annotations
 
-from ..argument_errors import check_public as _check_public
+from ..arguments.errors import check_public as _check_public
 from .activations import (
     celu,
     elu,

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..array.elementwise.transcendental import tanh
 from ..array.operands import as_tensor, cast, floating, reshaped, run
-from ..array.transcendental import tanh
+from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, as_dtype, is_float
 from ..ir.errors import DomainError, DTypeError
 from ..ir.types import normalize_axis, remove_axes
-from ..tensor import Tensor
 
 __all__ = [
     "celu",

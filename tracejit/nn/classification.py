@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..array.indexing.searching import take_along_axis
 from ..array.manipulation import expand_dims, squeeze
 from ..array.operands import as_tensor, cast, floating, promoted, reshaped, run
-from ..array.searching import take_along_axis
+from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64, is_float
 from ..ir.errors import DomainError, DTypeError, ShapeError
 from ..ir.types import remove_axes
-from ..tensor import Tensor
 from .activations import less_maximum, log_softmax
 from .linear import bounded
 from .losses import check_reduction, reduced

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..array.operands import promoted, reshaped, run, sliced
 from ..array.rearranging import pad
+from ..eager.tensor import Tensor
 from ..ir.errors import DomainError, ShapeError
-from ..tensor import Tensor
 from .windows import batched, numbers, tap
 
 __all__ = ["conv1d", "conv2d"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..array.operands import as_tensor, cast, run
+from ..eager.tensor import Tensor
 from ..ir.dtypes import is_float
 from ..ir.errors import DomainError, DTypeError
 from ..random import bernoulli, next_key
-from ..tensor import Tensor
 
 
 def dropout(x: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Tensor:

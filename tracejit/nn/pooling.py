@@ -9,9 +9,9 @@ import numpy as np
 
 from ..array.operands import as_tensor, constant_of, copied_from, floating, reshaped, run
 from ..array.rearranging import pad
+from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL
 from ..ir.errors import DomainError, DTypeError, ShapeError
-from ..tensor import Tensor
 from .windows import batched, numbers, tap
 
 __all__ = ["avg_pool2d", "max_pool2d"]

@@ -6,8 +6,8 @@ import operator
 from typing import Any
 
 from ..array.operands import run
+from ..eager.tensor import Tensor
 from ..ir.errors import DomainError, ShapeError, TracejitError
-from ..tensor import Tensor
 
 
 def numbers(name: str, what: str, given: Any, count: int, least: int) -> tuple[int, ...]:

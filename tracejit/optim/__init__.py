@@ -8,7 +8,7 @@ compute by the formulas of `rules`.
 
 from __future__ import annotations
 
-from ..argument_errors import check_public as _check_public
+from ..arguments.errors import check_public as _check_public
 from .clipping import clip_by_global_norm, clip_grad_norm_, clip_grad_value_, global_norm
 from .schedules import (
     Schedule,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.dtypes import is_float
 from ..ir.errors import DomainError, DTypeError
 from ..pytree import flatten, leaf_paths
-from ..tensor import Tensor
 
 
 def tensors_of(owner: str, params: Any) -> list[Tensor]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from ..argument_errors import check_public as _check_public
+from ..arguments.errors import check_public as _check_public
 from .default import get_state, next_key, rand, randn, seed, set_state
 from .discrete import bernoulli, categorical, permutation, randint
 from .distributions import exponential, gumbel, laplace, normal, truncated_normal, uniform

@@ -15,10 +15,10 @@ from ..array.ranges import arange
 from ..array.reductions import any as any_of
 from ..control.loops import while_loop
 from ..control.scans import scan
+from ..eager.tensor import Tensor
 from ..ir.dtypes import BY_NAME, FLOAT64, INT64, DType, as_dtype, is_float
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
-from ..tensor import Tensor
 from .distributions import inside_unit, parameters
 from .keys import as_key, bits, fold_in, split
 from .special import deviance, stirling_rest

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..array.indexing.searching import take
 from ..array.manipulation import expand_dims
 from ..array.operands import as_tensor, cast, constant_of, floating, run
 from ..array.ranges import arange
 from ..array.reductions import argmax
-from ..array.searching import take
+from ..eager.tensor import Tensor
 from ..ir.dtypes import INT64, DType, as_dtype
 from ..ir.errors import AxisError, DomainError, DTypeError, ShapeError
 from ..ir.types import Shape, as_shape, normalize_axis
-from ..tensor import Tensor
 from .distributions import gumbel, parameter, uniform
 from .keys import UINT64, as_key, bits
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.operands import SCALARS, as_tensor, broadcast, cast, run
+from ..eager.tensor import Tensor
 from ..ir.dtypes import BY_NAME, FLOAT32, FLOAT64, DType, as_dtype, default_dtype, is_float
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
-from ..tensor import Tensor
 from .keys import as_key, bits, more_bits
 
 #: Significand bits, which a uniform number in [0, 1) has of randomness.

@@ -12,11 +12,11 @@ from ..array.operands import cast, constant_of, run
 from ..array.reductions import any as any_of
 from ..array.statistics import logsumexp
 from ..control.loops import while_loop
-from ..custom import custom_vjp
+from ..eager.tensor import Array, Tensor
 from ..ir.dtypes import BY_NAME, FLOAT64, DType
 from ..ir.errors import ShapeError
 from ..ir.types import Shape, as_shape
-from ..tensor import Array, Tensor
+from ..transforms.custom.vjp import custom_vjp
 from .distributions import inside_unit, normal, parameter, parameters
 from .keys import fold_in, split
 from .special import digamma

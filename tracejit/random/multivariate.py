@@ -9,15 +9,15 @@ import numpy as np
 
 from ..array.contraction import matmul
 from ..array.cumulative import cumsum
+from ..array.indexing.searching import take
 from ..array.manipulation import matrix_transpose
 from ..array.operands import as_tensor, cast, constant_of, floating, reshaped, run
 from ..array.ranges import arange
-from ..array.searching import take
 from ..control.loops import fori_loop
+from ..eager.tensor import Tensor
 from ..ir.dtypes import BY_NAME
 from ..ir.errors import AttributeValueError, DomainError, ShapeError
 from ..ir.types import as_shape, normalize_axis
-from ..tensor import Tensor
 from .discrete import permutation, randint
 from .distributions import gumbel, normal, parameter, request, uniform
 from .keys import as_key

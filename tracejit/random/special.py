@@ -10,7 +10,7 @@ import math
 from typing import Final
 
 from ..array.operands import run
-from ..tensor import Tensor
+from ..eager.tensor import Tensor
 
 #: From here on the series below are exact to some parts in 10**16.
 _SHIFT: Final = 10

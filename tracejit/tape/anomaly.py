@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.errors import GradientError
 from ..state import STATE
-from ..tensor import Tensor
 
 if TYPE_CHECKING:
     from .nodes import Node

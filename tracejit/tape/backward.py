@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError, ShapeError
 from ..ir.graph import Value
 from ..state import STATE
-from ..tensor import Tensor, wrap
 from .anomaly import check_parts
 from .engine import TENSOR_OPS, Engine
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatch import apply
+from ..eager.dispatch import apply
+from ..eager.native_ops import kernel_on_arrays, when_changed
+from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
 from ..ir.registry import OPS, Attrs, Op, OpNamespace
-from ..quick import kernel_on_arrays, when_changed
 from ..state import STATE
-from ..tensor import Tensor, wrap
 from .liveness import is_live
 from .nodes import Node, Output
 from .recording import record

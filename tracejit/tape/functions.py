@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError, ShapeError
 from ..ir.types import broadcastable
 from ..location import user_location
 from ..state import STATE
-from ..tensor import Tensor, wrap
 from .engine import Engine, connected, standing_for
 from .nodes import Node, Output, Wanted
 from .recording import memory_of

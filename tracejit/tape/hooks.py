@@ -11,8 +11,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..eager.tensor import Tensor
 from ..ir.errors import GradientError, ShapeError
-from ..tensor import Tensor
 
 if TYPE_CHECKING:
     from .engine import Engine

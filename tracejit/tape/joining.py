@@ -10,10 +10,10 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ..eager.tensor import Tensor, wrap
 from ..ir.registry import OPS
 from ..location import user_location
 from ..state import STATE
-from ..tensor import Tensor, wrap
 from .nodes import OpNode, Plan, Wanted
 from .recording import memory_of, record
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..eager.tensor import Tensor
 from ..ir.types import Shape
 from ..location import user_location
 from ..state import STATE
-from ..tensor import Tensor
 from .nodes import Node, Wanted
 
 if TYPE_CHECKING:
-    from ..array.keys import Plan
+    from ..array.indexing.keys import Plan
     from .engine import Engine
 
 _new = object.__new__
@@ -32,7 +32,7 @@ class KeyNode(Node):
         return "GetitemBackward"
 
     def _plan(self) -> Plan:
-        module: Any = import_module("..array.indexing", __package__)  # it imports this module
+        module: Any = import_module("..array.indexing.access", __package__)  # it imports this module
         plan: Plan = module.known_plan(self.types[0][0], self.key)
         return plan
 

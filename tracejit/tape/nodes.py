@@ -12,12 +12,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ..ir.autodiff import rule_arguments, variadic_index
+from ..eager.tensor import Tensor
 from ..ir.errors import GradientError
 from ..ir.graph import Location
 from ..ir.registry import Attrs, Op, Rule
+from ..ir.transforms.reverse import rule_arguments, variadic_index
 from ..ir.types import TensorType
-from ..tensor import Tensor
 from .hooks import Hooks, RemovableHandle, hooks_of_leaf
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor
 from ..ir.dtypes import FLOAT64
 from ..ir.graph import Value
 from ..ir.registry import Attrs, Op
 from ..location import user_location
 from ..state import STATE
-from ..tensor import Tensor
 from .nodes import OpNode, Plan
 from .saved import PackedOpNode, pack
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..eager.tensor import Tensor
 from ..ir.dtypes import is_float
 from ..ir.errors import GradientError
 from ..state import STATE
-from ..tensor import Tensor
 from .engine import Engine
 from .nodes import Node, Output, Wanted
 

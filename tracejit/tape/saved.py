@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError, ShapeError
 from ..state import STATE
-from ..tensor import Tensor, wrap
 from .nodes import OpNode
 
 SavedHooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]

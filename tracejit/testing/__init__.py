@@ -1,6 +1,6 @@
 """``tj.testing``: checks for ops and functions that users add. Loaded at its first use."""
 
-from ..argument_errors import check_public as _check_public
+from ..arguments.errors import check_public as _check_public
 from .checks import Sample
 from .ops import CheckFailure, check_op
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..eager.tensor import Array, Tensor, as_array, wrap
 from ..ir.builder import Builder
 from ..ir.dtypes import is_float
 from ..ir.graph import Function
@@ -17,11 +18,10 @@ from ..ir.text.parser import parse_function
 from ..ir.text.printer import print_function
 from ..ir.types import TensorType
 from ..ir.verifier import verify
-from ..jit import jit
+from ..jitted.jit import jit
 from ..pytree import flatten
 from ..runtime.executable import Executable
-from ..tensor import Array, Tensor, as_array, wrap
-from ..transforms import grad
+from ..transforms.grad import grad
 
 #: Half the width of central differences, relative to 1 or the argument: the cube root of the rounding error.
 STEP: Final = 6e-6

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from ..dispatch import apply
+from ..eager.dispatch import apply
+from ..eager.tensor import Tensor, as_array
 from ..ir.errors import DomainError, TracejitError
 from ..ir.registry import NONDIFF, OPS, Op
-from ..jit import trace
-from ..tensor import Tensor, as_array
+from ..jitted.jit import trace
 from . import checks
 from .checks import Sample, Tolerance, Wrong
 

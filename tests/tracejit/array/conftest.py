@@ -12,12 +12,12 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.creation import tensor
+from tracejit.eager.tensor import Tensor, wrap
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 from tracejit.tape.backward import run_backward
-from tracejit.tensor import Tensor, wrap
-from tracejit.tracing import trace_flat
+from tracejit.tracing.tracer import trace_flat
 
 
 def leaves_of(result: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tracejit.cli import main
+from tracejit.tools.cli import main
 
 FILES = {
     "train.py": """

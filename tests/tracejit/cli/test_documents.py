@@ -84,7 +84,7 @@ def test_verify_each_names_the_pass_that_broke_the_function(cli, monkeypatch):
     function = parse_function(FILE := (cli.folder / "invalid.tir").read_text())
     assert FILE
     broken = type(PIPELINE[0])("dce", lambda _: function)
-    monkeypatch.setitem(sys.modules["tracejit.cli.opt"]._PASSES, "dce", broken)
+    monkeypatch.setitem(sys.modules["tracejit.tools.cli.commands.opt"]._PASSES, "dce", broken)
     done = cli("opt", "good.tir", "--passes", "cse,dce", "--verify-each")
     assert done.code == 1
     assert done.err.splitlines()[0] == (

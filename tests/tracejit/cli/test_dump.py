@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.cli import main
 from tracejit.ir.text.parser import parse_function
-from tracejit.lowered import STAGES
+from tracejit.jitted.lowered import STAGES
+from tracejit.tools.cli import main
 
 _ROOT = Path(__file__).parents[3]
 FILES = {

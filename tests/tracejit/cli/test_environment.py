@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tracejit.dumping import file_name
 from tracejit.ir.text.parser import parse_function
+from tracejit.tools.dumping import file_name
 
 _ROOT = Path(__file__).parents[3]
 PROGRAM = """

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import tracejit as tj
-from tracejit.cli import COMMANDS, main
-from tracejit.cli.errors import INTERNAL
+from tracejit.tools.cli import COMMANDS, main
+from tracejit.tools.cli.errors import INTERNAL
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -45,9 +45,9 @@ def test_version(cli):
 
 def test_only_the_command_that_runs_is_loaded():
     code = """import sys
-from tracejit.cli import main
+from tracejit.tools.cli import main
 assert main(["verify", "-q"]) == 0
-loaded = {name.split(".")[2] for name in sys.modules if name.startswith("tracejit.cli.")}
+loaded = {name.split(".")[4] for name in sys.modules if name.startswith("tracejit.tools.cli.commands.")}
 assert "verify" in loaded
 assert not loaded & {"dump", "opt", "run", "fmt", "doctor", "demo", "completion"}, loaded
 """
@@ -61,7 +61,7 @@ def test_a_bug_of_ours_is_said_to_be_one(cli, monkeypatch):
     def broken(options):
         raise KeyError("surprise")
 
-    monkeypatch.setattr("tracejit.cli.opt.run", broken)
+    monkeypatch.setattr("tracejit.tools.cli.commands.opt.run", broken)
     done = cli("opt", "good.tir")
     assert done.code == INTERNAL
     assert done.err == (
@@ -82,7 +82,7 @@ def test_an_interrupt(cli, monkeypatch):
     def interrupted(options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tracejit.cli.opt.run", interrupted)
+    monkeypatch.setattr("tracejit.tools.cli.commands.opt.run", interrupted)
     assert cli("opt", "good.tir").code == 130
 
 

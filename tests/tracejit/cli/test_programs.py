@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracejit.cli import main
+from tracejit.tools.cli import main
 
 PROGRAM = """\
 import sys

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.cli import main
+from tracejit.tools.cli import main
 
 BROKEN = """\
 import numpy as np

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from tracejit.cli.run import difference
+from tracejit.tools.cli.commands.run import difference
 
 
 @pytest.mark.parametrize("how", [[], ["--native"], ["--compare"]], ids=str)
@@ -64,7 +64,9 @@ def test_arguments_that_have_values_are_the_inputs(cli):
 
 
 def test_a_difference_is_exit_code_1(cli, monkeypatch):
-    monkeypatch.setattr("tracejit.cli.run.Executable", lambda function: lambda inputs: [np.array(3.0)])
+    monkeypatch.setattr(
+        "tracejit.tools.cli.commands.run.Executable", lambda function: lambda inputs: [np.array(3.0)]
+    )
     done = cli("run", "good.tir", "--random", "0", "--compare")
     assert done.code == 1
     assert "native DIFFERS: largest difference" in done.out

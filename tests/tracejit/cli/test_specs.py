@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tracejit.cli.errors import UsageError
-from tracejit.cli.specs import parse_spec
 from tracejit.ir.text.parser import parse_type
+from tracejit.tools.cli.errors import UsageError
+from tracejit.tools.cli.specs import parse_spec
 
 F3, SCALAR = parse_type("f64[3]"), parse_type("f64[]")
 SPECS = {

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tracejit.cli.stages import STAGES
 from tracejit.ir.text.parser import parse_function
+from tracejit.tools.cli.stages import STAGES
 
 LOSS = ["train.py:loss", "--arg", "f64[3]", "--arg", "f64[5,3]"]
 EXAMPLE = ["train.py:loss", "--args-from", "train.py:example"]

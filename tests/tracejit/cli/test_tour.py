@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tracejit.codegen.llvm.compiler.loading import llvm_binding
 
-from tracejit.cli import main
-from tracejit.codegen.lazy import llvm_binding
+from tracejit.tools.cli import main
 
 _ROOT = Path(__file__).parents[3]
 DOCS = _ROOT / "docs"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.batching import batch
 from tracejit.ir.builder import Builder
 from tracejit.ir.dtypes import FLOAT64, INT64
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.registry import OPS
+from tracejit.ir.transforms.batching import batch
 from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 

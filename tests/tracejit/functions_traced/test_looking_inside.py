@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tracejit as tj
-from tracejit.cli import main
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.verifier import verify
-from tracejit.jit_function import JitFunction
+from tracejit.jitted.function import JitFunction
+from tracejit.tools.cli import main
 
 from .common import jit, square
 

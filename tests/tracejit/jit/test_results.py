@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tracejit.codegen.module.generated.allocator import CACHE_LIMIT
 
 import tracejit as tj
-from tracejit.codegen.results import CACHE_LIMIT
-from tracejit.runtime.results import cached_bytes
+from tracejit.runtime.native.allocator import cached_bytes
 from tracejit.state import STATE
 
 from .common import same

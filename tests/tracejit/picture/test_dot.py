@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tracejit.picture import Picture, PictureEdge, PictureGroup, PictureNode, to_dot
+from tracejit.tools.picture import Picture, PictureEdge, PictureGroup, PictureNode, to_dot
 
 TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|->|[A-Za-z_][A-Za-z_0-9]*|-?[0-9]*\.?[0-9]+|[{}\[\]=;,])')
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from tracejit.picture import Picture, PictureEdge, PictureNode, lay_out
-from tracejit.picture.crossings import count_crossings, order_layers
-from tracejit.picture.layers import add_waypoints, assign_layers
+from tracejit.tools.picture import Picture, PictureEdge, PictureNode, lay_out
+from tracejit.tools.picture.crossings import count_crossings, order_layers
+from tracejit.tools.picture.layers import add_waypoints, assign_layers
 
 
 def graph(count, pairs):

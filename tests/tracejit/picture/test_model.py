@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 import tracejit as tj
-from tracejit.picture import Picture, PictureEdge, PictureGroup, PictureNode, lay_out, to_dot, to_svg
+from tracejit.tools.picture import Picture, PictureEdge, PictureGroup, PictureNode, lay_out, to_dot, to_svg
 
 A, B = PictureNode("a", ("a",)), PictureNode("b", ("b",))
 WRONG = {

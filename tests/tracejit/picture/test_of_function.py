@@ -11,9 +11,9 @@ import tracejit as tj
 from tracejit.ir.ops.fusion import FUSION
 from tracejit.ir.registry import OPS
 from tracejit.ir.text.parser import parse_function
-from tracejit.lowered import Lowered
-from tracejit.picture import picture_of_function, to_dot, to_svg
-from tracejit.picture.of_function import operand_name
+from tracejit.jitted.lowered import Lowered
+from tracejit.tools.picture import picture_of_function, to_dot, to_svg
+from tracejit.tools.picture.of_function import operand_name
 
 
 def lines(picture):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.picture import picture_of_graph, to_dot, to_svg
+from tracejit.tools.picture import picture_of_graph, to_dot, to_svg
 
 
 def lines(picture):

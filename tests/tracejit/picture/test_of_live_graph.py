@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tracejit as tj
-from tracejit.picture import picture_of_graph, to_dot, to_svg
+from tracejit.tools.picture import picture_of_graph, to_dot, to_svg
 
 
 def test_live_graphs_draw_themselves(tmp_path):

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 import tracejit as tj
-from tracejit.picture import KINDS, Picture, PictureEdge, PictureGroup, PictureNode, to_svg
-from tracejit.picture.palette import DARK, LIGHT
-from tracejit.picture.svg import size_of
+from tracejit.tools.picture import KINDS, Picture, PictureEdge, PictureGroup, PictureNode, to_svg
+from tracejit.tools.picture.palette import DARK, LIGHT
+from tracejit.tools.picture.svg import size_of
 
 NS = "{http://www.w3.org/2000/svg}"
 

@@ -12,8 +12,8 @@ import tracejit as tj
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.verifier import verify
-from tracejit.repro import Case, reduce_case
-from tracejit.repro.edits import EDITS, resized
+from tracejit.tools.repro import Case, reduce_case
+from tracejit.tools.repro.edits import EDITS, resized
 
 from ...fuzz.graphs import program
 

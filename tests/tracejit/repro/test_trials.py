@@ -12,9 +12,9 @@ import pytest
 import tracejit as tj
 from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function
-from tracejit.repro import Case, Trials, reduce_case
-from tracejit.repro.cases import check_writable
-from tracejit.repro.setups import load_setup
+from tracejit.tools.repro import Case, Trials, reduce_case
+from tracejit.tools.repro.cases import check_writable
+from tracejit.tools.repro.setups import load_setup
 
 #: An op that native code gets wrong above 1, and one that crashes.
 BROKEN = """\

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.viewer import view
+from tracejit.tools.viewer import view
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 

@@ -15,7 +15,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.text.parser import parse_function
-from tracejit.viewer import view, view_function
+from tracejit.tools.viewer import view, view_function
 
 from .conftest import LINE
 

@@ -11,7 +11,7 @@ import pytest
 import tracejit as tj
 from tracejit.ir.errors import TracejitError
 from tracejit.ir.types import TensorType
-from tracejit.viewer import document, view, view_function
+from tracejit.tools.viewer import document, view, view_function
 
 from .conftest import LINE, score
 

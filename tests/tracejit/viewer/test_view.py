@@ -11,9 +11,9 @@ import webbrowser
 import pytest
 
 import tracejit as tj
-from tracejit.cli import main
 from tracejit.ir.errors import TracejitError
-from tracejit.viewer.page import page_of
+from tracejit.tools.cli import main
+from tracejit.tools.viewer.page import page_of
 
 PROGRAM = """
 import numpy as np
@@ -138,7 +138,7 @@ def test_bad_input_is_one_line(folder, capsys, arguments, code, message):
 
 
 def test_a_huge_function_is_one_line(folder, capsys, monkeypatch):
-    monkeypatch.setattr("tracejit.viewer.document.MAX_OPS", 2)
+    monkeypatch.setattr("tracejit.tools.viewer.document.MAX_OPS", 2)
     assert main(["view", "prog.py:loss", "--args-from", "prog.py:example", "-o", "x.html"]) == 1
     assert "prog.py:loss has 8 ops, and the page can show 2" in capsys.readouterr().err
     with pytest.raises(TracejitError, match="the page can show 2"):

@@ -1,0 +1,1 @@
+"""Control flow in native code: regions, state in registers, exits and polling."""

@@ -1,0 +1,240 @@
+"""Values element by element: each is a list of registers, or lies in memory and is read where it is used."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Function, Instruction, Value
+from ...ir.passes.loops.control_flow import CONTROL
+from ...ir.passes.loops.register_state import MAX_ELEMENTS
+from ...ir.records import record
+from ...ir.registry import Kind
+from ..instrument.debug_locations import mark_of
+from ..kernels.indexing.movement import index_messages
+from ..llvm.emitter import Reg, constant
+from ..llvm.loops import FunctionWriter
+from ..llvm.target import Target
+from .packing import PackingWriter, in_groups
+
+
+@record(eq=False)
+class Stored:
+    """A value in memory, read by element where it is used."""
+
+    pointer: str
+    dtype: str
+
+
+#: A value's elements in row-major order.
+Elements: TypeAlias = "list[Reg] | Stored"
+
+
+class ElementWriter(PackingWriter, abc.ABC):
+    """Writes functions of small values as straight-line scalar code."""
+
+    def __init__(self, name: str, w: FunctionWriter, target: Target) -> None:
+        super().__init__(name, w, target)
+        #: What can go wrong, and the label to branch to where it does.
+        self.errors: list[str] = []
+        self.failed: list[str] = []
+
+    @abc.abstractmethod
+    def control(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:
+        """Write a control flow instruction."""
+
+    # -- elements ---------------------------------------------------------------------------------
+
+    def load(self, stored: Stored, like: Value) -> list[Reg]:
+        """All elements of `stored`."""
+        return [self.element(stored, i) for i in range(like.type.size)]
+
+    def element(self, elements: Elements, index: int) -> Reg:
+        """The element at `index`, which is loaded where it lies in memory."""
+        if isinstance(elements, list):
+            return elements[index]
+        return self.w.load(self.w.offset(elements.pointer, elements.dtype, index), elements.dtype)
+
+    def store(self, elements: Elements, target: Stored, first: int) -> None:
+        """Write registers to `target`, from element `first` on."""
+        assert isinstance(elements, list)
+        for i, one in enumerate(elements):
+            self.w.store(one, self.w.offset(target.pointer, target.dtype, first + i))
+
+    # -- functions --------------------------------------------------------------------------------
+
+    def function(
+        self, function: Function, arguments: Sequence[Elements], places: Sequence[tuple[Value, Stored]] = ()
+    ) -> list[Elements]:
+        """Write the instructions of `function`; its results.
+
+        Values of few elements in memory are loaded where they are needed first, and those that have `places`
+        are stored where they are computed: of many, few are in registers at a time.
+        """
+        values: dict[Value, Elements] = dict(zip(function.params, arguments, strict=True))
+        targets: dict[Value, list[Stored]] = {}
+        for value, place in places:
+            targets.setdefault(value, []).append(place)
+        for group in in_groups(function):
+            self.w.mark = mark_of(tuple(n for one in group for n in one.origins))
+            for one in group:
+                self._load_operands(one, values)
+            if len(group) > 1 or group[0].op.kind is Kind.ELEMENTWISE:
+                self._elementwise(group, values)
+            else:
+                (one,) = group
+                operands = [values[operand] for operand in one.operands]
+                values.update(zip(one.results, self._instruction(one, operands), strict=True))
+            for result in [result for one in group for result in one.results]:
+                for place in targets.pop(result, ()):
+                    self.store(values[result], place, 0)
+        self.w.mark = ""
+        for value, left in targets.items():  # parameters
+            for place in left:
+                self.store(self._loaded(value, values), place, 0)
+        return [self._loaded(one, values) for one in function.results]
+
+    def _load_operands(self, one: Instruction, values: dict[Value, Elements]) -> None:
+        """Load what `one` reads as a whole: neither what it reads at some indices, nor slices."""
+        first, last = 0, len(one.operands)
+        if one.op.kind is Kind.GATHER:
+            first = 1
+        if one.op.kind is Kind.SCAN:
+            last -= one.attrs["slices"]
+        for operand in one.operands[first:last]:
+            self._loaded(operand, values)
+
+    def _loaded(self, value: Value, values: dict[Value, Elements]) -> Elements:
+        """`value`, in registers from now on if it has few elements."""
+        elements = values[value]
+        if isinstance(elements, Stored) and value.type.size <= MAX_ELEMENTS:
+            elements = values[value] = self.load(elements, value)
+        return elements
+
+    def _instruction(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:
+        kind = one.op.kind
+        if kind in CONTROL:
+            return self.control(one, operands)
+        return [_WRITERS[kind](self, one, operands)]
+
+    def _elementwise(self, group: Sequence[Instruction], values: dict[Value, Elements]) -> None:
+        """Instructions with one op, of all of whose elements none depends on another."""
+        rows = [
+            [self.element(values[x], i) for x in one.operands]
+            for one in group
+            for i in range(one.result.type.size)
+        ]
+        made = self.packed(group[0], rows)
+        start = 0
+        for one in group:
+            values[one.result] = made[start : start + one.result.type.size]
+            start += one.result.type.size
+
+    def move(self, one: Instruction, operands: list[Elements]) -> Elements:
+        """Elements in other places: the op's meaning, on numbers that stand for the elements."""
+        numbers, start = [], 0
+        for operand in one.operands:
+            numbers.append(np.arange(start, start + operand.type.size).reshape(operand.shape))
+            start += operand.type.size
+        starts = np.cumsum([0, *[operand.type.size for operand in one.operands]])
+        found: list[Reg] = []
+        for number in np.asarray(one.op.eval(*numbers, **one.attrs)).reshape(-1).tolist():
+            which = int(np.searchsorted(starts, number, side="right")) - 1
+            found.append(self.element(operands[which], number - int(starts[which])))
+        return found
+
+    def create(self, one: Instruction, operands: list[Elements]) -> Elements:
+        """Constants."""
+        values = np.asarray(one.op.eval(**one.attrs), one.result.dtype).reshape(-1).tolist()
+        return [constant(value, SHORT_NAME[one.result.dtype]) for value in values]
+
+    def reduce(self, one: Instruction, operands: list[Elements]) -> Elements:
+        """Reductions, folded in order."""
+        reduction = one.op.reduction
+        assert reduction is not None
+        shape, axes = one.operands[0].shape, one.attrs["axes"]
+        kept = [axis for axis in range(len(shape)) if axis not in axes]
+        numbers = np.arange(one.operands[0].type.size).reshape(shape).transpose([*kept, *axes])
+        dtype = SHORT_NAME[one.result.dtype]
+        found: list[Reg] = []
+        length = int(np.prod([shape[axis] for axis in axes], dtype=np.int64))
+        for row in numbers.reshape(one.result.type.size, length).tolist():
+            total = constant(reduction.identity(dtype), dtype)
+            for number in row:
+                total = reduction.combine(self.w, total, self.element(operands[0], number))
+            found.append(total)
+        return found
+
+    def contract(self, one: Instruction, operands: list[Elements]) -> Elements:
+        """Products of small matrices."""
+        x, y = [np.arange(operand.type.size).reshape(operand.shape) for operand in one.operands]
+        w, found = self.w, []
+        for *batch, row, column in np.ndindex(*one.result.shape):
+            left, right = x[(*batch, row)], y[(*batch, slice(None), column)]
+            total = constant(0, SHORT_NAME[one.result.dtype])
+            for a, b in zip(left.tolist(), right.tolist(), strict=True):
+                total = w.add(w.mul(self.element(operands[0], a), self.element(operands[1], b)), total)
+            found.append(total)
+        return found
+
+    def gather(self, one: Instruction, operands: list[Elements]) -> Elements:
+        """Elements at traced indices: from memory, where registers are put first."""
+        w, (x, *indices) = self.w, operands
+        source = one.operands[0]
+        if isinstance(x, list):
+            spilled = Stored(w.slot(SHORT_NAME[source.dtype], len(x)), SHORT_NAME[source.dtype])
+            self.store(x, spilled, 0)
+            x = spilled
+        base = len(self.errors)
+        self.errors += index_messages(one, source.shape, len(indices))
+        labels = [w.label("bad") for _ in indices]
+        self.failed += labels
+        assert len(self.failed) == base + len(indices)
+        wrapped: list[list[Reg]] = []
+        for number in range(one.operands[1].type.size):
+            wrapped.append([])
+            for axis, index in enumerate(indices):
+                at, size = self.element(index, number), source.shape[axis]
+                good = w.label("good")
+                w.branch_if(w.and_(w.ge(at, -size), w.lt(at, size)), good, labels[axis])
+                w.start(good)
+                wrapped[-1].append(w.select(w.lt(at, 0), w.add(at, size), at))
+        stretch = int(np.prod(source.shape[len(indices) :], dtype=np.int64))
+        found: list[Reg] = []
+        for place in wrapped:
+            flat = constant(0, "i64")
+            for axis, at in enumerate(place):
+                flat = w.add(w.mul(flat, source.shape[axis]), at)
+            here = Stored(w.offset(x.pointer, x.dtype, w.mul(flat, stretch)), x.dtype)
+            found += [self.element(here, i) for i in range(stretch)]
+        return found
+
+
+def listed(elements: Elements) -> list[Reg]:
+    """The registers of a value that is in registers."""
+    assert isinstance(elements, list), "what is too large for registers is never a result"
+    return elements
+
+
+def parted(regs: Sequence[Reg], sizes: Sequence[int]) -> list[Any]:
+    """`regs` in stretches of `sizes`."""
+    found, start = [], 0
+    for size in sizes:
+        found.append(list(regs[start : start + size]))
+        start += size
+    return found
+
+
+_WRITERS: Final[dict[Kind, Callable[[ElementWriter, Instruction, list[Elements]], Elements]]] = {
+    Kind.VIEW: ElementWriter.move,
+    Kind.CONCAT: ElementWriter.move,
+    Kind.UPDATE: ElementWriter.move,
+    Kind.CREATION: ElementWriter.create,
+    Kind.REDUCTION: ElementWriter.reduce,
+    Kind.CONTRACTION: ElementWriter.contract,
+    Kind.GATHER: ElementWriter.gather,
+}

@@ -1,0 +1,73 @@
+"""How the functions of a module are left before their end: with an error's status, or where a signal's
+handler raised an exception."""
+
+from __future__ import annotations
+
+import abc
+
+from ..interface import INTERRUPTED
+from ..llvm.emitter import Reg
+from ..llvm.loops import FunctionWriter
+from .polling import poll
+
+
+class ExitWriter(abc.ABC):
+    """Of a writer of functions over an arena, what leaves them."""
+
+    w: FunctionWriter
+    #: The module's messages, by status - 1.
+    errors: list[str]
+    #: Labels where the function is left, the statuses that are not 0, and what to add to them.
+    failures: list[tuple[str, str, int]]
+    #: The label where it is left once a signal's handler raised; empty where it does not let signals in.
+    stop: str
+
+    @abc.abstractmethod
+    def close_arena(self, label: str) -> None:
+        """Give back what the function holds, in the block `label`."""
+
+    @property
+    def fallible(self) -> bool:
+        """Whether there is anything but success."""
+        return bool(self.failures or self.stop)
+
+    def check_status(self, status: str, base: int) -> None:
+        """Leave with `base` + status where `status` is not 0."""
+        w = self.w
+        failed, good = w.label("failed"), w.label("good")
+        w.line(f"%bad.{failed} = icmp ne i32 {status}, 0")
+        w.line(f"br i1 %bad.{failed}, label %{failed}, label %{good}")
+        self.failures.append((failed, status, base))
+        w.start(good)
+
+    def fail(self, message: str) -> None:
+        """End the block: leave with `message`."""
+        failed = self.w.label("failed")
+        self.failures.append((failed, str(len(self.errors)), 1))
+        self.errors.append(message)
+        self.w.branch(failed)
+
+    def poll(self) -> None:
+        """Let signals in, and leave where a handler raised."""
+        self.stop = self.stop or self.w.label("interrupted")
+        poll(self.w, self.stop)
+
+    def leave_if(self, interrupted: Reg) -> None:
+        """Leave where what was called was left so."""
+        self.stop = self.stop or self.w.label("interrupted")
+        good = self.w.label("good")
+        self.w.branch_if(interrupted, self.stop, good)
+        self.w.start(good)
+
+    def exits(self) -> None:
+        """Write the blocks in which the function is left, behind its end."""
+        w = self.w
+        for label, status, base in self.failures:
+            w.start(label)
+            self.close_arena(label)
+            w.line(f"%code.{label} = add i32 {status}, {base}")
+            w.line(f"ret i32 %code.{label}")
+        if self.stop:
+            w.start(self.stop)
+            self.close_arena(self.stop)
+            w.line(f"ret i32 {INTERRUPTED}")

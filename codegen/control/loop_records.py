@@ -1,0 +1,172 @@
+"""Stacks that grow while native code runs: the records of a loop whose number of steps is not known.
+
+A stack is a block of the C allocator, twice as large each time it is full. Its pointer lies in a slot of the
+function that writes it (`FunctionWriter.held`), which gives it back wherever it is left. One block of a
+module is kept for the next call, like an arena: pages that the system must clear first cost more than the
+steps that fill them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from ...ir.graph import Value
+from ..llvm.emitter import Reg, constant
+from ..llvm.loops import FunctionWriter
+
+#: A new stack takes about so many bytes, and at least one record.
+FIRST_BYTES: Final = 1 << 14
+_LARGE: Final = 64
+#: A block's size stands in its first bytes. Large blocks of glibc begin 16 bytes behind a page, so that
+#: records which begin here have aligned vectors.
+_HEADER: Final = 48
+#: Larger blocks are not kept between calls.
+KEPT_BYTES: Final = 1 << 28
+#: Where a module keeps its arena, and a stack, between calls.
+ARENA: Final = "arena_slot"
+_KEPT: Final = "stack_slot"
+
+
+class Stack:
+    """Code for a stack of records, each a value of each type in `values`; nothing is there yet.
+
+    `fails` writes what happens where there is no memory: it ends its block.
+    """
+
+    def __init__(self, w: FunctionWriter, values: Sequence[Value], fails: Callable[[], None]) -> None:
+        self.w, self.fails = w, fails
+        self.offsets: list[int] = []
+        top = 0
+        for one in values:
+            alignment = _LARGE if one.type.nbytes >= _LARGE else 8
+            top = -(-top // alignment) * alignment
+            self.offsets.append(top)
+            top += one.type.nbytes
+        large = any(one.type.nbytes >= _LARGE for one in values)
+        self.nbytes = -(-max(top, 1) // (_LARGE if large else 8)) * (_LARGE if large else 8)
+        self.slot = w.holder()
+        _define(w)
+
+    def open(self) -> tuple[Reg, Reg]:
+        """The stack's pointer, as an address, and how many records it has room for, before the loop.
+
+        Where the function has come here before, the room is still there.
+        """
+        w = self.w
+        return w.load(self.slot, "i64"), w.load(w.offset(self.slot, "u8", 8), "i64")
+
+    def room(self, address: Reg, capacity: Reg, index: Reg) -> tuple[Reg, Reg]:
+        """Pointer and capacity once there is room for record `index`."""
+        w = self.w
+        grow, enough = w.label("grow"), w.label("enough")
+        before = w.block
+        w.branch_if(w.ge(index, capacity), grow, enough)
+        w.start(grow)
+        first = max(1, FIRST_BYTES // self.nbytes)
+        larger = w.max(w.mul(capacity, 2), first)
+        old = w.assign(f"inttoptr i64 {address.text} to ptr", "i64").text
+        # sizes beyond 2^63 would wrap around: an address space has no room for half of that
+        fits = w.lt(larger, (1 << 62) // self.nbytes)
+        size = w.select(fits, w.add(w.mul(larger, self.nbytes), _HEADER), constant(-1, "i64"))
+        made = w.assign(f"call ptr @stack_grow(ptr {old}, i64 {size.text})", "i64").text
+        moved = w.assign(f"ptrtoint ptr {made} to i64", "i64")
+        missing, kept = w.label("missing"), w.label("kept")
+        w.branch_if(w.eq(moved, 0), missing, kept)
+        w.start(missing)
+        self.fails()
+        w.start(kept)
+        room = w.sub(w.load(made, "i64"), _HEADER)  # a block that was kept may have more
+        larger = w.assign(f"udiv i64 {room.text}, {self.nbytes}", "i64")
+        w.store(moved, self.slot)
+        w.store(larger, w.offset(self.slot, "u8", 8))
+        w.branch(enough)
+        w.start(enough)
+        return (
+            w.assign(f"phi i64 [ {address.text}, %{before} ], [ {moved.text}, %{kept} ]", "i64"),
+            w.assign(f"phi i64 [ {capacity.text}, %{before} ], [ {larger.text}, %{kept} ]", "i64"),
+        )
+
+    def record(self, address: Reg, index: Reg) -> list[str]:
+        """Pointers to the values of record `index`."""
+        w = self.w
+        base = w.assign(f"inttoptr i64 {address.text} to ptr", "i64").text
+        place = w.offset(base, "u8", w.add(w.mul(index, self.nbytes), _HEADER))
+        return [w.offset(place, "u8", offset) for offset in self.offsets]
+
+
+def no_memory(count: int) -> str:
+    """The message where a stack of records of `count` bytes cannot grow."""
+    return (
+        f"out of memory: the gradient of while_loop keeps {count} bytes for each step; use "
+        "scan(..., checkpoint_every=k) where the number of steps is known, or a smaller carry"
+    )
+
+
+def _define(w: FunctionWriter) -> None:
+    """The module's functions for blocks: to get one, or a larger one (null where there is no memory, and the
+    old one stays), and to give one back."""
+    w.declare("realloc", "ptr @realloc(ptr, i64)")
+    w.declare("free", "void @free(ptr)")
+    w.declarations[_KEPT] = f"@{_KEPT} = internal global ptr null"
+    w.declarations["stack_grow"] = _GROW
+    w.declarations["stack_give_back"] = _GIVE_BACK
+
+
+_GROW: Final = f"""define internal ptr @stack_grow(ptr %old, i64 %bytes) cold noinline nounwind {{
+entry:
+  %first = icmp eq ptr %old, null
+  br i1 %first, label %look, label %resize
+look:
+  %kept = atomicrmw xchg ptr @{_KEPT}, ptr null acq_rel
+  %none = icmp eq ptr %kept, null
+  br i1 %none, label %resize, label %check
+check:
+  %size = load i64, ptr %kept, align 8
+  %enough = icmp uge i64 %size, %bytes
+  br i1 %enough, label %take, label %drop
+take:
+  ret ptr %kept
+drop:
+  call void @free(ptr %kept)
+  br label %resize
+resize:
+  %made = call ptr @realloc(ptr %old, i64 %bytes)
+  %missing = icmp eq ptr %made, null
+  br i1 %missing, label %done, label %note
+note:
+  store i64 %bytes, ptr %made, align 8
+  br label %done
+done:
+  ret ptr %made
+}}"""
+
+_GIVE_BACK: Final = f"""define internal void @stack_give_back(ptr %block) nounwind {{
+entry:
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %done, label %some
+some:
+  %size = load i64, ptr %block, align 8
+  %small = icmp ule i64 %size, {KEPT_BYTES}
+  br i1 %small, label %keep, label %drop
+keep:
+  %before = atomicrmw xchg ptr @{_KEPT}, ptr %block acq_rel
+  call void @free(ptr %before)
+  br label %done
+drop:
+  call void @free(ptr %block)
+  br label %done
+done:
+  ret void
+}}"""
+
+
+def release_function(declarations: Mapping[str, str]) -> list[str]:
+    """``void @release()``, which frees what the module keeps between calls; no function where that is
+    nothing."""
+    lines = []
+    for slot in (ARENA, _KEPT):
+        if slot in declarations:
+            lines.append(f"  %{slot} = atomicrmw xchg ptr @{slot}, ptr null acq_rel")
+            lines.append(f"  call void @free(ptr %{slot})")
+    return ["\n".join(["define void @release() nounwind {", *lines, "  ret void\n}"])] if lines else []

@@ -1,0 +1,151 @@
+"""Vectors of scalar computations: expensive ops that do not depend on each other share their instructions.
+
+Sixty sines of sixty scalars are eight sines of vectors: less code to compile and to run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Function, Instruction, Value
+from ...ir.registry import Kind
+from ..llvm.emitter import Reg, llvm_type
+from ..llvm.loops import FunctionWriter
+from ..llvm.target import Target
+
+#: Ops from this cost on are worth putting operands into vectors and taking results out.
+PACKED_COST: Final = 8.0
+#: Expensive ops are written in place so many times, and called from then on: each takes milliseconds to
+#: compile.
+INLINED_USES: Final = 6
+
+#: How many elements the ops of a group have, as soon as they have so many.
+GROUP_ELEMENTS: Final = 16
+
+#: What an op's code depends on: its name, its attributes, the types of its operands.
+_Shape: TypeAlias = tuple[str, ...]
+
+
+def in_groups(function: Function) -> list[list[Instruction]]:
+    """The instructions of `function` in an order that it may have, where expensive elementwise ops that are
+    alike and independent stand in groups, and everything else alone.
+
+    A group has about as many elements as fit vectors, those that are needed next, and stands where the first
+    of them is needed: results of a larger one would fill all registers until they are.
+    """
+    level: dict[Value, int] = {}
+    groups: list[list[Instruction]] = []
+    group_of: dict[Instruction, list[Instruction]] = {}
+    alike: dict[object, list[Instruction]] = {}
+    for one in function.body:
+        expensive = _expensive(one)
+        # ops on one level do not depend on each other
+        own = max([level.get(operand, 0) for operand in one.operands], default=0) + expensive
+        level.update(dict.fromkeys(one.results, own))
+        group: list[Instruction] = []
+        if expensive:
+            types = tuple([operand.dtype for operand in one.operands])
+            key = (own, one.op.name, types, repr(tuple(one.attrs.items())))
+            known = alike.get(key)
+            if known is not None and sum(member.result.type.size for member in known) < GROUP_ELEMENTS:
+                group = known
+            alike[key] = group
+        group.append(one)
+        group_of[one] = group
+    defs = {result: one for one in function.body for result in one.results}
+    placed: set[Value] = set()
+    for one in function.body:
+        stack = [one]
+        while stack:  # what a group needs comes before it
+            group = group_of[stack[-1]]
+            if group[0].results[0] in placed:
+                stack.pop()
+                continue
+            missing = [
+                defs[operand]
+                for member in group
+                for operand in member.operands
+                if operand in defs and operand not in placed
+            ]
+            if missing:
+                stack += missing
+                continue
+            groups.append(group)
+            placed.update(result for member in group for result in member.results)
+    return groups
+
+
+def _expensive(one: Instruction) -> bool:
+    return one.op.kind is Kind.ELEMENTWISE and one.op.cost >= PACKED_COST
+
+
+class OpWriter:
+    """Writes elementwise ops: their code, or from some number of uses on a call of it."""
+
+    def __init__(self, name: str, w: FunctionWriter, inlined: int = INLINED_USES) -> None:
+        self.name, self.w, self.inlined = name, w, inlined
+        self.uses: Counter[_Shape] = Counter()
+        #: Functions for expensive ops that are used often, by op and operand types: their results, and their
+        #: text.
+        self.outlined: dict[_Shape, tuple[str, Reg]] = {}
+        self.texts: list[str] = []
+
+    def emitted(self, one: Instruction, operands: Sequence[Reg]) -> Reg:
+        """The op's code, or a call of it where there is much of it already."""
+        emit = one.op.emit
+        assert emit is not None
+        shape = (one.op.name, repr(tuple(one.attrs.items())), *[x.type for x in operands])
+        self.uses[shape] += 1
+        if not _expensive(one) or self.uses[shape] <= self.inlined:
+            written: Reg = emit(self.w, *operands, **one.attrs)
+            return written
+        if shape not in self.outlined:
+            name = f"{self.name}_{one.op.name}{len(self.outlined)}"
+            w = FunctionWriter(self.w.declarations)
+            params = [Reg(f"%x{i}", x.dtype, x.lanes) for i, x in enumerate(operands)]
+            result: Reg = emit(w, *params, **one.attrs)
+            w.line(f"ret {result}")
+            signature = f"internal {result.type} @{name}({', '.join(map(str, params))})"
+            self.texts.append(w.function(signature, "nounwind"))
+            self.outlined[shape] = name, result
+        name, result = self.outlined[shape]
+        arguments = ", ".join(map(str, operands))
+        return self.w.assign(f"call {result.type} @{name}({arguments})", result.dtype, result.lanes)
+
+
+class PackingWriter(OpWriter):
+    """Writes elementwise ops on many scalars."""
+
+    def __init__(self, name: str, w: FunctionWriter, target: Target) -> None:
+        super().__init__(name, w)
+        self.target = target
+
+    def packed(self, one: Instruction, rows: Sequence[Sequence[Reg]]) -> list[Reg]:
+        """The op of `one` on each row of operands."""
+        dtypes = [SHORT_NAME[value.dtype] for value in (*one.operands, one.result)]
+        lanes = min(self.target.lanes(dtype) for dtype in dtypes)
+        if not _expensive(one) or lanes == 1 or len(rows) == 1:
+            return [self.emitted(one, row) for row in rows]
+        found: list[Reg] = []
+        for start in range(0, len(rows), lanes):
+            part = rows[start : start + lanes]
+            width = 1
+            while width < len(part):
+                width *= 2
+            # a last row fills the vector: what is poison may not be divided by
+            filled = [*part, *[part[-1]] * (width - len(part))]
+            made = self.emitted(one, [self._vector(column) for column in zip(*filled, strict=True)])
+            found += [self.w.extract(made, lane) for lane in range(len(part))]
+        return found
+
+    def _vector(self, scalars: Sequence[Reg]) -> Reg:
+        if all(one.text == scalars[0].text for one in scalars):
+            return self.w.splat(scalars[0], len(scalars))
+        dtype, lanes = scalars[0].dtype, len(scalars)
+        kind, text = llvm_type(dtype, lanes), "poison"
+        for lane, one in enumerate(scalars):
+            text = self.w.assign(f"insertelement {kind} {text}, {one}, i64 {lane}", dtype, lanes).text
+        return Reg(text, dtype, lanes)

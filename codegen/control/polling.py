@@ -1,0 +1,67 @@
+"""Loops that let signals in, see `interrupts`: what may run long asks from time to time whether to go on.
+
+A loop of known length asks after each strip of steps, so its steps stay as they are; one of unknown length
+counts. What is over in less than a millisecond does not ask: whoever runs it often does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ..interface import POLL
+from ..llvm.emitter import Reg
+from ..llvm.loops import Bound, FunctionWriter
+
+#: About how many estimated cycles lie between two polls, of some ten nanoseconds each.
+BETWEEN_POLLS: Final = 100_000.0
+#: What takes fewer does not poll.
+LONG_CYCLES: Final = 1_000_000.0
+
+
+def steps_between_polls(cycles: float) -> int:
+    """How many steps of `cycles` each lie between two polls: a power of two."""
+    return 1 << int(BETWEEN_POLLS / max(cycles, 1.0)).bit_length() - 1 if cycles < BETWEEN_POLLS else 1
+
+
+def poll(w: FunctionWriter, stop: str) -> None:
+    """Go to the label `stop` where the function is to be left."""
+    w.declare(POLL, f"i32 @{POLL}() cold")
+    answer = w.assign(f"call i32 @{POLL}()", "i32")
+    goes_on = w.label("goes_on")
+    w.branch_if(w.ne(answer, 0), stop, goes_on)
+    w.start(goes_on)
+
+
+def poll_or_return(w: FunctionWriter) -> None:
+    """Leave a function without result where it is to be left."""
+    stop, after = w.label("stop"), w.label("after")
+    poll(w, stop)
+    w.branch(after)
+    w.start(stop)
+    w.line("ret void")
+    w.start(after)
+
+
+def polled_loop(
+    w: FunctionWriter,
+    stop: Bound,
+    body: Callable[[Reg, list[Reg]], Sequence[Reg]],
+    carried: Sequence[Reg],
+    cycles: float,
+    ask: Callable[[], None],
+) -> list[Reg]:
+    """``for i in range(stop)``, with `body(i, carried) -> carried` of about `cycles`; `ask` writes a poll."""
+    if isinstance(stop, int) and stop * cycles <= LONG_CYCLES:
+        return w.loop(0, stop, 1, body, carried)
+    every = steps_between_polls(cycles)
+
+    def strip(first: Reg, state: list[Reg]) -> Sequence[Reg]:
+        if every == 1:
+            state = list(body(first, state))
+        else:
+            state = w.loop(first, w.min(w.add(first, every), stop), 1, body, state, nonempty=True)
+        ask()
+        return state
+
+    return w.loop(0, stop, every, strip, carried)

@@ -1,0 +1,322 @@
+"""Control flow in native code: branches and loops around calls of the regions' functions.
+
+A region's function takes an arena, pointers to its inputs and pointers to where its results go. A loop's
+carries go back and forth between two buffers, chosen so that the last step writes the result; where a step
+updates its carry in place there is only the result's. Slices and stacked results are read and written where
+they lie. The steps of a ``rewind`` write their carries into the next record of its stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from ...ir.dtypes import BOOL
+from ...ir.graph import Function, Instruction, Value
+from ...ir.records import record
+from ...ir.registry import Kind
+from ..llvm.emitter import Reg, constant
+from ..llvm.loops import FunctionWriter
+from ..module.buffers import FIRST_VALUE, IN_PLACE, Layout, Plan, on_stack
+from .loop_records import Stack, no_memory
+from .polling import polled_loop, steps_between_polls
+
+#: How many steps a loop of unknown length is taken to have, in estimates.
+UNKNOWN_TRIPS: Final = 100.0
+#: What a call of a region takes at least, in cycles.
+CALL_CYCLES: Final = 20.0
+
+
+@record
+class RegionCode:
+    """The LLVM function of a region; a fallible one returns the status that its caller is to return."""
+
+    name: str
+    fallible: bool
+    #: About the cycles of a call.
+    cycles: float
+
+
+class Writer(Protocol):
+    """What is needed of the function in which a control flow op stands."""
+
+    w: FunctionWriter
+    descriptions: list[str]
+
+    def region(self, function: Function, plan: Plan, name: str, trips: float) -> RegionCode: ...
+    def call_region(self, region: RegionCode, pointers: Sequence[str]) -> None: ...
+    def fail(self, message: str) -> None: ...
+    def poll(self) -> None: ...
+
+
+def write_control(
+    writer: Writer,
+    instruction: Instruction,
+    name: str,
+    layout: Layout,
+    arena: str,
+    operands: list[str],
+    results: list[str],
+) -> None:
+    """Write a control flow instruction over the memory of its operands and results."""
+    _ControlWriter(writer, instruction, name, layout, arena, operands, results).run()
+
+
+class _ControlWriter:
+    def __init__(
+        self,
+        writer: Writer,
+        instruction: Instruction,
+        name: str,
+        layout: Layout,
+        arena: str,
+        operands: list[str],
+        results: list[str],
+    ) -> None:
+        self.writer, self.w = writer, writer.w
+        self.instruction, self.name, self.layout, self.arena = instruction, name, layout, arena
+        self.operands, self.results = operands, results
+        self.count = instruction.attrs.get("carries", 0)
+
+    def run(self) -> None:
+        kind = self.instruction.op.kind
+        if kind is Kind.SWITCH:
+            self._switch()
+        elif kind is Kind.WHILE:
+            self._while()
+        elif kind is Kind.REWIND:
+            self._rewind()
+        else:
+            self._scan()
+
+    def _describe(self, text: str) -> None:
+        self.writer.descriptions.append(f"{self.instruction.op.name} {self.name}: {text}")
+
+    def _region(self, number: int, trips: float) -> RegionCode:
+        function, plan = self.instruction.regions[number], self.layout.plans[number]
+        return self.writer.region(function, plan, f"{self.name}_r{number}", trips)
+
+    def _poll_at_times(self, steps: Reg, *regions: RegionCode) -> None:
+        """Let signals in after some steps that call `regions`."""
+        w = self.w
+        every = steps_between_polls(sum([region.cycles + CALL_CYCLES for region in regions]))
+        w.when(w.eq(w.and_(steps, every - 1), every - 1), self.writer.poll)
+
+    # -- switch -----------------------------------------------------------------------------------
+
+    def _switch(self) -> None:
+        w = self.w
+        self._describe(f"one of {len(self.instruction.regions)} regions")
+        index_type = self.instruction.operands[0].dtype
+        if index_type is BOOL:
+            index = w.cast(w.load(self.operands[0], "u8"), "i64")
+        else:
+            given = w.load(self.operands[0], "i64")
+            index = w.min(w.max(given, 0), len(self.instruction.regions) - 1)
+        codes = [self._region(i, 1.0) for i in range(len(self.instruction.regions))]
+        labels = [w.label("case") for _ in codes]
+        after = w.label("chosen")
+        cases = " ".join(f"i64 {i}, label %{label}" for i, label in enumerate(labels[:-1]))
+        w.line(f"switch i64 {index.text}, label %{labels[-1]} [ {cases} ]")
+        for code, label in zip(codes, labels, strict=True):
+            w.start(label)
+            self.writer.call_region(code, [self.arena, *self.operands[1:], *self.results])
+            w.branch(after)
+        w.start(after)
+
+    # -- carries ----------------------------------------------------------------------------------
+
+    def _spares(self, inits: Sequence[str]) -> list[str]:
+        """The second buffer of each carry; the result's own where steps update it in place, which then starts
+        as a copy of what comes in."""
+        found = []
+        for position, offset in enumerate(self.layout.spares):
+            if offset == IN_PLACE:
+                found.append(self.results[position])
+                self._copy(position, inits[position])
+            elif offset == FIRST_VALUE:
+                found.append(inits[position])
+            else:
+                found.append(self.w.offset(self.arena, "u8", offset))
+        return found
+
+    def _copy(self, position: int, source: str) -> None:
+        nbytes = self.instruction.results[position].type.nbytes
+        if nbytes and source != self.results[position]:
+            self.w.copy(self.results[position], source, nbytes)
+
+    def _buffers(
+        self, inits: Sequence[str], spares: list[str], to_result: Reg, first: Reg
+    ) -> tuple[list[str], list[str]]:
+        """Where a step reads the carries, and where it writes them: results where `to_result`."""
+        read, written = [], []
+        for position, spare in enumerate(spares):
+            result = self.results[position]
+            if spare == result:
+                read.append(result)
+                written.append(result)
+                continue
+            written.append(self._choose(to_result, result, spare))
+            read.append(self._choose(first, inits[position], self._choose(to_result, spare, result)))
+        return read, written
+
+    def _choose(self, condition: Reg, one: str, other: str) -> str:
+        name = self.w.fresh("chosen")
+        self.w.line(f"{name} = select i1 {condition.text}, ptr {one}, ptr {other}")
+        return name
+
+    # -- while ------------------------------------------------------------------------------------
+
+    def _while(self) -> None:
+        w, count = self.w, self.count
+        self._describe(f"{count} carries")
+        condition = self._region(0, UNKNOWN_TRIPS)
+        body = self._region(1, UNKNOWN_TRIPS)
+        spares = self._spares(self.operands)
+        flag = w.offset(self.arena, "u8", self.layout.condition)
+        invariants = self.operands[count:]
+        head, inside, done = w.label("while"), w.label("do"), w.label("done")
+        before = w.block
+        w.branch(head)
+        w.start(head)
+        steps = Reg(w.fresh("steps"), "i64")
+        position = len(w.lines)
+        first = w.eq(steps, 0)
+        even = w.eq(w.and_(steps, 1), 0)
+        read, written = self._buffers(self.operands, spares, even, first)
+        self.writer.call_region(condition, [self.arena, *read, *invariants, flag])
+        w.branch_if(w.load(flag, "bool"), inside, done)
+        w.start(inside)
+        self.writer.call_region(body, [self.arena, *read, *invariants, *written])
+        self._poll_at_times(steps, condition, body)
+        following = w.add(steps, 1)
+        phi = f"  {steps.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{w.block} ]"
+        w.lines.insert(position, phi)
+        w.branch(head)
+        w.start(done)
+
+        def copy() -> None:
+            for position, (source, spare) in enumerate(zip(read, spares, strict=True)):
+                if spare != self.results[position]:
+                    self._copy(position, source)
+
+        w.when(even, copy)
+
+    # -- scan -------------------------------------------------------------------------------------
+
+    def _scan(self) -> None:
+        w, attrs = self.w, self.instruction.attrs
+        length, reverse = attrs["length"], attrs["reverse"]
+        self._describe(f"{length} steps{' in reverse' if reverse else ''}, {self.count} carries")
+        body = self._region(0, float(length))
+        spares = self._spares(self.operands)
+        if length == 0:
+            for position, source in enumerate(self.operands[: self.count]):
+                self._copy(position, source)
+            return
+        first_slice = len(self.operands) - attrs["slices"]
+        (region,) = self.instruction.regions
+
+        def step(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            left = w.sub(length - 1, index)
+            at = left if reverse else index
+            even = w.eq(w.and_(left, 1), 0)
+            read, written = self._buffers(self.operands, spares, even, w.eq(index, 0))
+            slices = self._slices(self.operands[first_slice:], region.params[first_slice:], at)
+            stacked = self._slices(self.results[self.count :], region.results[self.count :], at)
+            invariants = self.operands[self.count : first_slice]
+            self.writer.call_region(body, [self.arena, *read, *invariants, *slices, *written, *stacked])
+            return ()
+
+        polled_loop(w, length, step, (), body.cycles + CALL_CYCLES, self.writer.poll)
+
+    def _slices(self, pointers: Sequence[str], values: Sequence[Value], at: Reg) -> list[str]:
+        return [
+            self.w.offset(pointer, "u8", self.w.mul(at, value.type.nbytes))
+            for pointer, value in zip(pointers, values, strict=True)
+        ]
+
+    # -- rewind -----------------------------------------------------------------------------------
+
+    def _rewind(self) -> None:
+        """Forward, step t reads record t - 1 and writes record t; backward, it reads record t - 1 again. Step
+        0 reads what came in."""
+        w, count = self.w, self.count
+        own = len(self.operands) - self.instruction.attrs["states"]
+        kept = on_stack(self.instruction)
+        values = [one for one, on in zip(self.instruction.operands, kept, strict=False) if on]
+        self._describe(f"{count} carries, {len(values)} of them on a stack, {len(self.results)} states")
+        codes = [self._region(number, UNKNOWN_TRIPS) for number in range(3)]
+        nbytes = sum(one.type.nbytes for one in values)
+        stack = Stack(w, values, lambda: self.writer.fail(no_memory(nbytes))) if values else None
+        invariants, inits = self.operands[count:own], self.operands[own:]
+        steps, address = self._run_forward(codes, stack, invariants)
+        spares = self._spares(inits)
+
+        def step(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            left = w.sub(w.sub(steps, 1), index)
+            carries = self._carries(stack, address, left)
+            read, written = self._buffers(inits, spares, w.eq(w.and_(left, 1), 0), w.eq(index, 0))
+            self.writer.call_region(codes[2], [self.arena, *carries, *invariants, *read, *written])
+            return ()
+
+        polled_loop(w, steps, step, (), codes[2].cycles + CALL_CYCLES, self.writer.poll)
+
+        def copy() -> None:
+            for position, source in enumerate(inits):
+                if spares[position] != self.results[position]:
+                    self._copy(position, source)
+
+        w.when(w.eq(steps, 0), copy)
+
+    def _run_forward(
+        self, codes: Sequence[RegionCode], stack: Stack | None, invariants: Sequence[str]
+    ) -> tuple[Reg, Reg]:
+        """The loop itself; how many steps it ran, and the stack's address."""
+        w = self.w
+        for position, places in enumerate(self.layout.carries):
+            if places is not None and places[0] == places[1]:  # updated in place
+                buffer = w.offset(self.arena, "u8", places[0])
+                w.copy(buffer, self.operands[position], self.instruction.operands[position].type.nbytes)
+        start = stack.open() if stack else (constant(0, "i64"), constant(0, "i64"))
+        flag = w.offset(self.arena, "u8", self.layout.condition)
+        head, inside, done = w.label("while"), w.label("do"), w.label("done")
+        before = w.block
+        w.branch(head)
+        w.start(head)
+        steps, address, capacity = [Reg(w.fresh("c"), "i64") for _ in range(3)]
+        position = len(w.lines)
+        read = self._carries(stack, address, steps)
+        self.writer.call_region(codes[0], [self.arena, *read, *invariants, flag])
+        w.branch_if(w.load(flag, "bool"), inside, done)
+        w.start(inside)
+        room = stack.room(address, capacity, steps) if stack else start
+        following = w.add(steps, 1)
+        read = self._carries(stack, room[0], steps)
+        written = self._carries(stack, room[0], following)
+        self.writer.call_region(codes[1], [self.arena, *read, *invariants, *written])
+        self._poll_at_times(steps, *codes[:2])
+        phis = zip((steps, address, capacity), (constant(0, "i64"), *start), (following, *room), strict=True)
+        w.lines[position:position] = [
+            f"  {phi.text} = phi i64 [ {init.text}, %{before} ], [ {new.text}, %{w.block} ]"
+            for phi, init, new in phis
+        ]
+        w.branch(head)
+        w.start(done)
+        return steps, address
+
+    def _carries(self, stack: Stack | None, address: Reg, step: Reg) -> list[str]:
+        """Where the carries that a step is given lie."""
+        w = self.w
+        first, even = w.eq(step, 0), w.eq(w.and_(step, 1), 0)
+        records = iter(stack.record(address, w.sub(step, 1)) if stack else ())
+        found = []
+        for init, places in zip(self.operands[: self.count], self.layout.carries, strict=True):
+            if places is None:
+                found.append(self._choose(first, init, next(records)))
+            elif places[0] == places[1]:
+                found.append(w.offset(self.arena, "u8", places[0]))
+            else:
+                one, other = [w.offset(self.arena, "u8", place) for place in places]
+                found.append(self._choose(first, init, self._choose(even, one, other)))
+        return found

@@ -1,0 +1,306 @@
+"""Small state in registers: a whole loop or branch as straight-line scalar code in one function.
+
+Where every value that a control flow op computes has few elements, each element is a register, and carries
+are phis. What is large (an invariant, stacked operands and results) stays in memory, and is read and written
+by element. Anything else has no such code: `register_kernel` returns None, and the op is written over memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...ir.dtypes import BOOL, SHORT_NAME
+from ...ir.graph import Instruction, Value
+from ...ir.passes.loops.register_state import MAX_ELEMENTS, cycles_of_step, operations
+from ...ir.registry import Kind
+from ..interface import INTERRUPTED
+from ..kernels.kernel import SLOWDOWN, UNKNOWN_SLOWDOWN, Kernel, signature
+from ..llvm.emitter import Reg, constant
+from ..llvm.loops import FunctionWriter
+from ..llvm.target import Target
+from ..module.buffers import on_stack
+from .elements import Elements, ElementWriter, Stored, listed, parted
+from .loop_records import Stack, no_memory
+from .polling import poll, polled_loop, steps_between_polls
+from .regions import UNKNOWN_TRIPS
+
+#: Steps of a while loop are written out as often as this gives operations, and not more often.
+_TOGETHER: Final = 24.0
+_MOST_TOGETHER: Final = 8
+
+
+def register_kernel(
+    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
+) -> Kernel | None:
+    """A control flow instruction as straight-line code; None where its values are too large or too many, or
+    where an op has no scalar code."""
+    work = operations(instruction)
+    if work is None:
+        return None
+    writer = _RegisterWriter(name, instruction, target, declarations)
+    text = "\n".join([writer.write(), *writer.texts])
+    description = f"registers {name}: {instruction.op.name}, {work.cycles:.0f} operations a step"
+    cycles = work.cycles * _trips(instruction)
+    known = instruction.op.kind in (Kind.SCAN, Kind.SWITCH)
+    slowdown = SLOWDOWN if known else UNKNOWN_SLOWDOWN
+    return Kernel(
+        name, text, description, cycles=cycles, errors=tuple(writer.errors), interruptible=writer.polls,
+        slowdown=slowdown,
+    )  # fmt: skip
+
+
+def _trips(instruction: Instruction) -> float:
+    if instruction.op.kind is Kind.SWITCH:
+        return 1.0
+    return float(instruction.attrs["length"]) if instruction.op.kind is Kind.SCAN else UNKNOWN_TRIPS
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+class _RegisterWriter(ElementWriter):
+    def __init__(
+        self, name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
+    ) -> None:
+        super().__init__(name, FunctionWriter(declarations), target)
+        self.instruction = instruction
+        #: Whether it lets signals in, and where it is left where they raise.
+        self.polls, self.stop = False, self.w.label("stop")
+
+    def write(self) -> str:
+        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
+        w, one = self.w, self.instruction
+        carries = _results_in_registers(one)
+        operands: list[Elements] = []
+        for i, operand in enumerate(one.operands):
+            stored = Stored(f"%b{i}", SHORT_NAME[operand.dtype])
+            small = operand.type.size <= MAX_ELEMENTS
+            slices = one.op.kind is Kind.SCAN and i >= len(one.operands) - one.attrs["slices"]
+            operands.append(self.load(stored, operand) if small and not slices else stored)
+        pointers = [f"%b{len(one.operands) + i}" for i in range(len(one.results))]
+        stacks = [
+            Stored(pointer, SHORT_NAME[result.dtype])
+            for pointer, result in zip(pointers[carries:], one.results[carries:], strict=True)
+        ]
+        finals = self._control(one, operands, stacks)
+        for pointer, elements, result in zip(pointers, finals, one.results, strict=False):
+            self.store(elements, Stored(pointer, SHORT_NAME[result.dtype]), 0)
+        w.free_held()
+        fallible = bool(self.errors) or self.polls
+        w.line("ret i32 0" if fallible else "ret void")
+        exits = [*enumerate(self.failed, 1), *([(INTERRUPTED, self.stop)] if self.polls else [])]
+        for code, label in exits:
+            w.start(label)
+            w.free_held()
+            w.line(f"ret i32 {code}")
+        buffers = len(one.operands) + len(one.results)
+        return w.function(signature(self.name, buffers, result="i32" if fallible else "void"), "nounwind")
+
+    # -- control flow -----------------------------------------------------------------------------
+
+    def control(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:
+        """A control flow instruction inside another one: what it stacks goes through the stack's memory."""
+        carries = _results_in_registers(one)
+        slices = one.attrs["slices"] if one.op.kind is Kind.SCAN else 0
+        for i in range(len(operands) - slices, len(operands)):
+            elements = operands[i]
+            if isinstance(elements, list):
+                dtype = SHORT_NAME[one.operands[i].dtype]
+                operands[i] = Stored(self.w.slot(dtype, len(elements)), dtype)
+                self.store(elements, operands[i], 0)  # type: ignore[arg-type]
+        stacks = [
+            Stored(self.w.slot(SHORT_NAME[result.dtype], result.type.size), SHORT_NAME[result.dtype])
+            for result in one.results[carries:]
+        ]
+        finals = self._control(one, operands, stacks)
+        stacked = [self.load(stack, one) for stack, one in zip(stacks, one.results[carries:], strict=True)]
+        return [*finals, *stacked]
+
+    def _control(self, one: Instruction, operands: list[Elements], stacks: list[Stored]) -> list[list[Reg]]:
+        """Write a control flow instruction; the elements of its carries, or of the results of a switch."""
+        if one.op.kind is Kind.SWITCH:
+            return self._switch(one, operands)
+        count = one.attrs["carries"]
+        sizes = [operand.type.size for operand in one.operands[:count]]
+        start = [reg for elements in operands[:count] for reg in listed(elements)]
+        if one.op.kind is Kind.WHILE:
+            return parted(self._while(one, start, sizes, operands[count:]), sizes)
+        if one.op.kind is Kind.REWIND:
+            return self._rewind(one, start, sizes, operands[count:])
+        first_slice = len(operands) - one.attrs["slices"]
+        (body,), length = one.regions, one.attrs["length"]
+
+        def step(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+            at = self.w.sub(length - 1, index) if one.attrs["reverse"] else index
+            slices: list[Elements] = []
+            for stored, param in zip(operands[first_slice:], body.params[first_slice:], strict=True):
+                assert isinstance(stored, Stored)
+                slices.append(self._slice(stored, param, at))
+            places = [
+                (result, self._slice(stack, result, at))
+                for stack, result in zip(stacks, body.results[count:], strict=True)
+            ]
+            arguments = [*parted(state, sizes), *operands[count:first_slice], *slices]
+            made = self.function(body, arguments, places)
+            return [reg for elements in made[:count] for reg in listed(elements)]
+
+        return parted(polled_loop(self.w, length, step, start, cycles_of_step(one), self._poll), sizes)
+
+    def _poll(self) -> None:
+        """Let signals in."""
+        self.polls = True
+        poll(self.w, self.stop)
+
+    def _slice(self, stored: Stored, like: Value, at: Reg) -> Stored:
+        return Stored(
+            self.w.offset(stored.pointer, stored.dtype, self.w.mul(at, like.type.size)), stored.dtype
+        )
+
+    def _while(
+        self, one: Instruction, start: list[Reg], sizes: list[int], invariants: list[Elements]
+    ) -> list[Reg]:
+        w, (condition, body) = self.w, one.regions
+        head, done = w.label("while"), w.label("done")
+        before = w.block
+        w.branch(head)
+        w.start(head)
+        phis = [Reg(w.fresh("c"), reg.dtype) for reg in start]
+        left = Reg(w.fresh("left"), "i64")
+        position = len(w.lines)
+        state, ends = phis, list[tuple[str, list[Reg]]]()
+        copies = self._steps_together(one)
+        for _ in range(copies):
+            inside = w.label("do")
+            (test,) = self.function(condition, [*parted(state, sizes), *invariants])
+            w.branch_if(self.element(test, 0), inside, done)
+            ends.append((str(w.block), state))
+            w.start(inside)
+            made = self.function(body, [*parted(state, sizes), *invariants])
+            state = [reg for elements in made for reg in listed(elements)]
+        fewer = w.sub(left, 1)
+        latch, ask = w.block, w.label("ask")
+        w.branch_if(w.eq(fewer, 0), ask, head)
+        w.start(ask)
+        self._poll()
+        every = constant(steps_between_polls(cycles_of_step(one) * copies), "i64")
+        w.lines[position:position] = [
+            f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{latch} ], "
+            f"[ {again.text}, %{w.block} ]"
+            for phi, init, new, again in zip(
+                [left, *phis], [every, *start], [fewer, *state], [every, *state], strict=True
+            )
+        ]
+        w.branch(head)
+        w.start(done)
+        return self._merged(ends)
+
+    def _steps_together(self, one: Instruction) -> int:
+        """How many steps of a while loop are counted as one: where there is little in a step, counting would
+        be felt."""
+        work = operations(one)
+        if work is None or self.target.brief or any(inner.regions for r in one.regions for inner in r.body):
+            return 1
+        return max(1, min(_MOST_TOGETHER, int(_TOGETHER / max(work.code, 1.0))))
+
+    def _merged(self, ends: list[tuple[str, list[Reg]]]) -> list[Reg]:
+        """The registers that the blocks in `ends` bring to this one."""
+        merged = []
+        for regs in zip(*[regs for _, regs in ends], strict=True):
+            sources = [f"[ {reg.text}, %{block} ]" for reg, (block, _) in zip(regs, ends, strict=True)]
+            merged.append(self.w.assign(f"phi {regs[0].type} {', '.join(sources)}", regs[0].dtype))
+        return merged
+
+    def _rewind(
+        self, one: Instruction, start: list[Reg], sizes: list[int], others: list[Elements]
+    ) -> list[list[Reg]]:
+        """A while loop that keeps on a stack what its steps were given, and the steps of the third region
+        from the last to the first."""
+        w, (condition, body, backward) = self.w, one.regions
+        own = len(others) - one.attrs["states"]
+        invariants, states = others[:own], others[own:]
+        kept = on_stack(one)
+        values = [value for value, on in zip(one.operands, kept, strict=False) if on]
+        stack = Stack(w, values, lambda: self._no_memory(values)) if values else None
+        limits = stack.open() if stack else (constant(0, "i64"), constant(0, "i64"))
+        head, inside, done = w.label("while"), w.label("do"), w.label("done")
+        before = w.block
+        w.branch(head)
+        w.start(head)
+        steps, address, capacity = [Reg(w.fresh("c"), "i64") for _ in range(3)]
+        phis = [Reg(w.fresh("c"), reg.dtype) for reg in start]
+        position = len(w.lines)
+        carries = parted(phis, sizes)
+        (test,) = self.function(condition, [*carries, *invariants])
+        w.branch_if(self.element(test, 0), inside, done)
+        w.start(inside)
+        room = stack.room(address, capacity, steps) if stack else limits
+        for stored, elements in zip(
+            self._record(stack, room[0], steps, values),
+            [elements for elements, on in zip(carries, kept, strict=True) if on],
+            strict=True,
+        ):
+            self.store(elements, stored, 0)
+        made = self.function(body, [*carries, *invariants])
+        cycles = cycles_of_step(one)
+        every = steps_between_polls(cycles)
+        w.when(w.eq(w.and_(steps, every - 1), every - 1), self._poll)
+        following = [w.add(steps, 1), *room, *[reg for elements in made for reg in listed(elements)]]
+        w.lines[position:position] = [
+            f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{w.block} ]"
+            for phi, init, new in zip(
+                (steps, address, capacity, *phis),
+                (constant(0, "i64"), *limits, *start),
+                following,
+                strict=True,
+            )
+        ]
+        w.branch(head)
+        w.start(done)
+        lengths = [result.type.size for result in one.results]
+
+        def step(index: Reg, regs: list[Reg]) -> Sequence[Reg]:
+            records = iter(self._record(stack, address, w.sub(w.sub(steps, 1), index), values))
+            # what is not on the stack, the region does not read
+            taken: list[Elements] = [next(records) if on else [] for on in kept]
+            made = self.function(backward, [*taken, *invariants, *parted(regs, lengths)])
+            return [reg for elements in made for reg in listed(elements)]
+
+        ends = polled_loop(
+            w, steps, step, [reg for elements in states for reg in listed(elements)], cycles, self._poll
+        )
+        return parted(ends, lengths)
+
+    def _record(self, stack: Stack | None, address: Reg, index: Reg, values: list[Value]) -> list[Stored]:
+        pointers = stack.record(address, index) if stack else []
+        return [Stored(one, SHORT_NAME[value.dtype]) for one, value in zip(pointers, values, strict=True)]
+
+    def _no_memory(self, values: list[Value]) -> None:
+        self.errors.append(no_memory(sum(one.type.nbytes for one in values)))
+        self.failed.append(self.w.label("bad"))
+        self.w.branch(self.failed[-1])
+
+    def _switch(self, one: Instruction, operands: list[Elements]) -> list[list[Reg]]:
+        w, count = self.w, len(one.regions)
+        given = self.element(operands[0], 0)
+        if one.operands[0].dtype is BOOL:
+            index = w.cast(given, "i64")
+        else:
+            index = w.min(w.max(given, 0), count - 1)
+        labels = [w.label("case") for _ in range(count)]
+        after = w.label("chosen")
+        cases = " ".join(f"i64 {i}, label %{label}" for i, label in enumerate(labels[:-1]))
+        w.line(f"switch i64 {index.text}, label %{labels[-1]} [ {cases} ]")
+        ends: list[tuple[str, list[Reg]]] = []
+        for region, label in zip(one.regions, labels, strict=True):
+            w.start(label)
+            made = self.function(region, operands[1:])
+            ends.append((str(w.block), [reg for elements in made for reg in listed(elements)]))
+            w.branch(after)
+        w.start(after)
+        return parted(self._merged(ends), [result.type.size for result in one.results])
+
+
+def _results_in_registers(one: Instruction) -> int:
+    """How many results are not stacked."""
+    return len(one.results) if one.op.kind in (Kind.SWITCH, Kind.REWIND) else int(one.attrs["carries"])

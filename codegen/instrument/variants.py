@@ -1,0 +1,55 @@
+"""What a variant of a module does around its instructions, beside running them.
+
+The module writer asks its `Instrument` at each instruction. The plain one, which every program is compiled
+with unless somebody looks at it, does nothing and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ...ir.graph import Instruction
+from ..kernels.kernel import Kernel
+from ..llvm.loops import FunctionWriter
+
+
+class Writing(Protocol):
+    """What an instrument may use of the module under construction, and of the function in it."""
+
+    w: FunctionWriter
+    functions: list[str]
+    globals: list[str]
+    declarations: dict[str, str]
+    errors: list[str]
+    trips: float
+
+    def check_status(self, status: str, base: int) -> None:
+        """Leave the function with `base` + `status` where `status` is not 0."""
+
+
+class Instrument:
+    """The plain instrument: nothing is added."""
+
+    #: A pointer that ``@main`` takes after inputs and outputs, and hands on to the functions of regions; its
+    #: name in all of them, empty for none.
+    parameter: str = ""
+
+    def begin(self) -> None:
+        """Begin a module anew: forget what was noted of one that came to nothing."""
+
+    def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:
+        """Change the kernel of an instruction; `extents` are the bytes behind its operands, its results, and
+        its workspace where it has one."""
+
+    def before(self, writing: Writing, instruction: Instruction, name: str) -> Any:
+        """Write what comes before an instruction; `after` gets what this returns."""
+
+    def after(self, writing: Writing, mark: Any) -> None:
+        """Write what comes after it."""
+
+    def finish(self, writing: Writing) -> None:
+        """Add to the module, when every instruction is written."""
+
+
+PLAIN = Instrument()

@@ -1,0 +1,1 @@
+"""Kernels that are no fused loop nest, by family; `lowerings` says which an instruction becomes."""

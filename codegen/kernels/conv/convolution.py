@@ -1,0 +1,285 @@
+"""Convolutions: tiles of the result in registers, along the sum over channels and kernel elements.
+
+The lanes of a tile are outputs, its rows are pixels. Kernels are packed first, so that the outputs of a tile
+lie side by side. A task copies the part of the images that it reads to a slab on its stack, with the zeros
+around; elements of the slab are then read one by one wherever they are, from a table of offsets, so that
+strides and dilations cost nothing and no element is stored twice. At the end of its sum a tile is transposed
+in registers and written as the images lie.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Final
+
+from ....ir.dtypes import SHORT_NAME
+from ....ir.graph import Instruction
+from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.loops import FunctionWriter
+from ...llvm.target import Target
+from ..gemm.batches import accumulate
+from ..gemm.tiles import PARALLEL_WORK
+from ..kernel import (
+    PARALLEL_FOR,
+    PRODUCT_CYCLES,
+    PRODUCT_SLOWDOWN,
+    Kernel,
+    context_of,
+    signature,
+    task_function,
+)
+from .packing import KernelPacking
+from .parts import BUFFERS, Definitions, Index
+from .result import ResultPart
+from .tiling import windows_of
+
+#: Chunks of tasks that a large convolution is cut into: the kernels are read once for each.
+CHUNKS: Final = 16
+#: Vectors of a row of the slab up to which copying it is written out.
+UNROLLED: Final = 8
+#: How much longer the short text takes, of which the result goes through memory: measured on 1x1 kernels.
+BRIEF_SLOWDOWN: Final = 0.3
+
+
+def convolution_kernel(
+    name: str, instruction: Instruction, defs: Definitions, target: Target, declarations: dict[str, str]
+) -> Kernel:
+    """The kernel of a convolution."""
+    dtype = SHORT_NAME[instruction.result.dtype]
+    if instruction.result.type.size == 0:
+        w = FunctionWriter(declarations)
+        w.line("ret void")
+        text = w.function(signature(name, 3), "nounwind")
+        return Kernel(name, text, f"convolution {name}: {instruction.result.type} is empty", 0)
+    cut = windows_of(instruction, dtype, target)
+    images, rows, columns = cut.cuts
+    head = (
+        f"convolution {name}: {images.size} x {cut.groups} groups of {cut.channels} channels to "
+        f"{cut.outputs} x {rows.size} x {columns.size} by {cut.kernel[0]} x {cut.kernel[1]} {dtype}, "
+        f"tiles of {images.tile} x {rows.tile} x {columns.tile} pixels and {cut.vectors} vectors of "
+        f"{cut.lanes} lanes, blocks of {images.unit} x {rows.unit} x {columns.unit}"
+    )
+    pooled = cut.work >= PARALLEL_WORK
+    parts = [
+        KernelPacking(name, instruction, defs, cut, target, declarations),
+        _Tiles(name, instruction, defs, cut, target, declarations),
+    ]
+    texts = [part.text() for part in parts]
+    texts.append(_driver(name, [(part.symbol, part.tasks, part.chunk) for part in parts], pooled=pooled))
+    if pooled:
+        texts += [task_function(part.symbol, BUFFERS) for part in parts]
+    product = dtype if parts[0].by_library else ""
+    shortened = target.brief and cut.lanes > 1
+    return Kernel(
+        name, "\n".join(texts), head, 1, cut.work / cut.lanes, grain=PRODUCT_CYCLES, product=product,
+        pooled=pooled, shortened=shortened, worth_compiling=shortened,
+        slowdown=BRIEF_SLOWDOWN if shortened else PRODUCT_SLOWDOWN,
+    )  # fmt: skip
+
+
+def convolution_workspace(instruction: Instruction, target: Target) -> int:
+    """Bytes for the packed kernels."""
+    if instruction.result.type.size == 0:
+        return 0
+    dtype = SHORT_NAME[instruction.result.dtype]
+    cut = windows_of(instruction, dtype, target)
+    return max(1, BITS[dtype] // 8) * (cut.groups * cut.panels + cut.width)
+
+
+def _driver(name: str, parts: list[tuple[str, int, int]], *, pooled: bool) -> str:
+    """The kernel's own function: one part after the other."""
+    w = FunctionWriter()
+    pointers = [f"%b{i}" for i in range(BUFFERS)]
+    if pooled:
+        context_of(w, BUFFERS)
+    for symbol, tasks, chunk in parts:
+        if pooled:
+            w.line(f"call void @{PARALLEL_FOR}(ptr @{symbol}_task, ptr %context, i64 {tasks}, i64 {chunk})")
+        else:
+            arguments = "".join(f"ptr {one}, " for one in pointers)
+            w.line(f"call void @{symbol}({arguments}i64 0, i64 {tasks})")
+    w.line("ret void")
+    return w.function(signature(name, BUFFERS), "nounwind")
+
+
+class _Tiles(ResultPart):
+    """Blocks of the result, each from a slab of the images."""
+
+    suffix = "tiles"
+
+    @property
+    def tasks(self) -> int:
+        return self.cut.units * self.cut.shares
+
+    @property
+    def chunk(self) -> int:
+        return max(1, self.tasks // CHUNKS)
+
+    def text(self) -> str:
+        """The table of offsets and the function."""
+        held = self.cut.offsets()
+        numbers = ", ".join(f"i32 {one}" for one in held)
+        return f"@{self.symbol}_table = internal constant [{len(held)} x i32] [{numbers}]\n{super().text()}"
+
+    def write(self) -> None:
+        w, cut = self.w, self.cut
+        self.make_slab()
+        sizes, steps = (cut.channels, *cut.kernel), cut.part
+
+        def over(axis: int, at: list[Index]) -> None:
+            if axis < 3:
+
+                def block(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+                    over(axis + 1, [*at, index if sizes[axis] > steps[axis] else 0])
+                    return ()
+
+                w.loop(0, sizes[axis], steps[axis], block)
+                return
+            self._part_of_sum(at)
+
+        over(0, [])
+
+    def _part_of_sum(self, at: list[Index]) -> None:
+        """All tasks, for the part of the sum that begins `at` channel, row and column of the kernels."""
+        w, cut = self.w, self.cut
+        sizes = (cut.channels, *cut.kernel)
+        counts: list[Index] = [
+            part if isinstance(begin, int) else w.min(w.sub(size, begin), constant(part, "i64"))
+            for begin, size, part in zip(at, sizes, cut.part, strict=True)
+        ]
+        self.at, self.counts = at, counts
+        self.first_term = self.sum((at[0], cut.kernel[0] * cut.kernel[1]), (at[1], cut.kernel[1]), (at[2], 1))
+
+        def task(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+            images, rows, columns = cut.cuts
+            sizes = cut.groups, images.units, rows.units, columns.units, cut.shares
+            group, *blocks, share = self.digits(number, sizes)
+            starts, skips = [], []
+            for block, one in zip(blocks, cut.cuts, strict=True):
+                begin = self.product(block, one.unit)
+                start: Index = begin if one.size % one.unit == 0 else self.least(begin, one.size - one.unit)
+                starts.append(start)
+                skips.append(0 if start is begin else self.sum((begin, 1), (start, -1)))
+            self.fill(group, starts)
+            self._blocks(group, share, starts, skips)
+            return ()
+
+        w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task, nonempty=True)
+
+    # -- tiles ------------------------------------------------------------------------------------
+
+    def _blocks(self, group: Index, share: Index, starts: list[Index], skips: list[Index]) -> None:
+        """The outputs of a share, a block at a time."""
+        w, cut = self.w, self.cut
+        _, rows, columns = cut.cuts
+        size = rows.size * columns.size
+        panels = self.moved("%b3", (group, cut.panels))
+        result = self.moved(
+            "%b2", (starts[0], cut.groups * cut.outputs * size), (group, cut.outputs * size),
+            (starts[1], columns.size), (starts[2], 1),
+        )  # fmt: skip
+
+        def block(number: Index, vectors: int, outputs: int) -> None:
+            width = vectors * cut.lanes
+            panel = self.moved(panels, (number, cut.width * cut.terms), (self.first_term, width))
+            self._pixels(
+                panel, self.moved(result, (number, cut.width * size)), starts[1], skips, vectors, outputs
+            )
+
+        def whole(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            block(index, cut.vectors, cut.width)
+            return ()
+
+        rest = cut.outputs - cut.whole * cut.width
+        if isinstance(share, int):
+            w.loop(0, cut.whole, 1, whole)
+            if rest:
+                block(cut.whole, cut.rest_vectors, rest)
+            return
+        first = w.mul(share, cut.blocks_each)
+        if cut.whole:
+            w.loop(first, w.min(w.add(first, cut.blocks_each), constant(cut.whole, "i64")), 1, whole)
+        if rest:
+            last = w.eq(share, cut.shares - 1)
+            w.when(last, lambda: block(cut.whole, cut.rest_vectors, rest))
+
+    def _pixels(
+        self, panel: str, result: str, top: Index, skips: list[Index], vectors: int, outputs: int
+    ) -> None:
+        """All tiles of the block that are not done already."""
+        w, cut = self.w, self.cut
+        _, rows, columns = cut.cuts
+
+        def first(cut_: object, skip: Index) -> Index:
+            tile = cut_.tile  # type: ignore[attr-defined]
+            return 0 if isinstance(skip, int) else w.assign(f"udiv i64 {skip.text}, {tile}", "i64")
+
+        def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+            def column(j: Reg, _: list[Reg]) -> Sequence[Reg]:
+                x = self.moved(
+                    self.slab, (i, rows.tile * cut.stride[0] * cut.slab[1]), (j, columns.tile * cut.stride[1])
+                )
+                place = self.moved(result, (i, rows.tile * columns.size), (j, columns.tile))
+                done = [
+                    skips[0],
+                    self.sum((skips[1], 1), (i, -rows.tile)),
+                    self.sum((skips[2], 1), (j, -columns.tile)),
+                ]
+                self.write_tile(
+                    self._sums(x, panel, self.sum((top, 1), (i, rows.tile)), vectors),
+                    place,
+                    done,
+                    vectors,
+                    outputs,
+                )
+                return ()
+
+            w.loop(first(columns, skips[2]), columns.unit // columns.tile, 1, column, nonempty=True)
+            return ()
+
+        w.loop(first(rows, skips[1]), rows.unit // rows.tile, 1, row, nonempty=True)
+
+    def _kernel_rows(self, first: Index) -> tuple[Index, Index]:
+        """The kernel rows of the part that a tile from row `first` on needs: the others see zeros alone."""
+        cut = self.cut
+        step, apart, before = cut.stride[0], cut.dilation[0], cut.before[0]
+        count, last = self.counts[1], cut.image[0] - 1 + before
+        if before <= 0 and (cut.cuts[1].size - 1) * step + (cut.kernel[0] - 1) * apart <= last:
+            return 0, count
+        top = self.sum((first, step), (self.at[1], apart))
+        low = self.ceiling(self.sum((before - (cut.cuts[1].tile - 1) * step, 1), (top, -1)), apart)
+        high = self.ceiling(self.sum((last + 1, 1), (top, -1)), apart)
+        low = self.least(self.most(low, 0), self.sum((count, 1), (-1, 1)))
+        return low, self.least(self.most(high, self.sum((low, 1), (1, 1))), count)
+
+    def _sums(self, x: str, panel: str, top: Index, vectors: int) -> list[Reg]:
+        w, cut, dtype = self.w, self.cut, self.dtype
+        lanes, (_, columns) = cut.lanes, cut.slab
+        places = [
+            b * cut.part[0] * cut.plane + r * cut.stride[0] * columns + q * cut.stride[1]
+            for b, r, q in cut.pixels
+        ]
+        terms = self.product(self.counts[0], self.counts[2])
+
+        def row(i: Reg, sums: list[Reg]) -> Sequence[Reg]:
+            here = self.moved(x, (i, cut.dilation[0] * columns))
+            weights = self.moved(panel, (self.product(i, terms), vectors * lanes))
+            return w.loop(0, terms, 1, functools.partial(step, here, weights), sums, nonempty=True)
+
+        def step(here: str, weights: str, term: Reg, sums: list[Reg]) -> Sequence[Reg]:
+            place, offset = w.offset(f"@{self.symbol}_table", "i32", term), w.fresh("o")
+            w.line(f"{offset} = load i32, ptr {place}, align 4")
+            here = w.offset(here, dtype, w.cast(Reg(offset, "i32"), "i64"))
+            weights = w.offset(weights, dtype, w.mul(term, vectors * lanes))
+            ys = [w.load(w.offset(weights, dtype, v * lanes), dtype, lanes) for v in range(vectors)]
+            out = []
+            for number, pixel in enumerate(places):
+                value = w.splat(w.load(w.offset(here, dtype, pixel), dtype), lanes)
+                for v in range(vectors):
+                    out.append(accumulate(w, sums[number * vectors + v], value, ys[v]))
+            return out
+
+        zero = constant(False if dtype == "bool" else 0, dtype, lanes)
+        low, high = self._kernel_rows(top)
+        return w.loop(low, high, 1, row, [zero] * (len(places) * vectors), nonempty=True)

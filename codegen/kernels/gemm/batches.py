@@ -1,0 +1,115 @@
+"""What kernels of products share: strided operands, steps of sums, and loops over rows and batches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from ....ir.records import record
+from ....ir.types import TensorType, contiguous_strides
+from ...llvm.emitter import Reg, constant
+from ...llvm.loops import FunctionWriter
+from ...maths.support import muladd
+
+
+@record
+class Strided:
+    """An operand: element strides per dimension and an offset into a buffer, by its number."""
+
+    strides: tuple[int, ...]
+    offset: int
+    buffer: int
+
+    def start(self, w: FunctionWriter, dtype: str) -> str:
+        """The pointer to its first element."""
+        return w.offset(f"%b{self.buffer}", dtype, self.offset)
+
+
+def accumulate(w: FunctionWriter, total: Reg, x: Reg, y: Reg) -> Reg:
+    """`total` with the product of `x` and `y` added: by one rounding of floats, modular for integers, and for
+    bools ``or``."""
+    if total.dtype == "bool":
+        return w.or_(total, w.and_(x, y))
+    if total.is_float:
+        return muladd(w, x, y, total)
+    return w.add(total, w.mul(x, y))
+
+
+def over_rows(
+    w: FunctionWriter,
+    size: int,
+    rows: int,
+    tiles: tuple[Reg | int, Reg | int],
+    dtype: str,
+    moved: Sequence[tuple[str, int]],
+    body: Callable[[list[str]], None],
+) -> None:
+    """Call `body` for each of `tiles` of `rows` out of `size`, with pointers moved to the tile's first row:
+    `moved` gives each pointer and the distance of its rows, in elements of `dtype`. The last tile overlaps
+    the one before, which computes some rows twice, to the same bits."""
+
+    def tile(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+        top = w.mul(index, rows)
+        if size % rows:
+            top = w.min(top, constant(size - rows, "i64"))
+        body([w.offset(pointer, dtype, w.mul(top, by)) for pointer, by in moved])
+        return ()
+
+    w.loop(tiles[0], tiles[1], 1, tile, nonempty=True)
+
+
+def over_batch(
+    w: FunctionWriter,
+    types: tuple[TensorType, TensorType, TensorType],
+    operands: tuple[Strided, Strided],
+    pointers: list[str],
+    dtype: str,
+    body: Callable[[list[str]], None],
+    *,
+    tasks: tuple[Reg, Reg] | None = None,
+) -> None:
+    """Call `body` with the pointers to x, y and the result of each matrix of the batch, from the first of
+    `tasks` to the last or all."""
+    shape = types[2].shape[:-2]
+    strides = [one.strides[:-2] for one in operands] + [contiguous_strides(types[2].shape)[:-2]]
+    sizes, by = _merged(shape, strides)
+
+    def matrix(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+        here, rest = pointers, number
+        for axis in range(len(sizes) - 1, -1, -1):
+            index = rest
+            if axis:
+                index = w.assign(f"urem i64 {rest.text}, {sizes[axis]}", "i64")
+                rest = w.assign(f"udiv i64 {rest.text}, {sizes[axis]}", "i64")
+            here = [
+                w.offset(place, dtype, w.mul(index, steps[axis])) if steps[axis] else place
+                for place, steps in zip(here, by, strict=True)
+            ]
+        body(here)
+        return ()
+
+    if not sizes:
+        body(pointers)
+    elif tasks is not None:
+        w.loop(tasks[0], tasks[1], 1, matrix, nonempty=True)
+    else:
+        w.loop(0, math.prod(sizes), 1, matrix)
+
+
+def _merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[list[int], list[list[int]]]:
+    """Batch dimensions without those of size 1, where neighbours that all operands walk alike are one."""
+    sizes: list[int] = []
+    by: list[list[int]] = [[] for _ in strides]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        here = [one[axis] for one in strides]
+        if sizes and all(mine[-1] == step * size for mine, step in zip(by, here, strict=True)):
+            sizes[-1] *= size
+            for mine, step in zip(by, here, strict=True):
+                mine[-1] = step
+            continue
+        sizes.append(size)
+        for mine, step in zip(by, here, strict=True):
+            mine.append(step)
+    return sizes, by

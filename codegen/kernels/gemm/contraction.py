@@ -1,0 +1,199 @@
+"""Matrix products: small ones read their operands where they lie, larger ones go over packed panels.
+
+Both take operands as strided views, so transposed matrices and slices cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from ....ir.access import element_strides, resolve
+from ....ir.dtypes import SHORT_NAME
+from ....ir.graph import Instruction, Value
+from ....ir.registry import Kind
+from ....ir.types import TensorType, contiguous_strides
+from ...interface import product_symbol
+from ...llvm.emitter import Reg
+from ...llvm.loops import FunctionWriter
+from ...llvm.target import Target
+from ..kernel import PARALLEL_FOR, PRODUCT_CYCLES, Kernel, signature
+from .batches import Strided, over_batch
+from .direct import choose_tiles, direct_kernel
+from .dots import dots_kernel
+from .library import declaration, descriptor
+from .streams import streams, streams_kernel
+from .tiles import PARALLEL_WORK, Blocking, blocking, tile_for
+
+#: Products of at most this many multiplications are done without packing, however y lies.
+SMALL: Final = 16**3
+#: Where y is too large to stay near, x is read again for each strip of it: up to so many bytes.
+REREAD: Final = 300 << 10
+#: Bytes of one way of the second cache, taken to have eight: lines at multiples of it fall on the same set.
+SECOND_CACHE: Final = 128 << 10
+#: Panels of up to so many bytes are on the stack, where each task of a batch has its own.
+STACK_PANELS: Final = 1 << 17
+
+Definitions = Mapping[Value, Instruction]
+Types = tuple[TensorType, TensorType, TensorType]
+
+
+def contraction_kernel(
+    name: str, instruction: Instruction, defs: Definitions, target: Target, declarations: dict[str, str]
+) -> Kernel:
+    """The kernel of ``result = x @ y``."""
+    if instruction.result.type.size == 0:
+        return Kernel(name, _empty(name), f"contraction {name}: no elements", 0)
+    cut = _blocking(instruction, defs, target)
+    if cut is not None:
+        return _PackedKernel(name, instruction, defs, cut, declarations).kernel()
+    x, y = instruction.operands
+    types = (x.type, y.type, instruction.result.type)
+    dtype = SHORT_NAME[instruction.result.dtype]
+    operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
+    m, n = types[2].shape[-2:]
+    in_rows = operands[0].strides[-1] == 1 or operands[0].strides[-2] != 1
+    if (n == 1 and m > 1 and not in_rows) or (m == 1 and n > 1 and operands[1].strides[-1] != 1):
+        types, operands = _turned(types, operands)
+    if types[2].shape[-1] == 1 and dtype[0] == "f" and 0 not in types[0].shape:
+        return dots_kernel(name, types, operands, dtype, target, declarations)
+    if streams(types, operands, dtype, target):
+        return streams_kernel(name, types, operands, dtype, target, declarations)
+    return direct_kernel(name, types, operands, dtype, target, declarations)
+
+
+def _empty(name: str) -> str:
+    """The function of a product that has no elements."""
+    w = FunctionWriter({})
+    w.line("ret void")
+    return w.function(signature(name, 3), "nounwind")
+
+
+def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
+    """The transposed product y^T x^T, whose result is the same memory as one side of it is 1."""
+    x, y, result = (TensorType(one.dtype, (*one.shape[:-2], *one.shape[:-3:-1])) for one in types)
+    left, right = (
+        Strided((*one.strides[:-2], *one.strides[:-3:-1]), one.offset, one.buffer) for one in operands
+    )
+    return (y, x, result), (right, left)
+
+
+def workspace_bytes(instruction: Instruction, defs: Definitions, target: Target) -> int:
+    """What the kernel of an instruction needs of the arena beside its operands and results."""
+    if instruction.op.kind is not Kind.CONTRACTION:
+        return 0
+    cut = _blocking(instruction, defs, target)
+    return cut.workspace if cut is not None and not _batched(instruction, cut) else 0
+
+
+def _strided(instruction: Instruction, position: int, defs: Definitions) -> Strided:
+    operand = instruction.operands[position]
+    source, access = resolve(operand, defs)
+    strides, offset = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
+    return Strided(strides, offset, position)
+
+
+def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Blocking | None:
+    """How a product is cut for packing; None for those that are done directly."""
+    x, result = instruction.operands[0], instruction.result
+    m, k, n = x.shape[-2], x.shape[-1], result.shape[-1]
+    dtype = SHORT_NAME[result.dtype]
+    if dtype not in ("f32", "f64") or min(m, n) <= 1 or m * n * k <= SMALL or result.type.size == 0:
+        return None
+    x_strides, y_strides = (_strided(instruction, i, defs).strides[-2:] for i in (0, 1))
+    shape = choose_tiles(m, n, k, dtype, target, x_strides[0])
+    itemsize = result.dtype.itemsize
+    strips_stay = k <= SECOND_CACHE // math.gcd(y_strides[0] * itemsize, SECOND_CACHE) * 8
+    near = not shape.columns_first or shape.down == 1
+    if y_strides[1] == 1 and (near or (m * k * itemsize <= REREAD and strips_stay)):
+        return None
+    return blocking(tile_for(target, dtype), m, n, k)
+
+
+def as_packed(
+    instruction: Instruction, defs: Definitions, target: Target
+) -> tuple[Blocking, bool, Strided, Strided] | None:
+    """How a product of two matrices would be cut for packing, whether its kernel does pack, and where x and y
+    lie. None where the kernel adds in another order than packed products, whose bits differ."""
+    x, y, result = (*instruction.operands, instruction.result)
+    m, k, n = x.shape[-2], x.shape[-1], result.shape[-1]
+    dtype = SHORT_NAME[result.dtype]
+    if dtype not in ("f32", "f64") or min(m, n) <= 1 or k == 0:
+        return None
+    operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
+    cut = _blocking(instruction, defs, target)
+    if cut is not None:
+        return cut, True, *operands
+    if streams((x.type, y.type, result.type), operands, dtype, target):
+        return None
+    cut = blocking(tile_for(target, dtype), m, n, k)
+    # both add the terms in the same parts, as long as the sum is in one block
+    return (cut, False, *operands) if cut.inner == k else None
+
+
+def _batched(instruction: Instruction, cut: Blocking) -> bool:
+    """Whether the tasks are whole products of a batch, each over panels on its own stack."""
+    batch = math.prod(instruction.result.shape[:-2])
+    return batch > 1 and cut.m * cut.n * cut.k < PARALLEL_WORK and cut.workspace <= STACK_PANELS
+
+
+class _PackedKernel:
+    """A call of the product function for each matrix of the batch."""
+
+    def __init__(
+        self, name: str, one: Instruction, defs: Definitions, cut: Blocking, declarations: dict[str, str]
+    ) -> None:
+        x, y = one.operands
+        self.name, self.cut = name, cut
+        self.dtype = cut.tile.dtype
+        self.types = (x.type, y.type, one.result.type)
+        self.operands = _strided(one, 0, defs), _strided(one, 1, defs)
+        self.batch = math.prod(one.result.shape[:-2])
+        self.batched = _batched(one, cut)
+        self.pooled = not self.batched and cut.m * cut.n * cut.k >= PARALLEL_WORK
+        declarations[product_symbol(self.dtype)] = declaration(self.dtype)
+        self.w = FunctionWriter(declarations)
+
+    def kernel(self) -> Kernel:
+        cut, lanes = self.cut, self.cut.tile.lanes
+        head = (
+            f"contraction {self.name}: {self.batch} x ({cut.m}x{cut.k} @ {cut.k}x{cut.n}) {self.dtype}, "
+            f"packed in blocks of {cut.rows}, {cut.columns} by {cut.inner}"
+        )
+        cycles = cut.m * cut.n * cut.k * self.batch / lanes
+        tasks = self.batch if self.batched else 1
+        return Kernel(
+            self.name,
+            self._text(),
+            head,
+            tasks,
+            cycles,
+            grain=PRODUCT_CYCLES,
+            product=self.dtype,
+            pooled=self.pooled,
+            slowdown=0.0,  # the library's code is the same
+        )
+
+    def _text(self) -> str:
+        w, dtype, cut = self.w, self.dtype, self.cut
+        x, y = self.operands
+        numbers = descriptor(cut, x.strides[-2:], y.strides[-2:])
+        held = ", ".join(f"i64 {one}" for one in numbers)
+        table = f"@{self.name}_numbers = internal constant [{len(numbers)} x i64] [{held}]"
+        work = w.slot(dtype, cut.workspace * 8 // int(dtype[1:])) if self.batched else "%b3"
+        pool = f"@{PARALLEL_FOR}" if self.pooled else "null"
+
+        def multiply(at: list[str]) -> None:
+            a, b, c = at
+            w.line(
+                f"call void @{product_symbol(dtype)}(ptr @{self.name}_numbers, ptr {a}, ptr {b}, ptr {c}, "
+                f"ptr {work}, ptr {pool})"
+            )
+
+        starts = [x.start(w, dtype), y.start(w, dtype), "%b2"]
+        tasks = (Reg("%begin", "i64"), Reg("%end", "i64")) if self.batched else None
+        over_batch(w, self.types, self.operands, starts, dtype, multiply, tasks=tasks)
+        w.line("ret void")
+        buffers = 3 if self.batched else 4
+        return f"{table}\n{w.function(signature(self.name, buffers), 'nounwind')}"

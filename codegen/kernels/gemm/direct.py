@@ -1,0 +1,305 @@
+"""Small matrix products: a register-blocked nest that reads its operands where they lie.
+
+A tile of the result is kept in registers along the inner dimension. The tile's size follows from the shape,
+so that little of it goes over the edges: rows of the last tile overlap the one before, which computes some
+twice to the same bits; the last columns have tiles of their own, narrower and masked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from ....ir.records import record
+from ....ir.types import TensorType
+from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.loops import FunctionWriter
+from ...llvm.target import Target
+from ..kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
+from .batches import Strided, accumulate, over_batch, over_rows
+from .tiles import SUM_PART, tile_for
+
+#: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
+INNER: Final = SUM_PART
+#: Multiply-adds of vectors up to which the loop over the inner dimension is written out.
+UNROLLED: Final = 64
+#: Multiply-adds that a core has in flight: a smaller tile waits for its own sums.
+IN_FLIGHT: Final = 8
+#: Bytes of y that are read again for each row of tiles at little cost; of a larger one, a strip should be as
+#: large as that.
+NEAR: Final = 56 << 10
+STRIP: Final = 28 << 10
+#: Rows of the tiles of code that is to be short.
+BRIEF_ROWS: Final = 4
+
+Range: TypeAlias = tuple[Reg | int, Reg | int]
+
+
+@record
+class Shape:
+    """Sizes of a product and of its tiles: `rows` by `vectors` of `lanes`."""
+
+    m: int
+    n: int
+    k: int
+    rows: int
+    vectors: int
+    lanes: int
+    #: Whether tiles are walked column by column.
+    columns_first: bool = False
+
+    @property
+    def down(self) -> int:
+        """Tiles from top to bottom."""
+        return math.ceil(self.m / self.rows)
+
+    @property
+    def across(self) -> int:
+        """Tiles from left to right."""
+        return math.ceil(self.n / (self.vectors * self.lanes))
+
+
+def direct_kernel(
+    name: str,
+    types: tuple[TensorType, TensorType, TensorType],
+    operands: tuple[Strided, Strided],
+    dtype: str,
+    target: Target,
+    declarations: dict[str, str],
+) -> Kernel:
+    """The kernel of ``result = x @ y`` for `types` of x, y and the result, which has elements."""
+    x, _, result = types
+    batch = math.prod(result.shape[:-2])
+    shape = choose_tiles(x.shape[-2], result.shape[-1], x.shape[-1], dtype, target, operands[0].strides[-2])
+    steps = shape.down * shape.rows * shape.across * shape.vectors * shape.k
+    sums = shape.rows * shape.vectors
+    copies = sums * shape.k if sums * shape.k <= UNROLLED else sums
+    shortened = target.brief and copies > 2 * BRIEF_ROWS
+    if shortened:
+        shape = brief_tiles(shape)
+    writer = _Nest(name, types, operands, dtype, shape, declarations, unrolled=0 if shortened else UNROLLED)
+    head = (
+        f"contraction {name}: {batch} x ({shape.m}x{shape.k} @ {shape.k}x{shape.n}) {dtype}, "
+        f"{shape.rows} x {shape.vectors} vectors of {shape.lanes} lanes"
+    )
+    return Kernel(
+        name,
+        writer.text(),
+        head,
+        writer.tasks,
+        batch * (steps + 10.0),
+        grain=PRODUCT_CYCLES,
+        shortened=shortened,
+        slowdown=PRODUCT_SLOWDOWN,
+    )
+
+
+def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int) -> Shape:
+    """The tile that takes the fewest cycles: one per multiply-add of a vector, half a one per load.
+
+    `x_row` is how far apart x's rows are, in elements.
+    """
+    lanes = target.lanes(dtype)
+    while lanes > 1 and lanes // 2 >= n:
+        lanes //= 2
+    if dtype[0] != "f":
+        return Shape(m, n, k, max(1, min(m, 4)), 2, lanes)
+    machine = tile_for(target, dtype)
+    budget, wide = machine.rows * machine.vectors, max(1, math.ceil(n / lanes))
+    most = max(4, rows_in_cache(x_row * BITS[dtype] // 8) - 2)
+
+    # a y that is read for several rows of tiles is near, or its strips are, unless tiles are low anyway
+    far = k * n * BITS[dtype] // 8 > NEAR
+    strip = max(1, STRIP * 8 // (k * lanes * BITS[dtype])) if far and min(m, most) >= machine.rows else 8
+
+    def cost(rows: int, vectors: int) -> float:
+        parts = [vectors] * (wide // vectors) + [wide % vectors] * (wide % vectors > 0)
+        return math.ceil(m / rows) * sum(max(rows * v, (rows + v) / 2, IN_FLIGHT) + 2 for v in parts)
+
+    choices = [
+        (cost(rows, vectors), -rows * vectors, rows, vectors)
+        for vectors in range(1, min(wide, 8, strip) + 1)
+        for rows in range(1, max(1, min(m, most, budget // vectors)) + 1)
+    ]
+    _, _, rows, vectors = min(choices)
+    return Shape(m, n, k, rows, vectors, lanes, far)
+
+
+def brief_tiles(shape: Shape) -> Shape:
+    """Tiles that are little text. Elements are the same sums, in the same order, as with any others."""
+    rows = min(shape.m, BRIEF_ROWS)
+    return Shape(shape.m, shape.n, shape.k, rows, 1, shape.lanes, shape.columns_first)
+
+
+def rows_in_cache(distance: int) -> int:
+    """How many lines `distance` bytes apart a nearest cache of 64 sets of 8 lines of 64 bytes can hold."""
+    return 8 * (4096 // math.gcd(distance, 4096)) if distance % 64 == 0 else 512
+
+
+class _Nest:
+    def __init__(
+        self,
+        name: str,
+        types: tuple[TensorType, TensorType, TensorType],
+        operands: tuple[Strided, Strided],
+        dtype: str,
+        shape: Shape,
+        declarations: dict[str, str],
+        unrolled: int,
+    ) -> None:
+        self.name, self.types, self.operands, self.dtype = name, types, operands, dtype
+        self.shape, self.w, self.unrolled = shape, FunctionWriter(declarations), unrolled
+        self.batch = math.prod(types[2].shape[:-2])
+        #: Whether tasks are columns of tiles; else they are rows of tiles, or the matrices of a batch.
+        self.by_column = self.batch == 1 and (shape.columns_first or shape.down < min(4, shape.across))
+
+    @property
+    def tasks(self) -> int:
+        if self.batch > 1:
+            return self.batch
+        return self.shape.across if self.by_column else self.shape.down
+
+    def text(self) -> str:
+        w, shape = self.w, self.shape
+        begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
+        starts = [*[one.start(w, self.dtype) for one in self.operands], "%b2"]
+        down, across = (0, shape.down), (0, shape.across)
+        if self.batch > 1:
+            over_batch(
+                w, self.types, self.operands, starts, self.dtype,
+                lambda at: self._tiles(at, down, across), tasks=(begin, end),
+            )  # fmt: skip
+        elif self.by_column:
+            self._tiles(starts, down, (begin, end))
+        else:
+            self._tiles(starts, (begin, end), across)
+        w.line("ret void")
+        return w.function(signature(self.name, 3), "nounwind")
+
+    # -- tiles ------------------------------------------------------------------------------------
+
+    def _tiles(self, at: list[str], down: Range, across: Range) -> None:
+        """All tiles of the ranges: for each row of tiles those across, or where y is far, for each column of
+        tiles those down, so that its strip of y stays near."""
+        if self.shape.columns_first:
+            self._columns(at, across, lambda here, *edge: self._rows(here, down, self._tile, edge))
+        else:
+            self._rows(at, down, lambda here: self._columns(here, across, self._tile), ())
+
+    def _rows(self, at: list[str], down: Range, body: Callable[..., None], edge: tuple[Any, ...]) -> None:
+        shape = self.shape
+        moved = [(at[0], self.operands[0].strides[-2]), (at[2], shape.n)]
+        over_rows(
+            self.w,
+            shape.m,
+            shape.rows,
+            down,
+            self.dtype,
+            moved,
+            lambda here: body([here[0], at[1], here[1]], *edge),
+        )
+
+    def _columns(self, at: list[str], across: Range, body: Callable[..., None]) -> None:
+        """`body` on columns of tiles, with how many vectors they have and the last one's mask: whole ones in
+        a loop, then the one at the edge."""
+        w, shape = self.w, self.shape
+        width = shape.vectors * shape.lanes
+        whole = shape.n // width
+
+        def column(index: Reg, vectors: int, mask: Reg | None) -> None:
+            left = w.mul(index, width)
+            y = w.offset(at[1], self.dtype, w.mul(left, self.operands[1].strides[-1]))
+            body([at[0], y, w.offset(at[2], self.dtype, left)], vectors, mask)
+
+        def inside(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            column(index, shape.vectors, None)
+            return ()
+
+        rest = shape.n - whole * width
+        mask = w.tail_mask(rest % shape.lanes, shape.lanes) if rest % shape.lanes else None
+
+        def edge() -> None:
+            column(constant(whole, "i64"), math.ceil(rest / shape.lanes), mask)
+
+        first, last = across
+        if isinstance(first, int) or isinstance(last, int):
+            w.loop(0, whole, 1, inside)
+            if rest:
+                edge()
+            return
+        if whole:
+            w.loop(first, w.min(last, constant(whole, "i64")), 1, inside)
+        if rest:
+            w.when(w.gt(last, whole), edge)
+
+    def _tile(self, at: list[str], vectors: int, mask: Reg | None) -> None:
+        """One tile of the result; its sums are added up in parts where they are long."""
+        w, shape = self.w, self.shape
+        x_by, y_by = self.operands[0].strides[-1], self.operands[1].strides[-2]
+        if shape.k <= INNER:
+            for total, (place, only) in zip(
+                self._sums(at, 0, shape.k, vectors, mask), self._places(at, vectors, mask), strict=True
+            ):
+                w.store(total, place, only)
+            return
+        zero = constant(0, self.dtype, shape.lanes)
+        for place, only in self._places(at, vectors, mask):
+            w.store(zero, place, only)
+
+        def part(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            x = w.offset(at[0], self.dtype, w.mul(index, x_by))
+            y = w.offset(at[1], self.dtype, w.mul(index, y_by))
+            stop = w.min(w.sub(shape.k, index), constant(INNER, "i64"))
+            sums = self._sums([x, y, at[2]], 0, stop, vectors, mask)
+            for total, (place, only) in zip(sums, self._places(at, vectors, mask), strict=True):
+                w.store(w.add(w.load(place, self.dtype, shape.lanes, only), total), place, only)
+            return ()
+
+        w.loop(0, shape.k, INNER, part)
+
+    def _places(self, at: list[str], vectors: int, mask: Reg | None) -> list[tuple[str, Reg | None]]:
+        """Where each vector of a tile of the result is, and which of its lanes."""
+        w, shape = self.w, self.shape
+        return [
+            (w.offset(at[2], self.dtype, row * shape.n + v * shape.lanes), mask if v == vectors - 1 else None)
+            for row in range(shape.rows)
+            for v in range(vectors)
+        ]
+
+    def _sums(self, at: list[str], start: int, stop: Reg | int, vectors: int, mask: Reg | None) -> list[Reg]:
+        w, dtype, shape = self.w, self.dtype, self.shape
+        lanes = shape.lanes
+        x_strides, y_strides = self.operands[0].strides[-2:], self.operands[1].strides[-2:]
+
+        def step(index: Reg, sums: list[Reg]) -> Sequence[Reg]:
+            y_row = w.offset(at[1], dtype, w.mul(index, y_strides[0]))
+            ys = [
+                w.gather(
+                    w.offset(y_row, dtype, v * lanes * y_strides[1]),
+                    dtype, y_strides[1], lanes, mask if v == vectors - 1 else None,
+                )
+                for v in range(vectors)
+            ]  # fmt: skip
+            if shape.columns_first:
+                for v in range(vectors):
+                    self._fetch(w.offset(y_row, dtype, (vectors + v) * lanes))
+            x_column = w.offset(at[0], dtype, w.mul(index, x_strides[1]))
+            out = []
+            for row in range(shape.rows):
+                x = w.splat(w.load(w.offset(x_column, dtype, row * x_strides[0]), dtype), lanes)
+                for v in range(vectors):
+                    out.append(accumulate(w, sums[row * vectors + v], x, ys[v]))
+            return out
+
+        sums = [constant(0, dtype, lanes)] * (shape.rows * vectors)
+        if isinstance(stop, int) and stop * len(sums) <= self.unrolled:
+            for index in range(start, stop):
+                sums = list(step(constant(index, "i64"), sums))
+            return sums
+        return w.loop(start, stop, 1, step, sums, nonempty=True)
+
+    def _fetch(self, place: str) -> None:
+        """Ask for the line at `place`, in the next strip of y, which the machine cannot foresee."""
+        self.w.declare("llvm.prefetch.p0", "void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.w.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")

@@ -1,0 +1,301 @@
+"""The product function of a dtype: blocks of the operands are packed, then tiles of the result computed.
+
+Both are tasks for the pool. A product is described by numbers (`descriptor`), so that one piece of machine
+code serves all shapes; it is compiled once per machine and process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ...interface import PRODUCT_KERNELS, PRODUCT_TABLE, pack_symbol, product_symbol
+from ...llvm.emitter import Reg, constant
+from ...llvm.loops import FunctionWriter
+from ...llvm.target import Target
+from .micro_kernel import NAME as MICRO
+from .micro_kernel import micro_kernel
+from .panels import NAME as PACK
+from .panels import packing_function
+from .tiles import Blocking, Tile, tile_for
+
+#: The functions in which products spend their time.
+KERNELS: Final = PRODUCT_KERNELS
+#: The numbers of a descriptor, in order: sizes; strides of x, y and the result's rows; blocks.
+FIELDS: Final = (
+    "m", "n", "k", "x_row", "x_column", "y_row", "y_column", "row",
+    "rows", "columns", "inner", "row_panels", "column_panels", "packing", "y_offset",
+)  # fmt: skip
+#: What tasks know of the block they work on, in order.
+_CONTEXT: Final = ("descriptor", "x", "y", "result", "px", "py", "rows", "columns", "inner", "first")
+
+
+def declaration(dtype: str) -> str:
+    """The product function's LLVM declaration: descriptor, x, y, result, workspace, parallel_for or null."""
+    return f"declare void @{product_symbol(dtype)}(ptr, ptr, ptr, ptr, ptr, ptr)"
+
+
+def pack_declaration(dtype: str) -> str:
+    """The packing function's LLVM declaration."""
+    return f"declare void @{pack_symbol(dtype)}(ptr, i64, i64, ptr, i64, i64, i64)"
+
+
+def descriptor(
+    cut: Blocking, x: tuple[int, ...], y: tuple[int, ...], row: int | None = None
+) -> tuple[int, ...]:
+    """The numbers that describe a product to the function; `x` and `y` are strides in elements, `row` the
+    distance of the result's rows."""
+    packed = -(-cut.rows // cut.tile.rows) * cut.tile.rows * cut.inner
+    offset = -(-(packed + cut.tile.columns) // 16) * 16
+    return (
+        cut.m, cut.n, cut.k, *x, *y, cut.n if row is None else row,
+        cut.rows, cut.columns, cut.inner, cut.row_panels, cut.column_panels, cut.packing, offset,
+    )  # fmt: skip
+
+
+def kernels_text(target: Target, dtype: str) -> str:
+    """LLVM text of the functions in which products of `dtype` spend their time: `KERNELS`."""
+    tile = tile_for(target, dtype)
+    declarations: dict[str, str] = {}
+    parts = [
+        micro_kernel(tile, declarations, brief=target.brief),
+        packing_function(tile, target, declarations),
+    ]
+    return "\n".join([*declarations.values(), *parts])
+
+
+def driver_text(target: Target, dtype: str) -> str:
+    """LLVM text of the product function of `dtype`, and of the packing function for other kernels. They call
+    `KERNELS` by the table `PRODUCT_TABLE`, and need not be fast."""
+    tile = tile_for(target, dtype)
+    table = f"@{PRODUCT_TABLE} = external global [{len(KERNELS)} x ptr]"
+    declarations = {PRODUCT_TABLE: table}
+    pack = ("ptr", "i64", "i64", "ptr", "i64", "i64", "i64")
+    parts = [
+        _forwarding(f"internal void @{MICRO}", ("ptr", "ptr", "ptr", "i64", "i64", "i64", "i64", "i1"), 0),
+        _forwarding(f"internal void @{PACK}", pack, 1),
+        _forwarding(f"void @{pack_symbol(dtype)}", pack, 1),
+    ]
+    parts += [one(tile, declarations).text() for one in (_PackTask, _TileTask, _Driver)]
+    return "\n".join([*declarations.values(), *parts])
+
+
+def _forwarding(signature: str, types: Sequence[str], number: int) -> str:
+    """A function that calls the kernel at `number` of the table: another one may come to stand there."""
+    taken = ", ".join(f"{one} %a{i}" for i, one in enumerate(types))
+    return f"""define {signature}({taken}) nounwind {{
+  %place = getelementptr ptr, ptr @{PRODUCT_TABLE}, i64 {number}
+  %kernel = load atomic ptr, ptr %place monotonic, align 8
+  call void %kernel({taken})
+  ret void
+}}"""
+
+
+class _Writer:
+    """What the functions share: fields of the descriptor and of the context."""
+
+    def __init__(self, tile: Tile, declarations: dict[str, str]) -> None:
+        self.tile, self.dtype = tile, tile.dtype
+        self.w = FunctionWriter(declarations)
+
+    def number(self, name: str, descriptor: str = "%descriptor") -> Reg:
+        return self.w.load(self.w.offset(descriptor, "i64", FIELDS.index(name)), "i64")
+
+    def _pointer(self, name: str) -> str:
+        w = self.w
+        place, value = w.offset("%context", "i64", _CONTEXT.index(name)), w.fresh(name)
+        w.line(f"{value} = load ptr, ptr {place}")
+        return value
+
+    def _size(self, name: str) -> Reg:
+        return self.w.load(self.w.offset("%context", "i64", _CONTEXT.index(name)), "i64")
+
+    def parts(self, size: Reg, by: Reg | int) -> Reg:
+        """How many blocks of `by` cover `size`."""
+        w = self.w
+        return self.divided(w.add(size, w.sub(by, 1) if isinstance(by, Reg) else by - 1), by)
+
+    def divided(self, size: Reg, by: Reg | int, opcode: str = "udiv") -> Reg:
+        text = by.text if isinstance(by, Reg) else str(by)
+        return self.w.assign(f"{opcode} i64 {size.text}, {text}", "i64")
+
+    def offset(self, pointer: str, *factors: Reg | int) -> str:
+        """`pointer` moved by the product of `factors`, in elements."""
+        by: Reg | int = factors[0]
+        for one in factors[1:]:
+            by = self.w.mul(by, one)
+        return self.w.offset(pointer, self.dtype, by)
+
+
+class _PackTask(_Writer):
+    """``@pack_task(ptr context, i64 begin, i64 end)``: groups of panels, those of x first."""
+
+    def text(self) -> str:
+        w = self.w
+        descriptor = self._pointer("descriptor")
+        group = self.number("packing", descriptor)
+        rows, columns, inner = self._size("rows"), self._size("columns"), self._size("inner")
+        x, y, px, py = (self._pointer(name) for name in ("x", "y", "px", "py"))
+        strides = [self.number(name, descriptor) for name in ("x_row", "x_column", "y_column", "y_row")]
+        first = self.parts(self.parts(rows, self.tile.rows), group)
+
+        def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            w.when(
+                w.lt(index, first),
+                lambda: self._panels(index, group, x, px, rows, inner, self.tile.rows, strides[:2]),
+            )
+            w.when(
+                w.ge(index, first),
+                lambda: self._panels(
+                    w.sub(index, first), group, y, py, columns, inner, self.tile.columns, strides[2:]
+                ),
+            )  # fmt: skip
+            return ()
+
+        w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
+        w.line("ret void")
+        return w.function("internal void @pack_task(ptr %context, i64 %begin, i64 %end)", "nounwind")
+
+    def _panels(
+        self, block: Reg, group: Reg, source: str, packed: str,
+        size: Reg, inner: Reg, width: int, strides: Sequence[Reg],
+    ) -> None:  # fmt: skip
+        w = self.w
+        across, along = strides
+        elements = w.mul(group, width)
+        at = w.mul(block, elements)
+        count = w.min(w.sub(size, at), elements)
+        here, there = self.offset(source, at, across), self.offset(packed, at, inner)
+        w.line(
+            f"call void @{PACK}(ptr {here}, {across}, {along}, ptr {there}, {count}, {inner}, i64 {width})"
+        )
+
+
+class _TileTask(_Writer):
+    """``@tile_task(ptr context, i64 begin, i64 end)``: blocks of tiles of the result."""
+
+    def text(self) -> str:
+        w, tile = self.w, self.tile
+        descriptor = self._pointer("descriptor")
+        by_row, by_column = (self.number(name, descriptor) for name in ("row_panels", "column_panels"))
+        stride = self.number("row", descriptor)
+        rows, columns, inner = self._size("rows"), self._size("columns"), self._size("inner")
+        result, px, py = (self._pointer(name) for name in ("result", "px", "py"))
+        first = w.ne(self._size("first"), 0)
+        down, across = self.parts(rows, tile.rows), self.parts(columns, tile.columns)
+        blocks = self.parts(across, by_column)
+
+        def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            top = w.mul(self.divided(index, blocks), by_row)
+            left = w.mul(self.divided(index, blocks, "urem"), by_column)
+
+            def strip(j: Reg, _: list[Reg]) -> Sequence[Reg]:
+                column = w.mul(j, tile.columns)
+                wide = w.min(w.sub(columns, column), constant(tile.columns, "i64"))
+                y = self.offset(py, column, inner)
+
+                def square(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+                    row = w.mul(i, tile.rows)
+                    tall = w.min(w.sub(rows, row), constant(tile.rows, "i64"))
+                    x = self.offset(px, row, inner)
+                    place = self.w.offset(self.offset(result, row, stride), self.dtype, column)
+                    w.line(
+                        f"call void @{MICRO}(ptr {x}, ptr {y}, ptr {place}, {inner}, {stride}, "
+                        f"{tall}, {wide}, i1 {first.text})"
+                    )
+                    return ()
+
+                w.loop(top, w.min(w.add(top, by_row), down), 1, square, nonempty=True)
+                return ()
+
+            w.loop(left, w.min(w.add(left, by_column), across), 1, strip, nonempty=True)
+            return ()
+
+        w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
+        w.line("ret void")
+        return w.function("internal void @tile_task(ptr %context, i64 %begin, i64 %end)", "nounwind")
+
+
+class _Driver(_Writer):
+    """The product function: loops over blocks of columns, of the inner dimension and of rows."""
+
+    def text(self) -> str:
+        w, tile = self.w, self.tile
+        m, n, k = (self.number(name) for name in ("m", "n", "k"))
+        rows, columns, inner = (self.number(name) for name in ("rows", "columns", "inner"))
+        x_row, x_column, y_row, y_column = (
+            self.number(name) for name in ("x_row", "x_column", "y_row", "y_column")
+        )
+        stride, group = self.number("row"), self.number("packing")
+        by_row, by_column = self.number("row_panels"), self.number("column_panels")
+        context = w.slot("i64", len(_CONTEXT))
+        py = w.offset("%work", self.dtype, self.number("y_offset"))
+
+        def put(name: str, value: str) -> None:
+            w.line(f"store {value}, ptr {w.offset(context, 'i64', _CONTEXT.index(name))}")
+
+        put("descriptor", "ptr %descriptor")
+        put("px", "ptr %work")
+        put("py", f"ptr {py}")
+
+        def blocks(size: Reg, by: Reg, body: Callable[[Reg, Reg], None]) -> None:
+            def block(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+                start = w.mul(index, by)
+                body(start, w.min(by, w.sub(size, start)))
+                return ()
+
+            w.loop(0, self.parts(size, by), 1, block, nonempty=True)
+
+        def over_columns(column: Reg, wide: Reg) -> None:
+            def over_inner(at: Reg, deep: Reg) -> None:
+                y = self.offset(self.offset("%y", column, y_column), at, y_row)
+                put("y", f"ptr {y}")
+                put("inner", str(deep))
+                put("first", f"i64 {w.cast(w.eq(at, 0), 'i64').text}")
+
+                def over_rows(row: Reg, tall: Reg) -> None:
+                    x = self.offset(self.offset("%x", row, x_row), at, x_column)
+                    result = w.offset(self.offset("%result", row, stride), self.dtype, column)
+                    # y stays packed for the blocks of rows after the first
+                    again = w.ne(row, 0)
+                    to_pack = w.select(again, constant(0, "i64"), wide)
+                    put("x", f"ptr {x}")
+                    put("result", f"ptr {result}")
+                    put("rows", str(tall))
+                    put("columns", str(to_pack))
+                    down, across = self.parts(tall, tile.rows), self.parts(wide, tile.columns)
+                    tasks = w.add(
+                        self.parts(down, group), self.parts(self.parts(to_pack, tile.columns), group)
+                    )
+                    self._run("pack_task", context, tasks)
+                    put("columns", str(wide))
+                    self._run(
+                        "tile_task", context, w.mul(self.parts(down, by_row), self.parts(across, by_column))
+                    )
+
+                blocks(m, rows, over_rows)
+
+            blocks(k, inner, over_inner)
+
+        blocks(n, columns, over_columns)
+        w.line("ret void")
+        return w.function(
+            f"void @{product_symbol(self.dtype)}(ptr %descriptor, ptr %x, ptr %y, ptr %result, ptr %work, "
+            "ptr %parallel)",
+            "nounwind",
+        )
+
+    def _run(self, task: str, context: str, tasks: Reg) -> None:
+        """All tasks, by the pool if there is one."""
+        w = self.w
+        alone, shared, after = w.label("alone"), w.label("shared"), w.label("after")
+        pool = w.fresh("pool")
+        w.line(f"{pool} = icmp ne ptr %parallel, null")
+        w.branch_if(Reg(pool, "bool"), shared, alone)
+        w.start(shared)
+        w.line(f"call void %parallel(ptr @{task}, ptr {context}, {tasks}, i64 1)")
+        w.branch(after)
+        w.start(alone)
+        w.line(f"call void @{task}(ptr {context}, i64 0, {tasks})")
+        w.branch(after)
+        w.start(after)

@@ -1,0 +1,163 @@
+"""Packing: a strip of a matrix as a panel, which a micro-kernel reads from end to end.
+
+A panel of width W holds, for each inner index, the W elements across the strip side by side. The strip's own
+strides decide how it is read: rows of neighbours are copied, columns of neighbours transposed in registers,
+anything else goes element by element. What lies beyond a narrow strip in its panel is some number, of which
+nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...interface import PRODUCT_KERNELS
+from ...llvm.emitter import Reg, constant
+from ...llvm.loops import FunctionWriter
+from ...llvm.target import Target
+from ...llvm.transpose import turned
+from .tiles import Tile
+
+NAME = PRODUCT_KERNELS[1]
+
+
+def packing_function(tile: Tile, target: Target, declarations: dict[str, str]) -> str:
+    """``@pack(ptr source, i64 across, i64 along, ptr panels, i64 count, i64 k, i64 width)``.
+
+    Packs `count` elements across by `k` along, which are `across` and `along` elements apart, as panels of
+    `width` elements, of which the last may have less.
+    """
+    return _Packing(tile, target, declarations).text()
+
+
+class _Packing:
+    def __init__(self, tile: Tile, target: Target, declarations: dict[str, str]) -> None:
+        self.dtype, self.lanes = tile.dtype, tile.lanes
+        self.fast_masks, self.brief = target.fast_masks, target.brief
+        self.w = FunctionWriter(declarations)
+        self.across, self.along = Reg("%across", "i64"), Reg("%along", "i64")
+        self.count, self.k, self.width = Reg("%count", "i64"), Reg("%k", "i64"), Reg("%width", "i64")
+
+    def text(self) -> str:
+        w = self.w
+        neighbours, others, turned, turn, single = (
+            w.label(name) for name in ("neighbours", "others", "turned", "turn", "single")
+        )
+        w.branch_if(w.eq(self.across, 1), neighbours, others)
+        w.start(neighbours)
+        self._copy()
+        w.line("ret void")
+        w.start(others)
+        if self.brief:  # transposing squares in registers is half of the text
+            turned = single
+        w.branch_if(w.eq(self.along, 1), turned, single)
+        if not self.brief:
+            w.start(turned)
+            w.branch_if(w.ge(self.k, self.lanes), turn, single)
+            w.start(turn)
+            self._strips(self._turn)
+            w.line("ret void")
+        w.start(single)
+        self._strips(self._element_by_element)
+        w.line("ret void")
+        return w.function(
+            f"void @{NAME}(ptr noalias %source, i64 %across, i64 %along, ptr noalias %panels, i64 %count, "
+            "i64 %k, i64 %width)",
+            "nounwind",
+        )
+
+    def _strips(self, body: Callable[[str, str, Reg], None], row: tuple[str, str] | None = None) -> None:
+        """`body` on the part of each panel that one vector holds: where it is read and written, and how many
+        elements it has."""
+        w = self.w
+        source, panels = row or ("%source", "%panels")
+        each = w.mul(self.width, self.k)
+
+        def panel(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            left = w.mul(index, self.width)
+            size = w.min(w.sub(self.count, left), self.width)
+            from_here = w.offset(source, self.dtype, w.mul(left, self.across))
+            to_here = w.offset(panels, self.dtype, w.mul(index, each))
+
+            def strip(at: Reg, _: list[Reg]) -> Sequence[Reg]:
+                valid = w.min(w.sub(size, at), constant(self.lanes, "i64"))
+                here = w.offset(from_here, self.dtype, w.mul(at, self.across))
+                body(here, w.offset(to_here, self.dtype, at), valid)
+                return ()
+
+            w.loop(0, size, self.lanes, strip, nonempty=True)
+            return ()
+
+        rounded = w.sub(w.add(self.count, self.width), 1)
+        w.loop(0, w.assign(f"udiv i64 {rounded.text}, {self.width.text}", "i64"), 1, panel, nonempty=True)
+
+    def _by_vectors(self, valid: Reg, body: Callable[[Reg | None], None]) -> None:
+        """`body` with a mask of the valid lanes; without one for whole vectors where masks are slow."""
+        w = self.w
+        mask = w.lt(w.ramp(self.lanes), w.splat(valid, self.lanes))
+        if self.fast_masks:
+            body(mask)
+            return
+        whole, part, after = w.label("whole"), w.label("part"), w.label("after")
+        w.branch_if(w.eq(valid, self.lanes), whole, part)
+        w.start(whole)
+        body(None)
+        w.branch(after)
+        w.start(part)
+        body(mask)
+        w.branch(after)
+        w.start(after)
+
+    def _copy(self) -> None:
+        """Row by row through all panels: memory is read in the order in which it lies."""
+        w = self.w
+
+        def vector(here: str, there: str, valid: Reg) -> None:
+            self._by_vectors(
+                valid, lambda mask: w.store(w.load(here, self.dtype, self.lanes, mask), there, mask)
+            )
+
+        def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            source = w.offset("%source", self.dtype, w.mul(index, self.along))
+            self._strips(vector, (source, w.offset("%panels", self.dtype, w.mul(index, self.width))))
+            return ()
+
+        w.loop(0, self.k, 1, row, nonempty=True)
+
+    def _turn(self, source: str, panel: str, valid: Reg) -> None:
+        self._by_vectors(valid, lambda mask: self._transpose(source, panel, valid, mask))
+
+    def _transpose(self, source: str, panel: str, valid: Reg, mask: Reg | None) -> None:
+        """Squares of `lanes` by `lanes`; the last along overlaps the one before."""
+        w, lanes = self.w, self.lanes
+        last = w.sub(self.k, lanes)
+        end = w.sub(valid, 1)
+        # rows beyond the strip repeat its last one
+        rows = [w.mul(w.min(constant(i, "i64"), end), self.across) for i in range(lanes)]
+
+        def square(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            start = w.min(index, last)
+            here = w.offset(source, self.dtype, start)
+            there = w.offset(panel, self.dtype, w.mul(start, self.width))
+            block = [w.load(w.offset(here, self.dtype, row), self.dtype, lanes) for row in rows]
+            for i, column in enumerate(turned(w, block)):
+                w.store(column, w.offset(there, self.dtype, w.mul(self.width, i)), mask)
+            return ()
+
+        w.loop(0, self.k, lanes, square, nonempty=True)
+
+    def _element_by_element(self, source: str, panel: str, valid: Reg) -> None:
+        w = self.w
+
+        def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            here = w.offset(source, self.dtype, w.mul(index, self.along))
+            there = w.offset(panel, self.dtype, w.mul(index, self.width))
+
+            def element(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+                value = w.load(w.offset(here, self.dtype, w.mul(i, self.across)), self.dtype)
+                w.store(value, w.offset(there, self.dtype, i))
+                return ()
+
+            w.loop(0, valid, 1, element, nonempty=True)
+            return ()
+
+        w.loop(0, self.k, 1, row, nonempty=True)

@@ -1,0 +1,1 @@
+"""Gathers, scatters, concatenation and slice updates."""

@@ -1,0 +1,194 @@
+"""Kernels that move elements: concatenation and slice update; and what gathers and scatters share.
+
+Updates write into a copy of their operand, unless buffer planning gave the result the operand's own memory.
+Indices are checked before anything is read or written at them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from ....ir.access import element_strides, resolve
+from ....ir.dtypes import SHORT_NAME
+from ....ir.graph import Instruction, Value
+from ....ir.types import contiguous_strides
+from ...llvm.emitter import Number, Reg, constant
+from ...llvm.loops import Bound, FunctionWriter
+from ..kernel import Kernel, signature
+
+
+def concat_kernel(
+    name: str, instruction: Instruction, defs: Mapping[Value, Instruction], declarations: dict[str, str]
+) -> Kernel:
+    """Copies each operand's contiguous stretches to its place; operands may be views of what is in memory.
+
+    Tasks are slices along the first axis, unless that is the one along which they are joined.
+    """
+    w = FunctionWriter(declarations)
+    axis, result = instruction.attrs["axis"], instruction.result
+    dtype = SHORT_NAME[result.dtype]
+    by = contiguous_strides(result.shape)
+    tasks = result.shape[0] if axis > 0 and result.type.size else 1
+    first, last = (Reg("%begin", "i64"), Reg("%end", "i64")) if axis > 0 else (0, 1)
+
+    def copy(operand: Value, strides: Sequence[int], source: str, target: str) -> None:
+        inner = max(axis, _contiguous_tail(operand.shape, list(strides)))
+        stretch = math.prod(operand.shape[inner:])
+
+        def at(dim: int, source: str, target: str) -> None:
+            if dim == inner:
+                w.copy(target, source, stretch * result.dtype.itemsize)
+                return
+
+            def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+                moved = w.offset(source, dtype, w.mul(index, strides[dim]))
+                at(dim + 1, moved, w.offset(target, dtype, w.mul(index, by[dim])))
+                return ()
+
+            if dim == 0 and axis > 0:
+                w.loop(first, last, 1, body, nonempty=True)
+            else:
+                w.loop(0, operand.shape[dim], 1, body)
+
+        at(0, source, target)
+
+    offset = 0
+    for position, operand in enumerate(instruction.operands):
+        source, access = resolve(operand, defs)
+        strides, start = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
+        if operand.type.size:
+            place = w.offset(f"%b{len(instruction.operands)}", dtype, offset * by[axis])
+            copy(operand, strides, w.offset(f"%b{position}", dtype, start), place)
+        offset += operand.shape[axis]
+    w.line("ret void")
+    text = w.function(signature(name, len(instruction.operands) + 1), "nounwind")
+    rows, nbytes = math.prod(result.shape[:axis]), math.prod(result.shape[axis:]) * result.dtype.itemsize
+    cycles = result.type.nbytes / 4 + 20 * rows
+    return Kernel(name, text, f"concat {name}: {rows} rows of {nbytes} bytes", tasks, cycles)
+
+
+def update_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
+    """Copies x, then writes v over its slice."""
+    w = FunctionWriter(declarations)
+    x, v = instruction.operands
+    start, step = instruction.attrs["start"], instruction.attrs["step"]
+    strides = contiguous_strides(x.shape)
+    dtype = SHORT_NAME[x.dtype]
+    memory = "u8" if dtype == "bool" else dtype
+    copy_operand(w, x.type.nbytes, "%b0", "%b2")
+    first = sum(at * stride for at, stride in zip(start, strides, strict=True))
+    by = [s * stride for s, stride in zip(step, strides, strict=True)]
+    inner = _contiguous_tail(v.shape, by)
+    stretch = math.prod(v.shape[inner:])
+    v_strides = contiguous_strides(v.shape)
+
+    def at(axis: int, source: str, target: str) -> None:
+        if axis == inner:
+            if stretch == 1:
+                w.store(w.load(source, memory), target)
+            else:
+                w.copy(target, source, stretch * x.dtype.itemsize)
+            return
+
+        def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            moved = w.offset(source, dtype, w.mul(index, v_strides[axis]))
+            at(axis + 1, moved, w.offset(target, dtype, w.mul(index, by[axis])))
+            return ()
+
+        w.loop(0, v.shape[axis], 1, body)
+
+    if v.type.size:
+        at(0, "%b1", w.offset("%b2", dtype, first))
+    w.line("ret void")
+    description = f"update {name}: {v.type} into {x.type}"
+    cycles = (x.type.nbytes + v.type.nbytes) / 4
+    return Kernel(name, w.function(signature(name, 3), "nounwind"), description, cycles=cycles)
+
+
+def _contiguous_tail(shape: tuple[int, ...], by: list[int]) -> int:
+    """The first axis from which on the written elements are contiguous."""
+    expected = 1
+    axis = len(shape)
+    while axis > 0 and (by[axis - 1] == expected or shape[axis - 1] == 1):
+        axis -= 1
+        expected *= shape[axis]
+    return axis
+
+
+def check_indices(
+    w: FunctionWriter, shape: tuple[int, ...], axes: int, first: int, count: int, lanes: int
+) -> None:
+    """Return i32, 1 + axis where an index is out of range; `lanes` are looked at together."""
+    for axis in range(axes):
+        inside = _all_inside(w, f"%b{first + axis}", shape[axis], count, lanes)
+        good, bad = w.label("good"), w.label("bad")
+        w.branch_if(inside, good, bad)
+        w.start(bad)
+        w.line(f"ret i32 {axis + 1}")
+        w.start(good)
+
+
+def over_indices(
+    w: FunctionWriter,
+    shape: tuple[int, ...],
+    axes: int,
+    first: int,
+    bounds: tuple[Bound, Bound],
+    body: Callable[[FunctionWriter, Reg, Reg], None],
+) -> None:
+    """Call ``body(w, number, slice index)`` per index tuple; all are in range, or limited to it where another
+    thread of Python changes them meanwhile."""
+
+    def run(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+        at = constant(0, "i64")
+        for axis in range(axes):
+            index = w.load(w.offset(f"%b{first + axis}", "i64", number), "i64")
+            wrapped = w.select(w.lt(index, 0), w.add(index, shape[axis]), index)
+            limited = w.max(w.min(wrapped, shape[axis] - 1), 0)
+            at = w.add(w.mul(at, shape[axis]), limited)
+        body(w, number, at)
+        return ()
+
+    w.loop(*bounds, 1, run)
+
+
+def _all_inside(w: FunctionWriter, indices: str, extent: int, count: int, lanes: int) -> Reg:
+    """Whether all of `count` indices are in [-extent, extent)."""
+
+    def check(number: Reg, state: list[Reg], lanes: int) -> Sequence[Reg]:
+        index = w.load(w.offset(indices, "i64", number), "i64", lanes)
+        return [w.and_(state[0], w.and_(w.ge(index, -extent), w.lt(index, extent)))]
+
+    whole = count // lanes * lanes
+    yes = constant(True, "bool", lanes)
+    (fine,) = w.loop(0, whole, lanes, lambda number, state: check(number, state, lanes), [yes])
+    if lanes > 1:
+        bits = w.assign(f"bitcast {fine} to i{lanes}", "bool")
+        fine = w.assign(f"icmp eq i{lanes} {bits.text}, -1", "bool")
+    (fine,) = w.loop(whole, count, 1, lambda number, state: check(number, state, 1), [fine])
+    return fine
+
+
+def index_messages(instruction: Instruction, shape: tuple[int, ...], axes: int) -> tuple[str, ...]:
+    """What to say where an index of `axes` leading axes is out of range."""
+    where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
+    return tuple(
+        f"{instruction.op.name}: an index is out of bounds for axis {axis} with size {shape[axis]}{where}"
+        for axis in range(axes)
+    )
+
+
+def copy_operand(w: FunctionWriter, nbytes: Number, source: str, target: str) -> None:
+    """Copy unless both are the same memory."""
+    differ = w.assign(f"icmp ne ptr {source}, {target}", "bool")
+    w.when(differ, lambda: w.copy(target, source, nbytes))
+
+
+def copy_stretch(w: FunctionWriter, dtype: str, target: str, source: str, count: int) -> None:
+    """Copy `count` elements."""
+    if count == 1:
+        memory = "u8" if dtype == "bool" else dtype
+        w.store(w.load(source, memory), target)
+    else:
+        w.copy(target, source, count * (1 if dtype == "bool" else int(dtype[1:]) // 8))

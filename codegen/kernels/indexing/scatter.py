@@ -1,0 +1,316 @@
+"""Scatters: slices written or added at tuples of indices, those of one place in the order of their numbers.
+
+Many indices are taken in blocks (`codegen/kernels/indexing/blocks.py`). Threads share them in one of two ways, in parts that
+follow from the shapes alone, so that no result depends on the number of threads:
+
+- long slices by where they go: each task owns a range of the result, looks at all the indices and moves the
+  slices that go there;
+- short ones that are added, many to each place, by their numbers: each task adds its chunk of them into
+  memory of its own, and what those hold is added up in order.
+
+What is neither is moved by one thread: finding out which elements go where would take as long as adding them.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ....ir.dtypes import SHORT_NAME
+from ....ir.graph import Instruction
+from ....ir.records import record
+from ...llvm.emitter import Reg, constant
+from ...llvm.loops import FunctionWriter
+from ...llvm.target import Target
+from ..kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, context_of, signature, task_function
+from .blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
+from .movement import check_indices, copy_operand, copy_stretch, index_messages, over_indices
+
+#: Bytes of a slice for each range: looking at an index that leads to another one takes little time then.
+_RANGE_BYTES: Final = 128
+#: Tasks at most.
+_MOST: Final = 16
+#: Slices that a chunk has at least for each place of the result: setting its memory to zero and adding it up
+#: takes as long as adding a third of that.
+_DENSE: Final = 4
+#: Bytes of a chunk's memory at most: more does not stay in a second-level cache.
+_COPY_BYTES: Final = 1 << 20
+#: Elements of the result that are added up in one task.
+_FOLD: Final = 1 << 14
+
+
+class How(enum.Enum):
+    """How threads share a scatter."""
+
+    ALONE = "on one thread"
+    RANGES = "by ranges of the result"
+    CHUNKS = "by chunks of the indices"
+
+
+@record
+class Plan:
+    """What a scatter does: `count` slices of `stretch` elements go to `rows` places, in `parts`."""
+
+    count: int
+    stretch: int
+    rows: int
+    how: How
+    parts: int
+    cycles: float
+    #: Bytes from one chunk's memory to the next one's.
+    distance: int
+
+    @property
+    def workspace(self) -> int:
+        """Bytes that the kernel works in: the note of what failed, and the memory of all chunks but one."""
+        if self.how is How.ALONE:
+            return 0
+        return STATUS_BYTES + (self.distance * (self.parts - 1) if self.how is How.CHUNKS else 0)
+
+
+def scatter_plan(instruction: Instruction) -> Plan:
+    """How the kernel of `instruction` goes about it."""
+    x, _, *indices = instruction.operands
+    stretch, count = math.prod(x.shape[len(indices) :]), indices[0].type.size
+    rows = math.prod(x.shape[: len(indices)])
+    cycles = x.type.nbytes / 8 + count * (6 + stretch * x.dtype.itemsize / 8)
+    how, parts, nbytes = How.ALONE, 1, stretch * x.dtype.itemsize
+    if count >= BLOCK_OF_LONG and cycles > PARALLEL_TASKS * TASK_CYCLES:
+        adds = instruction.attrs["mode"] == "add"
+        chunks, ranges = (
+            _power_of_two(count // (_DENSE * max(rows, 1))),
+            _power_of_two(nbytes // _RANGE_BYTES),
+        )
+        if min(ranges, rows) > 1:
+            how, parts = How.RANGES, _power_of_two(min(ranges, rows))
+        elif adds and chunks > 1 and x.type.nbytes <= _COPY_BYTES:
+            how, parts = How.CHUNKS, _power_of_two(chunks)
+    return Plan(count, stretch, rows, how, parts, cycles, -(-x.type.nbytes // 64) * 64)
+
+
+def _power_of_two(most: int) -> int:
+    """The largest power of two up to `most` and `_MOST`, at least 1."""
+    return 1 << (max(1, min(most, _MOST)).bit_length() - 1)
+
+
+def scatter_kernel(
+    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
+) -> Kernel:
+    """Copies x, then writes or adds the slice for each tuple of indices."""
+    x, _, *indices = instruction.operands
+    plan = scatter_plan(instruction)
+    text = _Writer(name, instruction, plan, target, declarations).write()
+    description = (
+        f"scatter {name}: {plan.count} slices of {plan.stretch} elements, {instruction.attrs['mode']}, "
+        f"into {x.type}"
+    )
+    pooled = plan.how is not How.ALONE
+    if pooled:
+        description += f", in {plan.parts} parts {plan.how.value}"
+    errors = index_messages(instruction, x.shape, len(indices))
+    return Kernel(name, text, description, cycles=plan.cycles, errors=errors, pooled=pooled)
+
+
+class _Writer:
+    """Writes the kernel and its tasks."""
+
+    def __init__(
+        self,
+        name: str,
+        instruction: Instruction,
+        plan: Plan,
+        target: Target,
+        declarations: dict[str, str],
+    ) -> None:
+        x, _, *indices = instruction.operands
+        self.name, self.plan, self.target, self.declarations = name, plan, target, declarations
+        self.dtype, self.shape, self.axes = SHORT_NAME[x.dtype], x.shape, len(indices)
+        self.blocks = IndexBlocks(x.shape, self.axes, 2, plan.count, plan.stretch * x.dtype.itemsize, target)
+        self.nbytes, self.itemsize = x.type.nbytes, x.dtype.itemsize
+        self.adds = instruction.attrs["mode"] == "add"
+        self.lanes = target.lanes(self.dtype)
+        self.result, self.work = f"%b{self.axes + 2}", f"%b{self.axes + 3}"
+        #: Operands, the result, and the workspace where there is one.
+        self.buffers = self.axes + 3 + (plan.workspace > 0)
+        self.w = FunctionWriter(declarations)
+
+    def write(self) -> str:
+        """The text of ``i32 @name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
+        how = self.plan.how
+        if how is How.ALONE:
+            return self._whole()
+        part = f"{self.name}_s"
+        texts = [self._task(part, self._ranges if how is How.RANGES else self._chunks)]
+        if how is How.CHUNKS:
+            texts.append(self._task(f"{part}_sum", self._add_up))
+        self.w = w = FunctionWriter(self.declarations)
+        w.store(constant(0, "i32"), self.work)
+        context_of(w, self.buffers)
+        self._run(part, self.plan.parts)
+        bad = w.load(self.work, "i32")
+        if how is How.CHUNKS:
+            w.when(w.eq(bad, 0), lambda: self._run(f"{part}_sum", -(-self._elements // _FOLD)))
+        w.line(f"ret {status_of(w, bad)}")
+        texts.append(w.function(signature(self.name, self.buffers, result="i32"), "nounwind"))
+        return "\n".join(texts)
+
+    @property
+    def _elements(self) -> int:
+        return self.plan.rows * self.plan.stretch
+
+    def _run(self, part: str, tasks: int) -> None:
+        self.w.line(f"call void @{PARALLEL_FOR}(ptr @{part}_task, ptr %context, i64 {tasks}, i64 1)")
+
+    def _task(self, name: str, body: Callable[[Reg, Reg], None]) -> str:
+        """A function that runs `body` for a range of tasks."""
+        self.w = w = FunctionWriter(self.declarations)
+        body(Reg("%begin", "i64"), Reg("%end", "i64"))
+        w.line("ret void")
+        return f"{w.function(signature(name, self.buffers), 'nounwind')}\n{task_function(name, self.buffers)}"
+
+    def _move(self, result: str, number: Reg, place: Reg) -> None:
+        """Write or add slice `number` at `place`."""
+        w, stretch = self.w, self.plan.stretch
+        source = w.offset("%b1", self.dtype, w.mul(number, stretch))
+        target = w.offset(result, self.dtype, w.mul(place, stretch))
+        if self.adds:
+            self._add_stretch(target, source)
+        else:
+            copy_stretch(w, self.dtype, target, source, stretch)
+
+    def _add_stretch(self, target: str, source: str) -> None:
+        """Add a slice to another, vectors first."""
+        count, lanes = self.plan.stretch, self.lanes
+        whole = count // lanes * lanes
+        self.w.loop(0, whole, lanes, lambda at, _: self._add(target, source, at, lanes))
+        self.w.loop(whole, count, 1, lambda at, _: self._add(target, source, at, 1))
+
+    def _add(self, target: str, source: str, at: Reg, lanes: int) -> Sequence[Reg]:
+        w = self.w
+        place = w.offset(target, self.dtype, at)
+        old, new = (
+            w.load(place, self.dtype, lanes),
+            w.load(w.offset(source, self.dtype, at), self.dtype, lanes),
+        )
+        w.store(w.or_(old, new) if self.dtype == "bool" else w.add(old, new), place)
+        return ()
+
+    # -- on one thread ----------------------------------------------------------------------------
+
+    def _whole(self) -> str:
+        w, count = self.w, self.plan.count
+        copy_operand(w, self.nbytes, "%b0", self.result)
+        if count < BLOCK_OF_LONG:
+            check_indices(w, self.shape, self.axes, 2, count, self.target.lanes("i64"))
+            over_indices(
+                w,
+                self.shape,
+                self.axes,
+                2,
+                (0, count),
+                lambda w, at, place: self._move(self.result, at, place),
+            )
+            w.line("ret i32 0")
+        else:
+            bad = self._some(self.result, constant(0, "i64"), constant(self.blocks.number, "i64"))
+            w.line(f"ret {status_of(w, bad)}")
+        return w.function(signature(self.name, self.buffers, result="i32"), "nounwind")
+
+    def _some(self, result: str, first: Reg, stop: Reg) -> Reg:
+        """Move the slices of some blocks; the axes that have a bad index."""
+        w, blocks = self.w, self.blocks
+
+        def block(start: Reg, end: Reg) -> None:
+            blocks.each(w, start, end, lambda number, place: self._move(result, number, place))
+
+        return blocks.over(w, first, stop, block)
+
+    # -- by ranges of the result ------------------------------------------------------------------
+
+    def _ranges(self, begin: Reg, end: Reg) -> None:
+        """The slices that go to some ranges of the result."""
+        w, plan, blocks = self.w, self.plan, self.blocks
+        size = -(-plan.rows // plan.parts)
+        first = w.min(w.mul(begin, size), plan.rows)
+        rows = w.sub(w.min(w.mul(end, size), plan.rows), first)
+        stretch = plan.stretch * self.itemsize
+        start = w.mul(first, stretch)
+        copy_operand(
+            w, w.mul(rows, stretch), w.offset("%b0", "u8", start), w.offset(self.result, "u8", start)
+        )
+        numbers, places = w.slot("i64", blocks.size), w.slot("i64", blocks.size)
+        zero, every = constant(0, "i64"), constant(blocks.number, "i64")
+
+        def block(start: Reg, stop: Reg) -> None:
+            def pick(number: Reg, found: list[Reg]) -> Sequence[Reg]:
+                # what is not ours is overwritten by the next one
+                place = blocks.place(w, number)
+                w.store(place, w.offset(places, "i64", found[0]))
+                w.store(number, w.offset(numbers, "i64", found[0]))
+                ours = w.lt(w.bitcast(w.sub(place, first), "u64"), w.bitcast(rows, "u64"))
+                return [w.add(found[0], w.cast(w.cast(ours, "u8"), "i64"))]
+
+            (found,) = w.loop(start, stop, 1, pick, [constant(0, "i64")])
+
+            def move(at: Reg, _: list[Reg]) -> Sequence[Reg]:
+                number, place = (w.load(w.offset(one, "i64", at), "i64") for one in (numbers, places))
+                self._move(self.result, number, place)
+                return ()
+
+            w.loop(0, found, 1, move)
+
+        whole = w.eq(rows, plan.rows)
+        w.when(whole, lambda: note(w, self._some(self.result, zero, every), self.work))
+        w.when(w.not_(whole), lambda: note(w, blocks.over(w, zero, every, block), self.work))
+
+    # -- by chunks of the indices -----------------------------------------------------------------
+
+    def _copy_of(self, number: Reg | int) -> str:
+        """The memory of chunk `number`, which is not the first."""
+        w = self.w
+        first = w.offset(self.work, "u8", STATUS_BYTES - self.plan.distance)
+        if isinstance(number, int):
+            return w.offset(first, "u8", number * self.plan.distance)
+        return w.offset(first, "u8", w.mul(number, self.plan.distance))
+
+    def _chunks(self, begin: Reg, end: Reg) -> None:
+        """Add some chunks of slices: the first one to the operand, others to zeros."""
+        w, plan, total = self.w, self.plan, self.blocks.number
+        size = -(-total // plan.parts)
+
+        def chunk(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+            own, target = self._copy_of(number), w.fresh("target")
+            first = w.eq(number, 0)
+            w.line(f"{target} = select {first}, ptr {self.result}, ptr {own}")
+            w.when(first, lambda: copy_operand(w, self.nbytes, "%b0", self.result))
+            w.when(w.not_(first), lambda: w.clear(own, self.nbytes))
+            start = w.min(w.mul(number, size), total)
+            note(w, self._some(target, start, w.min(w.add(start, size), total)), self.work)
+            return ()
+
+        w.loop(begin, end, 1, chunk)
+
+    def _add_up(self, begin: Reg, end: Reg) -> None:
+        """Add what the chunks hold to some stretches of the result."""
+        w = self.w
+        first = w.mul(begin, _FOLD)
+        stop = w.min(w.mul(end, _FOLD), self._elements)
+        copies = [self._copy_of(number) for number in range(1, self.plan.parts)]
+
+        def add(lanes: int) -> Callable[[Reg, list[Reg]], Sequence[Reg]]:
+            def some(at: Reg, _: list[Reg]) -> Sequence[Reg]:
+                place = w.offset(self.result, self.dtype, at)
+                total = w.load(place, self.dtype, lanes)
+                for copy in copies:
+                    more = w.load(w.offset(copy, self.dtype, at), self.dtype, lanes)
+                    total = w.or_(total, more) if self.dtype == "bool" else w.add(total, more)
+                w.store(total, place)
+                return ()
+
+            return some
+
+        whole = w.add(first, w.and_(w.sub(stop, first), -self.lanes))
+        w.loop(first, whole, self.lanes, add(self.lanes))
+        w.loop(whole, stop, 1, add(1))

@@ -1,0 +1,123 @@
+"""What every lowering yields: one LLVM function for one instruction of the optimised Function."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...ir.graph import Instruction
+from ...ir.records import record
+from ..interface import PARALLEL_FOR as PARALLEL_FOR
+from ..llvm.loops import FunctionWriter
+from ..nest.loop_nest import Nest
+
+#: Estimated cycles that each task of a nest should at least have, and of a product, where estimates
+#: are close.
+TASK_CYCLES: Final = 30_000.0
+PRODUCT_CYCLES: Final = 8_000.0
+#: How much longer a kernel takes as the quick tier compiles it, in its estimated cycles: measured on the
+#: benchmarks, where estimates are for one thread and much waits for memory. The same for products; and for
+#: loops of unknown length, for which no first call is to take a chance.
+SLOWDOWN: Final = 0.5
+PRODUCT_SLOWDOWN: Final = 6.0
+UNKNOWN_SLOWDOWN: Final = 1e6
+#: A kernel is cut into tasks where there are so many of them.
+PARALLEL_TASKS: Final = 5
+
+
+@record(eq=False, frozen=False)
+class Kernel:
+    """An LLVM function over buffers: operands first, then results, then its workspace if it has one.
+
+    Its signature is ``void @name(ptr..., i64 begin, i64 end)``, or ``i32`` where `fallible`: 0 for success,
+    else 1 plus the index of the message in `errors`, or INTERRUPTED.
+    """
+
+    name: str
+    text: str
+    #: What it is, for ``--stage loops``.
+    description: str
+    tasks: int = 1
+    cycles: float = 0.0
+    errors: tuple[str, ...] = ()
+    #: Whether it returns INTERRUPTED where it lets signals in and is left.
+    interruptible: bool = False
+    #: Estimated cycles that a task should at least have.
+    grain: float = TASK_CYCLES
+    #: The dtype whose product function it calls; see `codegen.products`.
+    product: str = ""
+    #: Whether it hands tasks to the pool itself.
+    pooled: bool = False
+    #: What it computes, and of a fusion the loops that do.
+    instruction: Instruction | None = None
+    nest: Nest | None = None
+    #: How often one call of the whole function runs it, as far as that is known.
+    trips: float = 1.0
+    #: Whether it is shorter than it would be without `Target.brief`.
+    shortened: bool = False
+    #: Whether it is, and the quick tier compiles it well nevertheless: as it stands, it would take too long.
+    worth_compiling: bool = False
+    #: How much longer it takes as the quick tier compiles it, in `cycles`.
+    slowdown: float = SLOWDOWN
+
+    def copy(self) -> Kernel:
+        """The same code for another instruction."""
+        return Kernel(**{name: getattr(self, name) for name in Kernel.__annotations__})
+
+    @property
+    def chunk(self) -> int:
+        """How many tasks are claimed at a time."""
+        return max(1, int(self.tasks * self.grain / max(self.cycles, 1.0)))
+
+    @property
+    def fallible(self) -> bool:
+        return bool(self.errors) or self.interruptible
+
+    def why_serial(self) -> str:
+        """Why it runs on one thread, in the user's words; empty where its tasks are shared among threads."""
+        if self.pooled:
+            return ""
+        if self.tasks <= 1:
+            return "its work is one task: there is no outer loop to share among threads"
+        if self.errors:
+            return "it checks indices and may fail, and what may fail runs on one thread"
+        least = PARALLEL_TASKS * self.grain
+        if self.cycles <= least:
+            return f"about {self.cycles:,.0f} cycles are little work: threads pay from {least:,.0f} on"
+        return ""
+
+
+def signature(name: str, buffers: int, *, result: str = "void") -> str:
+    """The LLVM signature of a kernel."""
+    pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
+    return f"internal {result} @{name}({pointers}i64 %begin, i64 %end)"
+
+
+def task_signature(name: str) -> str:
+    """The LLVM signature of a task."""
+    return f"internal void @{name}(ptr %context, i64 %begin, i64 %end)"
+
+
+def context_of(w: FunctionWriter, buffers: int) -> str:
+    """A context for tasks that holds the kernel's buffers; returns its pointer."""
+    w.allocas.append(f"  %context = alloca [{buffers} x ptr]")
+    for i in range(buffers):
+        w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
+    return "%context"
+
+
+def take_context(w: FunctionWriter, buffers: int) -> None:
+    """Give a task the kernel's buffers, by their names there."""
+    for i in range(buffers):
+        w.line(f"%b{i} = load ptr, ptr {w.offset('%context', 'i64', i)}")
+
+
+def task_function(name: str, buffers: int) -> str:
+    """``@name_task(ptr context, i64 begin, i64 end)``: unpacks the context and runs the tasks."""
+    lines = [f"define internal void @{name}_task(ptr %context, i64 %begin, i64 %end) nounwind {{"]
+    for i in range(buffers):
+        lines.append(f"  %s{i} = getelementptr ptr, ptr %context, i64 {i}")
+        lines.append(f"  %b{i} = load ptr, ptr %s{i}")
+    pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
+    lines.append(f"  call void @{name}({pointers}i64 %begin, i64 %end)")
+    lines.append("  ret void\n}")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Kernels that walk along one axis: running folds, index reductions, elementwise loops."""

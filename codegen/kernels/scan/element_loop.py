@@ -1,0 +1,185 @@
+"""Loops whose step works element by element: each vector of the carries runs through all steps in registers.
+
+A scan over memory walks its carries once a step; where a step reads of each carry just the element that it
+writes, the loops can change places. It takes a body that is one fused map, carries of one shape, and nothing
+that is stacked or sliced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ....ir.access import resolve
+from ....ir.graph import Function, Instruction, Substitution, Value
+from ....ir.registry import Kind
+from ....ir.types import Shape
+from ...control.polling import poll_or_return, polled_loop
+from ...llvm.emitter import Reg
+from ...llvm.target import Target
+from ...nest.loop_nest import Leaf, Memory, Nest, Window
+from ...nest.schedule import schedule
+from ...nest.tasks import task_count
+from ...nest.writing.element import Places
+from ...nest.writing.nest_writer import NestWriter
+from ..kernel import Kernel
+
+#: Vectors of carries that are in registers together: one element's steps wait for each other.
+REGISTERS: Final = 12
+COPIES: Final = 4
+#: Steps of more operations are nests over memory. LLVM's time for one block grows faster than the block, and
+#: where there is so much to do between reading and writing, both cost little.
+MAX_MEMBERS: Final = 400
+
+
+def element_loop_kernel(
+    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
+) -> Kernel | None:
+    """A scan as one map over its carries; None where its steps do not work element by element."""
+    nest = _nest(name, instruction, target)
+    if nest is None:
+        return None
+    length: int = instruction.attrs["length"]
+    nest.cycles *= length
+    tasks = 0 if 0 in nest.sizes else task_count(nest)
+    text = _LoopWriter(nest, instruction, declarations).write(
+        len(instruction.operands) + len(instruction.results)
+    )
+    return Kernel(
+        name, text, f"{length} steps of each element in registers: {nest}", tasks, nest.cycles, nest=nest
+    )
+
+
+def _nest(name: str, instruction: Instruction, target: Target) -> Nest | None:
+    """The nest of the step, its buffers those of the loop: operands, then results, one for each carry."""
+    carries = instruction.attrs["carries"]
+    (body,) = instruction.regions
+    if instruction.attrs["slices"] or len(instruction.results) != carries or instruction.attrs["length"] < 1:
+        return None
+    shapes = {result.shape for result in instruction.results}
+    step = _flat(body) if len(shapes) == 1 else None
+    if step is None or not _own_elements_alone(step, *shapes):
+        return None
+    nest = schedule(step, name, target)
+    if len(nest.sizes) != nest.parallel or nest.vector_dim is None or len(nest.members) > MAX_MEMBERS:
+        return None
+    own = nest.writes[0].memory.strides
+    sources = {one for member in nest.members for one in member.operands}
+    for one in sources | {write.source for write in nest.writes}:
+        if isinstance(one, Memory) and _is_carry(one, carries) and (one.strides, one.offset) != (own, 0):
+            return None  # another element's
+        if isinstance(one, Window) and _is_carry(one.inside, carries):
+            return None
+    nest.unroll = 1 << max(1, min(COPIES, REGISTERS // carries)).bit_length() - 1
+    while nest.unroll > 1 and (
+        nest.sizes[nest.vector_dim] < nest.unroll * nest.lanes
+        or len(nest.members) * nest.unroll > MAX_MEMBERS
+    ):
+        nest.unroll //= 2
+    return nest
+
+
+def _flat(body: Function) -> Function | None:
+    """`body` with its fusions written out; None where something else is in it."""
+    table, found = Substitution(), list[Instruction]()
+    for one in body.body:
+        if one.op.kind is Kind.VIEW:
+            found.append(table.apply(one))
+        elif one.op.kind is Kind.REGION:
+            (region,) = one.regions
+            for param, operand in zip(region.params, one.operands, strict=True):
+                table[param] = table[operand]
+            found += [table.apply(inner) for inner in region.body]
+            for result, inside in zip(one.results, region.results, strict=True):
+                table[result] = table[inside]
+        else:
+            return None
+    return Function(body.name, body.params, tuple(found), table.all(body.results))
+
+
+def _own_elements_alone(step: Function, shape: Shape) -> bool:
+    """Whether everything computed has `shape`, by elementwise ops that read of each other just the element at
+    their own place."""
+    if any(one.op.kind is Kind.CONCAT for one in step.body):
+        return False
+    defs = {result: one for one in step.body for result in one.results}
+    computed = {one.result for one in step.body if one.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION)}
+    if any(defs[one].op.kind is Kind.REDUCTION or one.shape != shape for one in computed):
+        return False
+    reads = [operand for one in computed for operand in defs[one].operands]
+    if any(resolve(one.operands[1], defs)[0] in computed for one in step.body if one.op.kind is Kind.UPDATE):
+        return False
+    for value in [*reads, *step.results]:
+        source, access = resolve(value, defs)
+        if source in computed and any(
+            size != 1 and (axis, stride, offset) != (place, 1, 0)
+            for place, ((axis, stride, offset), size) in enumerate(zip(access.dims, shape, strict=True))
+        ):
+            return False
+    return True
+
+
+def _is_carry(source: Leaf | Value, carries: int) -> bool:
+    return isinstance(source, Memory) and source.buffer is not None and source.buffer < carries
+
+
+class _LoopWriter(NestWriter):
+    """Writes the steps inside the loops over elements."""
+
+    def __init__(self, nest: Nest, instruction: Instruction, declarations: dict[str, str]) -> None:
+        super().__init__(nest, declarations)
+        self.length: int = instruction.attrs["length"]
+        self.carries: int = instruction.attrs["carries"]
+        own = nest.writes[0].memory.strides
+        self.starts = [Memory(i, write.memory.dtype, own, 0) for i, write in enumerate(nest.writes)]
+
+    def _accesses(self) -> list[Memory]:
+        return list(dict.fromkeys([*super()._accesses(), *self.starts]))
+
+    def point(self, places: Places, copies: int, mask: Reg | None) -> None:
+        nest, count = self.nest, len(self.starts)
+        sources = [one for member in nest.members for one in member.operands]
+        sources += [write.source for write in nest.writes]
+        constants: list[Leaf] = [
+            one
+            for one in dict.fromkeys(sources)
+            if not isinstance(one, Value) and not _is_carry(one, self.carries)
+        ]
+        known = [
+            {leaf: self.read(leaf, places, copy, mask, row_level=False) for leaf in constants}
+            for copy in range(copies)
+        ]
+
+        def step(_: Reg, state: list[Reg]) -> Sequence[Reg]:
+            out: list[Reg] = []
+            for copy in range(copies):
+                out += self._step(state[copy * count : (copy + 1) * count], known[copy])
+            return out
+
+        start = [
+            self.read(memory, places, copy, mask, row_level=False)
+            for copy in range(copies)
+            for memory in self.starts
+        ]
+        cycles = 1.0 * len(nest.members) * copies
+        state = polled_loop(self.w, self.length, step, start, cycles, lambda: poll_or_return(self.w))
+        for copy in range(copies):
+            for write, value in zip(nest.writes, state[copy * count :], strict=False):
+                self.put(value, write.memory, places, copy, mask, row_level=False)
+
+    def _step(self, state: list[Reg], known: dict[Leaf, Reg]) -> list[Reg]:
+        """One step of one vector."""
+        values: dict[Value, Reg] = {}
+
+        def read(source: Leaf | Value) -> Reg:
+            if isinstance(source, Value):
+                return values[source]
+            if _is_carry(source, self.carries):
+                assert isinstance(source, Memory)
+                assert source.buffer is not None
+                return state[source.buffer]
+            return known[source]
+
+        for member in self.nest.members:
+            values[member.value] = self.emit(member, [read(one) for one in member.operands])
+        return [self.w.splat(read(write.source), self.nest.lanes) for write in self.nest.writes]

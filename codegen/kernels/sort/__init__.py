@@ -1,0 +1,1 @@
+"""Sorting and searching: networks, ranks and radix passes, chosen by the length of lines."""

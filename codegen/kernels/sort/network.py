@@ -1,0 +1,275 @@
+"""Sorting many short lines by networks: a lane for each line, and comparisons that depend on nothing.
+
+Lines are turned, so that a vector (a *row*) holds one element of each. What compares two elements of a line
+is then the minimum and the maximum of two rows. Blocks of rows that fit in registers are sorted by Batcher's
+network. Two sorted runs become one by comparing them from both ends (the first of one with the last of the
+other), which leaves the lower half below the upper one, and then each half with itself at distances that
+halve. Several distances are one pass over memory: rows `apart` from each other are a block in registers. Rows
+behind the line are the greatest that there are, and stay where they are.
+
+Sources: Knuth, The Art of Computer Programming 3, 5.2.2 (Batcher's method) and 5.3.4 (bitonic sorters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.loops import FunctionWriter
+from ...llvm.target import Target
+from ...llvm.transpose import turned
+from ..kernel import signature
+from .ordered_keys import key_of, value_of
+from .strategy import SortPlan
+
+#: What is compared, first by the first of them.
+_Row = list[Reg]
+
+#: Rows in registers, and lines at a time, in code that is to be short.
+BRIEF_ROWS: Final = 4
+
+#: Cycles of a comparison of two rows, and of two rows and where they came from.
+_CYCLES: Final = {1: 3.0, 2: 10.0}
+
+
+def batcher(count: int) -> list[tuple[int, int]]:
+    """The comparisons that sort `count` elements, lower place first.
+
+    >>> batcher(4)
+    [(0, 2), (1, 3), (0, 1), (2, 3), (1, 2)]
+    """
+    found = []
+    top = 1 << max(count - 1, 1).bit_length() - 1
+    p = top
+    while p:
+        q, r, d = top, 0, p
+        while True:
+            found += [(i, i + d) for i in range(count - d) if i & p == r]
+            if q == p:
+                break
+            d, q, r = q - p, q // 2, p
+        p //= 2
+    return found
+
+
+class NetworkWriter:
+    """Writes the kernel, whose tasks are groups of as many lines as a vector of rows has lanes."""
+
+    def __init__(self, plan: SortPlan, target: Target, declarations: dict[str, str]) -> None:
+        self.plan, self.w = plan, FunctionWriter(declarations)
+        width, many = BITS[plan.key], target.vector_bits >= 512
+        #: Rows of key and place: the two in one number where they fit, the place lowest.
+        self.shift = (16 if width <= 16 else 32) if plan.places and width <= 32 else 0
+        self.paired = plan.places and not self.shift
+        #: What rows are compared as: signed, for vectors of AVX2 are compared so.
+        self.row = "i64" if width + self.shift > 32 else "i32"
+        self.lanes = target.lanes(self.row)
+        #: Rows in registers, of which AVX-512 has 32 and others have 16.
+        self.block = max(self.lanes, (16 if many else 8) // (2 if self.paired else 1))
+        if target.brief:  # text grows with the square of it
+            self.lanes = self.block = min(self.lanes, BRIEF_ROWS)
+        self.padded = max(self.block, 1 << (plan.extent - 1).bit_length())
+        #: Groups of lines that none shares with another.
+        self.groups = max(1, plan.lines // self.lanes)
+        self.whole = plan.extent // self.block * self.block
+        self.rows: list[str] = []
+        self.dtypes = [self.row, "u32"] if self.paired else [self.row]
+
+    @property
+    def cycles(self) -> float:
+        """What all lines cost, roughly."""
+        stages = self.padded.bit_length() - 1
+        return self.groups * self.padded * (stages * (stages + 1) / 4 * _CYCLES[len(self.dtypes)] + 4)
+
+    def write(self, name: str) -> str:
+        """The text of ``@name(ptr %b0, ptr %b1, i64 %begin, i64 %end)`` over groups of lines."""
+        w = self.w
+        if self.plan.extent > self.block:
+            self.rows = [w.slot(dtype, self.padded * self.lanes) for dtype in self.dtypes]
+        stop = Reg("%end", "i64")
+        if self.plan.lines > self.lanes and self.plan.lines % self.lanes:
+            # the last task sorts the lines that are left, with some of its own again
+            stop = w.add(stop, w.cast(w.eq(stop, self.groups), "i64"))
+        w.loop(Reg("%begin", "i64"), stop, 1, lambda group, _: self._group(group))
+        w.line("ret void")
+        return w.function(signature(name, 2), "nounwind")
+
+    def _group(self, group: Reg) -> Sequence[Reg]:
+        """Sort `lanes` lines. Where there are fewer, the last one several times."""
+        w, plan = self.w, self.plan
+        line = w.min(w.mul(group, self.lanes), max(plan.lines - self.lanes, 0))
+        first = w.mul(line, plan.extent)
+        starts = [w.add(first, min(lane, plan.lines - 1) * plan.extent) for lane in range(self.lanes)]
+        if not self.rows:
+            zero = constant(0, "i64")
+            self._put(starts, zero, self._sorted(starts, zero, plan.extent), plan.extent)
+            return ()
+        self._blocks(lambda at, count: self._keep(at, self._sorted(starts, at, count)))
+        beyond = -(-plan.extent // self.block) * self.block
+
+        def pad(index: Reg, _: _Row) -> Sequence[Reg]:
+            self._keep(index, [self._last(index)])
+            return ()
+
+        w.loop(beyond, self.padded, 1, pad)
+        run = 2 * self.block
+        while run <= self.padded:
+            self._merge(run)
+            run *= 2
+        last = self._halved
+        self._blocks(lambda at, count: self._put(starts, at, last(self._rows(at, 1, self.block)), count))
+        return ()
+
+    def _blocks(self, body: Callable[[Reg, int], None]) -> None:
+        """Call ``body(first row, how many are of the line)`` for the line's blocks."""
+
+        def each(index: Reg, _: _Row) -> Sequence[Reg]:
+            body(index, self.block)
+            return ()
+
+        self.w.loop(0, self.whole, self.block, each)
+        if self.whole < self.plan.extent:
+            body(constant(self.whole, "i64"), self.plan.extent - self.whole)
+
+    # -- comparing --------------------------------------------------------------------------------
+
+    def _exchange(self, rows: list[_Row], low: int, high: int) -> None:
+        """Put the smaller of two rows, lane by lane, in the lower place."""
+        w, a, b = self.w, rows[low], rows[high]
+        goes = w.lt(a[0], b[0])
+        if self.paired:
+            goes = w.or_(goes, w.and_(w.eq(a[0], b[0]), w.lt(a[1], b[1])))
+        rows[low] = [w.select(goes, x, y) for x, y in zip(a, b, strict=True)]
+        rows[high] = [w.select(goes, y, x) for x, y in zip(a, b, strict=True)]
+
+    def _halved(self, rows: list[_Row]) -> list[_Row]:
+        """Compare rows at half their number, then the halves within themselves."""
+        rows, distance = list(rows), len(rows) // 2
+        while distance:
+            for i in range(len(rows)):
+                if not i & distance:
+                    self._exchange(rows, i, i + distance)
+            distance //= 2
+        return rows
+
+    def _merge(self, run: int) -> None:
+        """Make runs of half as many rows one, but for the distances within a block, which are a pass of their
+        own or, at the end, on the way out."""
+        w, apart = self.w, max(run // self.block, self.block)
+        radix = run // apart
+
+        def from_ends(at: Reg, base: Reg) -> None:
+            mirrored = w.sub(w.add(at, run - 1 - (radix // 2 - 1) * apart), base)
+            low = self._rows(w.add(at, base), apart, radix // 2)
+            high = self._rows(mirrored, apart, radix // 2)
+            rows = low + high
+            for i in range(radix // 2):
+                self._exchange(rows, i, radix - 1 - i)
+            self._keep(w.add(at, base), self._halved(rows[: radix // 2]), apart)
+            self._keep(mirrored, self._halved(rows[radix // 2 :]), apart)
+
+        self._passes(run, apart, from_ends)
+        while apart > (1 if run < self.padded else self.block):
+            distance, apart = apart, max(apart // self.block, self.block if apart > self.block else 1)
+            self._within(distance, apart)
+
+    def _within(self, distance: int, apart: int) -> None:
+        """Compare rows at distances below `distance`, down to `apart`."""
+        w, radix = self.w, distance // apart
+
+        def clean(at: Reg, base: Reg) -> None:
+            first = w.add(at, base)
+            self._keep(first, self._halved(self._rows(first, apart, radix)), apart)
+
+        self._passes(distance, apart, clean)
+
+    def _passes(self, size: int, apart: int, body: Callable[[Reg, Reg], None]) -> None:
+        """Call ``body(first row, place)`` for runs of `size`, and each of their first `apart` places."""
+        w = self.w
+
+        def run(at: Reg, _: _Row) -> Sequence[Reg]:
+            def place(base: Reg, _: _Row) -> Sequence[Reg]:
+                body(at, base)
+                return ()
+
+            w.loop(0, apart, 1, place)
+            return ()
+
+        w.loop(0, -(-self.plan.extent // size) * size, size, run)
+
+    # -- rows in scratch --------------------------------------------------------------------------
+
+    def _rows(self, first: Reg, apart: int, count: int) -> list[_Row]:
+        """`count` rows from `first` on, `apart` from each other."""
+        w, found = self.w, []
+        for number in range(count):
+            at = w.mul(w.add(first, number * apart), self.lanes)
+            parts = zip(self.rows, self.dtypes, strict=True)
+            found.append([w.load(w.offset(one, dtype, at), dtype, self.lanes) for one, dtype in parts])
+        return found
+
+    def _keep(self, first: Reg, rows: list[_Row], apart: int = 1) -> None:
+        """Store `rows` from `first` on; the rest of a block that is not full is behind the line."""
+        w = self.w
+        for number, row in enumerate(rows):
+            at = w.mul(w.add(first, number * apart), self.lanes)
+            for part, pointer in zip(row, self.rows, strict=True):
+                w.store(part, w.offset(pointer, part.dtype, at))
+
+    def _last(self, at: Reg) -> _Row:
+        """The row `at` a place behind the line: as great as any key, and from further on."""
+        greatest = constant((1 << (BITS[self.row] - 1)) - 1, self.row, self.lanes)
+        return [greatest, self.w.splat(self.w.cast(at, "u32"), self.lanes)] if self.paired else [greatest]
+
+    # -- elements ---------------------------------------------------------------------------------
+
+    def _sorted(self, starts: list[Reg], at: Reg, count: int) -> list[_Row]:
+        """A block from `at` on, of which `count` rows are of the lines."""
+        w = self.w
+        rows: list[_Row] = []
+        for first in range(0, self.block, self.lanes):
+            if first < count:
+                rows += self._taken(starts, w.add(at, first), min(count - first, self.lanes))
+        del rows[count:]
+        for low, high in batcher(count):
+            self._exchange(rows, low, high)
+        return rows + [self._last(w.add(at, i)) for i in range(count, self.block)]
+
+    def _taken(self, starts: list[Reg], at: Reg, count: int) -> list[_Row]:
+        """A square of elements as rows."""
+        w, plan, lanes = self.w, self.plan, self.lanes
+        mask, keys = None if count == lanes else w.tail_mask(count, lanes), []
+        for start in starts:
+            x = w.load(w.offset("%b0", plan.dtype, w.add(start, at)), plan.dtype, lanes, mask)
+            keys.append(w.cast(key_of(w, x, merged=plan.places), plan.wide))
+        sign, found = -(1 << (BITS[self.row] - 1)), []
+        for number, key in enumerate(turned(w, keys)):
+            place = w.splat(w.cast(w.add(at, number), "u32"), lanes)
+            row = w.bitcast(w.cast(key, f"u{BITS[self.row]}"), self.row)
+            if self.shift:
+                row = w.or_(w.shl(row, self.shift), w.cast(place, self.row))
+            row = w.xor(row, sign)
+            found.append([row, place] if self.paired else [row])
+        return found
+
+    def _put(self, starts: list[Reg], at: Reg, rows: list[_Row], count: int) -> None:
+        """Store `count` rows of a block as elements of the lines, or as their places."""
+        w, plan, lanes = self.w, self.plan, self.lanes
+        sign = -(1 << (BITS[self.row] - 1))
+        for first in range(0, count, lanes):
+            square = []
+            for row in rows[first : first + lanes]:
+                if self.paired:
+                    square.append(row[1])
+                elif self.shift:
+                    square.append(w.cast(w.and_(row[0], (1 << self.shift) - 1), "u32"))
+                else:
+                    square.append(w.bitcast(w.xor(row[0], sign), f"u{BITS[self.row]}"))
+            mask = None if count - first >= lanes else w.tail_mask(count - first, lanes)
+            for start, x in zip(starts, turned(w, square), strict=True):
+                if plan.places:
+                    result = w.cast(x, "i64")
+                else:
+                    result = value_of(w, w.cast(x, plan.key), plan.dtype)
+                w.store(result, w.offset("%b1", result.dtype, w.add(w.add(start, at), first)), mask)

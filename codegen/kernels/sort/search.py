@@ -1,0 +1,69 @@
+"""Where values go in a sorted line: a binary search for each, without branches.
+
+The line's length is known, so the steps are: each halves what is left, whatever the comparison says. Some
+searches run side by side, for each waits for one element after the other. Places stay in the line even if it
+is not sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ....ir.dtypes import SHORT_NAME
+from ....ir.graph import Instruction
+from ...llvm.emitter import Reg, constant
+from ...llvm.loops import FunctionWriter
+from ..kernel import Kernel, signature
+from .ordered_keys import key_of
+
+#: Searches side by side.
+_COPIES: Final = 4
+#: Values in one task.
+_BLOCK: Final = 256
+#: Cycles of a step where the line is in the cache.
+_STEP_CYCLES: Final = 4.0
+
+
+def search_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
+    """The place of each value in the line."""
+    line, values = instruction.operands
+    extent, count = line.shape[0], values.type.size
+    dtype = "u8" if SHORT_NAME[line.dtype] == "bool" else SHORT_NAME[line.dtype]
+    before_equals = instruction.attrs["side"] == "left"
+    w = FunctionWriter(declarations)
+
+    def goes_on(at: Reg, key: Reg) -> Reg:
+        """Whether the place is behind element `at`."""
+        other = key_of(w, w.load(w.offset("%b0", dtype, at), dtype), merged=True)
+        return w.lt(other, key) if before_equals else w.le(other, key)
+
+    def search(index: Reg, copies: int) -> Sequence[Reg]:
+        at = [w.add(index, copy) for copy in range(copies)]
+        keys = [key_of(w, w.load(w.offset("%b1", dtype, one), dtype), merged=True) for one in at]
+        found = [constant(0, "i64") for _ in range(copies)]
+        left = extent
+        while left > 0:
+            half = (left + 1) // 2
+            for copy, key in enumerate(keys):
+                behind = goes_on(w.add(found[copy], half - 1), key)
+                found[copy] = w.select(behind, w.add(found[copy], half), found[copy])
+            left -= half
+        for one, place in zip(at, found, strict=True):
+            w.store(place, w.offset("%b2", "i64", one))
+        return ()
+
+    def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+        first = w.mul(index, _BLOCK)
+        stop = w.min(w.add(first, _BLOCK), count)
+        whole = w.add(first, w.and_(w.sub(stop, first), -_COPIES))
+        w.loop(first, whole, _COPIES, lambda at, _: search(at, _COPIES))
+        w.loop(whole, stop, 1, lambda at, _: search(at, 1))
+        return ()
+
+    w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
+    w.line("ret void")
+    text = w.function(signature(name, 3), "nounwind")
+    cycles = count * (4.0 + _STEP_CYCLES * extent.bit_length())
+    what = f"search {name}: {count} values in {line.type}"
+    return Kernel(name, text, what, tasks=-(-count // _BLOCK), cycles=cycles)

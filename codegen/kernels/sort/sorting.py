@@ -1,0 +1,60 @@
+"""Sorting along contiguous lines, without a comparison that decides where code goes.
+
+An element becomes an unsigned *key* of its width, in whose order elements are sorted (`codegen/kernels/sort/ordered_keys.py`). Many
+short lines are sorted by a network, a few ranked, long ones sorted digit by digit. Lines are tasks; where
+they are few and long, chunks of them are. What sorts alone makes the element from its key; what asks for
+places carries each key's along.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ....ir.graph import Instruction
+from ...llvm.loops import FunctionWriter
+from ...llvm.target import Target
+from ..kernel import Kernel, signature
+from .network import NetworkWriter
+from .radix import DigitWriter
+from .ranking import RankWriter
+from .strategy import SortPlan
+
+#: Cycles for an element in one pass; and see `Kernel.slowdown`.
+_PASS_CYCLES: Final = 6.0
+_SLOWDOWN: Final = 2.0
+
+
+def sort_kernel(name: str, instruction: Instruction, target: Target, declarations: dict[str, str]) -> Kernel:
+    """The elements of each line in order, or where they were."""
+    plan = SortPlan(instruction)
+    head = f"{name}: {plan.lines} lines of {plan.extent} elements of {instruction.operands[0].type}"
+    if plan.lines * plan.extent == 0:
+        w = FunctionWriter(declarations)
+        w.line("ret void")
+        return Kernel(name, w.function(signature(name, 2), "nounwind"), f"sort {head}", tasks=0)
+    if plan.networked:
+        network = NetworkWriter(plan, target, declarations)
+        how = f"by a network, {network.lanes} lines at a time"
+        text, tasks, cycles = network.write(name), network.groups, network.cycles
+        return Kernel(
+            name, text, f"sort {head}, {how}", tasks=tasks, cycles=cycles, shortened=target.brief,
+            slowdown=_SLOWDOWN,
+        )  # fmt: skip
+    if plan.ranked:
+        text = RankWriter(plan, target, declarations).write(name)
+        cycles = 0.6 * plan.lines * plan.extent * (plan.extent / target.lanes(plan.wide) + 8)
+        return Kernel(name, text, f"sort {head}, by ranks", tasks=plan.lines, cycles=cycles)
+    text = DigitWriter(plan, target, declarations).write(name)
+    cycles = _PASS_CYCLES * plan.lines * plan.extent * plan.passes
+    how = f"in {plan.chunks} chunks" if plan.chunked else f"in {plan.tasks} tasks"
+    description = f"sort {head}, by {plan.passes} digits of {plan.bits} bits, {how}"
+    tasks = 1 if plan.chunked else plan.tasks
+    return Kernel(
+        name, text, description, tasks=tasks, cycles=cycles, pooled=plan.chunked, slowdown=_SLOWDOWN
+    )
+
+
+def sort_workspace(instruction: Instruction) -> int:
+    """Bytes that the kernel works in."""
+    plan = SortPlan(instruction)
+    return 0 if plan.networked or plan.ranked or plan.lines * plan.extent == 0 else plan.region * plan.tasks

@@ -1,0 +1,68 @@
+"""How lines are sorted, and in what memory: decided from the instruction alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from ....ir.dtypes import SHORT_NAME
+from ....ir.graph import Instruction
+from ....ir.registry import Kind
+from ...llvm.emitter import BITS
+
+#: Lines of at most so many elements are sorted by a network. For 32 lines it takes at most half of the time
+#: of digits (of 4000 f32 a fifth), and less further on too; but its scratch, 64 bytes an element, is on the
+#: stack.
+NETWORKED: Final = 4096
+#: It sorts a vector of lines in the time of one, and pays from so many on: for ranks, and for digits.
+NETWORK_LINES: Final = (2, 4)
+#: Other lines of at most so many elements are ranked: n^2 steps of vectors, but nothing else.
+RANKED: Final = 256
+#: Lines from this length on are cut into chunks where there are fewer than `_FEW_LINES`.
+CHUNKED: Final = 1 << 15
+CHUNKS: Final = 16
+_FEW_LINES: Final = 8
+#: Tasks that whole lines are put into, each of which has memory of its own to work in.
+_TASKS: Final = 64
+_ALIGNED: Final = 64
+
+
+class SortPlan:
+    """How lines are sorted, and where in memory."""
+
+    def __init__(self, instruction: Instruction) -> None:
+        (x,) = instruction.operands
+        self.extent, self.lines = x.shape[-1], math.prod(x.shape[:-1])
+        #: The element type in memory: a bool is a byte.
+        self.dtype = "u8" if SHORT_NAME[x.dtype] == "bool" else SHORT_NAME[x.dtype]
+        width = BITS[self.dtype]
+        self.key = f"u{width}"
+        #: Keys as ranks compare them.
+        self.wide = "u64" if width == 64 else "u32"
+        self.places = instruction.op.kind is Kind.ARG_SORT
+        #: Counts and places.
+        self.count = "u32" if self.extent < 1 << 32 else "u64"
+        enough = self.lines >= NETWORK_LINES[self.extent > RANKED]
+        self.networked = enough and self.extent <= NETWORKED
+        self.ranked = not self.networked and self.extent <= RANKED
+        self.chunked = self.extent >= CHUNKED and self.lines < _FEW_LINES
+        #: More digits in a pass are fewer passes, but places all over memory.
+        self.bits = 11 if width == 32 and self.extent >= CHUNKED else 8
+        self.passes = -(-width // self.bits)
+        size = -(-self.extent // CHUNKS) if self.chunked else max(self.extent, 1)
+        self.size = -(-size // _ALIGNED) * _ALIGNED
+        self.chunks = -(-self.extent // self.size)
+        self.tasks = 1 if self.chunked else max(1, min(_TASKS, self.lines))
+        self.digits = 1 << self.bits
+        self._top = 0
+        self.head = self._part(8 * 8)
+        self.counts = self._part(self.chunks * self.digits * BITS[self.count] // 8)
+        self.keys = self._part(2 * self.extent * width // 8)
+        self.indices = self._part(2 * self.extent * BITS[self.count] // 8 if self.places else 0)
+        #: Bytes of one task's memory.
+        self.region = self._top
+
+    def _part(self, nbytes: int) -> int:
+        start = self._top
+        self._top += -(-nbytes // _ALIGNED) * _ALIGNED
+        return start

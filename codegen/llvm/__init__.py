@@ -1,0 +1,1 @@
+"""LLVM text and its compiler: a typed writer, structured loops, targets, objects."""

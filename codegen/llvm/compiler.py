@@ -1,0 +1,263 @@
+"""From LLVM IR text to callable addresses: parse, optimise, emit an object, link it with ORC.
+
+A `Library` owns the code it was linked from; dropping it gives the memory back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import functools
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...ir.errors import CompileError
+from ...ir.process.forking import FORKS
+from ...ir.process.forking import LLVM_LOCK as LOCK
+from ..interface import Library, bundled, images_of
+from .loading import emitted_without_lock, llvm_binding
+from .pieces import PIECE, cut
+from .target import Target, host, target_machine
+
+_NAMES = itertools.count()
+#: Level of code generation: 1 takes a tenth less time than 2, and the code is as fast on our workloads.
+_LEVEL = 1
+#: LLVM is at texts of more characters for some tenths of a second: nobody waits for them.
+_LONG = 2 * PIECE
+
+
+class Effort(enum.Enum):
+    """How much LLVM does for the speed of code."""
+
+    #: All that pays.
+    FULL = "full"
+    #: As it stands: a quarter of the time, and code that takes twice as long or more.
+    PLAIN = "plain"
+
+
+#: LLVM's level of code generation.
+_OPT = {Effort.FULL: _LEVEL, Effort.PLAIN: 0}
+
+
+def compile_module(
+    text: str,
+    exports: Sequence[str],
+    imports: Mapping[str, int] | None = None,
+    effort: Effort = Effort.FULL,
+) -> Library:
+    """Compile `text` for the host and link it.
+
+    `exports` are the functions whose addresses are wanted, `imports` external symbols by address; libc's
+    are found in the process. Raises CompileError with LLVM's message.
+    """
+    image, milliseconds = emit_object(text, effort)
+    start = time.perf_counter()
+    library = link_object(image, exports, imports)
+    library.milliseconds = milliseconds | {"link": (time.perf_counter() - start) * 1e3}
+    return library
+
+
+def emit_object(
+    text: str,
+    effort: Effort = Effort.FULL,
+    *,
+    reduce_loops: bool = True,
+    between: Callable[[], None] = lambda: None,
+) -> tuple[bytes, dict[str, float]]:
+    """`text` as object code for the host, and milliseconds by phase.
+
+    Large modules are compiled in pieces (`pieces`). Before each of them ``between()`` is called, without the
+    lock: what it raises ends the compilation.
+
+    Without `reduce_loops` LLVM leaves the addresses in loops as they are written ("loop strength reduction"),
+    which for unrolled code takes up to half of the time and gains nothing.
+    """
+    clock, images = _Clock(), []
+    for piece in cut(text):
+        between()
+        # options are the process's: with one of its own nothing may run beside it
+        apart = len(piece) > _LONG and (reduce_loops or effort is Effort.PLAIN)
+        if apart:
+            images.append(interruptibly(functools.partial(_emit_apart, piece, effort, clock)))
+        else:
+            images.append(_emit(piece, effort, reduce_loops, clock))
+    return bundled(images), clock.laps
+
+
+def _emit(text: str, effort: Effort, reduce_loops: bool, clock: _Clock) -> bytes:
+    with LOCK:
+        module = _prepared(text, effort, clock)
+        with _loop_reduction(reduce_loops):
+            image: bytes = _machine(host(), _OPT[effort]).emit_object(module)
+        clock.lap("codegen")
+        del module  # under the lock: see `runtime.tiers`
+        return image
+
+
+def _emit_apart(text: str, effort: Effort, clock: _Clock) -> bytes:
+    """The same for what takes LLVM long: with a context and a machine of its own, so that nobody waits."""
+    with contextlib.ExitStack() as stack:
+        with LOCK:
+            module = _prepared(text, effort, clock, llvm_binding().create_context())
+            machine = target_machine(host(), opt=_OPT[effort])
+            stack.enter_context(FORKS.at_work())
+        image = emitted_without_lock(machine, module)
+    clock.lap("codegen")
+    with LOCK:
+        del module, machine
+    return image
+
+
+def _prepared(text: str, effort: Effort, clock: _Clock, context: Any = None) -> Any:
+    """The module of `text`, after the passes that it is worth."""
+    clock.begin()
+    module = _parse(text, host(), context)
+    clock.lap("parse")
+    if effort is not Effort.PLAIN:
+        _optimize(module)
+    clock.lap("optimize")
+    return module
+
+
+def interruptibly(work: Callable[[], bytes]) -> bytes:
+    """``work()``, while signals are let in where this is the main thread: another thread does it. After an
+    exception of theirs that thread ends what it is at, and nobody looks at it."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    outcome: list[Any] = []
+    done = threading.Lock()
+    done.acquire()
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # raised below, or nobody waits any more
+            outcome.append(error)
+        finally:
+            done.release()
+
+    try:
+        threading.Thread(target=run, name="tracejit compiler").start()
+    except RuntimeError:  # too many threads, or Python is ending
+        return work()
+    done.acquire()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    image: bytes = outcome[0]
+    return image
+
+
+@contextlib.contextmanager
+def _loop_reduction(wanted: bool) -> Iterator[None]:
+    """Code generation with loop strength reduction or without. The option is the process's, so it is put back
+    at once."""
+    if wanted:
+        yield
+        return
+    binding = llvm_binding()
+    binding.set_option("tracejit", "-disable-lsr")
+    try:
+        yield
+    finally:
+        binding.set_option("tracejit", "-disable-lsr=false")
+
+
+def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int] | None = None) -> Library:
+    """Link an object image into this process."""
+    binding = llvm_binding()
+    with LOCK:
+        builder = binding.JITLibraryBuilder().add_current_process()
+        for part in images_of(image):
+            builder.add_object_img(part)
+        for name in exports:
+            builder.export_symbol(name)
+        for name, address in (imports or {}).items():
+            builder.import_symbol(name, address)
+        try:
+            tracker = builder.link(_jit(), f"tracejit{next(_NAMES)}")
+        except RuntimeError as error:
+            raise CompileError(f"linking failed: {error}") from error
+        return Library({name: tracker[name] for name in exports}, tracker)
+
+
+def optimized_text(text: str, target: Target | None = None) -> str:
+    """`text` after LLVM's passes, for ``--stage llvm-opt``."""
+    with LOCK:
+        module = _parse(text, target or host())
+        _optimize(module, target)
+        return str(module)
+
+
+def assembly(text: str, target: Target | None = None) -> str:
+    """The machine code of `text` as assembly."""
+    with LOCK:
+        module = _parse(text, target or host())
+        _optimize(module, target)
+        return str(_machine(target or host()).emit_assembly(module))
+
+
+def rejects(text: str) -> bool:
+    """Whether LLVM does not take `text`."""
+    with LOCK:
+        try:
+            _parse(text, host())
+        except CompileError:
+            return True
+        return False
+
+
+def _parse(text: str, target: Target, context: Any = None) -> Any:
+    try:
+        module = llvm_binding().parse_assembly(f'target triple = "{target.triple}"\n{text}', context)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM rejects the generated code: {error}") from error
+    return module
+
+
+def _optimize(module: Any, target: Target | None = None) -> None:
+    passes, builder = _pipeline(target or host())
+    for function in module.functions:
+        # passes would leave functions that are not to be optimised alone, and say so on standard error
+        if not function.is_declaration and not any(b"optnone" in one for one in function.attributes):
+            passes.run(function, builder)
+
+
+@functools.lru_cache(maxsize=8)
+def _pipeline(target: Target) -> tuple[Any, Any]:
+    """Cleaning passes only: vectors and loops are written as they should be."""
+    binding = llvm_binding()
+    builder = binding.create_pass_builder(_machine(target), binding.create_pipeline_tuning_options(1))
+    passes = binding.create_new_function_pass_manager()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    return passes, builder
+
+
+@functools.lru_cache(maxsize=8)
+def _machine(target: Target, opt: int = 2) -> Any:
+    return target_machine(target, opt=opt)
+
+
+@functools.lru_cache(maxsize=1)
+def _jit() -> Any:
+    # Owns its TargetMachine, and lives as long as the process: code may run until the very end.
+    return llvm_binding().create_lljit_compiler(target_machine(host()))
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def begin(self) -> None:
+        """Leave out what was until now."""
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = self.laps.get(name, 0.0) + (now - self._last) * 1e3
+        self._last = now

@@ -1,0 +1,57 @@
+"""Loads llvmlite when the first function is compiled, so that importing tracejit does not."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import sys
+from typing import Any
+
+from ...ir.process.forking import FORKS
+
+
+@functools.lru_cache(maxsize=1)
+def llvm_binding() -> Any:
+    """``llvmlite.binding`` with the native target initialised."""
+    import llvmlite.binding as binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()
+    return binding
+
+
+@functools.lru_cache(maxsize=1)
+def all_targets() -> Any:
+    """``llvmlite.binding`` with every target initialised that LLVM was built with, to look at their code."""
+    binding = llvm_binding()
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    return binding
+
+
+def _lock_of_llvmlite() -> contextlib.AbstractContextManager[Any]:
+    """What llvmlite takes for each call, also where threads drop code; nothing where it is not loaded."""
+    module: Any = sys.modules.get("llvmlite.binding.ffi")
+    return contextlib.nullcontext() if module is None else module.lib._lock
+
+
+FORKS.hold(_lock_of_llvmlite)
+
+
+def emitted_without_lock(machine: Any, module: Any) -> bytes:
+    """``machine.emit_object(module)`` without llvmlite's lock, which it needs only for what others share: the
+    two must be the caller's alone, and so must the module's context. Raises RuntimeError."""
+    binding = llvm_binding()
+    library = binding.ffi.lib
+    emit = library.LLVMPY_TargetMachineEmitToMemory
+    with binding.ffi.OutputString() as message:
+        buffer = getattr(emit, "_cfn", emit)(machine, module, 1, message)
+        if not buffer:
+            raise RuntimeError(str(message))
+    try:
+        start = library.LLVMPY_GetBufferStart(buffer)
+        return ctypes.string_at(start, library.LLVMPY_GetBufferSize(buffer))
+    finally:
+        library.LLVMPY_DisposeMemoryBuffer(buffer)

@@ -1,0 +1,77 @@
+"""The machine that code is generated for: its vector width, and LLVM's description of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+from ...ir.records import record
+from .emitter import BITS
+from .loading import llvm_binding
+
+
+@record
+class Target:
+    """A CPU as codegen sees it."""
+
+    triple: str
+    cpu: str
+    features: str
+    #: Bits of one vector register.
+    vector_bits: int
+    #: Whether code is to be short rather than fast, where both give the same bits: for the quick tier, which
+    #: takes LLVM as long as its text is.
+    brief: bool = False
+
+    def lanes(self, dtype: str) -> int:
+        """How many elements of `dtype` one vector holds."""
+        return max(1, self.vector_bits // max(BITS[dtype], 8))
+
+    @property
+    def fast_masks(self) -> bool:
+        """Whether masked loads and stores are single instructions for every element size."""
+        return "+avx512bw" in self.features and "+avx512vl" in self.features
+
+    @property
+    def wide_tables(self) -> bool:
+        """Whether maths functions may look up tables in registers (`maths.wide`)."""
+        # one who has avx512bw has avx512f, whether it is named or not
+        return self.vector_bits >= 512 and ("+avx512f" in self.features or "+avx512bw" in self.features)
+
+
+@functools.lru_cache(maxsize=1)
+def host() -> Target:
+    """The machine this process runs on.
+
+    ``TRACEJIT_CPU_FEATURES`` (such as ``-avx512f``) switches features off, for tests of other widths.
+    """
+    binding = llvm_binding()
+    flags = dict(binding.get_host_cpu_features())
+    for change in filter(None, os.environ.get("TRACEJIT_CPU_FEATURES", "").split(",")):
+        flags[change[1:]] = change[0] == "+"
+    if not flags.get("avx512f", False):
+        flags = {name: on and not name.startswith("avx512") for name, on in flags.items()}
+    features = ",".join(("+" if on else "-") + name for name, on in sorted(flags.items()))
+    return Target(binding.get_process_triple(), binding.get_host_cpu_name(), features, _vector_bits(flags))
+
+
+@functools.lru_cache(maxsize=1)
+def brief_host() -> Target:
+    """The same machine, for code that is soon replaced."""
+    here = host()
+    return Target(here.triple, here.cpu, here.features, here.vector_bits, brief=True)
+
+
+def _vector_bits(flags: dict[str, bool]) -> int:
+    if flags.get("avx512f"):
+        return 512
+    return 256 if flags.get("avx2") else 128
+
+
+def target_machine(target: Target, *, opt: int = 2) -> Any:
+    """A new llvmlite TargetMachine for `target`."""
+    binding = llvm_binding()
+    return binding.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=opt, reloc="pic", codemodel="small"
+    )

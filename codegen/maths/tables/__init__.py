@@ -1,0 +1,1 @@
+"""Coefficients and tables of the maths functions."""

@@ -1,0 +1,1 @@
+"""Maths functions over tables in AVX-512's registers."""

@@ -1,0 +1,98 @@
+"""Logarithms with tables in AVX-512's registers.
+
+x = 2^e m with 3/4 <= m < 3/2; the leading bits of m choose c near 1/m, and log_b x = (e log_b 2 - log_b c) +
+log_b(1 + f) with f = m c - 1, at most 1/16 in size. The first sum is exact, since c was chosen so that
+log_b c is nearly a multiple of a small power of two; near x = 1 it is 0, and f exact (Gal's accurate
+tables; Tang 1990). 0, infinity and NaN go through by themselves as exponents.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...llvm.emitter import Emitter, Reg
+from ..bases import Base
+from ..support import INFINITY, STORED, muladd, polynomial, two_sum
+from . import lookup as wide
+
+#: Bits of a significand that choose a cell.
+CELL_BITS: Final = {"f32": 5, "f64": 4}
+#: `wide.significand`'s selection: 3/4 <= m < 3/2, and NaN for negative numbers.
+POSITIVE_IN_THE_MIDDLE: Final = 3 + 8
+
+
+def split(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
+    """(e, m) with x = 2^e m, 3/4 <= m < 3/2, denormals too. NaN as m for x < 0."""
+    m = wide.significand(b, x, POSITIVE_IN_THE_MIDDLE)
+    return b.exact("fsub", wide.exponent(b, x), wide.exponent(b, m)), m
+
+
+def cell(b: Emitter, m: Reg) -> Reg:
+    """The index of m's cell; higher bits are not cleared."""
+    return b.lshr(b.bits(m), STORED[m.dtype] - CELL_BITS[m.dtype])
+
+
+def combine(b: Emitter, e: Reg, m: Reg, low: Reg | None, base: Base, careful: bool) -> Reg:
+    """log_b(2^e (m + low)); with `careful`, for which the base must be e, one rounding less."""
+    dtype = m.dtype
+    index = cell(b, m)
+    c = wide.lookup(b, base.inverses[dtype], index, dtype)
+    f = b.fma(m, c, b.const(-1.0, m))
+    shift = wide.lookup(b, base.logs[dtype], index, dtype)
+    two_high, two_low, scale = base.two_high[dtype], base.two_low[dtype], base.e_high[dtype]
+    main = b.exact("fadd", e, shift) if two_high == 1.0 else muladd(b, e, two_high, shift)
+    bend = polynomial(b, f, base.series[dtype])
+    if low is None and scale == 1.0 and not careful:
+        return b.exact("fadd", main, muladd(b, b.mul(f, f), bend, muladd(b, e, two_low, f)))
+    rest = None
+    if low is not None:  # log(1 + f + l) = log(1 + f) + l (1 - f + f^2 ...)
+        left = b.mul(low, c)
+        left = muladd(b, b.neg(left), f, left)
+        rest = left if scale == 1.0 else b.mul(left, scale)
+    if two_low:
+        rest = b.mul(e, two_low) if rest is None else muladd(b, e, two_low, rest)
+    by = b.mul(f, f) if scale == 1.0 else f
+    rest = b.mul(by, bend) if rest is None else muladd(b, by, bend, rest)
+    if careful:
+        return _sum(b, main, f, rest)
+    return b.exact("fadd", main, b.fma(f, b.const(scale, f), rest))
+
+
+def _sum(b: Emitter, main: Reg, f: Reg, rest: Reg) -> Reg:
+    """main + f + rest for |main| > |f| or main = 0; main where it is infinite.
+
+    Near 1 + 1/16 the sum is half of `main`, and f + rest nearly as large: the rounding of that would be a
+    quarter ulp.
+    """
+    high, low = two_sum(b, main, f)
+    return b.select(b.isnan(low), high, b.exact("fadd", high, b.exact("fadd", low, rest)))
+
+
+def log(b: Emitter, x: Reg, base: Base) -> Reg:
+    """log_b x; C99's values for x not positive and finite come of themselves."""
+    e, m = split(b, x)
+    # In f32 an exhaustive search found less than 1 ulp without care.
+    return combine(b, e, m, None, base, base.e_high[x.dtype] == 1.0 and x.dtype == "f64")
+
+
+def log1p(
+    b: Emitter, x: Reg, x_low: Reg | None, base: Base, more: Reg | None = None, careful: bool = False
+) -> Reg:
+    """log_b(2^more (1 + x + x_low)); -infinity, infinity and NaN where 1 + x is 0, infinite or negative."""
+    u = b.exact("fadd", x, 1.0)
+    # Where u is so large that u - 1 is rounded, what is lost does not matter.
+    low = b.exact("fsub", x, b.exact("fsub", u, 1.0))
+    if x_low is not None:
+        low = b.add(low, x_low)
+    e, m = split(b, u)
+    low = wide.scale(b, low, b.neg(e))
+    value = combine(b, e if more is None else b.add(e, more), m, low, base, careful)
+    # NaN may have come of the low part
+    return value if careful else b.select(b.lt(b.abs(e), INFINITY), value, e)
+
+
+def of_double_word(b: Emitter, x: Reg, x_low: Reg, base: Base, more: Reg) -> Reg:
+    """log_b(2^more (x + x_low)) for x > 0, infinity and NaN for themselves."""
+    e, m = split(b, x)
+    low = wide.scale(b, x_low, b.neg(e))
+    return combine(b, b.add(e, more), m, low, base, False)

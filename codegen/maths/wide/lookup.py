@@ -1,0 +1,187 @@
+"""AVX-512's instructions that look up tables in registers and take floats apart.
+
+They are written where `Emitter.wide_tables` says that the machine has them; each function of this package
+that uses them has another way for other machines. All work on registers of 512 bits: narrower vectors and
+scalars are their first lanes, so that results do not depend on the number of lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...llvm.emitter import LLVM_SCALAR, Emitter, Reg, llvm_type
+from ...llvm.literals import literal
+from ..support import BIAS, MAGIC, STORED, muladd, two_product
+
+#: Lanes of a register.
+LANES: Final = {"f32": 16, "f64": 8}
+_PS_OR_PD: Final = {"f32": "ps", "f64": "pd"}
+#: The rounding that is in force.
+_CURRENT: Final = "i32 4"
+
+
+def usable(b: Emitter, x: Reg) -> bool:
+    """Whether the machine has these instructions, and `x` fits a register."""
+    return b.wide_tables and x.lanes <= LANES[x.dtype]
+
+
+def _widen(b: Emitter, x: Reg, lanes: int) -> Reg:
+    if x.lanes == lanes:
+        return x
+    kind = llvm_type(x.dtype, lanes)
+    if x.lanes == 1:
+        return b.assign(f"insertelement {kind} poison, {x}, i64 0", x.dtype, lanes)
+    picks = ", ".join(f"i32 {i}" if i < x.lanes else "i32 poison" for i in range(lanes))
+    return b.assign(f"shufflevector {x}, {x.type} poison, <{lanes} x i32> <{picks}>", x.dtype, lanes)
+
+
+def _narrow(b: Emitter, x: Reg, lanes: int) -> Reg:
+    if x.lanes == lanes or lanes == 1:
+        return b.extract(x, 0) if lanes == 1 else x
+    picks = ", ".join(f"i32 {i}" for i in range(lanes))
+    return b.assign(f"shufflevector {x}, {x.type} poison, <{lanes} x i32> <{picks}>", x.dtype, lanes)
+
+
+def _call(b: Emitter, name: str, dtype: str, lanes: int, *arguments: Reg | str) -> Reg:
+    """The intrinsic on whole registers, for its first `lanes`; strings are constants with their types."""
+    whole = LANES[dtype]
+    texts = [one if isinstance(one, str) else str(_widen(b, one, whole)) for one in arguments]
+    kind, full = llvm_type(dtype, whole), f"llvm.x86.avx512.{name}.512"
+    b.declare(full, f"{kind} @{full}({', '.join(text[: _end_of_type(text)] for text in texts)})")
+    return _narrow(b, b.assign(f"call {kind} @{full}({', '.join(texts)})", dtype, whole), lanes)
+
+
+def _end_of_type(text: str) -> int:
+    return text.index(">") + 1 if text.startswith("<") else text.index(" ")
+
+
+def _unmasked(dtype: str) -> tuple[str, str]:
+    lanes = LANES[dtype]
+    return f"{llvm_type(dtype, lanes)} poison", f"i{lanes} -1"
+
+
+def exponent(b: Emitter, x: Reg) -> Reg:
+    """floor(log2 |x|) as a float, of denormals too; -infinity for 0, infinity and NaN for themselves."""
+    name = f"mask.getexp.{_PS_OR_PD[x.dtype]}"
+    return _call(b, name, x.dtype, x.lanes, x, *_unmasked(x.dtype), _CURRENT)
+
+
+def significand(b: Emitter, x: Reg, selection: int) -> Reg:
+    """x without its exponent: in [1, 2) for selection 0, in [3/4, 3/2) for 3. With 4 more |x|'s, with 8
+    more NaN for negative x."""
+    name = f"mask.getmant.{_PS_OR_PD[x.dtype]}"
+    return _call(b, name, x.dtype, x.lanes, x, f"i32 {selection}", *_unmasked(x.dtype), _CURRENT)
+
+
+def scale(b: Emitter, x: Reg, k: Reg) -> Reg:
+    """x 2^floor(k) with one rounding, whatever the size of k."""
+    name = f"mask.scalef.{_PS_OR_PD[x.dtype]}"
+    return _call(b, name, x.dtype, x.lanes, x, k, *_unmasked(x.dtype), _CURRENT)
+
+
+def reciprocal_guess(b: Emitter, x: Reg) -> Reg:
+    """1 / x with a relative error below 2^-14; infinite for 0, 0 for infinity."""
+    return _call(b, f"rcp14.{_PS_OR_PD[x.dtype]}", x.dtype, x.lanes, x, *_unmasked(x.dtype))
+
+
+def rsqrt_guess(b: Emitter, x: Reg) -> Reg:
+    """1 / sqrt(x) with a relative error below 2^-14, for denormals too; infinite for 0, 0 for infinity, NaN
+    for negative x."""
+    return _call(b, f"rsqrt14.{_PS_OR_PD[x.dtype]}", x.dtype, x.lanes, x, *_unmasked(x.dtype))
+
+
+def rsqrt(b: Emitter, x: Reg) -> Reg:
+    """1 / sqrt(x), within 0.6 ulp, in f64 by a step of third order first."""
+    guess = rsqrt_guess(b, x)
+    if x.dtype == "f32":
+        return rsqrt_step(b, x, guess)
+    half = b.mul(guess, 0.5)
+    r = b.fma(b.neg(b.mul(x, guess)), half, b.const(0.5, x))
+    better = muladd(b, guess, muladd(b, b.mul(r, 1.5), r, r), guess)
+    return b.select(b.isnan(r), guess, rsqrt_step(b, x, better))
+
+
+def rsqrt_step(b: Emitter, x: Reg, guess: Reg) -> Reg:
+    """A better 1 / sqrt(x) by a step of second order; the guess itself where it is infinite or 0."""
+    # r = (1 - x y^2) / 2, where the product x y is a double word
+    high, low = two_product(b, x, guess)
+    half = b.mul(guess, -0.5)
+    r = b.fma(low, half, b.fma(high, half, b.const(0.5, x)))
+    return b.select(b.isnan(r), guess, muladd(b, guess, r, guess))
+
+
+def sqrt_with_rest(b: Emitter, x: Reg, guess: Reg, x_low: Reg | None = None) -> tuple[Reg, Reg]:
+    """sqrt(x + x_low) as a double word, from 1 / sqrt(x) to 2^-14; the lower word to that, too (f32), or to
+    2^-27 (f64). 0 for x = 0 where the guess is finite."""
+    root, half = b.mul(x, guess), b.mul(guess, 0.5)
+    if x.dtype == "f64":
+        r = b.fma(b.neg(root), half, b.const(0.5, x))
+        root, half = muladd(b, root, r, root), muladd(b, half, r, half)
+    root = b.fma(b.fma(b.neg(root), root, x), half, root)
+    missing = b.fma(b.neg(root), root, x)
+    return root, b.mul(missing if x_low is None else b.add(missing, x_low), half)
+
+
+def lookup(b: Emitter, table: Sequence[float], index: Reg, dtype: str) -> Reg:
+    """table[index modulo its length] for integers; tables of 1, 2 or 4 registers."""
+    lanes = LANES[dtype]
+    rows = [table[i : i + lanes] for i in range(0, len(table), lanes)]
+    texts = [_constant(row, dtype) for row in rows]
+    kind, wide = ("sf" if dtype == "f32" else "df"), _widen(b, index, lanes)
+    if len(rows) == 1:
+        return _call(b, f"permvar.{kind}", dtype, index.lanes, texts[0], wide)
+    pairs = [
+        _call(b, f"vpermi2var.{_PS_OR_PD[dtype]}", dtype, index.lanes, texts[i], wide, texts[i + 1])
+        for i in range(0, len(rows), 2)
+    ]
+    if len(pairs) == 1:
+        return pairs[0]
+    upper = b.ne(b.and_(index, 2 * lanes), 0)
+    return b.select(upper, pairs[1], pairs[0])
+
+
+def piecewise(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], lowest: int, plus_x: bool = False) -> Reg:
+    """A function of f32 by 32 polynomials, on quarters of binades from 2^lowest on; the first one from 0 on,
+    and with `plus_x` for the difference to x.
+
+    For 0 <= x < 2^(lowest + 8). `rows` are the centres, and the coefficients from the constant one on.
+    """
+    zero = (lowest + BIAS["f32"]) * 4
+    quarter = b.sub(b.lshr(b.bits(x), STORED["f32"] - 2), zero)
+    index = b.max(quarter, 0)
+    centre, start, *others = (lookup(b, row, index, "f32") for row in rows)
+    distance = b.exact("fsub", x, centre)
+    if plus_x:
+        start = b.select(b.lt(x, 1.25 * 2.0**lowest), x, start)
+    return muladd(b, _horner(b, distance, others), distance, start)
+
+
+def around_centres(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], step: float) -> Reg:
+    """A function of f64 by 8 polynomials around the multiples of `step`, for 0 <= x < 7.5 steps."""
+    magic = MAGIC["f64"]
+    shifted = muladd(b, x, 1 / step, magic)
+    distance = muladd(b, b.exact("fsub", shifted, magic), -step, x)
+    start, slope, *others = (lookup(b, row, b.bits(shifted), "f64") for row in rows)
+    rest = _in_two_chains(b, distance, others)
+    return muladd(b, muladd(b, rest, distance, slope), distance, start)
+
+
+def _horner(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
+    total = coefficients[-1]
+    for one in reversed(coefficients[:-1]):
+        total = muladd(b, total, x, one)
+    return total
+
+
+def _in_two_chains(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
+    """A long polynomial, odd powers for themselves: steps that wait for each other fill the schedulers."""
+    square = b.mul(x, x)
+    even, odd = (_horner(b, square, coefficients[i::2]) for i in range(2))
+    return muladd(b, odd, x, even)
+
+
+def _constant(row: Sequence[float], dtype: str) -> str:
+    scalar = LLVM_SCALAR[dtype]
+    items = ", ".join(f"{scalar} {literal(one, dtype)}" for one in row)
+    return f"<{len(row)} x {scalar}> <{items}>"

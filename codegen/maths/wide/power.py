@@ -1,0 +1,89 @@
+"""pow with tables in AVX-512's registers: exp2(y log2 |x|), the logarithm as a double word.
+
+log2 |x| is good to about 2^-34 in f32 and 2^-63 in f64. Negative x, and results that are or nearly are
+infinite or 0, are left to a function that is called where some lane needs it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...llvm.emitter import Emitter, Reg, suffix
+from ..bases import BINARY
+from ..exponential import exp2_wide
+from ..support import INFINITY, NAN, BlockEmitter, muladd, polynomial, rarely, two_product, two_sum
+from ..tables import logarithms as logarithm_tables
+from . import lookup as wide
+from .logarithm import cell
+
+#: `wide.significand`'s selection: 3/4 <= m < 3/2, of |x|.
+SIZE_IN_THE_MIDDLE: Final = 3 + 4
+#: From here on 2^t is infinite, and below its negative 0.
+LIMIT: Final = {"f32": 192.0, "f64": 1200.0}
+
+
+def _log2(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
+    """log2 |x| as a double word; the upper one infinite where x is 0 or infinite."""
+    dtype = x.dtype
+    m = wide.significand(b, x, SIZE_IN_THE_MIDDLE)
+    e = b.exact("fsub", wide.exponent(b, x), wide.exponent(b, m))
+    index = cell(b, m)
+    c, high, low = (
+        wide.lookup(b, table[dtype], index, dtype)
+        for table in (
+            logarithm_tables.SHORT_INVERSES,
+            logarithm_tables.SHORT_LOGS,
+            logarithm_tables.SHORT_LOGS_LOW,
+        )
+    )
+    f = b.fma(m, c, b.const(-1.0, m))  # exact
+    minus_half = b.mul(f, -0.5)
+    bent = b.fma(minus_half, f, f)
+    bent_low = b.fma(minus_half, f, b.exact("fsub", f, bent))
+    cube = b.mul(b.mul(f, f), f)
+    bent_low = muladd(b, cube, polynomial(b, f, logarithm_tables.SHORT_SERIES[dtype]), bent_low)
+    near, near_low = two_product(b, bent, BINARY.e_high[dtype])
+    near_low = muladd(b, bent, BINARY.e_low[dtype], near_low)
+    near_low = muladd(b, bent_low, BINARY.e_high[dtype], near_low)
+    total, lost = two_sum(b, b.exact("fadd", e, high), near)
+    return total, b.add(b.add(lost, low), near_low)
+
+
+def _special(b: Emitter, common: Reg, x: Reg, y: Reg, t: Reg) -> Reg:
+    """x^y as C99, annex F.10.4.4, has it; `common` is |x|^y where |t| is below the limit."""
+    far = b.select(b.gt(t, 0.0), b.const(INFINITY, t), 0.0)
+    # t is NaN where an operand is, and for infinity times 0, which stands for 1.
+    value = b.select(b.lt(b.abs(t), LIMIT[t.dtype]), common, b.select(b.isnan(t), b.const(1.0, t), far))
+    integer = b.eq(b.trunc(y), y)
+    half = b.mul(y, 0.5)
+    odd = b.and_(integer, b.ne(b.trunc(half), half))
+    undefined = b.and_(b.and_(b.lt(x, 0.0), b.gt(x, -INFINITY)), b.not_(integer))
+    value = b.select(undefined, b.const(NAN, x), value)
+    value = b.select(b.and_(b.lt(b.bits(x), 0), odd), b.neg(value), value)
+    unordered = b.assign(f"fcmp uno {x}, {y.text}", "bool", x.lanes)
+    value = b.select(unordered, b.const(NAN, x), value)
+    return b.select(b.or_(b.eq(y, 0.0), b.eq(x, 1.0)), b.const(1.0, x), value)
+
+
+def _declare(b: BlockEmitter, *args: Reg) -> str:
+    """Register `_special` as a function."""
+    name = f"tracejit.pow_special.{suffix(args[0].dtype, args[0].lanes)}"
+    if name not in b.declarations:
+        inner = Emitter(b.declarations)
+        params = [Reg(f"%p{i}", one.dtype, one.lanes) for i, one in enumerate(args)]
+        result = _special(inner, *params)
+        inner.line(f"ret {result}")
+        head = (
+            f"define internal {result.type} @{name}({', '.join(map(str, params))}) cold noinline nounwind {{"
+        )
+        b.declarations[name] = "\n".join([head, *inner.lines, "}"])
+    return name
+
+
+def pow(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
+    """x^y, within 1.2 ulp in f32, 1.8 in f64."""
+    high, low = _log2(b, x)
+    t, t_low = two_product(b, y, high)
+    common = exp2_wide(b, t, muladd(b, y, low, t_low))
+    usual = b.and_(b.lt(b.abs(t), LIMIT[x.dtype]), b.ge(x, 0.0))
+    return rarely(b, b.not_(usual), _declare(b, common, x, y, t), common, x, y, t)

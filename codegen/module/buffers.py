@@ -1,0 +1,381 @@
+"""Buffer planning: where each value of a fused Function lives in memory.
+
+Parameters live in the caller's arrays, results in the arrays the caller allocates, constants in the module,
+everything else in one arena whose space is reused once a value is dead, or in the array of a result that is
+written later. The arenas of a control flow op's regions are a part of it, as are the second buffers of a
+loop's carries and what kernels need to work in: a step allocates nothing. A reshape shares its operand's
+memory; what dies at an instruction that may write a result over it, or at a loop that carries it, hands its
+memory on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, Protocol
+
+from ...ir.access import resolve
+from ...ir.graph import Function, Instruction, Value
+from ...ir.passes.loops.control_flow import CONTROL
+from ...ir.records import field, record
+from ...ir.registry import Kind
+from .arena import Block, pack
+
+_ALIGNMENT: Final = 64
+#: Ops that change a few elements of their first operand.
+TAKES_OVER: Final = (Kind.UPDATE, Kind.SCATTER)
+#: Kinds whose kernels read their operands as views.
+READS_VIEWS: Final = (Kind.CONTRACTION, Kind.CONVOLUTION, Kind.CONCAT)
+#: Values of at least so many bytes hand their memory on, and may lie in the array of a result that is written
+#: later. What is smaller stays in the first cache, and small arrays are aligned to 16 bytes alone.
+_LARGE: Final = 1 << 15
+#: The second buffer of a carry that steps update in place, and of one whose first value's memory it is.
+IN_PLACE: Final = -1
+FIRST_VALUE: Final = -2
+
+
+class Kernels(Protocol):
+    """What a plan asks about instructions' kernels."""
+
+    def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
+        """How many bytes the kernel needs to work in, given the definitions around it."""
+
+    def overwrites(self, instruction: Instruction) -> Collection[tuple[int, int]]:
+        """Positions of results of a fusion, each with that of an operand over which it may be written."""
+
+
+@record
+class Place:
+    """`kind` is input, output, arena or constant; `index` a position, or a byte offset in the arena."""
+
+    kind: str
+    index: int
+
+
+@record(eq=False, frozen=False)
+class Plan:
+    """Places by value, the arena's size, and results that must be copied: (output, source)."""
+
+    places: dict[Value, Place] = field(default_factory=dict)
+    arena_bytes: int = 0
+    copies: list[tuple[int, Value]] = field(default_factory=list)
+    #: Of control flow instructions, the layout and where in the arena it begins.
+    layouts: dict[Instruction, tuple[Layout, int]] = field(default_factory=dict)
+    #: Of instructions whose kernels need one, where in the arena the workspace begins.
+    workspaces: dict[Instruction, int] = field(default_factory=dict)
+    #: Carries whose memory the result at the same position may be.
+    replaceable: frozenset[int] = frozenset()
+    #: Where parameters are donated, `Kernels.overwrites` of each fusion.
+    overwrites: dict[Instruction, Collection[tuple[int, int]]] = field(default_factory=dict)
+
+
+@record(eq=False, frozen=False)
+class Layout:
+    """The workspace of a control flow instruction: an arena that its regions share, behind it the second
+    buffers of a loop's carries (or IN_PLACE, or FIRST_VALUE), and a place for a condition.
+
+    For a ``rewind`` `spares` are those of its states, and `carries` has two buffers for each carry: the same
+    one twice where steps update it in place, none where it is on the stack.
+    """
+
+    plans: tuple[Plan, ...]
+    spares: tuple[int, ...]
+    condition: int
+    nbytes: int
+    carries: tuple[tuple[int, int] | None, ...] = ()
+
+
+def layout_of(
+    instruction: Instruction, plans: tuple[Plan, ...], first_values: Collection[int] = ()
+) -> Layout:
+    """The memory of a control flow instruction with these plans of its regions, where the memory of the
+    operands at `first_values` may be written."""
+    if instruction.op.kind is Kind.REWIND:
+        return _layout_of_rewind(instruction, plans)
+    top = _rounded(max(plan.arena_bytes for plan in plans))
+    spares: list[int] = []
+    for position in range(instruction.attrs.get("carries", 0)):
+        if position in plans[-1].replaceable:
+            spares.append(IN_PLACE)
+        elif position in first_values:
+            spares.append(FIRST_VALUE)
+        else:
+            spares.append(top)
+            top += _rounded(instruction.operands[position].type.nbytes)
+    return Layout(plans, tuple(spares), top, top + _ALIGNMENT)
+
+
+def plans_of(instruction: Instruction, kernels: Kernels) -> tuple[Plan, ...]:
+    """The plans of a control flow instruction's regions."""
+    count = instruction.attrs.get("carries", 0)
+    if instruction.op.kind is not Kind.REWIND:
+        return tuple([plan_buffers(region, kernels, count) for region in instruction.regions])
+    condition, body, backward = instruction.regions
+    states = instruction.attrs["states"]
+    return (
+        plan_buffers(condition, kernels),
+        plan_buffers(body, kernels, count),
+        plan_buffers(backward, kernels, states, len(instruction.operands) - states),
+    )
+
+
+def on_stack(rewind: Instruction) -> list[bool]:
+    """Which carries of a ``rewind`` its backward step reads, so that each step's are kept."""
+    backward = rewind.regions[2]
+    read = {operand for one in backward.body for operand in one.operands} | set(backward.results)
+    return [param in read for param in backward.params[: rewind.attrs["carries"]]]
+
+
+def _layout_of_rewind(instruction: Instruction, plans: tuple[Plan, ...]) -> Layout:
+    top = _rounded(max(plan.arena_bytes for plan in plans))
+    spares: list[int] = []
+    for position in range(instruction.attrs["states"]):
+        if position in plans[2].replaceable:
+            spares.append(IN_PLACE)
+            continue
+        spares.append(top)
+        top += _rounded(instruction.results[position].type.nbytes)
+    carries: list[tuple[int, int] | None] = []
+    for position, kept in enumerate(on_stack(instruction)):
+        if kept:
+            carries.append(None)
+            continue
+        size = _rounded(instruction.operands[position].type.nbytes)
+        one = position in plans[1].replaceable
+        carries.append((top, top if one else top + size))
+        top += size if one else 2 * size
+    return Layout(plans, tuple(spares), top, top + _ALIGNMENT, tuple(carries))
+
+
+def _rounded(nbytes: int) -> int:
+    return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+
+
+def reads(instruction: Instruction, defs: Mapping[Value, Instruction]) -> list[Value]:
+    """The values whose memory `instruction` reads; products and concatenations read through views."""
+    if instruction.op.kind in READS_VIEWS:
+        return [resolve(operand, defs)[0] for operand in instruction.operands]
+    return list(instruction.operands)
+
+
+def plan_buffers(
+    function: Function,
+    kernels: Kernels,
+    carries: int = 0,
+    first: int = 0,
+    donated: Collection[int] | None = None,
+) -> Plan:
+    """Place every value of `function`, whose instructions run in order.
+
+    Of a region, a loop's body with so many carries, which come in as the parameters from `first` on. Of a
+    whole function `donated` is given: results that might be written over those parameters lend their memory
+    to nothing else.
+    """
+    return _Planner(function, kernels, donated).run(carries, first)
+
+
+class _Planner:
+    def __init__(self, function: Function, kernels: Kernels, donated: Collection[int] | None) -> None:
+        self.function, self.kernels = function, kernels
+        self.defs = {result: one for one in function.body for result in one.results}
+        self.plan = Plan()
+        #: The value whose memory a value shares.
+        self.owner: dict[Value, Value] = {}
+        self.last_use: dict[Value, int] = {}
+        self.donated = donated
+        taken = {function.params[position].type for position in donated or ()}
+        #: The results whose arrays may hold other values before.
+        self.lending = [
+            i for i, one in enumerate(function.results) if donated is not None and one.type not in taken
+        ]
+        self.regions: dict[Instruction, tuple[Plan, ...]] = {}
+        #: Of loops, the carries that have their first value's memory as their second buffer.
+        self.first_values: dict[Instruction, list[int]] = {}
+
+    def root(self, value: Value) -> Value:
+        """The value that owns `value`'s memory: reshapes share."""
+        definition = self.defs.get(value)
+        while definition is not None and definition.op.kind is Kind.VIEW:
+            value = definition.operands[0]
+            definition = self.defs.get(value)
+        return value
+
+    def run(self, carries: int, first: int) -> Plan:
+        function, plan = self.function, self.plan
+        for position, param in enumerate(function.params):
+            plan.places[param] = Place("input", position)
+        constants = 0
+        for one in function.body:
+            if one.op.kind is Kind.CREATION:
+                plan.places[one.result] = Place("constant", constants)
+                constants += 1
+            elif one.op.kind in CONTROL:
+                self.regions[one] = plans_of(one, self.kernels)
+        self._find_last_uses()
+        for position, result in enumerate(function.results):
+            root = self.root(result)
+            if root in plan.places:
+                plan.copies.append((position, root))
+            else:
+                plan.places[root] = Place("output", position)
+        self._take_over()
+        self._fill_arena()
+        for one in function.body:
+            if one.op.kind is Kind.VIEW:
+                plan.places[one.result] = plan.places[self.root(one.result)]
+        plan.replaceable = self._replaceable(carries, first)
+        if self.donated:
+            fusions = [one for one in function.body if one.op.kind is Kind.REGION]
+            plan.overwrites = {one: self.kernels.overwrites(one) for one in fusions}
+        return plan
+
+    def _replaceable(self, carries: int, first: int) -> frozenset[int]:
+        """The results that are written over their parameters, which die there, by what is written to their
+        places first."""
+        found = set()
+        seen: set[Place] = set()
+        for number, one in enumerate(self.function.body):
+            for place in {self.plan.places[result] for result in one.results} - seen:
+                if place.kind != "output" or place.index >= carries:
+                    continue
+                seen.add(place)
+                param = self.function.params[first + place.index]
+                if self.last_use.get(param) == number and any(
+                    x is param and self.plan.places[result] == place for result, x in self._overwritten(one)
+                ):
+                    found.add(place.index)
+        return frozenset(found)
+
+    def _find_last_uses(self) -> None:
+        for position, one in enumerate(self.function.body):
+            if one.op.kind is not Kind.VIEW:
+                for value in reads(one, self.defs):
+                    self.last_use[self.root(value)] = position
+        for result in self.function.results:
+            self.last_use[self.root(result)] = len(self.function.body)
+
+    # -- memory that is handed on -----------------------------------------------------------------
+
+    def _overwritten(self, one: Instruction) -> Iterator[tuple[Value, Value]]:
+        """Results of `one` that may be written over a value that it reads, with that value."""
+        roots = [self.root(value) for value in one.operands]
+        if one.op.kind in TAKES_OVER:
+            if roots[0] not in roots[1:]:
+                yield one.result, roots[0]
+        elif max([result.type.nbytes for result in one.results], default=0) < _LARGE:
+            return
+        elif one.op.kind is Kind.REGION:
+            pairs = self.kernels.overwrites(one)
+            for i, result in enumerate(one.results):
+                for x in dict.fromkeys(roots):
+                    read = [position for position, root in enumerate(roots) if root is x]
+                    if x.type.nbytes <= result.type.nbytes and all((i, j) in pairs for j in read):
+                        yield result, x
+        elif one.op.kind in (Kind.SCAN, Kind.WHILE):
+            for position in range(one.attrs["carries"]):
+                if roots.count(roots[position]) == 1:
+                    yield one.results[position], roots[position]
+
+    def _take_over(self) -> None:
+        """Let values that die share the memory of what is written over them, from the last one back."""
+        for position in range(len(self.function.body) - 1, -1, -1):
+            one = self.function.body[position]
+            done: set[Value] = set()
+            for result, x in self._overwritten(one):
+                if x in self.plan.places or x in done or result in done or self.last_use.get(x) != position:
+                    continue
+                if one.op.kind in (Kind.SCAN, Kind.WHILE):
+                    carry = one.results.index(result)
+                    if self._second_buffer(one, carry):
+                        self.first_values.setdefault(one, []).append(carry)
+                        continue
+                    if one.op.kind is Kind.WHILE and carry not in self.regions[one][-1].replaceable:
+                        continue
+                owner = self.owner.get(result, result)
+                place = self.plan.places.get(owner)
+                lent = place is None or place.kind != "output" or place.index in self.lending
+                if not lent and one.op.kind not in TAKES_OVER:
+                    continue
+                done |= {result, x}
+                self.owner[x] = owner
+                self.last_use[owner] = max(self.last_use.get(owner, position), position)
+                if place is not None:
+                    self.plan.places[x] = place
+
+    def _second_buffer(self, loop: Instruction, carry: int) -> bool:
+        """Whether the first value of a carry is free once it is read, as the first step writes to the result:
+        so it does where an odd number of steps is left, and in loops of unknown length."""
+        if carry in self.regions[loop][-1].replaceable:
+            return False
+        return loop.op.kind is Kind.WHILE or loop.attrs["length"] % 2 == 1
+
+    # -- the arena --------------------------------------------------------------------------------
+
+    def _fill_arena(self) -> None:
+        """Place what has no memory yet."""
+        blocks: list[Block] = []
+        #: Values by block; else what takes an offset.
+        values: dict[int, Value] = {}
+        known: set[Value] = set()
+        layouts: dict[int, tuple[Instruction, Layout]] = {}
+        workspaces: dict[int, Instruction] = {}
+        for position, one in enumerate(self.function.body):
+            if one.op.kind is Kind.VIEW:
+                continue
+            if one in self.regions:
+                layout = layout_of(one, self.regions[one], self.first_values.get(one, ()))
+                layouts[len(blocks)] = one, layout
+                blocks.append(Block(position, position, layout.nbytes))
+            needed = self.kernels.workspace(one, self.defs)
+            if needed:
+                workspaces[len(blocks)] = one
+                blocks.append(Block(position, position, _rounded(needed)))
+            for result in one.results:
+                owner = self.owner.get(result, result)
+                if result in self.plan.places or owner in known:
+                    continue
+                known.add(owner)
+                values[len(blocks)] = owner
+                last = max(self.last_use.get(owner, position), position)
+                blocks.append(Block(position, last, _rounded(max(owner.type.nbytes, 1))))
+        places = self._borrowed(blocks, values)
+        inside = [number for number in range(len(blocks)) if number not in places]
+        offsets, self.plan.arena_bytes = pack([blocks[number] for number in inside])
+        for number, offset in zip(inside, offsets, strict=True):
+            if number in layouts:
+                one, layout = layouts[number]
+                self.plan.layouts[one] = layout, offset
+            elif number in workspaces:
+                self.plan.workspaces[workspaces[number]] = offset
+            else:
+                places[number] = Place("arena", offset)
+        by_owner = {values[number]: place for number, place in places.items()}
+        for one in self.function.body:
+            for result in one.results:
+                if one.op.kind is not Kind.VIEW and result not in self.plan.places:
+                    self.plan.places[result] = by_owner[self.owner.get(result, result)]
+
+    def _borrowed(self, blocks: list[Block], values: Mapping[int, Value]) -> dict[int, Place]:
+        """Places of large values in the arrays of results that nothing is written to while they live."""
+        written = dict.fromkeys(self.lending, len(self.function.body))
+        for position in range(len(self.function.body) - 1, -1, -1):
+            for result in self.function.body[position].results:
+                place = self.plan.places.get(result)
+                if place is not None and place.kind == "output" and place.index in written:
+                    written[place.index] = position
+        rooms = sorted(self.lending, key=lambda i: self.function.results[i].type.nbytes)
+        lives: dict[int, list[Block]] = {i: [] for i in self.lending}
+        places: dict[int, Place] = {}
+        for number in sorted(values, key=lambda i: -blocks[i].nbytes):
+            block, nbytes = blocks[number], values[number].type.nbytes
+            if nbytes < _LARGE:
+                break
+            for room in rooms:
+                if (
+                    nbytes <= self.function.results[room].type.nbytes
+                    and block.end < written[room]
+                    and all(one.end < block.start or block.end < one.start for one in lives[room])
+                ):
+                    lives[room].append(block)
+                    places[number] = Place("output", room)
+                    break
+        return places

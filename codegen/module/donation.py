@@ -1,0 +1,98 @@
+"""Donated parameters: which results may be written over them.
+
+A result may take over a donated parameter's memory where everything that reads the parameter has run before
+anything writes the result; or where what writes the result is what reads the parameter last, and reads each
+element before it writes there: nests that say so (`nest/overwriting.py`), and updates and scatters of the
+parameter itself. The code is the same with and without: `@main` is given one pointer twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ...ir.graph import Function, Instruction, Value
+from ...ir.registry import Kind
+from .buffers import TAKES_OVER, Place, Plan, reads
+
+
+def reuses(function: Function, plan: Plan, donated: Collection[int]) -> dict[int, int]:
+    """For results of the fused `function`, the `donated` parameter whose memory each may be given; each
+    parameter at most once, and only where result and parameter have one type.
+
+    *Requires*: nothing else uses a donated parameter's memory while the function runs.
+    """
+    if not donated:
+        return {}
+    analysis = _Analysis(function, plan)
+    found: dict[int, int] = {}
+    for in_place in (True, False):  # first where a result is an update of the parameter
+        for result in range(len(function.results)):
+            if result in found:
+                continue
+            for param in sorted(set(donated) - set(found.values())):
+                if analysis.allows(result, param, in_place=in_place):
+                    found[result] = param
+                    break
+    return found
+
+
+class _Analysis:
+    """When parameters are read and results are written, by the position of instructions; the copies at the
+    end come after them, in order."""
+
+    def __init__(self, function: Function, plan: Plan) -> None:
+        self.function, self.plan = function, plan
+        self.defs = {result: one for one in function.body for result in one.results}
+        self.first_write: dict[int, int] = {}
+        self.last_read: dict[Value, int] = {}
+        self.copied: dict[int, Value] = {}
+        for position, one in enumerate(function.body):
+            if one.op.kind is Kind.VIEW:
+                continue
+            for operand in reads(one, self.defs):
+                self.last_read[self._root(operand)] = position
+            for value in one.results:
+                place = plan.places[value]
+                if place.kind == "output":
+                    self.first_write.setdefault(place.index, position)
+        for number, (output, source) in enumerate(plan.copies):
+            position = len(function.body) + number
+            self.first_write[output] = position
+            self.last_read[source] = position
+            self.copied[output] = source
+
+    def _root(self, value: Value) -> Value:
+        """The value whose memory `value` is: reshapes share."""
+        definition = self.defs.get(value)
+        while definition is not None and definition.op.kind is Kind.VIEW:
+            value = definition.operands[0]
+            definition = self.defs.get(value)
+        return value
+
+    def allows(self, result: int, position: int, *, in_place: bool) -> bool:
+        """Whether `result` may be written over the parameter at `position`; `in_place` asks whether what
+        writes it reads the parameter."""
+        param = self.function.params[position]
+        if param.type != self.function.results[result].type:
+            return False
+        read, written = self.last_read.get(param, -1), self.first_write[result]
+        if read != written:
+            return read < written and not in_place
+        if not in_place:
+            return False
+        if result in self.copied:
+            return self.copied[result] is param
+        one = self.function.body[written]
+        places = [self.plan.places[value] for value in one.results]
+        return self._reads_before_writing(one, one.results[places.index(Place("output", result))], param)
+
+    def _reads_before_writing(self, one: Instruction, value: Value, param: Value) -> bool:
+        if one.op.kind in TAKES_OVER:
+            return self._root(one.operands[0]) is param and all(
+                self._root(other) is not param for other in one.operands[1:]
+            )
+        if one.op.kind is not Kind.REGION:
+            return False
+        read = [j for j, operand in enumerate(one.operands) if self._root(operand) is param]
+        pairs = self.plan.overwrites[one]
+        return all((one.results.index(value), j) in pairs for j in read)

@@ -1,0 +1,52 @@
+"""What code generation yields: a module's text, with what linking and calling it need."""
+
+from __future__ import annotations
+
+from ...ir.records import field, record
+from ..interface import HostCall as HostCall
+from ..kernels.kernel import Kernel
+from ..llvm.target import Target
+from .buffers import Plan
+from .recovery import Recovery
+
+
+@record(eq=False, frozen=False)
+class Module:
+    """LLVM text for a Function, with what linking and calling it need."""
+
+    text: str
+    kernels: list[Kernel]
+    host_calls: list[HostCall]
+    #: Messages by status - 1.
+    errors: list[str]
+    #: Whether PARALLEL_FOR is wanted, and the dtypes whose product functions are.
+    parallel: bool
+    products: list[str]
+    arena_bytes: int
+    cycles: float = 0.0
+    #: How many cycles more a call takes as the quick tier compiles it.
+    slower: float = 0.0
+    descriptions: list[str] = field(default_factory=list)
+    plan: Plan = field(default_factory=Plan)
+    #: Whether LLVM is to look for better addresses in loops; see `llvm.emit_object`.
+    reduce_loops: bool = True
+    #: What the text begins with: globals and declarations.
+    head: str = ""
+    #: The machine that it is for.
+    target: Target | None = None
+    #: Of what `generate` made, the Function, with what was simplified in it.
+    recovery: Recovery | None = None
+
+    @property
+    def shortened(self) -> bool:
+        """Whether something in it was written short rather than fast, as `Target.brief` asks for."""
+        return any(kernel.shortened for kernel in self.kernels)
+
+    @property
+    def worth_compiling(self) -> bool:
+        """Whether the quick tier, too, is to be compiled well."""
+        return any(kernel.worth_compiling for kernel in self.kernels)
+
+    def loops_text(self) -> str:
+        """The loop nests, for ``--stage loops``."""
+        return "\n".join(self.descriptions)

@@ -1,0 +1,394 @@
+"""The whole Function as one native function.
+
+``i32 @main(ptr inputs, ptr outputs)`` runs the kernels in order over planned buffers. It returns 0, or the
+number of the message that says what went wrong. What has no lowering is a *host call*: its NumPy kernel, run
+from within through a callback.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import numpy as np
+
+from ...ir.access import resolve
+from ...ir.graph import Function, Instruction, Value
+from ...ir.passes.loops.control_flow import CONTROL
+from ...ir.registry import Kind
+from ..control.exits import ExitWriter
+from ..control.loop_records import ARENA, release_function
+from ..control.polling import LONG_CYCLES, polled_loop
+from ..control.regions import RegionCode, write_control
+from ..instrument.variants import PLAIN, Instrument
+from ..interface import POLL, out_of_memory
+from ..kernels.kernel import PARALLEL_FOR, Kernel, task_function
+from ..kernels.lowerings import LOWERINGS
+from ..llvm.declarations import Declarations
+from ..llvm.emitter import Reg
+from ..llvm.loops import FunctionWriter
+from ..llvm.target import Target
+from ..nest.fusions import Fusions
+from .buffers import READS_VIEWS, Place, Plan, plan_buffers
+from .deduplication import KnownKernels
+from .generated import HostCall as HostCall
+from .generated import Module as Module
+from .recovery import Recovery, attributed
+
+#: Arenas up to this size are on the stack.
+STACK_ARENA: Final = 4096
+#: Arenas from this size on are asked for in huge pages, whose size is the other one.
+HUGE_ARENA: Final = 1 << 22
+HUGE_PAGE: Final = 1 << 21
+#: Functions of more instructions than this are compiled as they stand: they are calls, in a row.
+MANY_CALLS: Final = 100
+
+
+def generate(
+    function: Function,
+    target: Target,
+    instrument: Instrument | None = None,
+    donated: Collection[int] = (),
+    recovery: Recovery | None = None,
+) -> Module:
+    """LLVM text for a fused `function`, with what `instrument` adds; some results may be written over
+    `donated` parameters, see `donation`. What it fails on is simplified, by `recovery` if there is one."""
+    recovery = recovery or Recovery(function)
+    module = recovery.attempt(lambda now: _ModuleWriter(now, target, instrument or PLAIN, donated).run())
+    module.recovery, module.target = recovery, target
+    return module
+
+
+class _ModuleWriter(ExitWriter):
+    #: What the names of the kernels and constants of this function begin with.
+    prefix = ""
+    #: How often a call runs this function's instructions, for estimates.
+    trips = 1.0
+
+    def __init__(
+        self, function: Function, target: Target, instrument: Instrument, donated: Collection[int]
+    ) -> None:
+        self.function, self.target, self.instrument = function, target, instrument
+        instrument.begin()
+        self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
+        self.defs = {result: one for one in function.body for result in one.results}
+        self.fusions = Fusions(target)
+        self.plan: Plan = plan_buffers(function, self.fusions, donated=donated)
+        self.cycles, self.slower = 0.0, 0.0
+        self.declarations: dict[str, str] = Declarations(target.wide_tables)
+        self.functions: list[str] = []
+        self.globals: list[str] = []
+        self.kernels: list[Kernel] = []
+        self.known = KnownKernels()
+        #: Names of kernels that run as tasks.
+        self.tasks: set[str] = set()
+        self.host_calls: list[HostCall] = []
+        self.errors: list[str] = []
+        self.descriptions: list[str] = []
+        self.parallel = False
+        self.w = FunctionWriter(self.declarations)
+        self.pointers: dict[Place, str] = {}
+        self.failures: list[tuple[str, str, int]] = []
+        self.stop = ""
+
+    def run(self) -> Module:
+        w = self.w
+        self._open_arena()
+        self._instructions()
+        self.close_arena("done")
+        w.line("ret i32 0")
+        self.exits()
+        self.instrument.finish(self)
+        self.functions += release_function(self.declarations)
+        arguments = ", ".join(["ptr %inputs", "ptr %outputs", *self.extra])
+        main = w.function(f"i32 @main({arguments})", self._attributes())
+        head = [*self.globals, *self.declarations.values()]
+        products = sorted({kernel.product for kernel in self.kernels if kernel.product})
+        cycles = self.cycles + 1e5 * len(self.host_calls)
+        unrolled = {
+            one.name: len(one.text)
+            for one in self.kernels
+            if one.instruction and one.instruction.op.kind is Kind.CONTRACTION
+        }
+        text = "\n".join([*head, *self.functions, main])
+        return Module(
+            text, self.kernels, self.host_calls, self.errors, self.parallel, products,
+            self.plan.arena_bytes, cycles, self.slower, self.descriptions,
+            plan=self.plan, reduce_loops=2 * sum(unrolled.values()) < len(text), head="\n".join(head),
+        )  # fmt: skip
+
+    def _attributes(self) -> str:
+        """Calls in a row need no optimising, and for many of them LLVM takes more than linear time."""
+        return "nounwind noinline optnone" if len(self.function.body) > MANY_CALLS else "nounwind"
+
+    def _instructions(self) -> None:
+        """Everything that the function does, in order."""
+        for number, instruction in enumerate(self.function.body):
+            if instruction.op.kind is Kind.CREATION:
+                self._constant(instruction)
+            elif instruction.op.kind is not Kind.VIEW:
+                name = f"{self.prefix}k{number}"
+                with attributed(instruction):
+                    mark = self.instrument.before(self, instruction, name)
+                    self._kernel(instruction, name)
+                    self.instrument.after(self, mark)
+        for position, source in self.plan.copies:
+            if source.type.nbytes:
+                self.w.copy(self._at(Place("output", position)), self._pointer(source), source.type.nbytes)
+
+    # -- memory -----------------------------------------------------------------------------------
+
+    def _open_arena(self) -> None:
+        """The arena: on the stack if small, else kept between calls in a slot that one call owns."""
+        w, size = self.w, self.plan.arena_bytes
+        if size == 0:
+            return
+        if size <= STACK_ARENA:
+            w.line(f"%arena = bitcast ptr {w.slot('u8', size)} to ptr")
+            return
+        self.declarations[ARENA] = f"@{ARENA} = internal global ptr null"
+        w.declare("aligned_alloc", "ptr @aligned_alloc(i64, i64)")
+        w.declare("free", "void @free(ptr)")
+        w.line(f"%kept = atomicrmw xchg ptr @{ARENA}, ptr null acq_rel")
+        w.line("%none = icmp eq ptr %kept, null")
+        w.line("br i1 %none, label %allocate, label %ready")
+        w.start("allocate")
+        if size < HUGE_ARENA:
+            w.line(f"%fresh = call ptr @aligned_alloc(i64 64, i64 {size})")
+        else:  # in huge pages where the system has them: panels of products are read from end to end
+            whole = -(-size // HUGE_PAGE) * HUGE_PAGE
+            # not one of which less than half is wanted: touched at one place, it is all there
+            advised = (size + HUGE_PAGE // 2) // HUGE_PAGE * HUGE_PAGE
+            w.line(f"%fresh = call ptr @aligned_alloc(i64 {HUGE_PAGE}, i64 {whole})")
+            w.declare("madvise", "i32 @madvise(ptr, i64, i32)")
+            w.line(f"%advised = call i32 @madvise(ptr %fresh, i64 {advised}, i32 14)")
+        w.line("%failed = icmp eq ptr %fresh, null")
+        w.line("br i1 %failed, label %nomemory, label %ready")
+        w.start("nomemory")
+        self.errors.append(out_of_memory(size))
+        w.line("ret i32 1")
+        w.start("ready")
+        w.line("%arena = phi ptr [ %kept, %entry ], [ %fresh, %allocate ]")
+
+    def close_arena(self, label: str) -> None:
+        w = self.w
+        w.free_held()
+        if self.plan.arena_bytes <= STACK_ARENA:
+            return
+        w.line(f"%old.{label} = atomicrmw xchg ptr @{ARENA}, ptr %arena acq_rel")
+        w.line(f"call void @free(ptr %old.{label})")
+
+    def _at(self, place: Place) -> str:
+        """The pointer to a place; loaded where it is first used, so only in blocks that dominate."""
+        known = self.pointers.get(place)
+        if known is not None:
+            return known
+        w = self.w
+        name = w.fresh("buf")
+        if place.kind == "constant":
+            name = f"@{self.prefix}const{place.index}"
+        elif place.kind == "arena":
+            w.line(f"{name} = getelementptr i8, ptr %arena, i64 {place.index}")
+        else:
+            name = self._argument(place)
+        self.pointers[place] = name
+        return name
+
+    def _argument(self, place: Place) -> str:
+        """The pointer to an input or an output."""
+        w = self.w
+        slot, name = w.fresh("slot"), w.fresh("buf")
+        w.line(f"{slot} = getelementptr ptr, ptr %{place.kind}s, i64 {place.index}")
+        w.line(f"{name} = load ptr, ptr {slot}")
+        return name
+
+    def _pointer(self, value: Value) -> str:
+        return self._at(self.plan.places[value])
+
+    def _constant(self, instruction: Instruction) -> None:
+        """A constant's elements as bytes in the module."""
+        data = np.ascontiguousarray(instruction.op.eval(**instruction.attrs))
+        text = "".join(f"\\{byte:02X}" for byte in struct.unpack(f"{data.nbytes}B", data.tobytes()))
+        index = self.plan.places[instruction.result].index
+        self.globals.append(
+            f'@{self.prefix}const{index} = internal constant [{data.nbytes} x i8] c"{text}", align 64'
+        )
+
+    # -- kernels ----------------------------------------------------------------------------------
+
+    def _kernel(self, instruction: Instruction, name: str) -> None:
+        read = [self._memory_of(instruction, one) for one in instruction.operands]
+        operands = [self._pointer(one) for one in read]
+        results = [self._pointer(result) for result in instruction.results]
+        kernel = self._lower(instruction, name)
+        if kernel is None and instruction.op.kind in CONTROL:
+            layout, offset = self.plan.layouts[instruction]
+            write_control(
+                self, instruction, name, layout, self._at(Place("arena", offset)), operands, results
+            )
+            return
+        if kernel is None:
+            self._host_call(instruction, operands + results)
+            return
+        extents = [one.type.nbytes for one in (*read, *instruction.results)]
+        if instruction in self.plan.workspaces:
+            extents.append(self.fusions.workspace(instruction, self.defs))
+        self.instrument.kernel(instruction, kernel, extents)
+        kernel.instruction, kernel.trips = instruction, self.trips
+        self.kernels.append(kernel)
+        if self.instrument is not PLAIN or not self.known.has_code(kernel, name):
+            self.functions.append(kernel.text)
+        self.descriptions.append(kernel.description)
+        self.cycles += kernel.cycles * self.trips
+        self.slower += kernel.cycles * self.trips * kernel.slowdown
+        if kernel.tasks == 0:
+            return
+        pointers = operands + results
+        if instruction in self.plan.workspaces:
+            pointers.append(self._at(Place("arena", self.plan.workspaces[instruction])))
+        if kernel.pooled:
+            self._use_pool()
+        if kernel.pooled or kernel.why_serial():
+            self._call(kernel, pointers)
+        else:
+            self._call_in_parallel(kernel, pointers)
+        left_silently = f"@{POLL}(" in kernel.text and not kernel.interruptible
+        if kernel.pooled or not kernel.why_serial() or left_silently:
+            self.poll()  # it may have been left: then what comes next must not read what it has written
+
+    def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
+        if instruction.op.kind in READS_VIEWS:
+            return resolve(operand, self.defs)[0]
+        return operand
+
+    def _lower(self, instruction: Instruction, name: str) -> Kernel | None:
+        """The kernel of an instruction, by its op's kind; None where there is no lowering."""
+        lowering = LOWERINGS.get(instruction.op.kind)
+        if lowering is None:
+            return None
+        if self.instrument is not PLAIN:
+            return lowering(self, instruction, name)
+        return self.known.lower(instruction, self.defs, name, lambda: lowering(self, instruction, name))
+
+    def _call(self, kernel: Kernel, pointers: list[str]) -> None:
+        """Run a kernel on this thread: all of its tasks, or some at a time."""
+        w, arguments = self.w, "".join(f"ptr {pointer}, " for pointer in pointers)
+
+        def tasks(begin: object, end: object) -> None:
+            call = f"@{kernel.name}({arguments}i64 {begin}, i64 {end})"
+            if not kernel.fallible:
+                w.line(f"call void {call}")
+                return
+            status = w.assign(f"call i32 {call}", "i32")
+            if kernel.interruptible:
+                self.leave_if(w.lt(status, 0))
+            if kernel.errors:
+                self.check_status(status.text, len(self.errors))
+
+        if kernel.tasks == 1 or kernel.pooled or kernel.cycles <= LONG_CYCLES:
+            tasks(0, kernel.tasks)
+        else:
+            together = max(1, int(LONG_CYCLES * kernel.tasks / kernel.cycles))
+
+            def some(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+                first = w.mul(index, together)
+                tasks(first.text, w.min(w.add(first, together), kernel.tasks).text)
+                return ()
+
+            polled_loop(w, -(-kernel.tasks // together), some, (), LONG_CYCLES, self.poll)
+        self.errors += kernel.errors
+
+    def region(self, function: Function, plan: Plan, name: str, trips: float) -> RegionCode:
+        """Write the region `function` as a function of its own in this module."""
+        return _RegionWriter(self, function, plan, name, trips).write()
+
+    def call_region(self, region: RegionCode, pointers: Sequence[str]) -> None:
+        """Run a region on an arena, its inputs and its outputs; leave where it fails."""
+        arguments = ", ".join([*self.extra, *(f"ptr {one}" for one in pointers)])
+        if not region.fallible:
+            self.w.line(f"call void @{region.name}({arguments})")
+            return
+        status = self.w.assign(f"call i32 @{region.name}({arguments})", "i32")
+        self.check_status(status.text, 0)
+
+    def _call_in_parallel(self, kernel: Kernel, pointers: list[str]) -> None:
+        w = self.w
+        self._use_pool()
+        if kernel.name not in self.tasks:
+            self.tasks.add(kernel.name)
+            self.functions.append(task_function(kernel.name, len(pointers)))
+        context = self._pointer_array(pointers)
+        w.line(
+            f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, "
+            f"i64 {kernel.tasks}, i64 {kernel.chunk})"
+        )
+
+    def _use_pool(self) -> None:
+        self.parallel = True
+        self.declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
+
+    def _pointer_array(self, pointers: list[str]) -> str:
+        """A stack array that holds `pointers`."""
+        w = self.w
+        array = w.fresh("pointers")
+        w.allocas.append(f"  {array} = alloca [{max(len(pointers), 1)} x ptr]")
+        for i, pointer in enumerate(pointers):
+            slot = w.fresh("slot")
+            w.line(f"{slot} = getelementptr ptr, ptr {array}, i64 {i}")
+            w.line(f"store ptr {pointer}, ptr {slot}")
+        return array
+
+    def _host_call(self, instruction: Instruction, pointers: list[str]) -> None:
+        w = self.w
+        symbol = f"host{len(self.host_calls)}"
+        self.host_calls.append(HostCall(symbol, instruction))
+        self.descriptions.append(f"host call {symbol}: {instruction.op.name} by its NumPy kernel")
+        self.declarations[symbol] = f"declare i32 @{symbol}(ptr)"
+        array = self._pointer_array(pointers)
+        status = w.assign(f"call i32 @{symbol}(ptr {array})", "i32")
+        self.check_status(status.text, len(self.errors))
+        self.errors.append(f"{instruction.op.name}: its NumPy kernel raised")
+
+
+class _RegionWriter(_ModuleWriter):
+    """A region as a function over an arena, its inputs and its outputs, which fails with the module's
+    status."""
+
+    def __init__(
+        self, parent: _ModuleWriter, function: Function, plan: Plan, name: str, trips: float
+    ) -> None:
+        vars(self).update(vars(parent))  # the module's text and tables are shared
+        self.parent, self.name = parent, name
+        self.prefix, self.trips = f"{name}_", parent.trips * trips
+        self.function, self.plan, self.cycles, self.parallel = function, plan, 0.0, False
+        self.slower = 0.0
+        self.defs = {result: one for one in function.body for result in one.results}
+        self.w = FunctionWriter(self.declarations)
+        self.pointers, self.failures, self.stop = {}, [], ""
+
+    def write(self) -> RegionCode:
+        """Append the function to the module."""
+        self._instructions()
+        fallible = self.fallible
+        self.close_arena("done")
+        self.w.line("ret i32 0" if fallible else "ret void")
+        self.exits()
+        arguments = [f"%input{i}" for i in range(len(self.function.params))]
+        arguments += [f"%output{i}" for i in range(len(self.function.results))]
+        pointers = ", ".join([*self.extra, *(f"ptr {one}" for one in ["%arena", *arguments])])
+        result = "i32" if fallible else "void"
+        self.functions.append(
+            self.w.function(f"internal {result} @{self.name}({pointers})", self._attributes())
+        )
+        self.parent.parallel |= self.parallel
+        self.parent.cycles += self.cycles
+        self.parent.slower += self.slower
+        return RegionCode(self.name, fallible, self.cycles / self.trips if self.trips else 0.0)
+
+    def _argument(self, place: Place) -> str:
+        return f"%{place.kind}{place.index}"
+
+    def close_arena(self, label: str) -> None:
+        """The arena is the caller's; what a step allocates is not."""
+        self.w.free_held()

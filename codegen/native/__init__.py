@@ -1,0 +1,1 @@
+"""What speaks CPython's and NumPy's C interfaces, as LLVM text: entries, eager calls, pool, allocator."""

@@ -1,0 +1,1 @@
+"""Small eager operations as native functions that call NumPy's inner loops."""

@@ -1,0 +1,1 @@
+"""The native entry of compiled functions: it checks arguments, calls, and makes results."""

@@ -1,0 +1,275 @@
+"""What a native call entry checks and makes, as a table of 64-bit words.
+
+There is one entry for all signatures, machine code made once per process (`entry_code`). It reads a table:
+which objects are wanted as arguments, down through tuples, lists and dicts; where captures are found; what
+must not have changed; which results to make, and how they are put together. So a signature costs a table
+and no machine code, and no address of this process is in code that is kept on disk.
+
+A table is a header (`HEADER`), then *nodes*. A node is ``[kind, bytes of the node, ...]``; a container's
+children follow it.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Final
+
+from ....ir.records import record
+
+
+@record
+class ArraySpec:
+    """An array argument, capture or result: the address of its NumPy descriptor, and its shape. A `donated`
+    one is held back while its memory may become a result's. Where `content` is not 0, the elements must be
+    those at that address, bit by bit."""
+
+    descr: int
+    shape: tuple[int, ...]
+    itemsize: int
+    donated: bool = False
+    content: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """At most 2**62: of what no memory can hold, allocating fails all the same."""
+        return min(math.prod(self.shape) * self.itemsize, 1 << 62)
+
+
+@record
+class ScalarSpec:
+    """A Python number argument: ``float``, ``int`` or ``bool``; an int within `limits`, if any."""
+
+    kind: str
+    limits: tuple[int, int] | None = None
+
+
+@record
+class Same:
+    """The very object at an address."""
+
+    address: int
+
+
+@record
+class EqualSpec:
+    """A Python number of type ``float`` or ``int`` with the same bits as `value`."""
+
+    value: float | int
+
+
+@record
+class SizedSpec:
+    """A tuple, list or other sequence of just the type at `type`, with so many items."""
+
+    type: int
+    size: int
+
+
+@record
+class Absent:
+    """Nothing: a name that is not bound, a key or an attribute that is not there."""
+
+
+@record
+class Anything:
+    """Any object."""
+
+
+@record
+class ContainerSpec:
+    """A tuple, list or dict of just the type at `type`, with `children`; of a dict the addresses of its
+    `keys`, one for each child."""
+
+    kind: str
+    type: int
+    children: tuple[Spec, ...]
+    keys: tuple[int, ...] = ()
+
+
+Spec = ArraySpec | ScalarSpec | Same | EqualSpec | SizedSpec | Absent | Anything | ContainerSpec
+
+
+@record
+class Capture:
+    """Where a closed-over object is found at each call, and what it must be: ``object`` at a fixed address,
+    the contents of a ``cell``, or the value of a key (at `key`) in the dict at `address`, for ``global``.
+    `steps` lead on: (``attr``, address of a name), (``key``, address), (``tuple`` or ``list``, position), and
+    to the ``class`` of an object and the ``code`` of a function."""
+
+    kind: str
+    address: int
+    key: int
+    spec: Spec
+    steps: tuple[tuple[str, int], ...] = ()
+
+
+@record
+class ResultSpec:
+    """A result: a new array, or where `reuses` is not -1 the memory of the input at that position."""
+
+    array: ArraySpec
+    reuses: int = -1
+
+
+@record
+class EntrySpec:
+    """What an entry checks and makes."""
+
+    arguments: tuple[Spec, ...]
+    #: Keyword arguments: the address of the name, and what is wanted.
+    keywords: tuple[tuple[int, Spec], ...]
+    captures: tuple[Capture, ...]
+    #: What must be as it was when the function was traced. Arrays among it are inputs behind those that
+    #: ``@main`` reads.
+    guards: tuple[Capture, ...]
+    results: tuple[ResultSpec, ...]
+    #: How the results are put together: None for one as it is, else (kind, keys, children).
+    structure: Structure
+    #: Whether to let go of the GIL while ``@main`` runs.
+    release_gil: bool
+
+
+#: None for a leaf; else the kind of a container, the addresses of a dict's keys, and the children.
+Structure = tuple[str, tuple[int, ...], tuple["Structure", ...]] | None
+
+#: The words before the nodes, by name.
+HEADER: Final = (
+    "slow", "main", "failed", "positional", "keywords", "inputs", "extras", "results", "sources", "release",
+    "once", "donated", "arguments_at", "keywords_at", "sources_at", "results_at", "structure_at",
+    "donated_at",
+)  # fmt: skip
+#: Byte offsets of the header's words.
+AT: Final = {name: 8 * position for position, name in enumerate(HEADER)}
+KINDS: Final = {
+    name: number
+    for number, name in enumerate(
+        (
+            "array",
+            "float",
+            "int",
+            "bool",
+            "same",
+            "tuple",
+            "list",
+            "dict",
+            "none",
+            "equal_float",
+            "equal_int",
+            "sized",
+            "absent",
+            "anything",
+        )
+    )
+}
+STEPS: Final = {"attr": 0, "key": 1, "tuple": 2, "list": 3, "class": 4, "code": 5}
+STARTS: Final = {"object": 0, "cell": 1, "global": 2}
+_INT64: Final = (-(2**63), 2**63 - 1)
+
+
+def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed: int, once: bool) -> bytes:
+    """The table of `spec`: `main` is the address of the native function, `slow` of the callable that takes
+    what does not fit, `failed` of the one that gets the status of a call that cannot be repeated: of any call
+    where it runs `once`."""
+    header = dict.fromkeys(HEADER, 0)
+    words: list[int] = [0] * len(HEADER)
+
+    def section(name: str) -> None:
+        header[f"{name}_at"] = 8 * len(words)
+
+    section("arguments")
+    for argument in spec.arguments:
+        _node(words, argument, layout)
+    section("keywords")
+    for name, wanted in spec.keywords:
+        words.append(name)
+        _node(words, wanted, layout)
+    section("sources")
+    for source in (*spec.captures, *spec.guards):
+        words += [STARTS[source.kind], source.address, source.key, len(source.steps)]
+        for how, step in source.steps:
+            words += [STEPS[how], step]
+        _node(words, source.spec, layout)
+    section("results")
+    for result in spec.results:
+        array = result.array
+        size = 8 * (6 + len(array.shape))
+        words += [size, array.descr, len(array.shape), array.nbytes, result.reuses, 0, *array.shape]
+    section("structure")
+    _structure(words, spec.structure)
+    inputs = [leaf for one in spec.arguments for leaf in _leaves(one)]
+    inputs += [leaf for _, one in spec.keywords for leaf in _leaves(one)]
+    inputs += [leaf for one in (*spec.captures, *spec.guards) for leaf in _leaves(one.spec)]
+    section("donated")
+    words += [one.nbytes if isinstance(one, ArraySpec) else 0 for one in inputs]
+    donated = [number for number, one in enumerate(inputs) if isinstance(one, ArraySpec) and one.donated]
+    words += donated
+    header.update(
+        slow=slow, main=main, failed=failed, positional=len(spec.arguments), keywords=len(spec.keywords),
+        inputs=len(inputs), results=len(spec.results), sources=len(spec.captures) + len(spec.guards),
+        extras=sum(how == "attr" for one in (*spec.captures, *spec.guards) for how, _ in one.steps),
+        release=int(spec.release_gil), donated=len(donated), once=int(once or bool(donated)),
+    )  # fmt: skip
+    words[: len(HEADER)] = [header[name] for name in HEADER]
+    return struct.pack(f"={len(words)}q", *words)
+
+
+def _node(words: list[int], spec: Spec, layout: Layout) -> None:
+    if isinstance(spec, ArraySpec):
+        flags = layout.donated_flags if spec.donated else layout.plain_flags
+        words += [KINDS["array"], 8 * (8 + len(spec.shape)), spec.descr, len(spec.shape), flags]
+        words += [int(spec.donated), spec.content, spec.nbytes, *spec.shape]
+    elif isinstance(spec, ScalarSpec):
+        low, high = spec.limits or _INT64
+        words += [KINDS[spec.kind], 32, max(low, _INT64[0]), min(high, _INT64[1])]
+    elif isinstance(spec, Same):
+        words += [KINDS["same"], 24, spec.address]
+    elif isinstance(spec, EqualSpec):
+        if isinstance(spec.value, float):
+            words += [KINDS["equal_float"], 24, struct.unpack("=q", struct.pack("=d", spec.value))[0]]
+        else:
+            words += [KINDS["equal_int"], 24, spec.value]
+    elif isinstance(spec, SizedSpec):
+        words += [KINDS["sized"], 32, spec.type, spec.size]
+    elif isinstance(spec, Absent):
+        words += [KINDS["absent"], 16]
+    elif isinstance(spec, Anything):
+        words += [KINDS["anything"], 16]
+    else:
+        words += [KINDS[spec.kind], 8 * (4 + len(spec.keys)), spec.type, len(spec.children), *spec.keys]
+        for child in spec.children:
+            _node(words, child, layout)
+
+
+def _leaves(spec: Spec) -> Sequence[ArraySpec | ScalarSpec]:
+    """The inputs that a spec yields, in order."""
+    if isinstance(spec, ContainerSpec):
+        return [leaf for child in spec.children for leaf in _leaves(child)]
+    return [spec] if isinstance(spec, (ArraySpec, ScalarSpec)) else []
+
+
+def _structure(words: list[int], structure: Structure) -> None:
+    if structure is None:
+        words += [KINDS["array"], 16]
+        return
+    kind, keys, children = structure
+    words += [KINDS[kind], 8 * (3 + len(keys)), len(children), *keys]
+    for child in children:
+        _structure(words, child)
+
+
+@record
+class Layout:
+    """Addresses and offsets of CPython and NumPy, from ``runtime.native.capi``."""
+
+    #: Addresses by symbol: C functions, and objects as ``object_Tensor``.
+    symbols: dict[str, int]
+    #: Offsets of Tensor's slots.
+    slots: dict[str, int]
+    #: Offsets in an ndarray: data, rank, sizes, descriptor, flags.
+    array_offsets: tuple[int, int, int, int, int]
+    #: Flags that an array must have, and one whose memory is written.
+    plain_flags: int
+    donated_flags: int
+    float_value: int

@@ -1,0 +1,1 @@
+"""Fused loop nests: how they are scheduled, as plain data, and written."""

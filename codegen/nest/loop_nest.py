@@ -1,0 +1,273 @@
+"""Loop nests as plain data that prints: what scheduling decides and what writing code reads.
+
+A `Nest` has loop dimensions (parallel ones, then reduced ones), one of which carries the vector lanes;
+members with their level and stage; the leaves they read; and outputs. *Stages* are passes over one row: a
+reduction folded in stage s is known from stage s + 1 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from ...ir.graph import Instruction, Value
+from ...ir.passes.algebra.moments import Moment
+from ...ir.records import field, record
+from ...ir.registry import Kind
+
+#: The cost of what is done at an element up to which LLVM takes no longer for four copies than for a loop.
+SHORT_BODY: Final = 8.0
+
+
+@record
+class Constant:
+    """The same number everywhere."""
+
+    value: Any
+    dtype: str
+
+
+@record
+class Memory:
+    """Elements of a buffer: `offset` plus the loop indices times `strides`, in elements.
+
+    A negative `buffer` is scratch; ``iota`` leaves have no buffer: the address itself is the value.
+    """
+
+    buffer: int | None
+    dtype: str
+    strides: tuple[int, ...]
+    offset: int
+
+
+@record
+class Window:
+    """What is inside, where every check holds, and zero elsewhere.
+
+    A check is an index, as an iota, and how many values it may have: from 0 on.
+    """
+
+    inside: Constant | Memory
+    checks: tuple[tuple[Memory, int], ...]
+    dtype: str
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """All that moves with the loops."""
+        own = (self.inside,) if isinstance(self.inside, Memory) else ()
+        return (*own, *(index for index, _ in self.checks))
+
+
+Leaf: TypeAlias = Constant | Memory | Window
+
+
+def memories_of(leaf: Leaf | Value) -> tuple[Memory, ...]:
+    """The accesses of a leaf."""
+    if isinstance(leaf, Memory):
+        return (leaf,)
+    return leaf.memories if isinstance(leaf, Window) else ()
+
+
+@record(eq=False, frozen=False)
+class Member:
+    """One op of the nest: its operands, level and stage."""
+
+    instruction: Instruction
+    operands: tuple[Leaf | Value, ...]
+    row_level: bool
+    stage: int
+
+    @property
+    def value(self) -> Value:
+        return self.instruction.result
+
+    @property
+    def is_reduction(self) -> bool:
+        return self.instruction.op.kind is Kind.REDUCTION
+
+    @property
+    def in_any_order(self) -> bool:
+        """Whether it is a reduction whose result does not depend on the order of its elements."""
+        fold = self.instruction.op.reduction
+        return self.is_reduction and fold is not None and fold.idempotent
+
+
+def body_cost(members: Iterable[Member]) -> float:
+    """The cost of those that do something at each element before it is folded."""
+    return sum(one.instruction.op.cost for one in members if not (one.row_level or one.is_reduction))
+
+
+@record
+class Write:
+    """A result of the nest: what is stored where, at which level and stage; or, where `fold` is a reduction
+    across rows, what is folded into what is there."""
+
+    source: Leaf | Value
+    memory: Memory
+    row_level: bool
+    stage: int
+    fold: Instruction | None = None
+
+
+@record
+class Split:
+    """The outermost reduced dimension in `chunks` of `size` iterations, walked `block` at a time."""
+
+    chunks: int
+    size: int
+    block: int
+
+    def has_rest(self, nest: Nest) -> bool:
+        """Whether there is a chunk more, of elements that fill no group of vectors."""
+        return nest.row_lanes and len(nest.sizes) == 1 and nest.sizes[0] % (nest.lanes * nest.unroll) > 0
+
+
+@record
+class Across:
+    """Rows in `chunks` of `size`, each of which folds them into memory of its own in a workspace of so many
+    bytes; into the results where it is one chunk, but for long sums."""
+
+    chunks: int
+    size: int
+    nbytes: int
+    #: The results' buffers, in the order of the writes that fold.
+    results: tuple[int, ...]
+    #: In the same order, where the errors of long sums are added up; see `totals`.
+    errors: tuple[Memory | None, ...] = ()
+
+
+@record(eq=False, frozen=False)
+class Nest:
+    """A scheduled fusion region."""
+
+    name: str
+    sizes: tuple[int, ...]
+    #: How many leading dimensions are parallel; the others are reduced.
+    parallel: int
+    lanes: int
+    members: list[Member]
+    writes: list[Write]
+    stages: int
+    #: Full-level values kept in scratch, with where.
+    kept: dict[Value, Memory] = field(default_factory=dict)
+    scratch_sizes: list[tuple[str, int]] = field(default_factory=list)
+    #: Estimated cycles of the whole nest on one thread.
+    cycles: float = 0.0
+    #: Bytes read and written.
+    nbytes: int = 0
+    #: Vectors handled together.
+    unroll: int = 1
+    #: Whether passes over rows are to be short rather than fast.
+    brief: bool = False
+    #: Whether the lanes run along a reduced dimension.
+    row_lanes: bool = False
+    #: How reductions are shared among tasks, where nothing outside them is.
+    split: Split | None = None
+    #: Sums of squared distances from a mean that the first stage folds, too.
+    moments: dict[Value, Moment] = field(default_factory=dict)
+    #: How rows are cut where something is folded across them.
+    across: Across | None = None
+
+    @property
+    def vector_dim(self) -> int | None:
+        """The loop dimension along which lanes run."""
+        if not self.sizes:
+            return None
+        if self.row_lanes:
+            return len(self.sizes) - 1
+        return self.parallel - 1 if self.parallel else None
+
+    @property
+    def reads_across(self) -> bool:
+        """Whether the lanes run across what lies in memory along another dimension.
+
+        There NumPy, whose results lie like its operands, adds along memory, in pairs.
+        """
+        dim = self.vector_dim
+        leaves = [memory for member in self.members for one in member.operands for memory in memories_of(one)]
+        steps = [[abs(stride) for stride in one.strides] for one in leaves]
+        return dim is not None and any(one[dim] > 1 and 1 in one for one in steps)
+
+    @property
+    def copies_are_apart(self) -> bool:
+        """Whether the vectors that are handled together have nothing to do with each other, so that how many
+        they are changes no result."""
+        return self.unroll > 1 and not self.row_lanes and self.across is None
+
+    @property
+    def rows_can_be_brief(self) -> bool:
+        """Whether passes over a row can be written in shorter text, see `folding`."""
+        folds = [member for member in self.members if member.is_reduction]
+        folding = {member.stage for member in folds}
+        return self.row_lanes and (
+            any(member.in_any_order for member in folds)
+            or (self.unroll > 1 and body_cost(self.members) > SHORT_BODY)
+            or (self.unroll > 1 and any(not (one.row_level or one.stage in folding) for one in self.writes))
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(text for text, _ in self.rows())
+
+    def rows(
+        self, names: Mapping[Value, str] | None = None, buffers: Sequence[str] = ()
+    ) -> list[tuple[str, Instruction | None]]:
+        """The lines of the nest's text, each with the op that it is for; `names` are the values' in place of
+        numbers, `buffers` those of the first buffers."""
+        kind = "row" if self.row_lanes else ("column" if len(self.sizes) > self.parallel else "map")
+        head = f"{kind} nest {self.name}: for {list(self.sizes[: self.parallel])}"
+        if len(self.sizes) > self.parallel:
+            head += f" reduce {list(self.sizes[self.parallel :])}"
+        head += f", {self.lanes} lanes x {self.unroll}, {self.nbytes} bytes, ~{self.cycles:.0f} cycles"
+        if self.split is not None:
+            head += f", in {self.split.chunks} chunks of {self.split.size}"
+        if self.moments:
+            head += ", stage 1 with stage 0"
+        if self.across is not None and self.across.chunks > 1:
+            head += f", in {self.across.chunks} chunks of {self.across.size} rows"
+        lines: list[tuple[str, Instruction | None]] = [(head, None)]
+        given, names = names, dict[Value, str]()
+        by_value = {member.value: member for member in self.members}
+        for stage in range(self.stages):
+            if self.stages > 1:
+                lines.append((f"  stage {stage}:", None))
+            for member in self.members:
+                names.setdefault(
+                    member.value, f"%{len(names)}" if given is None else given.get(member.value, "%?")
+                )
+                if member.stage == stage:
+                    lines.append(("    " + self._member_text(member, names, buffers), member.instruction))
+            for value, memory in self.kept.items():
+                if by_value[value].stage == stage:
+                    text = f"    scratch{-(memory.buffer or 0)} <- {names[value]}"
+                    lines.append((text, by_value[value].instruction))
+            for write in self.writes:
+                if write.stage == stage:
+                    source = self._source_text(write.source, names, buffers)
+                    if write.fold is not None:
+                        source = f"{write.fold.op.name} across rows of {source}"
+                    text = f"    {_leaf_text(write.memory, buffers)} <- {source}"
+                    written = by_value[write.source].instruction if isinstance(write.source, Value) else None
+                    lines.append((text, written))
+        return lines
+
+    def _member_text(self, member: Member, names: dict[Value, str], buffers: Sequence[str]) -> str:
+        operands = ", ".join(self._source_text(one, names, buffers) for one in member.operands)
+        level = "fold" if member.is_reduction else ("row" if member.row_level else "each")
+        return f"{level} {names[member.value]} = {member.instruction.op.name}({operands})"
+
+    @staticmethod
+    def _source_text(source: Leaf | Value, names: dict[Value, str], buffers: Sequence[str]) -> str:
+        return names.get(source, "%?") if isinstance(source, Value) else _leaf_text(source, buffers)
+
+
+def _leaf_text(leaf: Leaf, buffers: Sequence[str] = ()) -> str:
+    if isinstance(leaf, Constant):
+        return f"{leaf.value}"
+    if isinstance(leaf, Window):
+        checks = " and ".join(f"{_leaf_text(index)} < {count}" for index, count in leaf.checks)
+        return f"({_leaf_text(leaf.inside, buffers)} if {checks})"
+    where = "iota" if leaf.buffer is None else f"b{leaf.buffer}"
+    if leaf.buffer is not None and 0 <= leaf.buffer < len(buffers):
+        where = buffers[leaf.buffer]
+    offset = f"+{leaf.offset}" if leaf.offset else ""
+    return f"{where}{list(leaf.strides)}{offset}"

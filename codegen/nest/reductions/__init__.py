@@ -1,0 +1,1 @@
+"""Reductions in nests: accumulators, totals with their errors, chunks for threads."""

@@ -1,0 +1,120 @@
+"""Folding groups of vectors along the last dimension: accumulators side by side, which are folded by halves;
+of long lines, block by block (`totals.py`).
+
+That order stands, whoever writes it: text that is to be short has one copy of the code, and its accumulators
+in memory; or one accumulator, where the order changes no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...llvm.emitter import Reg
+from ...llvm.loops import Bound
+from ..loop_nest import SHORT_BODY, Member, body_cost
+from ..writing.element import Pass, Places, Row
+from .totals import LONG, Step, Totals, add_blocks
+
+if TYPE_CHECKING:
+    from ..writing.nest_writer import NestWriter
+
+
+def fold_groups(
+    writer: NestWriter, plan: Pass, row: Row, places: Places, state: list[Reg], first: Bound, stop: Bound
+) -> list[Reg]:
+    """What `plan` folds from `first` to `stop`, which are whole groups, into `state`."""
+    nest, folds = writer.nest, plan.folds
+    in_any_order = nest.brief and all(member.in_any_order for member in folds)
+    if nest.brief and not in_any_order and body_cost(plan.members) > SHORT_BODY:
+        return _in_memory(writer, plan, row, places, state, first, stop)
+    last = len(nest.sizes) - 1
+    copies = 1 if in_any_order else nest.unroll
+
+    def group(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
+        here = writer.advance(places, last, index)
+        out: list[Reg] = []
+        for copy in range(copies):
+            mine = inner[copy * len(folds) : (copy + 1) * len(folds)]
+            out += plan.run(here, row, copy, None, mine, fold_mask=None)
+        return out
+
+    accumulators = state + _identities(writer, folds) * (copies - 1)
+    accumulators = writer.w.loop(first, stop, nest.lanes * copies, group, accumulators, nonempty=True)
+    return _by_halves(writer, folds, accumulators)
+
+
+def line_of(
+    writer: NestWriter, plan: Pass, row: Row, totals: Totals, groups: tuple[Bound, Bound, int], *, rest: bool
+) -> Step:
+    """What folds a line: the elements of `groups`, bounds and how many lie between them at most, and the
+    `rest` of the last dimension, which fills no group."""
+    nest, (first, stop, most) = writer.nest, groups
+    last = len(nest.sizes) - 1
+    whole = nest.sizes[last] // writer.group * writer.group
+
+    def run(places: Places, state: list[Reg]) -> list[Reg]:
+        if most:
+            state = fold_groups(writer, plan, row, places, state, first, stop)
+        return writer.rest_of_line(plan, row, places, state, whole) if rest else state
+
+    def run_long(places: Places, state: list[Reg]) -> list[Reg]:
+        def block(*bounds: Bound) -> list[Reg]:
+            return fold_groups(writer, plan, row, places, totals.identities, *bounds)
+
+        state = add_blocks(writer.w, totals, state, (first, stop), LONG * writer.group, block)
+        if not rest:
+            return state
+        return totals.add(state, writer.rest_of_line(plan, row, places, totals.identities, whole))
+
+    return Step(run, -(-most // writer.group) + rest, run_long)
+
+
+def _in_memory(
+    writer: NestWriter, plan: Pass, row: Row, places: Places, state: list[Reg], first: Bound, stop: Bound
+) -> list[Reg]:
+    """The same: vector after vector is folded into that of the accumulators in memory whose turn it is."""
+    nest, folds, w = writer.nest, plan.folds, writer.w
+    last, group = len(nest.sizes) - 1, nest.lanes * nest.unroll
+    kept = [w.slot(one.dtype, group) for one in state]
+
+    def at(slot: str, total: Reg, place: Reg | int) -> str:
+        return w.offset(slot, total.dtype, place)
+
+    for copy in range(nest.unroll):
+        for slot, start in zip(kept, _identities(writer, folds) if copy else state, strict=True):
+            w.store(start, at(slot, start, copy * nest.lanes))
+
+    def vector(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+        turn = w.and_(index, group - 1)
+        slots = [at(slot, one, turn) for slot, one in zip(kept, state, strict=True)]
+        mine = [w.load(slot, one.dtype, nest.lanes) for slot, one in zip(slots, state, strict=True)]
+        here = writer.advance(places, last, index)
+        for slot, total in zip(slots, plan.run(here, row, 0, None, mine, fold_mask=None), strict=True):
+            w.store(total, slot)
+        return ()
+
+    w.loop(first, stop, nest.lanes, vector, nonempty=True)
+    accumulators = [
+        w.load(at(slot, one, copy * nest.lanes), one.dtype, nest.lanes)
+        for copy in range(nest.unroll)
+        for slot, one in zip(kept, state, strict=True)
+    ]
+    return _by_halves(writer, folds, accumulators)
+
+
+def _identities(writer: NestWriter, folds: Sequence[Member]) -> list[Reg]:
+    return [writer.identity(member, writer.nest.lanes) for member in folds]
+
+
+def _by_halves(writer: NestWriter, folds: Sequence[Member], accumulators: Sequence[Reg]) -> list[Reg]:
+    """What several copies folded, which stand behind one another, folded to one."""
+    size = len(folds)
+    parts = [accumulators[i : i + size] for i in range(0, len(accumulators), size or 1)] or [[]]
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [
+            [writer.combine(m, a, b) for m, a, b in zip(folds, one, other, strict=True)]
+            for one, other in pairs
+        ]
+    return list(parts[0])

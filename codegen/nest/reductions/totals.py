@@ -1,0 +1,212 @@
+"""Sums of many terms at the accuracy of pairwise summation, at the price of plain ones.
+
+An accumulator takes at most `LONG` terms one after the other. What a block of terms sums to is added to a
+total with what rounding takes off it (fast two-sum: Dekker 1971), and that is added up beside it. So a result
+is off by the rounding of some `LONG` additions, however many terms there are: blocked summation (Blanchard,
+Higham and Mary, SIAM J. Sci. Comput. 42, 2020), whose second level is compensated. A total costs four
+operations for each block and nothing for each term. Sums of up to `LONG` terms per accumulator, and folds
+that are no sums of floats, have no blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ....ir.dtypes import is_float
+from ....ir.graph import Instruction
+from ...llvm.emitter import Reg, constant
+from ...llvm.loops import Bound, FunctionWriter
+from ...maths.support import two_sum
+from ..loop_nest import Member, Nest
+from ..writing.element import Places
+
+if TYPE_CHECKING:
+    from ..writing.nest_writer import NestWriter
+
+#: Terms that an accumulator takes one after the other: as many as NumPy's, whose sums are added up in pairs.
+LONG: Final = 16
+
+#: Terms of a column up to which it is one block: NumPy adds up columns one term after the other.
+LONG_COLUMN: Final = 256
+
+#: ``run(places, state) -> state``: fold what is at a place of the outer loops into accumulators.
+Run = Callable[[Places, list[Reg]], list[Reg]]
+
+
+def is_float_sum(reduction: Instruction) -> bool:
+    """Whether `reduction` adds floats, and so rounds."""
+    fold = reduction.op.reduction
+    return fold is not None and fold.additive and is_float(reduction.result.dtype)
+
+
+def add_compensated(w: FunctionWriter, total: Reg, error: Reg, term: Reg) -> tuple[Reg, Reg]:
+    """`total` and `error` with one term more: the sum as it rounds, and what was rounded off in all.
+
+    A term that is larger than the total may be rounded once more, as each of its own terms was.
+    """
+    following, lost = two_sum(w, total, term)
+    return following, w.exact("fadd", error, lost)
+
+
+def compensated(w: FunctionWriter, total: Reg, error: Reg) -> Reg:
+    """The sum of both; `total` alone where that is infinite, or nothing was lost, which keeps its sign."""
+    lost = w.assign(f"fcmp one {error.type} {error.text}, {w.const(0.0, error).text}", "bool", error.lanes)
+    return w.select(lost, w.exact("fadd", total, error), total)
+
+
+class Totals:
+    """Accumulators that are folded side by side, each with how it combines, and their totals over blocks: a
+    list of those, and behind it the errors of the ones that are sums of floats."""
+
+    def __init__(
+        self,
+        w: FunctionWriter,
+        identities: Sequence[Reg],
+        combine: Sequence[Callable[[Reg, Reg], Reg]],
+        sums: Sequence[bool],
+    ) -> None:
+        self.w, self.combine = w, combine
+        #: What nothing folds to.
+        self.identities = list(identities)
+        #: Which accumulators are sums of floats.
+        self.sums = [number for number, is_sum in enumerate(sums) if is_sum]
+
+    @property
+    def start(self) -> list[Reg]:
+        """The totals of no block."""
+        zeros = [self.w.const(0.0, self.identities[number]) for number in self.sums]
+        return [*self.identities, *zeros]
+
+    def add(self, totals: Sequence[Reg], block: Sequence[Reg]) -> list[Reg]:
+        """`totals` with what one block folded to."""
+        count = len(self.identities)
+        out = list(totals)
+        for number, term in enumerate(block):
+            if number not in self.sums:
+                out[number] = self.combine[number](totals[number], term)
+                continue
+            place = count + self.sums.index(number)
+            out[number], out[place] = add_compensated(self.w, totals[number], totals[place], term)
+        return out
+
+    def finish(self, totals: Sequence[Reg]) -> list[Reg]:
+        """What all blocks folded to."""
+        out = list(totals[: len(self.identities)])
+        for number, error in zip(self.sums, totals[len(out) :], strict=True):
+            out[number] = compensated(self.w, out[number], error)
+        return out
+
+
+class Step:
+    """What is done inside the loops that `fold_loops` writes.
+
+    `run` folds `terms` into each accumulator, one after the other; where they are more than `LONG`,
+    `run_long` adds them to totals. Up to `short` terms are one block.
+    """
+
+    def __init__(self, run: Run, terms: int = 1, run_long: Run | None = None, *, short: int = LONG) -> None:
+        self.run, self.terms, self.run_long, self.short = run, terms, run_long, short
+
+
+def column_step(nest: Nest, run: Run) -> Step:
+    """What is done at each element of a column."""
+    return Step(run, short=LONG if nest.reads_across else LONG_COLUMN)
+
+
+def fold_loops(
+    writer: NestWriter, totals: Totals, step: Step, dim: int, stop: int, places: Places,
+    before: list[Reg] | None = None,
+) -> list[Reg]:  # fmt: skip
+    """Run `step` in loops over the dimensions from `dim` up to `stop`; what the accumulators fold to, after
+    what they folded `before`."""
+    if not totals.sums or _terms(writer, step, dim, stop) <= step.short:
+        return _plain(writer, step.run, dim, stop, places, before or totals.identities)
+    state = totals.start if before is None else totals.add(totals.start, before)
+    return totals.finish(_blocks(writer, totals, step, dim, stop, places, state))
+
+
+def add_blocks(
+    w: FunctionWriter, totals: Totals, state: list[Reg], bounds: tuple[Bound, Bound], size: int,
+    fold: Callable[[Reg, Reg], list[Reg]],
+) -> list[Reg]:  # fmt: skip
+    """Add ``fold(first, stop)`` to the totals `state` for blocks of `size` iterations between `bounds`."""
+    first, last = bounds
+
+    def block(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+        end = w.add(index, size)
+        if isinstance(first, Reg) or isinstance(last, Reg) or (last - first) % size:
+            end = w.min(end, last if isinstance(last, Reg) else constant(last, "i64"))
+        return totals.add(state, fold(index, end))
+
+    return w.loop(first, last, size, block, state, nonempty=True)
+
+
+def _terms(writer: NestWriter, step: Step, dim: int, stop: int) -> int:
+    """How many terms an accumulator takes in the loops from `dim` on."""
+    return step.terms * math.prod(writer.extent(inner)[2] for inner in range(dim, stop))
+
+
+def _plain(writer: NestWriter, run: Run, dim: int, stop: int, places: Places, state: list[Reg]) -> list[Reg]:
+    """Loops that hand the accumulators on."""
+    if dim == stop:
+        return run(places, state)
+    first, last, _ = writer.extent(dim)
+    return _loop(writer, run, dim, stop, places, state, (first, last))
+
+
+def _loop(
+    writer: NestWriter, run: Run, dim: int, stop: int, places: Places, state: list[Reg],
+    bounds: tuple[Bound, Bound],
+) -> list[Reg]:  # fmt: skip
+    def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+        out = _plain(writer, run, dim + 1, stop, writer.advance(places, dim, index), state)
+        writer.let_signals_in(dim)
+        return out
+
+    return writer.w.loop(*bounds, 1, body, state, nonempty=isinstance(bounds[0], Reg))
+
+
+def _blocks(
+    writer: NestWriter, totals: Totals, step: Step, dim: int, stop: int, places: Places, state: list[Reg]
+) -> list[Reg]:
+    """Loops that hand totals on, around blocks."""
+    if _terms(writer, step, dim, stop) <= LONG:
+        return totals.add(state, _plain(writer, step.run, dim, stop, places, totals.identities))
+    if dim == stop:
+        assert step.run_long is not None
+        return step.run_long(places, state)
+    first, last, _ = writer.extent(dim)
+    size = LONG // _terms(writer, step, dim + 1, stop)
+    if size > 1:
+        return add_blocks(
+            writer.w, totals, state, (first, last), size,
+            lambda *bounds: _loop(writer, step.run, dim, stop, places, totals.identities, bounds),
+        )  # fmt: skip
+
+    def body(index: Reg, state: list[Reg]) -> Sequence[Reg]:
+        out = _blocks(writer, totals, step, dim + 1, stop, writer.advance(places, dim, index), state)
+        writer.let_signals_in(dim)
+        return out
+
+    return writer.w.loop(first, last, 1, body, state, nonempty=isinstance(first, Reg))
+
+
+def totals_of(
+    writer: NestWriter, folds: Sequence[Member], lanes: int, copies: int = 1, more: Sequence[str] = ()
+) -> Totals:
+    """The totals of `folds` and, behind them, of sums of floats of the dtypes `more`, for each of `copies`
+    vectors side by side."""
+    w = writer.w
+    identities = [writer.identity(member, lanes) for member in folds]
+    combine = [_combining(writer, member) for member in folds]
+    sums = [is_float_sum(member.instruction) for member in folds]
+    identities += [constant(0.0, dtype, lanes) for dtype in more]
+    combine += [w.add] * len(more)
+    sums += [True] * len(more)
+    return Totals(w, identities * copies, combine * copies, sums * copies)
+
+
+def _combining(writer: NestWriter, member: Member) -> Callable[[Reg, Reg], Reg]:
+    return lambda total, block: writer.combine(member, total, block)

@@ -1,0 +1,322 @@
+"""Scheduling: from a fusion region to a loop nest, as plain data that prints.
+
+Dimensions of size 1 are dropped, and neighbours that every access walks alike are merged, so that a map over
+contiguous arrays is one loop.
+
+The lanes run along the last dimension of the domain: if it is reduced the nest is a *row* nest (lanes are
+folded together at the end), otherwise a *column* nest (a map, if nothing is reduced). A row nest may fold
+across its rows, too: `across.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir.access import compose, element_strides, resolve
+from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Function, Instruction, Value
+from ...ir.registry import Access, Kind
+from ...ir.types import Shape, contiguous_strides
+from ..llvm.target import Target
+from .loop_nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
+from .reductions.cross_row import across_of, fold_of_rows, row_axes
+from .reductions.moments import join_moments
+from .reductions.split import split_of
+from .scratch import keep_between_stages
+
+
+def schedule(region: Function, name: str, target: Target) -> Nest:
+    """The loop nest for `region`; its buffers are the parameters and then the results."""
+    return _Scheduler(region, name, target).run()
+
+
+class _Scheduler:
+    def __init__(self, region: Function, name: str, target: Target) -> None:
+        self.region = region
+        self.name = name
+        self.target = target
+        self.defs = {result: one for one in region.body for result in one.results}
+        self.buffers = {param: i for i, param in enumerate(region.params)}
+        self.computed = {
+            one.result: one
+            for one in region.body
+            if one.op.kind is Kind.REDUCTION or (one.op.kind is Kind.ELEMENTWISE)
+        }
+        self.domain, self.axes = self._domain()
+        #: Reductions across rows, and the fold of each row for those that fold rows first.
+        self.across: dict[Value, Instruction | None] = {}
+        for one in self.computed.values():
+            if one.op.kind is Kind.REDUCTION and not self._reduces_rows(one):
+                self.across[one.result] = fold_of_rows(one, self.domain, self.axes)
+        kept = [axis for axis in range(len(self.domain)) if axis not in self.axes]
+        self.order = kept + list(self.axes)
+        self.kept_wide = [axis for axis in kept if self.domain[axis] != 1]
+
+    def run(self) -> Nest:
+        members = self._members()
+        writes = self._writes({member.value: member for member in members})
+        row_lanes = bool(self.axes) and self._last_wide_axis() in self.axes
+        sizes, parallel, merge = self._merged_dims(members, writes)
+        for member in members:
+            member.operands = tuple(_remap(one, merge) for one in member.operands)
+        writes = [
+            Write(_remap(w.source, merge), _remap(w.memory, merge), w.row_level, w.stage, w.fold)  # type: ignore[arg-type]
+            for w in writes
+        ]
+        stages = 1 + max([member.stage for member in members] + [write.stage for write in writes], default=0)
+        nest = Nest(self.name, sizes, parallel, 1, members, writes, stages, row_lanes=row_lanes)
+        self._choose_lanes(nest)
+        self._estimate(nest)
+        nest.split = split_of(nest)
+        join_moments(nest, self.region)
+        if nest.split is None:
+            keep_between_stages(nest)
+        if self.across:
+            across_of(nest, len(self.region.params) + len(self.region.results))
+        return nest
+
+    def _domain(self) -> tuple[Shape, tuple[int, ...]]:
+        reductions = [one for one in self.computed.values() if one.op.kind is Kind.REDUCTION]
+        if reductions:
+            return row_axes(reductions)
+        values = [*self.computed, *self.region.results]
+        if self.computed:  # columns that are put side by side have one dimension less than what they make
+            values = [one for one in values if not self._columns(one)]
+        return max((value.shape for value in values), key=lambda shape: (len(shape), shape)), ()
+
+    def _reduces_rows(self, reduction: Instruction) -> bool:
+        return reduction.operands[0].shape == self.domain and reduction.attrs["axes"] == self.axes
+
+    def _last_wide_axis(self) -> int:
+        wide = [axis for axis, size in enumerate(self.domain) if size != 1]
+        return wide[-1] if wide else len(self.domain) - 1
+
+    # -- members and leaves -----------------------------------------------------------------------
+
+    def _members(self) -> list[Member]:
+        members: list[Member] = []
+        known: dict[Value, Member] = {}
+        for instruction in self.region.body:
+            if instruction.result in self.across:
+                folded = self.across[instruction.result]
+                if folded is None:
+                    continue
+                instruction = folded
+            elif instruction.result not in self.computed:
+                continue
+            reduction = instruction.op.kind is Kind.REDUCTION
+            row_level = not reduction and instruction.result.shape != self.domain
+            shape = self.domain if reduction else instruction.result.shape
+            operands = tuple(self._source(operand, shape) for operand in instruction.operands)
+            stage = max((self._available(one, known) for one in operands), default=0)
+            member = Member(instruction, operands, row_level or reduction, stage)
+            members.append(member)
+            known[instruction.result] = member
+        return members
+
+    @staticmethod
+    def _available(source: Leaf | Value, known: dict[Value, Member]) -> int:
+        """The first stage in which `source` can be read. A row-level op of stage s runs before it."""
+        if not isinstance(source, Value):
+            return 0
+        member = known[source]
+        return member.stage + 1 if member.is_reduction else member.stage
+
+    def _source(self, operand: Value, shape: Shape) -> Leaf | Value:
+        """What an op over `shape` reads for `operand`: a member's value or a leaf."""
+        source, access = resolve(operand, self.defs)
+        if source in self.computed:
+            return source
+        definition = self.defs.get(source)
+        dtype = SHORT_NAME[source.dtype]
+        if definition is None:
+            strides, offset = element_strides(access, contiguous_strides(source.shape), len(shape))
+            return Memory(self.buffers[source], dtype, self._spread(strides, shape), offset)
+        if definition.op.name == "full":
+            return Constant(definition.attrs["value"], dtype)
+        if definition.op.kind is Kind.UPDATE:
+            return self._window(definition, access, shape)
+        axis = definition.attrs["axis"]
+        counting = Access(tuple(one if i == axis else (None, 0, 0) for i, one in enumerate(access.dims)))
+        ones = tuple(1 if i == axis else 0 for i in range(len(source.shape)))
+        strides, offset = element_strides(counting, ones, len(shape))
+        return Memory(None, dtype, self._spread(strides, shape), offset)
+
+    def _window(self, update: Instruction, access: Access, shape: Shape) -> Leaf:
+        """A value among zeros, read by `access`: where its indices are inside, its element."""
+        value = update.operands[1]
+        dtype = SHORT_NAME[value.dtype]
+        moved = tuple(
+            (axis, step, offset - start)
+            for (axis, step, offset), start in zip(access.dims, update.attrs["start"], strict=True)
+        )
+        source, own = resolve(value, self.defs)
+        definition, inside = self.defs.get(source), compose(Access(moved), own)
+        leaf: Constant | Memory
+        if definition is None:
+            strides, offset = element_strides(inside, contiguous_strides(source.shape), len(shape))
+            leaf = Memory(self.buffers[source], dtype, self._spread(strides, shape), offset)
+        else:
+            leaf = Constant(definition.attrs["value"], dtype)
+        checks = []
+        for (axis, step, offset), size in zip(moved, value.shape, strict=True):
+            last = offset + (step * (shape[axis] - 1) if axis is not None else 0)
+            if min(offset, last) >= 0 and max(offset, last) < size:
+                continue  # always inside
+            by_axis = tuple(step if place == axis else 0 for place in range(len(shape)))
+            checks.append((Memory(None, "i64", self._spread(by_axis, shape), offset), size))
+        return Window(leaf, tuple(checks), dtype) if checks else leaf
+
+    def _spread(self, strides: tuple[int, ...], shape: Shape) -> tuple[int, ...]:
+        """Strides over the dimensions of `shape` as strides over the domain's, in loop order."""
+        by_axis = [0] * len(self.domain)
+        if shape == self.domain:
+            by_axis = list(strides)
+        else:
+            wide = [stride for stride, size in zip(strides, shape, strict=True) if size != 1]
+            for axis, stride in zip(self.kept_wide, wide, strict=True):
+                by_axis[axis] = stride
+        return tuple(by_axis[axis] for axis in self.order)
+
+    def _writes(self, known: dict[Value, Member]) -> list[Write]:
+        writes = []
+        for position, result in enumerate(self.region.results):
+            buffer = len(self.region.params) + position
+            if result in self.across:
+                writes.append(self._write_across(result, buffer, known))
+                continue
+            columns = self._columns(result)
+            if columns:
+                writes += self._interleaved(buffer, result, columns, known)
+                continue
+            memory = Memory(
+                buffer,
+                SHORT_NAME[result.dtype],
+                self._spread(contiguous_strides(result.shape), result.shape),
+                0,
+            )
+            source = self._source(result, result.shape)
+            member = known.get(source) if isinstance(source, Value) else None
+            row_level = member.row_level if member else result.shape != self.domain
+            stage = member.stage if member else 0
+            writes.append(Write(source, memory, row_level, stage))
+        return writes
+
+    def _columns(self, value: Value) -> tuple[Value, ...]:
+        """The columns that `value` puts side by side."""
+        definition = self.defs.get(value)
+        return definition.operands if definition is not None and definition.op.kind is Kind.CONCAT else ()
+
+    def _interleaved(
+        self, buffer: int, result: Value, columns: tuple[Value, ...], known: dict[Value, Member]
+    ) -> list[Write]:
+        """The writes of columns into their places in `result`."""
+        writes = []
+        for column, operand in enumerate(columns):
+            source, _ = resolve(operand, self.defs)
+            strides = contiguous_strides(result.shape)[:-1]
+            memory = Memory(buffer, SHORT_NAME[result.dtype], self._spread(strides, source.shape), column)
+            writes.append(Write(source, memory, known[source].row_level, known[source].stage))
+        return writes
+
+    def _write_across(self, result: Value, buffer: int, known: dict[Value, Member]) -> Write:
+        """The write that folds rows into `result`: it does not move along what is folded."""
+        reduction, folded = self.computed[result], self.across[result]
+        (operand,) = reduction.operands
+        strides = iter(contiguous_strides(result.shape))
+        by_axis = tuple(
+            0 if axis in reduction.attrs["axes"] else next(strides) for axis in range(len(operand.shape))
+        )
+        memory = Memory(buffer, SHORT_NAME[result.dtype], self._spread(by_axis, operand.shape), 0)
+        source = folded.result if folded is not None else self._source(operand, operand.shape)
+        member = known.get(source) if isinstance(source, Value) else None
+        row_level = folded is not None or operand.shape != self.domain
+        return Write(source, memory, row_level, member.stage if member else 0, reduction)
+
+    # -- dimensions -------------------------------------------------------------------------------
+
+    def _merged_dims(
+        self, members: list[Member], writes: list[Write]
+    ) -> tuple[tuple[int, ...], int, list[list[int]]]:
+        """Loop sizes, how many are parallel, and which of the ordered dimensions make up each."""
+        accesses = {
+            one
+            for source in [*(s for m in members for s in m.operands), *(w.source for w in writes)]
+            for one in memories_of(source)
+        } | {write.memory for write in writes}
+        sizes = [self.domain[axis] for axis in self.order]
+        boundary = len(self.order) - len(self.axes)
+        groups: list[list[int]] = []
+        for dim, size in enumerate(sizes):
+            if size == 1:
+                continue
+            last = groups[-1][-1] if groups else None
+            if (
+                last is not None
+                and (last < boundary) == (dim < boundary)
+                and all(one.strides[last] == one.strides[dim] * size for one in accesses)
+            ):
+                groups[-1].append(dim)
+            else:
+                groups.append([dim])
+        merged = []
+        for group in groups:
+            total = 1
+            for dim in group:
+                total *= sizes[dim]
+            merged.append(total)
+        parallel = sum(1 for group in groups if group[0] < boundary)
+        return tuple(merged), parallel, groups
+
+    # -- decisions --------------------------------------------------------------------------------
+
+    def _choose_lanes(self, nest: Nest) -> None:
+        """As many lanes as a vector holds of the widest element; unrolled where the body is short."""
+        if nest.vector_dim is None:
+            return
+        extent = nest.sizes[nest.vector_dim]
+        dtypes = {SHORT_NAME[member.value.dtype] for member in nest.members}
+        for member in nest.members:
+            dtypes |= {one.dtype for one in member.operands if not isinstance(one, Value)}
+        dtypes |= {write.memory.dtype for write in nest.writes}
+        wide = [self.target.lanes(dtype) for dtype in dtypes if dtype != "bool"]
+        nest.lanes = min(wide, default=self.target.lanes("u8"))
+        cost = sum(member.instruction.op.cost for member in nest.members if not member.row_level)
+        reduces = any(member.is_reduction for member in nest.members)
+        if reduces and cost <= 16 and nest.stages <= 3:
+            nest.unroll = 4
+        elif reduces and cost <= 40:
+            nest.unroll = 2
+        while nest.unroll > 1 and extent < nest.unroll * nest.lanes:
+            nest.unroll //= 2
+
+    def _estimate(self, nest: Nest) -> None:
+        elements = 1
+        for size in nest.sizes:
+            elements *= size
+        per_element = sum(
+            member.instruction.op.cost
+            for member in nest.members
+            if not member.row_level or member.is_reduction
+        )
+        nest.nbytes = sum(param.type.nbytes for param in self.region.params) + sum(
+            result.type.nbytes for result in self.region.results
+        )
+        strided = any(
+            isinstance(one, Memory) and one.buffer is not None and nest.vector_dim is not None
+            and one.strides[nest.vector_dim] not in (0, 1)
+            for member in nest.members
+            for one in member.operands
+        )  # fmt: skip
+        nest.cycles = elements * (per_element + 1) / nest.lanes * (4 if strided else 1) + nest.nbytes / 8
+
+
+def _remap(source: Leaf | Value, groups: Sequence[Sequence[int]]) -> Leaf | Value:
+    """Strides over the merged dimensions: those of each group's last member."""
+    if isinstance(source, Window):
+        checks = tuple((_remap(index, groups), count) for index, count in source.checks)
+        return Window(_remap(source.inside, groups), checks, source.dtype)  # type: ignore[arg-type]
+    if not isinstance(source, Memory):
+        return source
+    strides = tuple(source.strides[group[-1]] for group in groups)
+    return Memory(source.buffer, source.dtype, strides, source.offset)

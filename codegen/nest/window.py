@@ -1,0 +1,171 @@
+"""Reading through windows: a value among zeros, of which only what is inside lies in memory.
+
+Most places of a stencil's loops are inside all windows, or outside for certain: there nothing is checked
+(`Interior`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol, TypeAlias
+
+from ..llvm.emitter import Reg, constant
+from ..llvm.loops import Bound, FunctionWriter
+from .loop_nest import Constant, Memory, Nest, Window
+from .writing.element import Places, Writer
+
+#: Nests with more members than this are not written twice.
+MOST_MEMBERS: Final = 60
+
+
+#: A check of a window: an index, and how many values it may have.
+Check: TypeAlias = tuple[Memory, int]
+
+
+class Interior:
+    """Where the outcome of all checks of a nest's windows is known: for each loop dimension, those along it
+    alone with their outcome, and the first index and the one behind the last where that holds.
+
+    A check that holds along a small part at one end is known to fail inside: the seam of a roll is there.
+    """
+
+    def __init__(self, nest: Nest) -> None:
+        self.checks: dict[int, dict[Check, bool]] = {}
+        self.ranges: dict[int, tuple[int, int]] = {}
+        sources = [one for member in nest.members for one in member.operands]
+        sources += [write.source for write in nest.writes]
+        for one in sources if len(nest.members) <= MOST_MEMBERS else ():
+            for check in one.checks if isinstance(one, Window) else ():
+                self._add(nest, *check)
+
+    def _add(self, nest: Nest, index: Memory, count: int) -> None:
+        along = [dim for dim, stride in enumerate(index.strides) if stride]
+        if len(along) != 1:
+            return
+        (dim,) = along
+        size = nest.sizes[dim]
+        first, last = self.ranges.get(dim, (0, size))
+        stride, offset = index.strides[dim], index.offset
+        bounds = (-offset, count - 1 - offset) if stride > 0 else (offset - count + 1, offset)
+        # 0 <= offset + stride i < count
+        low, high = max(-(-bounds[0] // abs(stride)), 0), min(bounds[1] // abs(stride) + 1, size)
+        holds = 2 * (high - low) > size or (low > 0 and high < size)
+        if holds:
+            first, last = max(first, low), min(last, high)
+        elif low == 0:
+            first = max(first, high)
+        else:
+            last = min(last, low)
+        self.ranges[dim] = first, last
+        self.checks.setdefault(dim, {})[index, count] = holds
+
+
+class LineWriter(Writer, Protocol):
+    """What is needed of the nest's writer for a line: the loop that carries the lanes."""
+
+    interior: Interior
+    at: dict[int, Reg]
+
+
+def write_line(
+    writer: LineWriter, dim: int, vectors: Callable[[int, int, int], None], rest: Callable[[int], None]
+) -> None:
+    """Write loop dimension `dim`, along which lanes run: ``vectors(first, stop, copies)`` does groups of
+    whole vectors, ``rest(first)`` what fills no group. Lines that are inside the windows have no checks but
+    at their ends."""
+    w, nest, interior = writer.w, writer.nest, writer.interior
+    group = nest.lanes * nest.unroll
+
+    def plain() -> None:
+        whole = nest.sizes[dim] // group * group
+        vectors(0, whole, nest.unroll)
+        rest(whole)
+
+    def inner() -> None:
+        first, stop = interior.ranges.get(dim, (0, nest.sizes[dim]))
+        first = -(-first // nest.lanes) * nest.lanes
+        stop = first + max(stop - first, 0) // group * group
+        if first == stop:
+            first = stop = 0
+        outside = {check: holds for one in outer for check, holds in interior.checks[one].items()}
+        writer.known = outside
+        vectors(0, first, 1)
+        writer.known = {**outside, **interior.checks.get(dim, {})}
+        vectors(first, stop, nest.unroll)
+        writer.known = outside
+        rest(stop)
+        writer.known = {}
+
+    outer = [one for one in interior.ranges if one in writer.at]
+    if not interior.ranges:
+        plain()
+    elif not outer:
+        inner()
+    else:
+        inside = constant(True, "bool")
+        for one in outer:
+            first, stop = interior.ranges[one]
+            inside = w.and_(inside, w.and_(w.ge(writer.at[one], first), w.lt(writer.at[one], stop)))
+        w.when(inside, inner)
+        w.when(w.not_(inside), plain)
+
+
+def write_range(
+    writer: LineWriter, dim: int, vectors: Callable[[Bound, Bound, int], None], bounds: tuple[Reg, Reg]
+) -> None:
+    """Write the whole groups from ``bounds[0]`` up to ``bounds[1]``, which are found as it runs, of the only
+    loop dimension `dim`: those inside the windows without checks."""
+    w, nest, interior = writer.w, writer.nest, writer.interior
+    group, (start, stop) = nest.lanes * nest.unroll, bounds
+    if dim not in interior.ranges:
+        vectors(start, stop, nest.unroll)
+        return
+    first, last = interior.ranges[dim]
+    first = -(-first // group) * group
+    last = max(last // group * group, first)
+    vectors(start, w.min(stop, constant(first, "i64")), nest.unroll)
+    writer.known = interior.checks[dim]
+    vectors(w.max(start, constant(first, "i64")), w.min(stop, constant(last, "i64")), nest.unroll)
+    writer.known = {}
+    vectors(w.max(start, constant(last, "i64")), stop, nest.unroll)
+
+
+def read_window(
+    writer: Writer, leaf: Window, places: Places, copy: int, mask: Reg | None, *, row_level: bool
+) -> Reg:
+    """Elements inside, zero outside; what is outside is not loaded."""
+    w, inside = writer.w, mask
+    if not all(writer.known.get(check, True) for check in leaf.checks):
+        return writer.read(Constant(0, leaf.dtype), places, copy, mask, row_level=row_level)
+    checks = [check for check in leaf.checks if check not in writer.known]
+    if not checks:
+        return writer.read(leaf.inside, places, copy, mask, row_level=row_level)
+    for index, count in checks:
+        at = writer.read(index, places, copy, mask, row_level=row_level)
+        within = w.lt(w.bitcast(at, "u64"), count)  # what is negative is large
+        inside = within if inside is None else w.and_(inside, within)
+    assert inside is not None, "a window has checks"
+    if isinstance(leaf.inside, Constant):
+        return w.select(inside, constant(leaf.inside.value, leaf.dtype, inside.lanes), 0)
+    place, dim = places[leaf.inside], writer.nest.vector_dim
+    assert isinstance(place, str)
+    stride = 0 if dim is None or inside.lanes == 1 else leaf.inside.strides[dim]
+    if stride == 0:  # one element for all lanes
+        element = w.load(_where_any(w, inside, place, leaf.inside), leaf.dtype)
+        return w.select(inside, w.splat(element, inside.lanes), 0)
+    start = w.offset(place, leaf.dtype, copy * inside.lanes * stride)
+    if any(dim is not None and index.strides[dim] == 0 for index, _ in checks):
+        # lines outside: masked loads of what is not mapped take some hundred cycles each
+        start = _where_any(w, inside, start, leaf.inside)
+    return w.gather(start, leaf.dtype, stride, inside.lanes, inside)
+
+
+def _where_any(w: FunctionWriter, inside: Reg, place: str, memory: Memory) -> str:
+    """`place` where any lane is inside, else the buffer's first element, which is there and not used."""
+    some = inside
+    if inside.lanes > 1:
+        bits = w.assign(f"bitcast {inside} to i{inside.lanes}", "bool")
+        some = w.assign(f"icmp ne i{inside.lanes} {bits.text}, 0", "bool")
+    chosen = w.fresh("p")
+    w.line(f"{chosen} = select i1 {some.text}, ptr {place}, ptr %b{memory.buffer}")
+    return chosen

@@ -1,0 +1,1 @@
+"""Writing scheduled nests: elements, rows, squares of transposed reads, stores."""

@@ -1,0 +1,188 @@
+"""What one stage of a nest does at each element (or vector of elements): which members it computes, in order,
+and where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from ....ir.graph import Value
+from ...instrument.debug_locations import mark_of
+from ...llvm.emitter import Reg
+from ...llvm.loops import FunctionWriter
+from ...maths.support import muladd
+from ..divisors import Divisor, divisors, is_division, quotient
+from ..loop_nest import Leaf, Member, Memory, Nest, Write
+from .prefetch import begins_line
+
+#: Where each access is at the current place of the loops: a pointer, or for iotas a number.
+Places = dict[Memory, "str | Reg"]
+
+
+class Writer(Protocol):
+    """What a pass needs of the nest's writer."""
+
+    nest: Nest
+    w: FunctionWriter
+    members: dict[Value, Member]
+    reload: dict[Value, Memory]
+    #: Checks of windows whose outcome is known.
+    known: Mapping[tuple[Memory, int], bool]
+    #: The accesses whose next row is asked for: the first one in the second stage, and so on.
+    ahead: tuple[Memory, ...]
+
+    def read(self, leaf: Leaf, places: Places, copy: int, mask: Reg | None, *, row_level: bool) -> Reg: ...
+    def put(
+        self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None, *, row_level: bool
+    ) -> None: ...
+    def emit(self, member: Member, operands: list[Reg]) -> Reg: ...
+    def identity(self, member: Member, lanes: int) -> Reg: ...
+    def combine(self, member: Member, accumulator: Reg, value: Reg) -> Reg: ...
+    def write_out(self, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None) -> None: ...
+
+
+class Row:
+    """What is known at the row level: values, their splats, and leaves read there."""
+
+    def __init__(self) -> None:
+        self.values: dict[Value, Reg] = {}
+        self.splats: dict[Value, Reg] = {}
+        self.leaves: dict[tuple[Leaf, int], Reg] = {}
+        #: Numbers near the mean, by the sum that distances from them are folded to.
+        self.near: dict[Value, Reg] = {}
+        #: Of values that elements are divided by.
+        self.divisors: dict[Value, Divisor] = {}
+
+
+class Pass:
+    """What one stage does at each element: which members it computes, in order, and where they go."""
+
+    def __init__(
+        self, writer: Writer, stage: int, folds: list[Member], writes: list[Write], keeps: list[Value]
+    ) -> None:
+        self.writer = writer
+        self.stage = stage
+        self.folds = folds
+        self.writes = writes
+        self.keeps = keeps
+        self.ahead = writer.ahead[stage - 1 : stage] if stage else ()
+        self.row_values: list[Value] = []
+        #: Sums of squares of distances from numbers near the mean of what is folded to one of `folds`. They
+        #: are folded behind those, and behind them the distances.
+        self.seconds: dict[Member, Value] = {}
+        self.away: list[Value] = []
+        needed: set[Value] = set()
+        stack: list[Leaf | Value] = [one for fold in folds for one in fold.operands]
+        stack += [write.source for write in writes]
+        stack += keeps
+        while stack:
+            source = stack.pop()
+            if not isinstance(source, Value) or source in needed:
+                continue
+            needed.add(source)
+            member = writer.members[source]
+            if member.row_level:
+                self.row_values.append(source)
+            elif not self._reads_back(member):
+                stack += member.operands
+        self.members = [m for m in writer.nest.members if m.value in needed and not m.row_level]
+        #: Values of the row level that elements are divided by.
+        self.divided_by = divisors(self.members) & set(self.row_values)
+
+    def _reads_back(self, member: Member) -> bool:
+        return member.stage < self.stage and member.value in self.writer.reload
+
+    def run(
+        self,
+        places: Places,
+        row: Row,
+        copy: int,
+        mask: Reg | None,
+        state: Sequence[Reg],
+        *,
+        fold_mask: Reg | None,
+    ) -> list[Reg]:
+        """Write the code of one vector; returns the accumulators after it."""
+        writer, w = self.writer, self.writer.w
+        values: dict[Value, Reg] = {}
+        leaves: dict[Leaf, Reg] = {}
+
+        def read(source: Leaf | Value) -> Reg:
+            if isinstance(source, Value):
+                known = values.get(source)
+                if known is None:
+                    known = row.splats.get(source) or row.values[source]
+                return known
+            if source not in leaves:
+                leaves[source] = writer.read(source, places, copy, mask, row_level=False)
+            return leaves[source]
+
+        for member in self.members:
+            w.mark = mark_of(member.instruction.origins)
+            if self._reads_back(member):
+                values[member.value] = self._back(member.value, places, copy, mask)
+            else:
+                values[member.value] = self._computed(member, [read(one) for one in member.operands], row)
+        for memory in self.ahead if mask is None else ():
+            self._fetch_ahead(memory, places, copy)
+        for value in self.keeps:
+            w.mark = mark_of(writer.members[value].instruction.origins)
+            writer.put(values[value], writer.nest.kept[value], places, copy, mask, row_level=False)
+        for write in self.writes:
+            w.mark = (
+                mark_of(writer.members[write.source].instruction.origins)
+                if isinstance(write.source, Value)
+                else ""
+            )
+            writer.write_out(write, read(write.source), places, copy, mask)
+        out = []
+        distances: dict[Value, Reg] = {}
+        for member, accumulator in zip(self.folds, state[: len(self.folds)], strict=True):
+            w.mark = mark_of(member.instruction.origins)
+            element = w.splat(read(member.operands[0]), accumulator.lanes)
+            if member.value in row.near:
+                distances[member.value] = w.sub(element, row.near[member.value])
+            if fold_mask is not None:
+                element = w.select(fold_mask, element, writer.identity(member, element.lanes))
+            out.append(writer.combine(member, accumulator, element))
+        moments = list(state[len(self.folds) :])
+        for total, accumulator in zip(self.seconds.values(), moments[: len(self.seconds)], strict=True):
+            out.append(muladd(w, distances[total], distances[total], accumulator))
+        for total, accumulator in zip(self.away, moments[len(self.seconds) :], strict=True):
+            out.append(w.add(accumulator, distances[total]))
+        w.mark = ""
+        return out
+
+    def _computed(self, member: Member, operands: list[Reg], row: Row) -> Reg:
+        if is_division(member):
+            shared = member.operands[1]
+            divisor = row.divisors.get(shared) if isinstance(shared, Value) else None
+            if divisor is not None:
+                x, y = operands
+                return quotient(self.writer.w, x, y, divisor)
+        return self.writer.emit(member, operands)
+
+    def _fetch_ahead(self, memory: Memory, places: Places, copy: int) -> None:
+        """Ask for what the next row will read here, a line at a time."""
+        nest, place = self.writer.nest, places[memory]
+        assert isinstance(place, str)
+        elements = copy * nest.lanes
+        if begins_line(memory, elements):
+            row = memory.strides[nest.parallel - 1]
+            self.writer.w.prefetch(
+                self.writer.w.offset(place, memory.dtype, elements + row), near=len(self.writer.ahead) == 1
+            )
+
+    def _back(self, value: Value, places: Places, copy: int, mask: Reg | None) -> Reg:
+        """A value of an earlier stage, from scratch or from where it was written."""
+        memory = self.writer.reload[value]
+        nest, w = self.writer.nest, self.writer.w
+        place = places[memory]
+        assert isinstance(place, str)
+        dim = nest.vector_dim
+        lanes = nest.lanes if dim is not None else 1
+        scratch = memory.buffer is not None and memory.buffer < 0
+        stride = 1 if scratch or dim is None else memory.strides[dim]
+        return w.gather(
+            w.offset(place, memory.dtype, copy * lanes * stride), memory.dtype, stride, lanes, mask
+        )

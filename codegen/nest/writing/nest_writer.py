@@ -1,0 +1,391 @@
+"""Writes a scheduled nest as an LLVM function.
+
+The function takes the buffers' pointers and a range of tasks: iterations of the outermost parallel loop,
+or blocks of vectors where that loop carries the lanes. Loops run over the outer parallel dimensions, then,
+per stage, over the reduced ones. Whole vectors come first, then a masked remainder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ....ir.dtypes import SHORT_NAME
+from ....ir.graph import Value
+from ...control.packing import OpWriter
+from ...control.polling import BETWEEN_POLLS, LONG_CYCLES, poll_or_return
+from ...instrument.debug_locations import mark_of
+from ...llvm.emitter import Reg, constant
+from ...llvm.loops import Bound, FunctionWriter
+from ..divisors import divisor_of, pays
+from ..loop_nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
+from ..reductions.folding import line_of
+from ..reductions.totals import column_step, fold_loops, totals_of
+from ..row_blocks import rows_at_a_time, write_rows
+from ..tasks import task_count, vector_block
+from ..window import Interior, read_window, write_line, write_range
+from .element import Pass, Places, Row
+from .prefetch import fetched_ahead
+from .storing import folded, past_cache, put
+
+#: Expensive ops are written in place so many times in a nest, remainders and all, and called from then on.
+INLINED_USES = 12
+
+
+def polling_dim(sizes: Sequence[int], first: int, cycles: float) -> int | None:
+    """The loop, of those from `first` up to the innermost, whose steps let signals in, of a task that takes
+    `cycles` in all; None where a task is over soon."""
+    if cycles <= LONG_CYCLES:
+        return None
+    for dim in range(first, len(sizes) - 1):
+        cycles /= max(1, sizes[dim])
+        if cycles <= LONG_CYCLES:
+            return dim if cycles >= BETWEEN_POLLS else None if dim == first else dim - 1
+    return len(sizes) - 2 if len(sizes) - 2 >= first else None
+
+
+class NestWriter:
+    """Writes the function of one nest."""
+
+    def __init__(
+        self, nest: Nest, declarations: dict[str, str], streamed: frozenset[Memory] = frozenset()
+    ) -> None:
+        self.nest = nest
+        self.w = FunctionWriter(declarations)
+        #: Of writers of one function: calls of what is written often.
+        self.ops: OpWriter | None = None
+        #: Writes past the cache, and those among them that the code being written makes.
+        self.streamed, self.streaming = streamed, frozenset[Memory]()
+        #: Where outcomes of windows' checks are known; those that are, and the loops' indices, where code is
+        #: being written.
+        self.interior, self.at = Interior(nest), dict[int, Reg]()
+        self.known: Mapping[tuple[Memory, int], bool] = {}
+        self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
+        self.members = {member.value: member for member in nest.members}
+        #: Rows that are worked on together.
+        self.block = rows_at_a_time(nest)
+        #: Elements of the vectors that are handled together.
+        self.group = nest.lanes * nest.unroll
+        self.ahead = fetched_ahead(nest) if self.block == 1 else ()
+        tasks = max(1, task_count(nest))
+        self.polls_in = polling_dim(nest.sizes, 1, nest.cycles / tasks) if nest.parallel else None
+        #: Where full-level values of earlier stages can be read back.
+        self.reload: dict[Value, Memory] = dict(nest.kept)
+        for write in nest.writes:
+            if isinstance(write.source, Value) and not write.row_level and write.fold is None:
+                self.reload.setdefault(write.source, write.memory)
+
+    def write(self, buffers: int, name: str = "") -> str:
+        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``; the nest's name if none is given."""
+        nest, w = self.nest, self.w
+        self.ops = OpWriter(nest.name, w, INLINED_USES)
+        if 0 not in nest.sizes or len(nest.sizes) > nest.parallel:
+            places = self._bases()
+            past_cache(w, places, self.streamed, lambda streaming: self._tasks(places, streaming))
+        w.line("ret void")
+        pointers = ", ".join(f"ptr %b{i}" for i in range(buffers))
+        text = w.function(f"internal void @{name or nest.name}({pointers}, i64 %begin, i64 %end)", "nounwind")
+        return "\n".join([text, *self.ops.texts])
+
+    def _tasks(self, places: Places, streaming: frozenset[Memory] = frozenset()) -> None:
+        self.streaming = streaming
+        self._outer(0, places, Reg("%begin", "i64"), Reg("%end", "i64"))
+
+    # -- places -----------------------------------------------------------------------------------
+
+    def _bases(self) -> Places:
+        """Every access at the nest's origin: a pointer, or a number for iotas."""
+        places: Places = {}
+        for memory in self._accesses():
+            if memory.buffer is None:
+                places[memory] = constant(memory.offset, memory.dtype)
+            else:
+                base = f"%b{memory.buffer}" if memory.buffer >= 0 else self.scratch[-memory.buffer - 1]
+                places[memory] = self.w.offset(base, memory.dtype, memory.offset)
+        return places
+
+    def _accesses(self) -> list[Memory]:
+        found: dict[Memory, None] = {}
+        for member in self.nest.members:
+            found.update((memory, None) for one in member.operands for memory in memories_of(one))
+        for write in self.nest.writes:
+            found[write.memory] = None
+            found.update((memory, None) for memory in memories_of(write.source))
+        found.update((memory, None) for memory in self.nest.kept.values())
+        return list(found)
+
+    def advance(self, places: Places, dim: int, index: Reg) -> Places:
+        """`places` with loop dimension `dim` at `index`."""
+        w = self.w
+        moved: Places = {}
+        scaled: dict[int, Reg] = {0: constant(0, "i64"), 1: index}
+        for memory, place in places.items():
+            stride = memory.strides[dim]
+            if stride == 0 or index.text == "0":
+                moved[memory] = place
+                continue
+            if stride not in scaled:
+                scaled[stride] = w.mul(index, stride)
+            if isinstance(place, Reg):
+                moved[memory] = w.add(place, w.cast(scaled[stride], memory.dtype))
+            else:
+                moved[memory] = w.offset(place, memory.dtype, scaled[stride])
+        return moved
+
+    # -- parallel loops ---------------------------------------------------------------------------
+
+    def _outer(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
+        nest = self.nest
+        if dim == nest.parallel:
+            self.point(places, 1, None)
+        elif dim == nest.parallel - 1 and self.block > 1:
+            first, stop = (begin, end) if dim == 0 else (0, nest.sizes[dim])
+            write_rows(self, self.block, places, first, stop)
+        elif dim == nest.vector_dim:
+            self._vector_loop(dim, places, begin, end)
+        elif dim == 0:
+            self.w.loop(begin, end, 1, lambda i, _: self._inside(dim, places, i), nonempty=True)
+        else:
+            self.w.loop(0, nest.sizes[dim], 1, lambda i, _: self._inside(dim, places, i))
+
+    def _inside(self, dim: int, places: Places, index: Reg) -> Sequence[Reg]:
+        self.at[dim] = index
+        self._outer(dim + 1, self.advance(places, dim, index), index, index)
+        self.let_signals_in(dim)
+        return ()
+
+    def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
+        """The loop that carries the lanes, when its dimension is parallel: whole groups, then the rest."""
+        nest, w, extent = self.nest, self.w, self.nest.sizes[dim]
+        group = nest.lanes * nest.unroll
+
+        def vectors(first: Bound, stop: Bound, copies: int) -> None:
+            def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+                self.point(self.advance(places, dim, index), copies, None)
+                return ()
+
+            w.loop(first, stop, nest.lanes * copies, body)
+
+        if dim != 0 or task_count(nest) == 1:
+            write_line(self, dim, vectors, lambda start: self._rest(dim, places, start))
+            return
+        step, whole = group * vector_block(nest), extent // group * group
+        start = w.mul(begin, step)
+        stop = w.mul(end, step)
+        if whole:
+            write_range(self, dim, vectors, (start, w.min(stop, constant(whole, "i64"))))
+        if whole < extent:
+            w.when(w.ge(stop, extent), lambda: self._rest(dim, places, whole))
+
+    def _rest(self, dim: int, places: Places, start: int) -> None:
+        """The elements from `start` on that do not fill a group: single vectors, then a masked one."""
+        nest, w = self.nest, self.w
+        extent = nest.sizes[dim]
+        whole = start + (extent - start) // nest.lanes * nest.lanes
+
+        def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            self.point(self.advance(places, dim, index), 1, None)
+            return ()
+
+        w.loop(start, whole, nest.lanes, body)
+        if whole < extent:
+            mask = w.tail_mask(extent - whole, nest.lanes)
+            self.point(self.advance(places, dim, constant(whole, "i64")), 1, mask)
+
+    # -- one row (or one group of columns) --------------------------------------------------------
+
+    def point(self, places: Places, copies: int, mask: Reg | None) -> None:
+        """All stages at one place of the parallel loops. `copies` vectors side by side share it."""
+        nest = self.nest
+        rows = [Row() for _ in range(copies if not nest.row_lanes else 1)]
+        for stage in range(nest.stages):
+            self._row_members(stage, rows, places, mask)
+            self._stage(stage, rows, places, mask)
+        for write in nest.writes:
+            if write.row_level:
+                for copy, row in enumerate(rows):
+                    value = self._row_source(write.source, row, places, copy, mask)
+                    self.write_out(write, value, places, copy, mask)
+
+    def _row_members(self, stage: int, rows: list[Row], places: Places, mask: Reg | None) -> None:
+        """Row-level ops that become known before `stage`."""
+        for member in self.nest.members:
+            if member.row_level and not member.is_reduction and member.stage == stage:
+                for copy, row in enumerate(rows):
+                    operands = [self._row_source(one, row, places, copy, mask) for one in member.operands]
+                    row.values[member.value] = self.emit(member, operands)
+
+    def _row_source(self, source: Leaf | Value, row: Row, places: Places, copy: int, mask: Reg | None) -> Reg:
+        if isinstance(source, Value):
+            return row.values[source]
+        key = (source, copy)
+        if key not in row.leaves:
+            row.leaves[key] = self.read(source, places, copy, mask, row_level=True)
+        return row.leaves[key]
+
+    def emit(self, member: Member, operands: list[Reg]) -> Reg:
+        outer, self.w.mark = self.w.mark, mark_of(member.instruction.origins)
+        if self.ops is None:
+            emit = member.instruction.op.emit
+            assert emit is not None
+            result: Reg = emit(self.w, *operands, **member.instruction.attrs)
+        else:
+            result = self.ops.emitted(member.instruction, operands)
+        self.w.mark = outer
+        return result
+
+    # -- stages -----------------------------------------------------------------------------------
+
+    def _stage(self, stage: int, rows: list[Row], places: Places, mask: Reg | None) -> None:
+        """One pass over the reduced dimensions: fold this stage's reductions, write its results."""
+        nest, plan = self.nest, self.planned(stage)
+        if plan is None:
+            return
+        folds = plan.folds
+        self.broadcast_rows(plan, rows)
+        if nest.row_lanes:
+            rows[0].values.update(
+                zip((one.value for one in folds), self.fold_row(plan, rows[0], places), strict=True)
+            )
+            return
+        totals = totals_of(self, folds, nest.lanes if nest.vector_dim is not None else 1, len(rows))
+
+        def innermost(at: Places, state: list[Reg]) -> list[Reg]:
+            out: list[Reg] = []
+            for copy, row in enumerate(rows):
+                mine = state[copy * len(folds) : (copy + 1) * len(folds)]
+                out += plan.run(at, row, copy, mask, mine, fold_mask=None)
+            return out
+
+        out = fold_loops(self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places)
+        for copy, row in enumerate(rows):
+            for member, total in zip(folds, out[copy * len(folds) :], strict=False):
+                row.values[member.value] = total
+
+    def planned(self, stage: int) -> Pass | None:
+        """What `stage` does at each element; None where it does nothing."""
+        nest = self.nest
+        folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
+        writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
+        keeps = [value for value in nest.kept if self.members[value].stage == stage]
+        return Pass(self, stage, folds, writes, keeps) if folds or writes or keeps else None
+
+    def broadcast_rows(self, plan: Pass, rows: list[Row]) -> None:
+        """Splat row values that the pass uses in vectors, and invert those that it divides by, once, before
+        its loops."""
+        lanes = self.nest.lanes if self.nest.vector_dim is not None else 1
+        if plan.divided_by and pays(self.nest, self.w):
+            for row in rows:
+                for value in plan.divided_by:
+                    row.divisors[value] = divisor_of(self.w, row.values[value], lanes)
+        if not self.nest.row_lanes:
+            return
+        for value in plan.row_values:
+            rows[0].splats[value] = self.w.splat(rows[0].values[value], self.nest.lanes)
+
+    def extent(self, dim: int) -> tuple[Bound, Bound, int]:
+        """The first index of a reduced dimension, the one behind the last, and how many there are at most."""
+        return 0, self.nest.sizes[dim], self.nest.sizes[dim]
+
+    def let_signals_in(self, dim: int) -> None:
+        """At the end of a step of the loop over `dim`: poll for signals, if it is the loop that does."""
+        if dim == self.polls_in:
+            poll_or_return(self.w)
+
+    def fold_row(self, plan: Pass, row: Row, places: Places) -> list[Reg]:
+        """A pass with the lanes along the last reduced dimension."""
+        nest, last = self.nest, len(self.nest.sizes) - 1
+        totals = totals_of(self, plan.folds, nest.lanes)
+        whole = nest.sizes[last] // self.group * self.group
+        line = line_of(self, plan, row, totals, (0, whole, whole), rest=whole < nest.sizes[last])
+        return self.across_lanes(plan, fold_loops(self, totals, line, nest.parallel, last, places))
+
+    def rest_of_line(self, plan: Pass, row: Row, places: Places, state: list[Reg], start: int) -> list[Reg]:
+        """Fold what is left of the last dimension from `start` on: single vectors, then a masked one."""
+        nest, w = self.nest, self.w
+        last = len(nest.sizes) - 1
+        extent = nest.sizes[last]
+        single = start + (extent - start) // nest.lanes * nest.lanes
+
+        def vector(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
+            return plan.run(self.advance(places, last, index), row, 0, None, inner, fold_mask=None)
+
+        state = w.loop(start, single, nest.lanes, vector, state)
+        if single < extent:
+            mask = w.tail_mask(extent - single, nest.lanes)
+            here = self.advance(places, last, constant(single, "i64"))
+            state = list(plan.run(here, row, 0, mask, state, fold_mask=mask))
+        return state
+
+    def identity(self, member: Member, lanes: int) -> Reg:
+        reduction = member.instruction.op.reduction
+        assert reduction is not None
+        dtype = SHORT_NAME[member.value.dtype]
+        return constant(reduction.identity(dtype), dtype, lanes)
+
+    def combine(self, member: Member, accumulator: Reg, value: Reg) -> Reg:
+        reduction = member.instruction.op.reduction
+        assert reduction is not None
+        result: Reg = reduction.combine(self.w, accumulator, value)
+        return result
+
+    def across_lanes(self, plan: Pass, totals: Sequence[Reg]) -> list[Reg]:
+        """The vectors that a pass folded, each folded to a scalar."""
+        return [self._across_lanes(member, total) for member, total in zip(plan.folds, totals, strict=True)]
+
+    def _across_lanes(self, member: Member, total: Reg) -> Reg:
+        self.w.mark = mark_of(member.instruction.origins)
+        brief = self.nest.brief and member.in_any_order
+        fold = self.w.fold_lanes_in_memory if brief else self.w.fold_lanes
+        total = fold(total, lambda a, b: self.combine(member, a, b))
+        self.w.mark = ""
+        return total
+
+    # -- reading and writing ----------------------------------------------------------------------
+
+    def read(self, leaf: Leaf, places: Places, copy: int, mask: Reg | None, *, row_level: bool) -> Reg:
+        """A leaf's elements: a vector along the lanes, or a scalar where it does not vary along them."""
+        w, nest = self.w, self.nest
+        dim = nest.vector_dim
+        vectors = dim is not None and not (row_level and nest.row_lanes)
+        lanes = nest.lanes if vectors else 1
+        if isinstance(leaf, Constant):
+            return constant(leaf.value, leaf.dtype, lanes)
+        if isinstance(leaf, Window):
+            return read_window(self, leaf, places, copy, mask, row_level=row_level)
+        stride = leaf.strides[dim] if vectors and dim is not None else 0
+        place = places[leaf]
+        if isinstance(place, Reg):  # an iota: the address is the value
+            if stride == 0:
+                return w.splat(place, lanes)
+            ramp = w.mul(w.ramp(lanes, leaf.dtype), stride)
+            start = w.splat(w.add(place, w.const(copy * lanes * stride, place)) if copy else place, lanes)
+            return w.add(start, ramp) if lanes > 1 else start
+        if stride == 0:
+            return w.splat(w.load(place, leaf.dtype), lanes)
+        return w.gather(w.offset(place, leaf.dtype, copy * lanes * stride), leaf.dtype, stride, lanes, mask)
+
+    def write_out(self, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None) -> None:
+        """Store what a write is for, folded into what is there if it says so."""
+
+        def store(value: Reg, memory: Memory) -> None:
+            self.put(value, memory, places, copy, mask, row_level=write.row_level)
+
+        if write.fold is None:
+            store(value, write.memory)
+            return
+        self.fold_into(
+            write, value, lambda at: self.read(at, places, copy, mask, row_level=write.row_level), store
+        )
+
+    def fold_into(
+        self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
+    ) -> None:
+        """Fold `value` into what is where `write` says."""
+        assert write.fold is not None
+        store(folded(self.w, write.fold, load(write.memory), value), write.memory)
+
+    def put(
+        self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None, *, row_level: bool
+    ) -> None:
+        """Store elements: a vector along the lanes, or a scalar where nothing varies along them."""
+        put(self, value, memory, places, copy, mask, row_level=row_level, past_cache=memory in self.streaming)

@@ -1,0 +1,57 @@
+"""Fetching the next row while this one is worked on.
+
+A nest of several stages reads a row from memory in the first one and from the cache in the others, so that
+memory is idle most of the time, and then waited for: the machine's own prefetching ends where a page does,
+and begins anew with each row of 4 KB. So the second stage asks for what the first one will read next. On 4096
+rows and one thread, layernorm ran 1.1 times as fast, its gradient 1.2, softmax 1.02, its gradient 1.05.
+
+Where several arrays are read, each is asked for in a stage of its own, and comes to the second cache alone:
+the first one is small, and a stage that asks for more than the core can wait for stands still. The gradients
+of layernorm and softmax ran 1.1 times as fast as with all of it in one stage, or with one array alone.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ....ir.graph import Value
+from ..loop_nest import Memory, Nest, memories_of
+
+#: Where less is read, it is in the second cache already.
+LEAST_BYTES: Final = 1 << 20
+#: Shorter rows are several to a page, longer ones may not stay in the second cache until they are wanted.
+ROW_BYTES: Final = (1 << 10, 1 << 17)
+#: What caches fetch at once.
+LINE: Final = 64
+
+
+def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
+    """The accesses whose next row is asked for: the first one in the second stage, the next one in the third,
+    and so on."""
+    if not nest.row_lanes or nest.stages < 2 or nest.parallel == 0 or len(nest.sizes) > nest.parallel + 1:
+        return ()
+    found: dict[Memory, None] = {}
+    read = [(member.stage, one) for member in nest.members for one in member.operands]
+    read += [(write.stage, write.source) for write in nest.writes]
+    for _, source in sorted(read, key=lambda one: one[0]):
+        for memory in () if isinstance(source, Value) else memories_of(source):
+            row = memory.strides[nest.parallel - 1]
+            nbytes = nest.sizes[-1] * _itemsize(memory)
+            if (
+                memory.buffer is not None
+                and memory.strides[-1] == 1
+                and row >= nest.sizes[-1]
+                and ROW_BYTES[0] <= nbytes <= ROW_BYTES[1]
+                and nbytes * nest.sizes[nest.parallel - 1] >= LEAST_BYTES
+            ):
+                found[memory] = None
+    return tuple(found)[: nest.stages - 1]
+
+
+def _itemsize(memory: Memory) -> int:
+    return 1 if memory.dtype == "bool" else int(memory.dtype[1:]) // 8
+
+
+def begins_line(memory: Memory, elements: int) -> bool:
+    """Whether so many elements from a line's beginning another line begins."""
+    return elements * _itemsize(memory) % LINE == 0

@@ -1,0 +1,1 @@
+"""Control flow ops: their records, and their batching and gradient rules."""

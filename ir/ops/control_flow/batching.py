@@ -1,0 +1,223 @@
+"""Batching rules of the control flow ops.
+
+A loop of many examples is one loop: its carries get a batch axis, as far as they come to differ between
+examples. Where examples want different numbers of steps, or different branches, all compute what any of them
+needs, and each keeps what is its own. An op that can fail, such as a gather, must not do so for an example
+that would not have run it: that one is lent the values of an example that does (`_lent`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...builder import Builder
+from ...dtypes import BOOL, is_float
+from ...graph import Function, Instruction, Value
+from ...registry import Kind
+from ...transforms.batching import all_mapped, batch_region, inline_batched, mapped_results, spread
+from ...types import TensorType
+
+
+def batch_switch(
+    b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
+) -> Sequence[Value]:
+    """A switch of batched regions; where the index is mapped, all of them, and for each example its own."""
+    index, *given = operands
+    if not mapped[0]:
+        regions = tuple([batch_region(one, mapped[1:], size) for one in instruction.regions])
+        return b.append(instruction.op, tuple(operands), instruction.attrs, regions=regions)
+    results: list[Value] = []
+    for number, region in enumerate(instruction.regions):
+        mine = _wants(b, index, number, len(instruction.regions) - 1)
+        if _can_fail(region):
+            regions = _guarded(region, mine, given, mapped[1:], size)
+            made = list(b.append(instruction.op, (_any(b, mine), mine, *given), {}, regions=regions))
+        else:
+            values, flags = inline_batched(b, region, given, mapped[1:], size)
+            made = all_mapped(b, values, flags, size)
+        if results:
+            made = [_chosen(b, mine, one, other) for one, other in zip(made, results, strict=True)]
+        results = made
+    return results
+
+
+def _wants(b: Any, index: Value, number: int, last: int) -> Value:
+    """For each example, whether its index, clamped, is `number`."""
+    chosen: Value
+    if index.dtype is BOOL:
+        chosen = index if number else b.logical_not(index)
+    elif last == 0:
+        chosen = b.full(value=True, shape=index.shape, dtype=BOOL)
+    elif number == 0:
+        chosen = b.le(index, 0)
+    else:
+        chosen = b.ge(index, last) if number == last else b.eq(index, number)
+    return chosen
+
+
+def _any(b: Any, flags: Value) -> Value:
+    result: Value = b.any(flags, axes=(0,))
+    return result
+
+
+def _can_fail(region: Function) -> bool:
+    """Whether an op of `region` can be an error for some values of its operands."""
+    kinds = (Kind.GATHER, Kind.SCATTER, Kind.HOST)
+    return any(
+        one.op.kind in kinds or (one.op.name == "pow" and one.result.dtype.kind == "i")
+        for one in region.instructions()
+    )
+
+
+def _lent(b: Any, runs: Value, values: Sequence[Value], mapped: Sequence[bool], size: int) -> list[Value]:
+    """`values`, where an example that does not run has those of the first one that does."""
+    first = b.argmax(runs, axis=0)
+    return [
+        _chosen(b, runs, one, spread(b, b.gather(one, first), size)) if many else one
+        for one, many in zip(values, mapped, strict=True)
+    ]
+
+
+def _guarded(
+    region: Function, mine: Value, given: Sequence[Value], mapped: Sequence[bool], size: int
+) -> tuple[Function, Function]:
+    """What to do where no example wants `region`, zeros, and where one does; of (mine, *given)."""
+    b = Builder()
+    wants, *operands = [b.parameter(one.type, one.hint) for one in (mine, *given)]
+    values, flags = inline_batched(b, region, _lent(b, wants, operands, mapped, size), mapped, size)
+    wanted = b.finish(region.name, all_mapped(b, values, flags, size))
+    b = Builder()
+    for one in (mine, *given):
+        b.parameter(one.type, one.hint)
+    zeros = [b.broadcast_to(b.scalar(0, one.dtype), one.shape) for one in wanted.results]
+    return b.finish(f"no_{region.name}", zeros), wanted
+
+
+def _chosen(b: Any, condition: Value, x: Value, y: Value) -> Value:
+    """For each example `x` or `y`."""
+    aligned = b.reshape(condition, shape=(*condition.shape, *[1] * (len(x.shape) - 1)))
+    result: Value = b.where(b.broadcast_to(aligned, x.shape), x, y)
+    return result
+
+
+def _stable(body: Function, mapped: Sequence[bool], count: int) -> list[bool]:
+    """`mapped`, with each carry that a step makes differ between examples."""
+    flags = list(mapped)
+    while True:
+        made = mapped_results(body, flags)[:count]
+        grown = [one or other for one, other in zip(flags, made, strict=False)]
+        if grown == flags[:count]:
+            return flags
+        flags[:count] = grown
+
+
+def batch_while(
+    b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
+) -> Sequence[Value]:
+    """One loop, as long as any example goes on; those that are done keep their carries."""
+    count = instruction.attrs["carries"]
+    regions, flags = _batched_loop(instruction, mapped, size, lends=_can_fail(instruction.regions[1]))
+    given = _with(b, operands, mapped, flags, size)
+    results = b.append(instruction.op, tuple(given), instruction.attrs, regions=regions)
+    return all_mapped(b, results, flags[:count], size)
+
+
+def batch_while_vjp(
+    b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
+) -> Sequence[Value]:
+    """The gradient of the loop of all examples, each of which has cotangents of its own of what they share.
+
+    Examples that are done are lent values even if the body cannot fail: where its derivative is infinite at
+    theirs, their cotangents of zero would be NaN.
+    """
+    count, own = instruction.attrs["carries"], len(instruction.regions[1].params)
+    many = [one or is_float(x.dtype) for one, x in zip(mapped, instruction.operands, strict=True)]
+    regions, flags = _batched_loop(instruction, many[:own], size, lends=True)
+    given = _with(b, operands, mapped, [*flags, *many[own:]], size)
+    return b.append(instruction.op, tuple(given), {"carries": count}, regions=regions)
+
+
+def _batched_loop(
+    instruction: Instruction, mapped: Sequence[bool], size: int, *, lends: bool
+) -> tuple[tuple[Function, Function], list[bool]]:
+    """The condition and the body of many examples, and which operands of the loop have a batch axis.
+
+    With `lends`, examples that are done compute with the values of one that is not.
+    """
+    condition, body = instruction.regions
+    count = instruction.attrs["carries"]
+    flags = _stable(body, mapped, count)
+    if mapped_results(condition, flags)[0]:
+        flags[:count] = [True] * count
+        kept = _kept_when_done(condition, body, flags, size, lends=lends)
+        return (_any_goes_on(condition, flags, size), kept), flags
+    regions = (
+        batch_region(condition, flags, size, [False]),
+        batch_region(body, flags, size, flags[:count]),
+    )
+    return regions, flags
+
+
+def _with(
+    b: Builder, operands: Sequence[Value], mapped: Sequence[bool], flags: Sequence[bool], size: int
+) -> list[Value]:
+    """`operands`, with a batch axis also for those that only `flags` says have one."""
+    either = [one or not other for one, other in zip(mapped, flags, strict=True)]
+    return all_mapped(b, operands, either, size)
+
+
+def _params(b: Builder, region: Function, flags: Sequence[bool], size: int) -> list[Value]:
+    types = [
+        TensorType(one.dtype, (size, *one.shape)) if many else one.type
+        for one, many in zip(region.params, flags, strict=True)
+    ]
+    return [b.parameter(type, one.hint) for type, one in zip(types, region.params, strict=True)]
+
+
+def _any_goes_on(condition: Function, flags: Sequence[bool], size: int) -> Function:
+    b = Builder()
+    (going,), _ = inline_batched(b, condition, _params(b, condition, flags, size), flags, size)
+    b.location = None
+    return b.finish(f"{condition.name}_of_any", [_any(b, going)])
+
+
+def _kept_when_done(
+    condition: Function, body: Function, flags: Sequence[bool], size: int, *, lends: bool
+) -> Function:
+    b = Builder()
+    params = _params(b, body, flags, size)
+    (going,), _ = inline_batched(b, condition, params, flags, size)
+    given = _lent(b, going, params, flags, size) if lends else params
+    made, many = inline_batched(b, body, given, flags, size)
+    b.location = None
+    made = all_mapped(b, made, many, size)
+    results = [_chosen(b, going, new, old) for new, old in zip(made, params, strict=False)]
+    return b.finish(f"{body.name}_where_it_goes_on", results)
+
+
+def batch_scan(
+    b: Any, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
+) -> Sequence[Value]:
+    """One scan, whose slices are those of all examples: their batch axis comes after the axis of steps."""
+    (body,) = instruction.regions
+    count, first = instruction.attrs["carries"], len(operands) - instruction.attrs["slices"]
+    flags = _stable(body, mapped, count)
+    given = _with(b, operands, mapped, flags, size)
+    for position in range(first, len(given)):
+        if flags[position]:
+            given[position] = _exchanged(b, given[position])
+    many = mapped_results(body, flags)
+    wanted = [*flags[:count], *many[count:]]
+    region = batch_region(body, flags, size, wanted)
+    results = list(b.append(instruction.op, tuple(given), instruction.attrs, regions=(region,)))
+    for position in range(count, len(results)):
+        if wanted[position]:
+            results[position] = _exchanged(b, results[position])
+    return all_mapped(b, results, wanted, size)
+
+
+def _exchanged(b: Any, value: Value) -> Value:
+    """The first two axes exchanged."""
+    result: Value = b.transpose(value, perm=(1, 0, *range(2, len(value.shape))))
+    return result

@@ -1,0 +1,183 @@
+"""Gradient rules of the control flow ops: ordinary IR again, so that gradients of gradients follow.
+
+A ``scan`` is differentiated by a scan in the other direction. What that reads of a forward step comes stacked
+from the forward scan, which is extended by it; invariants and slices are read where they are. ``while`` is in
+`rewinding`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...builder import Builder, inline
+from ...dataflow import invariant, needed
+from ...dtypes import is_float
+from ...graph import Function, Instruction, Value
+from ...registry import OPS
+from ...transforms.reverse import Pullback, split_pullback
+
+
+def _zeros(b: Builder, like: Value) -> Value:
+    return b.full(value=0.0, shape=like.shape, dtype=like.dtype)  # type: ignore[no-any-return]
+
+
+def _floating(values: Sequence[Value]) -> list[int]:
+    return [i for i, one in enumerate(values) if is_float(one.dtype)]
+
+
+def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value:
+    """``total + part``; where `part` is zero but for some elements, only those are added, in place."""
+    one = defs.get(part)
+    if one is not None and one.op.name == "add" and any(_sparse(x, defs) for x in one.operands):
+        x, y = one.operands
+        return accumulated(b, accumulated(b, total, x, defs), y, defs)
+    if one is None or not _sparse(part, defs):
+        return b.add(total, part)  # type: ignore[no-any-return]
+    if one.op.name == "scatter":
+        return b.scatter(total, *one.operands[1:], mode="add")  # type: ignore[no-any-return]
+    start, step, value = one.attrs["start"], one.attrs["step"], one.operands[1]
+    old = b.slice(total, start=start, size=value.shape, step=step)
+    return b.update(total, b.add(old, value), start=start, step=step)  # type: ignore[no-any-return]
+
+
+def _sparse(value: Value, defs: dict[Value, Instruction]) -> bool:
+    """Whether `value` is what the rules of ``gather`` and ``slice`` make: few elements added to zeros. A sum
+    of such, too."""
+    one = defs.get(value)
+    if one is None:
+        return False
+    if one.op.name == "add":
+        return any(_sparse(x, defs) for x in one.operands)
+    if one.op.name == "update" or (one.op.name == "scatter" and one.attrs["mode"] == "add"):
+        base = defs.get(one.operands[0])
+        return base is not None and base.op.name == "full" and base.attrs["value"] == 0
+    return False
+
+
+def pull_switch(b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> list[Value | None]:
+    """A switch over the gradients of the regions, each of which computes its forward part again."""
+    index, *operands = instruction.operands
+    wrt = _floating(operands)
+    given = [i for i, one in enumerate(cotangents) if one is not None]
+    regions = tuple(_joint(region, wrt, given) for region in instruction.regions)
+    present = tuple(one for one in cotangents if one is not None)
+    gradients = b.append(OPS["switch"], (index, *operands, *present), {}, regions=regions)
+    found: list[Value | None] = [None] * len(instruction.operands)
+    for position, gradient in zip(wrt, gradients, strict=True):
+        found[position + 1] = gradient
+    return found
+
+
+def _joint(region: Function, wrt: Sequence[int], given: Sequence[int]) -> Function:
+    """``(*params, *cotangents of the results `given`) -> cotangents of the parameters `wrt```."""
+    split = split_pullback(region, wrt, given)
+    b = Builder()
+    params = [b.parameter(one.type, one.hint) for one in region.params]
+    residuals = inline(b, split.forward, params)[split.outputs :]
+    cotangents = [b.parameter(region.results[i].type, f"ct{i}") for i in given]
+    return b.finish(split.backward.name, inline(b, split.backward, [*residuals, *cotangents]))
+
+
+def pull_scan(b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> list[Value | None]:
+    """A scan in the other direction, whose carries are the cotangents of the carries and of the
+    invariants."""
+    return _ScanPullback(b, instruction, cotangents).run()
+
+
+class _ScanPullback:
+    """One application of the rule of ``scan``."""
+
+    def __init__(self, b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> None:
+        self.b, self.instruction = b, instruction
+        (self.body,) = instruction.regions
+        self.count = instruction.attrs["carries"]
+        self.first_slice = len(instruction.operands) - instruction.attrs["slices"]
+        params = self.body.params
+        self.carries = _floating(params[: self.count])
+        self.invariants = [i + self.count for i in _floating(params[self.count : self.first_slice])]
+        self.slices = [i + self.first_slice for i in _floating(params[self.first_slice :])]
+        self.given = {i: one for i, one in enumerate(cotangents) if one is not None}
+        #: The stacked results that come with cotangents.
+        self.stacked = [i for i in self.given if i >= self.count]
+        wrt = (*self.carries, *self.invariants, *self.slices)
+        self.split = split_pullback(self.body, wrt, (*self.carries, *self.stacked))
+
+    def run(self) -> list[Value | None]:
+        b, instruction = self.b, self.instruction
+        fixed, read = self._residuals()
+        start = [self.given.get(i) or _zeros(b, self.body.params[i]) for i in self.carries]
+        start += [_zeros(b, self.body.params[i]) for i in self.invariants]
+        operands = (*start, *fixed.values(), *read.values(), *[self.given[i] for i in self.stacked])
+        attrs = {
+            "carries": len(start),
+            "slices": len(read) + len(self.stacked),
+            "length": instruction.attrs["length"],
+            "reverse": not instruction.attrs["reverse"],
+        }
+        region = self._region(self.split, list(fixed), list(read))
+        gradients = b.append(OPS["scan"], operands, attrs, regions=(region,))
+        found: list[Value | None] = [None] * len(instruction.operands)
+        for position, gradient in zip(
+            (*self.carries, *self.invariants, *self.slices), gradients, strict=False
+        ):
+            found[position] = gradient
+        return found
+
+    def _residuals(self) -> tuple[dict[Value, Value], dict[Value, Value]]:
+        """What the backward steps read, by what the forward step calls it: values that are the same in every
+        step, and stacked ones."""
+        forward, instruction = self.split.forward, self.instruction
+        position_of = {param: i for i, param in enumerate(forward.params)}
+        stack_of = {one: i for i, one in enumerate(forward.results[: self.split.outputs]) if i >= self.count}
+        residuals = list(dict.fromkeys(forward.results[self.split.outputs :]))
+        fixed = self._same_in_every_step(residuals)
+        read: dict[Value, Value] = {}
+        more: list[Value] = []
+        for one in residuals:
+            if one in fixed:
+                continue
+            position = position_of.get(one, -1)
+            if position >= self.first_slice:
+                read[one] = instruction.operands[position]
+            elif position >= self.count:
+                fixed[one] = instruction.operands[position]
+            elif one in stack_of:
+                read[one] = instruction.results[stack_of[one]]
+            else:
+                more.append(one)
+        if more:
+            results = (*forward.results[: self.split.outputs], *more)
+            extended = Function(forward.name, forward.params, forward.body, results)
+            read.update(zip(more, self.b.extend(instruction, (extended,)), strict=True))
+        return fixed, read
+
+    def _same_in_every_step(self, residuals: list[Value]) -> dict[Value, Value]:
+        """Residuals that depend on invariants alone, computed once."""
+        forward = self.split.forward
+        params = forward.params[self.count : self.first_slice]
+        same = invariant(forward, params)
+        chosen = [one for one in residuals if one in same and one not in params]
+        live = needed(forward, chosen)
+        body = tuple([one for one in forward.body if one.results[0] in live])
+        part = Function(forward.name, params, body, tuple(chosen))
+        values = inline(self.b, part, self.instruction.operands[self.count : self.first_slice])
+        return dict(zip(chosen, values, strict=True))
+
+    def _region(self, split: Pullback, fixed: list[Value], read: list[Value]) -> Function:
+        """``(*cotangents of carries, *sums for invariants, *residuals, *cotangents of stacked results)``."""
+        b = Builder()
+        params, forward = self.body.params, split.forward
+        incoming = [b.parameter(params[i].type, f"ct_{params[i].hint or i}") for i in self.carries]
+        sums = [b.parameter(params[i].type, f"sum_{params[i].hint or i}") for i in self.invariants]
+        residuals = {one: b.parameter(one.type, one.hint) for one in (*fixed, *read)}
+        stacked = [b.parameter(self.body.results[i].type, f"ct_y{i - self.count}") for i in self.stacked]
+        arguments = [residuals[one] for one in forward.results[split.outputs :]]
+        gradients = inline(b, split.backward, [*arguments, *incoming, *stacked])
+        b.location = None
+        middle = len(self.carries), len(self.carries) + len(self.invariants)
+        defs = {result: one for one in b.body for result in one.results}
+        parts = zip(sums, gradients[slice(*middle)], strict=True)
+        added = [accumulated(b, total, one, defs) for total, one in parts]
+        return b.finish(
+            f"{self.body.name}_backward", [*gradients[: middle[0]], *added, *gradients[middle[1] :]]
+        )

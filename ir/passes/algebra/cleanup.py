@@ -1,0 +1,137 @@
+"""Decomposition of composites, constant folding, common subexpressions, dead code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...builder import Builder
+from ...effects import has_effect
+from ...errors import TracejitError
+from ...graph import Function, Instruction, Substitution, Value
+from ...registry import OPS, Kind
+from ..loops.control_flow import CONTROL, trim
+from ..rewriting import Definitions, constant_of, rewrite
+
+
+def decompose(function: Function) -> Function:
+    """*Requires*: valid IR. *Ensures*: no op of kind COMPOSITE is left, and no op that is its region."""
+    return rewrite(
+        _expand_regions(function),
+        {op.name: (_expand,) for op in OPS if op.kind is Kind.COMPOSITE and op.decompose},
+    )
+
+
+def _expand_regions(function: Function) -> Function:
+    """Ops that are there for differentiation alone, in terms of the ops in their regions."""
+    while any(one.op.regions and one.op.regions.expand for one in function.body):
+        builder = Builder()
+        builder.params = list(function.params)
+        table = Substitution()
+        used = {operand for one in function.body for operand in one.operands} | set(function.results)
+        for original in function.body:
+            instruction = table.apply(original)
+            regions = instruction.op.regions
+            if regions is None or regions.expand is None:
+                builder.body.append(instruction)
+                continue
+            builder.location = instruction.location
+            if regions.expand_used is not None:
+                made = regions.expand_used(builder, instruction, used)
+            else:
+                made = regions.expand(builder, instruction.regions, instruction.operands, instruction.attrs)
+            for old, new in zip(original.results, made, strict=True):
+                table[old] = new
+        function = Function(function.name, function.params, tuple(builder.body), table.all(function.results))
+    return function
+
+
+def _expand(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    assert one.op.decompose is not None
+    return one.op.decompose(b, *one.operands, **one.attrs)  # type: ignore[no-any-return]
+
+
+def fold(function: Function) -> Function:
+    """Evaluate elementwise ops whose operands are uniform constants.
+
+    *Requires*: valid IR. *Ensures*: the same results; what is folded is a ``full`` of the same type.
+    """
+    names = (op.name for op in OPS if op.kind is Kind.ELEMENTWISE)
+    return rewrite(function, dict.fromkeys(names, (_evaluate,)))
+
+
+def _evaluate(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    constants: list[Any] = []
+    for operand in one.operands:
+        constant = constant_of(operand, defs)
+        if constant is None:
+            return None
+        constants.append(np.asarray(constant, operand.dtype))
+    try:
+        with np.errstate(all="ignore"):
+            value = one.op.eval(*constants, **one.attrs)
+    except (ValueError, TracejitError):
+        return None  # the program fails at run time, where the error belongs
+    item = np.asarray(value, one.result.dtype).item()
+    return b.full(value=item, shape=one.result.shape, dtype=one.result.dtype)  # type: ignore[no-any-return]
+
+
+def cse(function: Function) -> Function:
+    """Common subexpression elimination: equal ops on equal operands are computed once.
+
+    *Requires*: valid IR. *Ensures*: no two instructions with the same op, operands and attributes,
+    operands of commutative ops in either order, save those with an effect.
+    """
+    table = Substitution()
+    seen: dict[Any, Instruction] = {}
+    merged: dict[Instruction, list[Instruction]] = {}
+    body: list[Instruction] = []
+    for original in function.body:
+        instruction = table.apply(original)
+        if instruction.regions or instruction.op.effect:
+            body.append(instruction)
+            continue
+        key = _key(instruction)
+        earlier = seen.get(key)
+        if earlier is None:
+            seen[key] = instruction
+            body.append(instruction)
+        else:
+            merged.setdefault(earlier, []).append(original)
+            for old, new in zip(original.results, earlier.results, strict=True):
+                table[old] = new
+    if len(body) == len(function.body):
+        return function
+    body = [one.also_for(merged[one]) if one in merged else one for one in body]
+    return Function(function.name, function.params, tuple(body), table.all(function.results))
+
+
+def _key(instruction: Instruction) -> Any:
+    operands: tuple[Value, ...] = instruction.operands
+    if instruction.op.commutative and len(operands) == 2 and id(operands[0]) > id(operands[1]):
+        operands = (operands[1], operands[0])
+    # repr tells 0.0 from -0.0 and True from 1, which compare equal, and makes NaN equal to itself
+    return instruction.op, operands, repr(tuple(instruction.attrs.items()))
+
+
+def dce(function: Function) -> Function:
+    """Dead code elimination.
+
+    *Requires*: valid IR. *Ensures*: every instruction contributes to a result, or has an effect or
+    contributes to one; and so do the carries and operands of control flow ops.
+    """
+    live: set[Value] = set(function.results)
+    kept: list[Instruction] = []
+    changed = False
+    for instruction in reversed(function.body):
+        if any(result in live for result in instruction.results) or has_effect(instruction):
+            if instruction.op.kind in CONTROL and not has_effect(instruction):
+                trimmed = trim(instruction, live)
+                changed |= trimmed is not instruction
+                instruction = trimmed
+            live.update(instruction.operands)
+            kept.append(instruction)
+    if len(kept) == len(function.body) and not changed:
+        return function
+    return Function(function.name, function.params, tuple(reversed(kept)), function.results)

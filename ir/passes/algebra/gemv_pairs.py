@@ -1,0 +1,84 @@
+"""A tall table that is read twice, times a vector from the right and then from the left, is read once.
+
+Gradients of regressions are such programs: a table of 100,000 rows of 64 gives a number for each row, which
+some arithmetic makes a factor of the row; what is wanted is the sum of the rows times their factors. As
+products these are two passes over the table, which is what they cost where it is larger than a cache. Written
+as sums,
+
+    x @ v  =  sum(x * v, axis=1)        u @ x  =  sum(u[:, None] * x, axis=0)
+
+both fit one row nest that folds across its rows (`across.py`): each row is read once.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...access import element_strides, resolve
+from ...builder import Builder
+from ...graph import Function, Instruction, Value
+from ...types import contiguous_strides
+from ..rewriting import Definitions, rewrite
+from .cleanup import dce
+
+#: Tables of fewer bytes stay in a cache between the two.
+LEAST_BYTES: Final = 1 << 21
+#: Bytes of a row, from and up to which its two products are one pass: shorter rows are mostly a remainder,
+#: and longer ones leave the first cache.
+ROW_BYTES: Final = (1 << 7, 1 << 11)
+
+
+def read_once(function: Function) -> Function:
+    """*Requires*: no composites. *Ensures*: tall tables of floats that are multiplied by vectors from both
+    sides are multiplied and summed instead; no dead code where it changed anything."""
+    defs = {result: one for one in function.body for result in one.results}
+    sides: dict[Value, set[bool]] = {}
+    for one in function.body:
+        found = _table_of(one, defs)
+        if found is not None:
+            sides.setdefault(found[0], set()).add(found[1])
+    tables = {table for table, both in sides.items() if len(both) == 2}
+    if not tables:
+        return function
+
+    def rule(b: Builder, product: Instruction, defs: Definitions) -> Value | None:
+        found = _table_of(product, defs)
+        return _sum(b, product, *found) if found is not None and found[0] in tables else None
+
+    return dce(rewrite(function, {"matmul": (rule,)}))
+
+
+def _table_of(product: Instruction, defs: Definitions) -> tuple[Value, bool] | None:
+    """The tall table that `product` multiplies by a vector, and whether its rows are what is summed; None
+    for other instructions."""
+    if product.op.name != "matmul" or len(product.result.shape) != 2 or product.result.dtype.kind != "f":
+        return None
+    for position, turned in ((0, False), (1, True)):
+        if product.operands[1 - position].shape[1 - position] != 1:
+            continue
+        source, access = resolve(product.operands[position], defs)
+        if len(source.shape) != 2:
+            return None
+        strides, offset = element_strides(access, contiguous_strides(source.shape), 2)
+        rows, columns = source.shape
+        row = columns * source.dtype.itemsize
+        if offset or not ROW_BYTES[0] <= row <= ROW_BYTES[1] or rows * row < LEAST_BYTES:
+            return None
+        as_it_is = product.operands[position].shape == source.shape and strides == (columns, 1)
+        transposed = product.operands[position].shape == source.shape[::-1] and strides == (1, columns)
+        if as_it_is or transposed:
+            return source, as_it_is is turned
+    return None
+
+
+def _sum(b: Builder, product: Instruction, table: Value, over_rows: bool) -> Value:
+    """`product` as a sum of products, over the rows or along each."""
+    rows, columns = table.shape
+    vector = next(one for one in product.operands if 1 in one.shape)
+    if over_rows:
+        factors = b.broadcast(b.reshape(vector, shape=(rows, 1)), shape=table.shape)
+    else:
+        factors = b.broadcast(b.reshape(vector, shape=(1, columns)), shape=table.shape)
+    total = b.sum(b.mul(table, factors), axes=(0 if over_rows else 1,))
+    found: Value = b.reshape(total, shape=product.result.shape)
+    return found

@@ -1,0 +1,378 @@
+"""Narrow last dimensions are written out: three columns become three values.
+
+The lanes of a nest run along its last dimension, so that rows of three numbers (points in space, colours,
+the components of a mixture) leave most of a vector empty, and a reduction over them is a fold across lanes
+for every row. Written out,
+
+    sum(f(x), axes of 3 columns)  =  f(x[..., 0]) + f(x[..., 1]) + f(x[..., 2])
+
+which has no narrow dimension: distances of all pairs, what follows from them, and sums over the pairs are
+one nest along the pairs.
+
+Columns that are put side by side and cut apart again (the state of three coupled equations, for many initial
+conditions at once) stay apart between the two, and so do the gradients of columns, each among zeros. Only
+what is read in some other way is put side by side in memory.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...builder import Builder
+from ...graph import Function, Instruction, Value
+from ...registry import OPS, Kind
+from ..fusion.fuse import why_alone
+from ..fusion.groups import MAX_MEMBERS
+from ..fusion.inline import MOST_COLUMNS, Definitions, is_window
+from .cleanup import dce
+from .simplify import may_be_minus_zero, simplify
+
+#: Where there are fewer rows, everything stays as it is: there would be more code for little work.
+LEAST_ROWS: Final = 1 << 9
+
+_BY_ELEMENT: Final = (Kind.ELEMENTWISE, Kind.VIEW)
+#: The elementwise op that folds two elements of a reduction.
+_FOLDS: Final = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+
+
+def write_out_columns(function: Function) -> Function:
+    """*Requires*: no composites. *Ensures*: reductions of large values with few columns, and arithmetic on
+    columns put side by side, read the columns one by one; no dead code where it changed anything."""
+    while True:
+        written = _Columns(function).run()
+        if written is function:
+            return function
+        function = written
+
+
+class _Columns:
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.defs = {result: one for one in function.body for result in one.results}
+        self.b = Builder()
+        self.known: dict[Value, tuple[Value, ...]] = {}
+        #: Columns of zeros beside a column, and columns to which one was added: they have no minus zero.
+        self.zeros: set[Value] = set()
+        self.cleared: set[Value] = set()
+        #: What is computed by column.
+        self.chosen: set[Instruction] = set()
+
+    def run(self) -> Function:
+        self._choose()
+        if not self.chosen:
+            return self.function
+        whole = self._needed_whole()
+        for one in self.function.body:
+            if one in self.chosen and one.result in whole:
+                self.b.location = one.location
+                self._write(one)
+            else:
+                self.b.body.append(one)
+        function = self.function
+        function = dce(Function(function.name, function.params, tuple(self.b.body), function.results))
+        before = set(self.function.body)
+        made = sum(one.op.kind is Kind.ELEMENTWISE and one not in before for one in function.body)
+        return dce(simplify(function)) if made <= MAX_MEMBERS // 2 else self.function
+
+    # -- what is computed by column ---------------------------------------------------------------
+
+    def _choose(self) -> None:
+        """Reductions that fold columns; what follows from them for each row; and what reads either by column,
+        with what that is computed of."""
+        folds = [one for one in self.function.body if _is_large(one) and _folds_columns(one)]
+        joins = [one for one in self.function.body if _joins_columns(one, self.defs)]
+        #: What is read only one column at a time.
+        apart = self._read_apart() if folds or joins else ()
+        # from the inside out: distances in two dimensions first, then the least of four distances
+        rank = max([one.operands[0].type.ndim for one in (*folds, *joins)], default=0)
+        #: What follows from the columns of each row.
+        follows: set[Value] = set()
+        for one in self.function.body if rank else ():
+            if any(operand in follows for operand in one.operands) and one.op.kind in _BY_ELEMENT:
+                follows.update(one.results)
+            if _cuts_column(one):
+                made = self.defs.get(one.operands[0])
+                if made in self.chosen and made is not None and self._by_column(made):
+                    self.chosen.add(one)
+            if not _is_large(one) or one.operands[0].type.ndim != rank:
+                continue
+            if _folds_columns(one) or one in apart or self._reads_columns(one, follows):
+                self.chosen.add(one)
+                follows.update(one.results)
+                self._choose_producers(one)
+
+    def _read_apart(self) -> set[Instruction]:
+        """The arithmetic whose results are read one column at a time and in no other way."""
+        read, whole = set[Instruction](), set(self.function.results)
+        for one in self.function.body:
+            if _cuts_column(one) and one.operands[0] in self.defs:
+                read.add(self.defs[one.operands[0]])
+            else:
+                whole.update(one.operands)
+        return {one for one in read if one.op.kind is Kind.ELEMENTWISE and one.result not in whole}
+
+    def _reads_columns(self, one: Instruction, follows: set[Value]) -> bool:
+        """Whether an instruction reads what is computed by column, or what is in `follows` in all columns."""
+        rows = one.operands[0].type.size // one.operands[0].shape[-1]
+        stack = list(one.operands)
+        while stack:
+            value = stack.pop()
+            made = self.defs.get(value)
+            if made is None:
+                continue
+            if made in self.chosen or _joins_columns(made, self.defs):
+                return True
+            if made.op.kind is Kind.VIEW and value in follows:
+                if made.operands[0].type.size == rows:
+                    return True
+                stack += made.operands
+        return False
+
+    def _choose_producers(self, one: Instruction) -> None:
+        """Choose the arithmetic from which `one` follows."""
+        stack, seen = self._narrow(one), set[Value]()
+        while stack:
+            value = stack.pop()
+            made = self.defs.get(value)
+            if made is None or value in seen or made in self.chosen or not self._by_column(made):
+                continue
+            seen.add(value)
+            if made.op.kind in (Kind.ELEMENTWISE, Kind.CONCAT, Kind.UPDATE):
+                self.chosen.add(made)
+            stack += self._narrow(made)
+
+    def _narrow(self, made: Instruction) -> list[Value]:
+        """The operands of an instruction that it reads by column: not what it broadcasts, unless that has
+        been chosen."""
+        like = made.operands[0] if made.op.kind is Kind.REDUCTION else made.result
+        return [
+            one
+            for one in made.operands
+            if one.shape and (one.shape[-1] == like.shape[-1] or self.defs.get(one) in self.chosen)
+        ]
+
+    def _needed_whole(self) -> set[Value]:
+        """The values that are read otherwise than by column."""
+        whole, by_column = set(self.function.results), set[Value]()
+        for one in reversed(self.function.body):
+            here = any(result in whole for result in one.results)
+            narrow: list[Value] = []
+            if (any(result in by_column for result in one.results) and not here) or one in self.chosen:
+                if not here and one.results[0] not in by_column:
+                    continue
+                narrow = self._narrow(one) if one in self.chosen or self._by_column(one) else []
+            elif not here:
+                continue
+            by_column.update(narrow)
+            for operand in one.operands:
+                made = self.defs.get(operand)
+                if operand not in narrow or made is None or not (made in self.chosen or self._is_view(made)):
+                    whole.add(operand)
+        return whole
+
+    def _by_column(self, made: Instruction) -> bool:
+        """Whether the columns of an instruction's result follow from the columns of its operands."""
+        (result, *_) = made.results
+        if made.op.kind is Kind.ELEMENTWISE:
+            return _is_large(made)
+        if made.op.name in ("full", "broadcast") or _joins_columns(made, self.defs):
+            return True
+        if made.op.name == "reshape":
+            return made.operands[0].shape[-1:] == result.shape[-1:]
+        if made.op.name == "transpose":
+            return bool(made.attrs["perm"][-1] == len(result.shape) - 1)
+        if made.op.name == "slice":
+            own = (made.attrs["start"][-1], made.attrs["size"][-1], made.attrs["step"][-1])
+            return own == (0, made.operands[0].shape[-1], 1)
+        return False
+
+    def _is_view(self, made: Instruction) -> bool:
+        """Whether columns of the result are views of columns."""
+        return made.op.kind in (Kind.VIEW, Kind.CREATION) and self._by_column(made)
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def _write(self, one: Instruction) -> None:
+        """Append `one` by columns; its result is the value that it was."""
+        if one.op.kind is not Kind.REDUCTION:
+            self._join(one, self._columns(one.result))
+            return
+        b, axes = self.b, one.attrs["axes"]
+        columns = self._columns(one.operands[0])
+        if _folds_columns(one):
+            last = len(one.operands[0].shape) - 1
+            total = columns[0]
+            if one.op.name == "sum" and len(columns) > 1 and may_be_minus_zero(one.operands[0], self.defs):
+                total = b.add(total, 0.0)  # a sum begins with 0, so that of -0.0 alone is 0.0
+            for column in columns[1:]:
+                total = b.apply(OPS[_FOLDS[one.op.name]], (total, column), {})
+            others = tuple(axis for axis in axes if axis != last)
+            if others:
+                (total,) = b.append(one.op, (total,), {"axes": others})
+            self._stands_for(one, total)
+            return
+        reduced = [b.append(one.op, (column,), one.attrs)[0] for column in columns]
+        self._join(one, tuple(reduced))
+
+    def _join(self, one: Instruction, columns: tuple[Value, ...]) -> None:
+        """Append the value whose columns those are, as the result of `one`."""
+        b, shape = self.b, (*one.result.shape[:-1], 1)
+        self.known[one.result] = columns
+        if len(columns) == 1:
+            self._stands_for(one, b.append(OPS["reshape"], columns, {"shape": shape})[0])
+            return
+        apart = tuple([b.append(OPS["reshape"], (column,), {"shape": shape})[0] for column in columns])
+        self._stands_for(one, b.append(OPS["concat"], apart, {"axis": len(shape) - 1})[0])
+
+    def _stands_for(self, one: Instruction, value: Value) -> None:
+        """Let the last instruction, which made `value`, give the result of `one`."""
+        made = self.b.body.pop()
+        assert made.result is value, "the value was made last"
+        self.b.body.append(
+            Instruction(made.op, made.operands, made.attrs, one.results, one.location, made.regions)
+        )
+
+    def _columns(self, value: Value) -> tuple[Value, ...]:
+        """The columns of `value`: of one that is the same in all, that value for each."""
+        pending = [value]
+        while pending:  # operands first, without recursion: chains are long
+            current = pending[-1]
+            made = self.defs.get(current)
+            missing = []
+            if (
+                current not in self.known
+                and made is not None
+                and (self._by_column(made) or made in self.chosen)
+            ):
+                missing = [one for one in self._narrow(made) if one not in self.known]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            if current not in self.known:
+                location = self.b.location
+                self.known[current] = self._made(current)
+                self.b.location = location
+        return self.known[value]
+
+    def _made(self, value: Value) -> tuple[Value, ...]:
+        """The columns of `value`, where those of what it is computed from are known."""
+        b, made, count = self.b, self.defs.get(value), value.shape[-1]
+        if made is not None and made in self.chosen and _cuts_column(made):
+            return (self.known[made.operands[0]][made.attrs["start"][-1]],)
+        if made is not None and _joins_columns(made, self.defs):
+            return self._joined(made)
+        if made is None or not self._by_column(made):
+            return self._read(value)
+        b.location = made.location
+        attrs = _of_column(made)
+        if made.op.kind is Kind.CREATION:
+            return b.append(made.op, (), attrs) * count
+        (operand, *_) = made.operands
+        if operand.shape[-1:] != value.shape[-1:]:  # broadcast: the same in all columns
+            if operand in self.known:
+                (operand,) = self.known[operand]
+            elif operand.shape:
+                operand = self._only_column(operand)
+            return (b.broadcast_to(operand, value.shape[:-1]),) * count
+        columns: list[Value] = []
+        done: dict[tuple[Value, ...], Value] = {}
+        for operands in zip(*[self.known[one] for one in made.operands], strict=True):
+            if operands not in done:
+                done[operands] = self._apply(made, operands, attrs)
+            columns.append(done[operands])
+        return tuple(columns)
+
+    def _joined(self, made: Instruction) -> tuple[Value, ...]:
+        """The columns that `made` puts side by side, or one among zeros."""
+        inside = made.operands if made.op.kind is Kind.CONCAT else made.operands[1:]
+        own = [self.known[one][0] if one in self.known else self._only_column(one) for one in inside]
+        if made.op.kind is Kind.CONCAT:
+            return tuple(own)
+        columns = list(self.known[made.operands[0]])
+        self.zeros.update(columns)
+        self.cleared.update(columns)
+        columns[made.attrs["start"][-1]] = own[0]
+        return tuple(columns)
+
+    def _apply(self, made: Instruction, operands: tuple[Value, ...], attrs: dict[str, object]) -> Value:
+        """`made` on columns. Gradients of columns are added up among zeros: x + 0 = x but for minus zero, and
+        a sum is minus zero only where both parts are."""
+        cleared = made.op.name == "add" and any(one in self.cleared for one in operands)
+        if cleared and all(one in self.cleared for one in operands):
+            rest = [one for one in operands if one not in self.zeros]
+            if len(rest) < 2:
+                return rest[0] if rest else operands[0]
+        result = self.b.append(made.op, operands, attrs)[0]
+        if cleared:
+            self.cleared.add(result)
+        return result
+
+    def _read(self, value: Value) -> tuple[Value, ...]:
+        """The columns of a value in memory, as views."""
+        b, rank, columns = self.b, len(value.shape), []
+        if value.shape[-1] == 1:
+            return (self._only_column(value),)
+        for column in range(value.shape[-1]):
+            attrs = {
+                "start": (0,) * (rank - 1) + (column,),
+                "size": (*value.shape[:-1], 1),
+                "step": (1,) * rank,
+            }
+            (cut,) = b.append(OPS["slice"], (value,), attrs)
+            columns.append(b.append(OPS["reshape"], (cut,), {"shape": value.shape[:-1]})[0])
+        return tuple(columns)
+
+    def _only_column(self, value: Value) -> Value:
+        """`value`, whose last size is 1, without that dimension."""
+        made, shape = self.defs.get(value), value.shape[:-1]
+        if made is not None and made.op.name == "reshape" and made.operands[0].shape == shape:
+            return made.operands[0]
+        return self.b.append(OPS["reshape"], (value,), {"shape": shape})[0]
+
+
+def _is_large(one: Instruction) -> bool:
+    """Whether an instruction is arithmetic on large values with few columns."""
+    if why_alone(one) or not one.operands:
+        return False
+    (operand, *_) = one.operands
+    if one.op.kind is Kind.REDUCTION and (one.op.name not in _FOLDS or operand.dtype.kind == "b"):
+        return False
+    if len(operand.shape) < 2 or not 1 <= operand.shape[-1] <= MOST_COLUMNS:
+        return False
+    if operand.shape[-1] == 1 and one.op.kind is Kind.REDUCTION:
+        return False
+    return operand.type.size // operand.shape[-1] >= LEAST_ROWS
+
+
+def _folds_columns(one: Instruction) -> bool:
+    return one.op.kind is Kind.REDUCTION and len(one.operands[0].shape) - 1 in one.attrs["axes"]
+
+
+def _joins_columns(one: Instruction, defs: Definitions) -> bool:
+    """Whether an instruction puts columns of large values side by side, or one among zeros."""
+    (result, *_) = one.results or (None,)
+    if result is None or result.type.ndim < 2 or not 2 <= result.shape[-1] <= MOST_COLUMNS:
+        return False
+    column = (*result.shape[:-1], 1)
+    if result.type.size // result.shape[-1] < LEAST_ROWS:
+        return False
+    if one.op.kind is Kind.CONCAT:
+        return all(operand.shape == column for operand in one.operands)
+    return one.op.kind is Kind.UPDATE and one.operands[1].shape == column and is_window(one, defs)
+
+
+def _cuts_column(one: Instruction) -> bool:
+    """Whether an instruction takes one column."""
+    if one.op.name != "slice" or one.result.shape[-1:] != (1,) or one.operands[0].shape[-1] == 1:
+        return False
+    rest = zip(one.attrs["start"], one.attrs["size"], one.attrs["step"], one.operands[0].shape, strict=True)
+    return all(own[:3] == (0, own[3], 1) for own in list(rest)[:-1])
+
+
+def _of_column(made: Instruction) -> dict[str, object]:
+    """The attributes of an instruction, see `_by_column`, on one column."""
+    attrs = dict(made.attrs)
+    if made.op.kind is Kind.ELEMENTWISE:
+        return attrs
+    return {name: value[:-1] if isinstance(value, tuple) else value for name, value in attrs.items()}

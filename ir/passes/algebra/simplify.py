@@ -1,0 +1,278 @@
+"""Algebraic simplification: a table of local equations.
+
+Every equation holds in IEEE arithmetic, NaN, infinities and signed zeros included, up to the rounding of
+small integer powers. (So x + 0 stays: it turns -0 into 0. x * 0 stays: it may be NaN.)
+
+Termination: each rule removes an instruction from the use chain, or replaces one by strictly cheaper
+ones; none introduces an op that another rule turns back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ...builder import Builder
+from ...graph import Function, Instruction, Value
+from ...types import remove_axes
+from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
+
+
+def simplify(function: Function) -> Function:
+    """*Requires*: valid IR. *Ensures*: the same results; no rule of `RULES` applies any more."""
+    while True:
+        simpler = rewrite(function, RULES)
+        if simpler is function:
+            return function
+        function = simpler
+
+
+def _mul(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    x, y = one.operands
+    for value, other in ((x, y), (y, x)):
+        constant = constant_of(other, defs)
+        if constant == 1 and not isinstance(constant, bool):
+            return value  # x * 1 = x
+        if constant == -1 and value.dtype.kind in "if":
+            return b.neg(value)  # type: ignore[no-any-return]  # x * -1 = -x
+    return None
+
+
+def _add(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    x, y = one.operands
+    for value, other in ((x, y), (y, x)):
+        negated = defined_by(other, "neg", defs)
+        if negated:
+            return b.sub(value, negated.operands[0])  # type: ignore[no-any-return]  # x + (-y) = x - y
+        constant = constant_of(other, defs)
+        # x + (-0.0) = x; integers have one zero
+        if (
+            constant == 0
+            and value.dtype.kind in "iuf"
+            and (value.dtype.kind != "f" or math.copysign(1.0, constant) < 0)
+        ):
+            return value
+    return None
+
+
+def _sub(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    x, y = one.operands
+    negated = defined_by(y, "neg", defs)
+    if negated:
+        return b.add(x, negated.operands[0])  # type: ignore[no-any-return]  # x - (-y) = x + y
+    constant = constant_of(y, defs)
+    if constant == 0 and (x.dtype.kind != "f" or math.copysign(1.0, constant) > 0):
+        return x  # x - 0 = x
+    return None
+
+
+def _reciprocal(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    root = defined_by(one.operands[0], "sqrt", defs)
+    return b.rsqrt(root.operands[0]) if root else None  # 1 / sqrt(x), sooner and with one rounding
+
+
+def _div(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    x, y = one.operands
+    if constant_of(x, defs) == 1 and (root := defined_by(y, "sqrt", defs)):
+        return b.rsqrt(root.operands[0])  # type: ignore[no-any-return]
+    constant = constant_of(y, defs)
+    if constant == 1:
+        return x  # x / 1 = x
+    if constant is not None and constant != 0 and math.isfinite(constant):
+        mantissa, exponent = math.frexp(constant)
+        if abs(mantissa) == 0.5 and abs(exponent) < 100:
+            return b.mul(x, 1.0 / constant)  # type: ignore[no-any-return]  # x / 2^k = x * 2^-k, exactly
+    return None
+
+
+def _neg(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    inner = defined_by(one.operands[0], "neg", defs)
+    return inner.operands[0] if inner else None  # -(-x) = x
+
+
+def _pow(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    x, y = one.operands
+    exponent = constant_of(y, defs)
+    if exponent is None or isinstance(exponent, bool) or x.dtype.kind == "b":
+        return None
+    if exponent == 1:
+        return x  # x^1 = x
+    if exponent == 2:
+        return b.square(x)  # type: ignore[no-any-return]
+    if exponent == 3:
+        return b.mul(b.square(x), x)  # type: ignore[no-any-return]
+    if exponent == 4:
+        return b.square(b.square(x))  # type: ignore[no-any-return]
+    if exponent == 0:
+        return b.full(value=x.dtype.type(1).item(), shape=x.shape, dtype=x.dtype)  # type: ignore[no-any-return]
+    if exponent == -1 and x.dtype.kind == "f":
+        return b.reciprocal(x)  # type: ignore[no-any-return]
+    return None
+
+
+def _where(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    condition, x, y = one.operands
+    known = constant_of(condition, defs)
+    if known is not None:
+        return x if known else y
+    return x if x is y else None  # where(c, x, x) = x
+
+
+def _square(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    inner = defined_by(one.operands[0], "neg", defs) or defined_by(one.operands[0], "abs", defs)
+    # (-x)^2 = |x|^2 = x^2
+    return b.square(inner.operands[0]) if inner else None
+
+
+def _cast(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    (x,) = one.operands
+    return x if x.dtype is one.result.dtype else None
+
+
+def _same_type(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    """A view that changes neither shape nor order."""
+    (x,) = one.operands
+    return x if x.type == one.result.type else None
+
+
+def _reshape(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    inner = defined_by(one.operands[0], "reshape", defs)
+    if inner:  # reshape(reshape(x)) = reshape(x)
+        return b.reshape(inner.operands[0], shape=one.result.shape)  # type: ignore[no-any-return]
+    return _moved_constant(b, one, defs)
+
+
+def _broadcast(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    inner = defined_by(one.operands[0], "broadcast", defs)
+    if inner:  # broadcast(broadcast(x)) = broadcast(x)
+        return b.broadcast(inner.operands[0], shape=one.result.shape)  # type: ignore[no-any-return]
+    return None
+
+
+def _moved_constant(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    """A view or cast-free rearrangement of a uniform constant is a uniform constant."""
+    constant = constant_of(one.operands[0], defs)
+    if constant is None:
+        return None
+    return b.full(value=constant, shape=one.result.shape, dtype=one.result.dtype)  # type: ignore[no-any-return]
+
+
+def _transpose(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    (x,), perm = one.operands, one.attrs["perm"]
+    if perm == tuple(range(len(perm))):
+        return x
+    inner = defined_by(x, "transpose", defs)
+    if inner:  # transpose(transpose(x, p), q) = transpose(x, p[q])
+        return b.transpose(  # type: ignore[no-any-return]
+            inner.operands[0], perm=tuple(inner.attrs["perm"][axis] for axis in perm)
+        )
+    wide = [axis for axis in perm if x.shape[axis] != 1]
+    if wide == sorted(wide):  # moves only axes of size 1
+        return b.reshape(x, shape=one.result.shape)  # type: ignore[no-any-return]
+    return _moved_constant(b, one, defs)
+
+
+def _slice(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    (x,), attrs = one.operands, one.attrs
+    if x.type == one.result.type and all(step == 1 for step in attrs["step"]):
+        return x
+    inner = defined_by(x, "slice", defs)
+    if inner:  # slice(slice(x)) = slice(x)
+        starts, steps = inner.attrs["start"], inner.attrs["step"]
+        return b.slice(  # type: ignore[no-any-return]
+            inner.operands[0],
+            start=tuple(s + d * at for s, d, at in zip(starts, steps, attrs["start"], strict=True)),
+            size=attrs["size"],
+            step=tuple(d * by for d, by in zip(steps, attrs["step"], strict=True)),
+        )
+    return _moved_constant(b, one, defs)
+
+
+def _concat(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    parts = [x for x in one.operands if x.type.size]
+    if len(parts) == 1:
+        return parts[0]
+    if parts and len(parts) < len(one.operands):  # empty parts add nothing
+        return b.concat(*parts, axis=one.attrs["axis"])  # type: ignore[no-any-return]
+    return None
+
+
+def _update(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    x, v = one.operands
+    if x.type == v.type and all(step == 1 for step in one.attrs["step"]):
+        return v  # everything is replaced
+    return x if v.type.size == 0 else None
+
+
+#: Ops whose results are never -0.0.
+_WITHOUT_MINUS_ZERO: Final = frozenset(("square", "abs", "exp", "exp2", "iota", "sum"))
+
+
+def may_be_minus_zero(value: Value, defs: Definitions) -> bool:
+    """Whether elements of `value` may be -0.0, as far as the op tells that computes it."""
+    if value.dtype.kind != "f":
+        return False
+    definition = defs.get(value)
+    if definition is None:
+        return True
+    if definition.op.name == "mul":
+        return definition.operands[0] is not definition.operands[1]
+    if definition.op.name in ("cast", "reshape", "broadcast", "transpose"):
+        return may_be_minus_zero(definition.operands[0], defs)
+    return definition.op.name not in _WITHOUT_MINUS_ZERO
+
+
+def _reduction(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    """Over axes of size 1 a reduction only drops them; of a uniform constant it is one."""
+    (x,), axes = one.operands, one.attrs["axes"]
+    constant = constant_of(x, defs)
+    if constant is not None and x.type.size:
+        count = math.prod(x.shape[axis] for axis in axes)
+        if one.op.name == "sum" and x.dtype.kind != "b":
+            constant = x.dtype.type(constant * count + 0.0).item() if x.dtype.kind == "f" else None
+        elif one.op.name == "prod":
+            constant = None
+        if constant is not None:
+            return b.full(value=constant, shape=one.result.shape, dtype=one.result.dtype)  # type: ignore[no-any-return]
+    narrow = [axis for axis in axes if x.shape[axis] == 1]
+    if not narrow and axes:
+        return None
+    dropped = b.reshape(x, shape=remove_axes(x.shape, narrow)) if narrow else x
+    wide = [axis for axis in axes if x.shape[axis] != 1]
+    if not wide:
+        # a sum begins with 0, so that of -0.0 alone is 0.0
+        clear = one.op.name == "sum" and may_be_minus_zero(x, defs)
+        return b.add(dropped, 0.0) if clear else dropped
+    shifted = tuple(axis - sum(gone < axis for gone in narrow) for axis in wide)
+    return b.apply(one.op, (dropped,), {"axes": shifted})  # type: ignore[no-any-return]
+
+
+def _matmul(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+    """An empty inner dimension sums nothing."""
+    if one.operands[0].shape[-1] == 0:
+        zero = one.result.dtype.type(0).item()
+        return b.full(value=zero, shape=one.result.shape, dtype=one.result.dtype)  # type: ignore[no-any-return]
+    return None
+
+
+RULES: Mapping[str, Sequence[Rule]] = {
+    "add": (_add,),
+    "sub": (_sub,),
+    "mul": (_mul,),
+    "div": (_div,),
+    "reciprocal": (_reciprocal,),
+    "neg": (_neg,),
+    "pow": (_pow,),
+    "square": (_square,),
+    "where": (_where,),
+    "cast": (_cast,),
+    "reshape": (_same_type, _reshape),
+    "broadcast": (_same_type, _broadcast),
+    "transpose": (_transpose,),
+    "slice": (_slice,),
+    "concat": (_concat,),
+    "update": (_update,),
+    "matmul": (_matmul,),
+    **dict.fromkeys(("sum", "prod", "max", "min", "all", "any"), (_reduction,)),
+}

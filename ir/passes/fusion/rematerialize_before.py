@@ -1,0 +1,179 @@
+"""What is large and made of little is computed again for each reduction that would read it.
+
+Nests reduce over one set of axes. Where sums along the rows and sums along the columns are taken of the same
+values (the forces between all pairs, in the gradient of their energy), one nest would write the values and
+the other read them: a large array for each. If they follow from small arrays (broadcast along the rows, or
+along the columns), computing them twice takes less time than memory does, and no memory.
+
+A reduction over more axes goes in two steps where another one stops at the first:
+
+    sum(x, rows and columns)  =  sum(sum(x, columns), rows)
+
+This looks at reductions before there are groups, and pays many cycles, because what it reads is small.
+`fusion/rematerialize_after.py` looks at the groups that fusion made, whatever they compute, and pays few, because it may read as
+much memory as it saves.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...access import resolve
+from ...builder import Builder
+from ...graph import Function, Instruction, Value
+from ...registry import Kind
+from ...types import Shape
+from .fuse import why_alone
+
+#: Values of fewer bytes stay in cache between two nests.
+LEAST_BYTES: Final = 1 << 18
+#: What is read has at most this part of the elements that are computed of it.
+SMALL: Final = 16
+#: A value is computed again at up to so many cycles an element for each value that is then not written.
+CYCLES: Final = 40.0
+
+#: Reductions that may go in steps.
+_STEPWISE: Final = ("sum", "prod", "max", "min")
+
+
+def compute_again(function: Function) -> Function:
+    """*Requires*: no composites. *Ensures*: large values that are made of small ones are read by reductions
+    over one set of axes, where computing them again is cheap; the same results."""
+    large = [one for one in function.body if _is_large(one)]
+    if len({one.attrs["axes"] for one in large}) < 2:
+        return function
+    function = _in_steps(function, large)
+    return _Recompute(function).run()
+
+
+def _is_large(one: Instruction) -> bool:
+    if one.op.kind is not Kind.REDUCTION or why_alone(one):
+        return False
+    return one.operands[0].type.nbytes >= LEAST_BYTES
+
+
+def _in_steps(function: Function, large: list[Instruction]) -> Function:
+    """Reductions over more axes than another one of the same shape, as that one's axes and then the rest."""
+    steps: dict[Instruction, tuple[int, ...]] = {}
+    for one in large:
+        axes = set(one.attrs["axes"])
+        fewer = [
+            other.attrs["axes"]
+            for other in large
+            if other.operands[0].shape == one.operands[0].shape and set(other.attrs["axes"]) < axes
+        ]
+        if fewer and one.op.name in _STEPWISE:
+            # the last axes are those along which memory lies
+            steps[one] = max(fewer, key=lambda found: (len(found), found))
+    if not steps:
+        return function
+    b = Builder()
+    for one in function.body:
+        if one not in steps:
+            b.body.append(one)
+            continue
+        b.location = one.location
+        first = steps[one]
+        left = [axis for axis in range(len(one.operands[0].shape)) if axis not in first]
+        rest = tuple(place for place, axis in enumerate(left) if axis in one.attrs["axes"])
+        (part,) = b.append(one.op, one.operands, {"axes": first})
+        b.body.append(Instruction(one.op, (part,), {"axes": rest}, one.results, one.location))
+    return Function(function.name, function.params, tuple(b.body), function.results)
+
+
+class _Recompute:
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.defs = {result: one for one in function.body for result in one.results}
+
+    def run(self) -> Function:
+        #: Large reductions by the shape they read, and by their axes in the order of the program.
+        found: dict[Shape, dict[tuple[int, ...], list[Instruction]]] = {}
+        for one in self.function.body:
+            if _is_large(one):
+                found.setdefault(one.operands[0].shape, {}).setdefault(one.attrs["axes"], []).append(one)
+        again: dict[Instruction, set[Value]] = {}
+        for by_axes in found.values():
+            seen: set[Value] = set()
+            for reductions in by_axes.values():
+                made = set().union(*[self._made_for(one) for one in reductions])
+                shared = made & seen
+                if shared and self._pays(shared, made, reductions):
+                    again.update(dict.fromkeys(reductions, made))
+                seen |= made
+        return self._written(again) if again else self.function
+
+    def _made_for(self, reduction: Instruction) -> set[Value]:
+        """The elementwise results from which `reduction` follows, of the shape that it reads."""
+        found: set[Value] = set()
+        stack = [reduction.operands[0]]
+        while stack:
+            value, _ = resolve(stack.pop(), self.defs)
+            made = self.defs.get(value)
+            if value in found or made is None or value.shape != reduction.operands[0].shape:
+                continue
+            if made.op.kind is Kind.ELEMENTWISE and not why_alone(made):
+                found.add(value)
+                stack.extend(made.operands)
+        return found
+
+    def _pays(self, shared: set[Value], made: set[Value], reductions: list[Instruction]) -> bool:
+        """Whether `shared` are rather computed twice than written for `reductions`."""
+        read: set[Value] = set()
+        for value in made:
+            for operand in self.defs[value].operands:
+                source, _ = resolve(operand, self.defs)
+                if source in shared and value not in shared:
+                    read.add(source)
+                elif source not in made:
+                    definition = self.defs.get(source)
+                    constant = definition is not None and definition.op.kind is Kind.CREATION
+                    if not constant and source.type.size * SMALL > value.type.size:
+                        return False
+        read |= {source for one in reductions if (source := one.operands[0]) in shared}
+        return sum(self.defs[value].op.cost for value in shared) <= CYCLES * len(read)
+
+    def _written(self, again: dict[Instruction, set[Value]]) -> Function:
+        """The function with the values in `again` computed afresh for those reductions."""
+        body: list[Instruction] = []
+        copies: dict[tuple[tuple[int, ...], Value], Value] = {}
+        for one in self.function.body:
+            if one in again:
+                key = one.attrs["axes"]
+                operand = self._copied(one.operands[0], key, again[one], copies, body)
+                one = Instruction(one.op, (operand,), one.attrs, one.results, one.location)
+            body.append(one)
+        return Function(self.function.name, self.function.params, tuple(body), self.function.results)
+
+    def _copied(
+        self,
+        value: Value,
+        key: tuple[int, ...],
+        made: set[Value],
+        copies: dict[tuple[tuple[int, ...], Value], Value],
+        body: list[Instruction],
+    ) -> Value:
+        """`value`, computed afresh where it follows from values in `made`."""
+        stack = [value]
+        while stack:
+            current = stack[-1]
+            if (key, current) in copies:
+                stack.pop()
+                continue
+            definition = self.defs.get(current)
+            copied = definition is not None and (
+                current in made
+                or (definition.op.kind is Kind.VIEW and resolve(current, self.defs)[0] in made)
+            )
+            if not copied or definition is None:
+                copies[key, current] = stack.pop()
+                continue
+            missing = [one for one in definition.operands if (key, one) not in copies]
+            if missing:
+                stack += missing
+                continue
+            fresh = Value(current.type)
+            operands = tuple([copies[key, one] for one in definition.operands])
+            body.append(Instruction(definition.op, operands, definition.attrs, (fresh,), definition.location))
+            copies[key, stack.pop()] = fresh
+        return copies[key, value]

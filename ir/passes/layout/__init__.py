@@ -1,0 +1,1 @@
+"""Passes that decide where values lie: borders, joined parts, writes in place."""

@@ -1,0 +1,205 @@
+"""Pads move in front of the arithmetic that is padded, so that one loop nest computes both.
+
+A *pad* is an `update` of a uniform constant: a step of a stencil with a border, for one. Apart, the
+arithmetic writes its result to memory and the pad copies it. Moved,
+
+    pad(f(a, b), c)  =  where(pad(true, false), f(pad(a, 0), pad(b, 0)), c)
+
+reads `a` and `b` through windows (`inline.py`), and what `f` makes of the zeros outside is not used. So does
+an update of any other value that leaves little of it: a step that keeps its border. Factors move behind pads
+with zeros,
+
+    pad(a * c, 0)  =  pad(a, 0) * c
+
+also where several pads read the product, as in gradients of stencils.
+
+Arithmetic that others read, too, is repeated in front of the pad where it costs less than memory does: what
+follows from parameters in a few cycles. The value and gradient of Rosenbrock's function so read `x` twice and
+write the gradient, and nothing between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Final
+
+from ...access import resolve
+from ...builder import Builder
+from ...dtypes import BOOL
+from ...graph import Function, Instruction, Value
+from ...registry import OPS, Kind
+from ..algebra.cleanup import dce
+from ..fusion.fuse import why_alone
+from ..fusion.inline import is_window
+from ..fusion.rematerialize_after import LEAST_BYTES, MOST_CYCLES
+from ..rewriting import Definitions, constant_of, rewrite
+
+#: Each value that is read costs a check of its place at each element.
+MOST_LEAVES: Final = 12
+#: What is written over a value that is no constant is at least a half of it; less is written in place.
+COVERED: Final = 2
+
+
+def move_pads(function: Function) -> Function:
+    """*Requires*: no composites. *Ensures*: pads of elementwise results that nothing else reads, or that
+    are cheap to compute again, are pads of what those are computed from; no dead code where it changed
+    anything."""
+    uses = Counter(operand for one in function.body for operand in one.operands)
+    uses.update(function.results)
+    padded = Counter(one.operands[1] for one in function.body if one.op.kind is Kind.UPDATE)
+    params = frozenset(function.params)
+
+    def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+        outside, value = instruction.operands
+        around = constant_of(outside, defs)
+        if any(step != 1 for step in instruction.attrs["step"]):
+            return None
+        if around is None and (
+            COVERED * value.type.size < outside.type.size or _adds_in_place(instruction, uses, defs)
+        ):
+            return None
+        if around == 0 and padded[value] > 1:
+            scaled = _scaled(b, instruction, defs)
+            if scaled is not None:
+                return scaled
+        moved = _Moved(b, instruction, defs, uses, params)
+        if not moved.inside(instruction.operands[1]) or not moved.fits():
+            return None
+        return moved.write(outside if around is None else around)
+
+    moved = rewrite(function, {"update": (rule,)})
+    return function if moved is function else dce(moved)
+
+
+def _adds_in_place(update: Instruction, uses: Counter[Value], defs: Definitions) -> bool:
+    """Whether part of a value is overwritten by what follows from that part, which nothing else reads."""
+    outside, value = update.operands
+    made = defs.get(value)
+    if made is None or uses[outside] != 2:
+        return False
+    for source in [defs[one] for one in made.operands if one in defs]:
+        if source.op.name == "slice" and source.operands[0] is outside:
+            return all(source.attrs[name] == update.attrs[name] for name in ("start", "step"))
+    return False
+
+
+def _scaled(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    """A pad with zeros of a product with a constant as such a product."""
+    made = defs.get(instruction.operands[1])
+    if made is None or made.op.name != "mul" or instruction.result.dtype.kind != "f":
+        return None
+    for factor, other in (made.operands, made.operands[::-1]):
+        number = constant_of(factor, defs)
+        source = defs.get(resolve(other, defs)[0])
+        if source is not None and (source.op.name == "iota" or is_window(source, defs)):
+            continue  # not read through a window
+        # minus zero is no zero of a pad, and infinity makes none of it
+        if number is not None and 0 < number < math.inf:
+            (pad,) = b.append(instruction.op, (instruction.operands[0], other), instruction.attrs)
+            found: Value = b.mul(pad, b.scalar(number, factor.dtype))
+            return found
+    return None
+
+
+class _Moved:
+    """The pad `instruction` in front of what it pads."""
+
+    def __init__(
+        self,
+        b: Builder,
+        instruction: Instruction,
+        defs: Definitions,
+        uses: Counter[Value],
+        params: frozenset[Value],
+    ) -> None:
+        self.b, self.instruction, self.defs, self.uses, self.params = b, instruction, defs, uses, params
+        self.shape = instruction.result.shape
+        self._padded: dict[Value, Value] = {}
+        #: Whether values that others read, too, are computed again.
+        self._again: dict[Value, bool] = {}
+
+    def inside(self, value: Value) -> bool:
+        """Whether `value` is arithmetic for the pad alone, or is computed again for it."""
+        if not self._is_arithmetic(value):
+            return False
+        if self.uses[value] == 1:
+            return True
+        if value not in self._again:
+            self._again[value] = self._is_cheap(value)
+        return self._again[value]
+
+    def _is_arithmetic(self, value: Value) -> bool:
+        made = self.defs.get(value)
+        return made is not None and made.op.kind is Kind.ELEMENTWISE and not why_alone(made)
+
+    def _is_cheap(self, value: Value) -> bool:
+        """Whether `value` is large, and follows in a few cycles from parameters that are not much larger."""
+        cost, stack, nbytes = 0.0, [value], 0
+        read: set[Value] = set()
+        seen: set[Value] = set()
+        while stack:
+            one = stack.pop()
+            if one in seen or constant_of(one, self.defs) is not None:
+                continue
+            seen.add(one)
+            if self._is_arithmetic(one):
+                made = self.defs[one]
+                cost += made.op.cost
+                stack.extend(made.operands)
+                continue
+            source, _ = resolve(one, self.defs)
+            if source not in self.params:
+                return False  # it would have to live longer
+            if source not in read:
+                read.add(source)
+                nbytes += source.type.nbytes
+            if cost > MOST_CYCLES:
+                return False
+        large = value.type.nbytes >= LEAST_BYTES
+        return large and cost <= MOST_CYCLES and 0 < nbytes <= 2 * value.type.nbytes
+
+    def fits(self) -> bool:
+        """Whether what is read is little, and can be read through windows."""
+        leaves: set[Value] = set()
+        stack = [self.instruction.operands[1]]
+        while stack:
+            value = stack.pop()
+            if self.inside(value):
+                stack.extend(self.defs[value].operands)
+            elif constant_of(value, self.defs) is None:
+                made = self.defs.get(value)
+                if made is not None and (made.op.name == "iota" or is_window(made, self.defs)):
+                    return False
+                leaves.add(value)
+        return 0 < len(leaves) <= MOST_LEAVES
+
+    def write(self, around: Value | bool | int | float) -> Value:
+        """Append the arithmetic on what is padded; its value."""
+        b, location = self.b, self.b.location
+        value = self._moved(self.instruction.operands[1])
+        b.location = location
+        inside = b.broadcast_to(b.scalar(True, BOOL), self.instruction.operands[1].shape)
+        chosen = self._pad(inside)
+        outside = around if isinstance(around, Value) else b.scalar(around, value.dtype)
+        found: Value = b.where(chosen, value, outside)
+        return found
+
+    def _moved(self, value: Value) -> Value:
+        """`value` padded: inside what it is, outside anything."""
+        b = self.b
+        if self.inside(value):
+            made = self.defs[value]
+            operands = tuple([self._moved(one) for one in made.operands])
+            b.location = made.location
+            return b.append(made.op, operands, made.attrs)[0]
+        constant = constant_of(value, self.defs)
+        if constant is not None:
+            return b.broadcast_to(b.scalar(constant, value.dtype), self.shape)
+        if value not in self._padded:
+            self._padded[value] = self._pad(value)
+        return self._padded[value]
+
+    def _pad(self, value: Value) -> Value:
+        zeros = self.b.broadcast_to(self.b.scalar(0, value.dtype), self.shape)
+        return self.b.append(OPS["update"], (zeros, value), self.instruction.attrs)[0]

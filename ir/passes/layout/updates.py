@@ -1,0 +1,79 @@
+"""Writes to few elements are made so that they can work in place.
+
+    x + scatter(zeros, v, add)  =  scatter(x, v, add)
+
+A step back through ``x[i] = ...`` in a loop then costs the elements that it writes, not the whole of x: what
+``x[i]`` passes back is added to x's cotangent where that lies. And a write stands behind the last reader of
+what it writes to, so that no copy must be kept for that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from ...builder import Builder
+from ...effects import has_effect
+from ...graph import Function, Instruction, Value
+from ...registry import Kind
+from ..algebra.cleanup import dce
+from ..rewriting import Definitions, constant_of, rewrite
+
+#: What writes to some elements of its first operand.
+_WRITES: Final = (Kind.UPDATE, Kind.SCATTER)
+
+
+def place_updates(function: Function) -> Function:
+    """*Requires*: valid IR. *Ensures*: no sum with a scatter to zeros that nothing else reads; writes behind
+    the readers of what they write to, where these do not wait for the write; the same results up to the order
+    of sums."""
+    if not any(one.op.kind in _WRITES for one in function.body):
+        return function
+    uses = Counter(operand for one in function.body for operand in one.operands)
+    uses.update(function.results)
+
+    def rule(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+        if one.operands[0] is one.operands[1]:
+            return None
+        for part, other in (one.operands[::-1], one.operands):
+            parts, base = list[Instruction](), part
+            while uses[base] <= 1 and (made := defs.get(base)) is not None and _adds(made):
+                parts.append(made)
+                base = made.operands[0]
+            if parts and constant_of(base, defs) == 0:
+                for made in reversed(parts):
+                    (other,) = b.append(made.op, (other, *made.operands[1:]), made.attrs)
+                return other
+        return None
+
+    added = rewrite(function, {"add": (rule,)})
+    return _late(function if added is function else dce(added))
+
+
+def _adds(one: Instruction) -> bool:
+    return one.op.kind is Kind.SCATTER and one.attrs["mode"] == "add"
+
+
+def _late(function: Function) -> Function:
+    """Writes moved behind the readers of their first operands."""
+    root: dict[Value, Value] = {}
+    for one in function.body:
+        if one.op.kind is Kind.VIEW:
+            root[one.result] = root.get(one.operands[0], one.operands[0])
+    body = list(function.body)
+    moved = False
+    for write in [one for one in reversed(function.body) if one.op.kind in _WRITES and not has_effect(one)]:
+        at = body.index(write)
+        written = root.get(write.operands[0], write.operands[0])
+        last = at
+        for position in range(at + 1, len(body)):
+            read = [root.get(operand, operand) for operand in body[position].operands]
+            if write.result in read or write.result in body[position].operands:
+                break
+            if written in read and body[position].op.kind is not Kind.VIEW:
+                last = position
+        if last > at:
+            moved = True
+            body.insert(last + 1, write)
+            del body[at]
+    return Function(function.name, function.params, tuple(body), function.results) if moved else function

@@ -1,0 +1,1 @@
+"""Passes on loops and branches: what they carry, repeat and stack."""

@@ -1,0 +1,184 @@
+"""Products that a loop only adds up become one product after the loop.
+
+The gradient of a recurrent step with respect to its weights is a product of what came in and of what came
+back, added up over the steps:
+
+    sum over t of  a[t].T @ b[t]   =   a.T @ b,    rows of all steps below each other
+
+In the loop each is a product with few rows, or one, and a pass over a matrix as large as the weights. After
+it they are one product of the matrices that the loop stacks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ...builder import Builder
+from ...effects import has_effect
+from ...graph import Function, Instruction, Value
+from ...records import record
+from ...registry import OPS, Kind
+from ...types import TensorType
+from ..algebra.cleanup import dce
+from ..rewriting import Definitions, constant_of
+from .register_state import is_small
+
+
+def defer_products(function: Function) -> Function:
+    """*Requires*: no composites. *Ensures*: no scan has a carry to which its steps only add products, where
+    these read little that is not stacked already; the same results up to the order of sums."""
+    b = Builder()
+    b.params = list(function.params)
+    defs = {result: one for one in function.body for result in one.results}
+    changed = False
+    for one in function.body:
+        loop = one.op.kind is Kind.SCAN and one.attrs["length"] > 0 and not has_effect(one)
+        found = _Loop(one).deferred() if loop and not is_small(one) else {}
+        if found:
+            changed = True
+            b.location = one.location
+            _Writer(b, one, found, defs).run()
+        else:
+            b.body.append(one)
+    return Function(function.name, function.params, tuple(b.body), function.results) if changed else function
+
+
+@record
+class _Product:
+    """``left.T @ right`` of one step, both with `rows` rows in row-major order, whatever their shapes."""
+
+    left: Value
+    right: Value
+    rows: int
+
+
+class _Loop:
+    """What a scan adds up."""
+
+    def __init__(self, instruction: Instruction) -> None:
+        self.instruction = instruction
+        (self.body,) = instruction.regions
+        self.carries: int = instruction.attrs["carries"]
+        self.defs = {result: one for one in self.body.body for result in one.results}
+        self.uses = Counter(operand for one in self.body.body for operand in one.operands)
+        self.uses.update(self.body.results)
+        first = len(self.body.params) - instruction.attrs["slices"]
+        #: What is stacked anyway.
+        self.stacked = {*self.body.params[first:], *self.body.results[self.carries :]}
+        self.invariant = set(self.body.params[self.carries : first])
+
+    def deferred(self) -> dict[int, list[_Product]]:
+        """By carry, the products that the steps add to it."""
+        found: dict[int, list[_Product]] = {}
+        sliced = self.instruction.operands[len(self.body.params) - self.instruction.attrs["slices"] :]
+        room = sum(one.type.nbytes for one in sliced)
+        for position in range(self.carries):
+            products = self._added(position)
+            if not products:
+                continue
+            fresh = {x for one in products for x in (one.left, one.right) if x not in self.stacked}
+            count = sum(one.type.size for one in fresh)
+            nbytes = sum(one.type.nbytes for one in fresh) * self.instruction.attrs["length"]
+            if count <= self.body.params[position].type.size and nbytes <= room:
+                found[position] = products
+                self.stacked |= fresh
+                room -= nbytes
+        return found
+
+    def _added(self, position: int) -> list[_Product]:
+        """The products that a step adds to a carry; none where it does anything else with it."""
+        param, result = self.body.params[position], self.body.results[position]
+        if self.uses[param] != 1 or param.dtype.kind != "f" or param.type.ndim != 2:
+            return []
+        found, stack, seen = list[_Product](), [result], False
+        while stack:
+            value = stack.pop()
+            made = self.defs.get(value)
+            if value is param:
+                seen = True
+                continue
+            if made is None or self.uses[value] != 1:
+                return []
+            if made.op.name == "add":
+                stack += made.operands
+            elif made.op.kind is Kind.CONTRACTION:
+                left, right = made.operands
+                turned, right = self._turned(left), self._rows(right)
+                if turned is None or {turned, right} & self.invariant or left.type.size == 0:
+                    return []
+                found.append(_Product(turned, right, left.shape[1]))
+            else:
+                return []
+        return found if seen else []
+
+    def _turned(self, value: Value) -> Value | None:
+        """What has the elements of the transpose of `value` in memory; None where nothing has."""
+        made = self.defs.get(value)
+        if made is not None and made.op.name == "transpose":
+            return self._rows(made.operands[0])
+        return self._rows(value) if 1 in value.shape else None
+
+    def _rows(self, value: Value) -> Value:
+        """What `value` is a reshape of."""
+        made = self.defs.get(value)
+        while made is not None and made.op.name == "reshape" and value not in self.stacked:
+            value = made.operands[0]
+            made = self.defs.get(value)
+        return value
+
+
+class _Writer:
+    """Writes a scan without the carries in `found`, and their products after it."""
+
+    def __init__(
+        self, b: Builder, instruction: Instruction, found: dict[int, list[_Product]], defs: Definitions
+    ) -> None:
+        self.b, self.instruction, self.found, self.defs = b, instruction, found, defs
+        (self.body,) = instruction.regions
+        self.carries: int = instruction.attrs["carries"]
+
+    def run(self) -> None:
+        one, body = self.instruction, self.body
+        kept = [i for i in range(self.carries) if i not in self.found]
+        products = [product for some in self.found.values() for product in some]
+        stacks = list(body.results[self.carries :])
+        first = len(body.params) - one.attrs["slices"]
+        for value in dict.fromkeys(x for product in products for x in (product.left, product.right)):
+            if value not in stacks and value not in body.params[first:]:
+                stacks.append(value)
+        params = [body.params[i] for i in kept] + list(body.params[self.carries :])
+        region = Function(body.name, tuple(params), body.body, (*[body.results[i] for i in kept], *stacks))
+        operands = tuple([one.operands[i] for i in kept]) + one.operands[self.carries :]
+        length: int = one.attrs["length"]
+        fresh = [
+            Value(TensorType(value.dtype, (length, *value.shape)))
+            for value in stacks[len(body.results) - self.carries :]
+        ]
+        results = (*[one.results[i] for i in kept], *one.results[self.carries :], *fresh)
+        attrs = {**one.attrs, "carries": len(kept)}
+        self.b.body.append(Instruction(one.op, operands, attrs, results, one.location, (dce(region),)))
+        self.outside: dict[Value, Value] = dict(zip(stacks, results[len(kept) :], strict=True))
+        self.outside.update(zip(body.params[first:], one.operands[first:], strict=True))
+        for position, some in self.found.items():
+            self._add(position, some)
+
+    def _add(self, position: int, products: Sequence[_Product]) -> None:
+        """Append what a carry ends as."""
+        b, one = self.b, self.instruction
+        total: Value | None = one.operands[position]
+        if constant_of(one.operands[position], self.defs) == 0:
+            total = None
+        for product in products:
+            rows = one.attrs["length"] * product.rows
+            left, right = [
+                b.append(OPS["reshape"], (self.outside[x],), {"shape": (rows, x.type.size // product.rows)})[
+                    0
+                ]
+                for x in (product.left, product.right)
+            ]
+            (turned,) = b.append(OPS["transpose"], (left,), {"perm": (1, 0)})
+            (sum_of_all,) = b.append(OPS["matmul"], (turned, right), {})
+            total = sum_of_all if total is None else b.append(OPS["add"], (total, sum_of_all), {})[0]
+        made = b.body.pop()
+        b.body.append(Instruction(made.op, made.operands, made.attrs, (one.results[position],), one.location))

@@ -1,0 +1,82 @@
+"""Loop-invariant code motion: what is the same in every step is computed once, before the loop."""
+
+from __future__ import annotations
+
+from ...dataflow import invariant
+from ...graph import Function, Instruction, Substitution, Value
+from ...registry import Kind
+from .control_flow import map_regions
+
+#: Loops, and the numbers of the regions that run in every step, from which something can be moved out.
+_LOOPS = {Kind.WHILE: (1,), Kind.SCAN: (0,), Kind.REWIND: (1, 2)}
+
+
+def hoist(function: Function) -> Function:
+    """*Requires*: valid IR. *Ensures*: the same results; bodies of loops compute nothing that depends on
+    invariants alone, but for views and constants, which cost nothing."""
+    function = map_regions(function, hoist)
+    body: list[Instruction] = []
+    for one in function.body:
+        for number in _LOOPS.get(one.op.kind, ()):
+            *moved, one = _hoisted(one, number)
+            body += moved
+        body.append(one)
+    if len(body) == len(function.body):
+        return function
+    return Function(function.name, function.params, tuple(body), function.results)
+
+
+def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
+    """What is moved out of region `number` of `loop`, and the loop without it."""
+    body, first = loop.regions[number], loop.attrs["carries"]
+    last = len(loop.operands) - loop.attrs.get("slices", 0) - loop.attrs.get("states", 0)
+    params = body.params[first:last]
+    same = invariant(body, params)
+    moved = [one for one in body.body if all(result in same for result in one.results)]
+    leaving = set(moved)
+    inside = {operand for one in body.body if one not in leaving for operand in one.operands}
+    inside |= set(body.results)
+    inside |= _read_through_views(moved, inside)
+    wanted = [
+        result
+        for one in moved
+        if one.op.kind not in (Kind.VIEW, Kind.CREATION)
+        for result in one.results
+        if result in inside
+    ]
+    if not wanted:
+        return [loop]
+    table = Substitution(dict(zip(params, loop.operands[first:last], strict=True)))
+    made: list[Instruction] = []
+    for one in moved:
+        results = tuple([Value(result.type) for result in one.results])
+        made.append(
+            Instruction(one.op, table.all(one.operands), one.attrs, results, one.location, one.regions)
+        )
+        for old, new in zip(one.results, results, strict=True):
+            table[old] = new
+    gone = set(wanted)
+    rest = tuple([one for one in body.body if not any(result in gone for result in one.results)])
+
+    def widened(region: Function, more: list[Value]) -> tuple[Value, ...]:
+        return (*region.params[:last], *more, *region.params[last:])
+
+    regions = tuple(
+        [
+            Function(body.name, widened(body, wanted), rest, body.results)
+            if one is body
+            else Function(one.name, widened(one, [Value(v.type) for v in wanted]), one.body, one.results)
+            for one in loop.regions
+        ]
+    )
+    operands = (*loop.operands[:last], *table.all(tuple(wanted)), *loop.operands[last:])
+    return [*made, Instruction(loop.op, operands, loop.attrs, loop.results, loop.location, regions)]
+
+
+def _read_through_views(moved: list[Instruction], inside: set[Value]) -> set[Value]:
+    """What is read `inside` the body through views of it, which stay there."""
+    found = set[Value]()
+    for one in reversed(moved):
+        if one.op.kind is Kind.VIEW and (one.result in inside or one.result in found):
+            found.update(one.operands)
+    return found

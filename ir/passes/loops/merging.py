@@ -1,0 +1,155 @@
+"""Passes that make one loop of two which do the same: what gradients and tangents repeat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...effects import has_effect
+from ...graph import Function, Instruction, Substitution, Value
+from ...registry import Kind
+from .control_flow import trim
+
+# -- scans ----------------------------------------------------------------------------------------
+
+
+def merge_scans(function: Function) -> Function:
+    """Run a scan once where another one does the same and more: gradients extend a scan by what they read.
+
+    *Requires*: valid IR. *Ensures*: the same results; no scan whose results another scan with the same
+    operands computes, too.
+    """
+    if sum(one.op.kind is Kind.SCAN for one in function.body) < 2:
+        return function
+    table = Substitution()
+    body: list[Instruction | None] = []
+    known: dict[Any, list[tuple[int, list[int]]]] = {}
+    numbers: dict[Any, int] = {}
+    for original in function.body:
+        one = table.apply(original)
+        body.append(one)
+        if one.op.kind is not Kind.SCAN:
+            continue
+        key = (one.operands, tuple(one.attrs.items()))
+        mine = _meanings(one.regions[0], numbers)
+        count = one.attrs["carries"]
+        for entry, (position, theirs) in enumerate(known.setdefault(key, [])):
+            earlier = body[position]
+            assert earlier is not None
+            if mine[:count] != theirs[:count]:
+                continue
+            if set(mine[count:]) <= set(theirs[count:]):
+                _redirect(table, one, mine, earlier, theirs)
+                body[-1] = None
+                break
+            if set(theirs[count:]) <= set(mine[count:]):
+                _redirect(table, earlier, theirs, one, mine)
+                body[position], body[-1] = one, None
+                known[key][entry] = (position, mine)
+                break
+        else:
+            known[key].append((len(body) - 1, mine))
+    if all(one is not None for one in body):
+        return function
+    kept = tuple([table.apply(one) for one in body if one is not None])
+    return Function(function.name, function.params, kept, table.all(function.results))
+
+
+def _redirect(
+    table: Substitution, old: Instruction, named: list[int], new: Instruction, names: list[int]
+) -> None:
+    """Let the results of `new` stand for those of `old`; `named` and `names` are what they mean."""
+    count = old.attrs["carries"]
+    stack = {name: i + count for i, name in enumerate(names[count:])}
+    for i, (value, name) in enumerate(zip(old.results, named, strict=True)):
+        table[value] = new.results[i if i < count else stack[name]]
+
+
+# -- whiles ---------------------------------------------------------------------------------------
+
+
+def merge_whiles(function: Function) -> Function:
+    """Run a while loop once where another one does the same and more: forward mode carries tangents along.
+
+    *Requires*: valid IR. *Ensures*: the same results; no while whose carries another one begins with, where
+    that can run in its place.
+    """
+    while True:
+        merged = _merge_one_while(function)
+        if merged is None:
+            return function
+        function = merged
+
+
+def _merge_one_while(function: Function) -> Function | None:
+    loops = [i for i, one in enumerate(function.body) if one.op.kind is Kind.WHILE]
+    for first in loops:
+        for second in loops:
+            if second > first and _begins_with(function.body[second], function.body[first]):
+                merged = _in_place_of(function, first, second)
+                if merged is not None:
+                    return merged
+    return None
+
+
+def _begins_with(more: Instruction, loop: Instruction) -> bool:
+    """Whether the first carries of `more` are those of `loop`, step by step."""
+    count = loop.attrs["carries"]
+    if more.operands[:count] != loop.operands[:count] or more.attrs["carries"] < count:
+        return False
+    one, other = [trim(x, set(x.results[:count])) for x in (loop, more)]
+    if one.operands != other.operands or has_effect(loop) or has_effect(more):
+        return False
+    numbers: dict[Any, int] = {}
+    return all(
+        _meanings(mine, numbers) == _meanings(theirs, numbers)
+        for mine, theirs in zip(one.regions, other.regions, strict=True)
+    )
+
+
+def _in_place_of(function: Function, first: int, second: int) -> Function | None:
+    """The loop at `second`, and what it needs, where the one at `first` was; None where it needs that one."""
+    old, new = function.body[first], function.body[second]
+    wanted = set(new.operands)
+    moved: list[Instruction] = []
+    rest: list[Instruction] = []
+    for one in reversed(function.body[first + 1 : second]):
+        if any(result in wanted for result in one.results):
+            wanted.update(one.operands)
+            moved.insert(0, one)
+        else:
+            rest.insert(0, one)
+    if any(result in wanted for result in old.results) or any(map(has_effect, moved)):
+        return None
+    table = Substitution(dict(zip(old.results, new.results, strict=False)))
+    after = [table.apply(one) for one in (*rest, *function.body[second + 1 :])]
+    body = (*function.body[:first], *moved, new, *after)
+    return Function(function.name, function.params, body, table.all(function.results))
+
+
+# -- what loops mean ------------------------------------------------------------------------------
+
+
+def _meanings(function: Function, numbers: dict[Any, int]) -> list[int]:
+    """A number for each result, from the table `numbers`: equal ones mean equal computations on the
+    parameters."""
+
+    def number(*key: Any) -> int:
+        return numbers.setdefault(key, len(numbers))
+
+    names: dict[Value, int] = {}
+    for position, param in enumerate(function.params):
+        names[param] = number("parameter", position, str(param.type))
+    for one in function.body:
+        given = (
+            one.op.name,
+            tuple([names[operand] for operand in one.operands]),
+            repr(tuple(one.attrs.items())),
+        )
+        regions = [tuple(_meanings(region, numbers)) for region in one.regions]
+        for index, result in enumerate(one.results):
+            if one.op.kind is Kind.SCAN:  # the same whatever else the scan stacks
+                count = one.attrs["carries"]
+                names[result] = number(*given, regions[0][:count], index < count and index, regions[0][index])
+            else:
+                names[result] = number(*given, tuple(regions), index)
+    return [names[result] for result in function.results]

@@ -1,0 +1,107 @@
+"""Which control flow instructions have state so small that compiled code holds it in registers: their regions
+are written element by element, and so are not fused."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...graph import Function, Instruction, Value
+from ...records import record
+from ...registry import Kind
+
+#: Values with more elements are better off as vectors in memory.
+MAX_ELEMENTS: Final = 16
+#: Regions with more scalar operations than this are written over memory.
+MAX_OPERATIONS: Final = 4000
+#: Operations that cost more than this have no more code, where there are many: they are called then.
+CALLED: Final = 2.0
+#: Values in memory with more elements than this are read at traced indices only.
+MAX_STORED: Final = 1 << 12
+
+
+@record
+class Work:
+    """What is done in a step, in about the cycles that it takes, and in scalar operations of code."""
+
+    cycles: float
+    code: float
+
+
+def is_small(instruction: Instruction) -> bool:
+    """Whether a control flow instruction is written element by element."""
+    return operations(instruction) is not None
+
+
+def operations(instruction: Instruction) -> Work | None:
+    """The work in the regions of a control flow instruction, None where it cannot be written."""
+    held = [*instruction.results[: instruction.attrs.get("carries", len(instruction.results))]]
+    if instruction.op.kind is Kind.REWIND:
+        held = [*instruction.results, *instruction.operands[: instruction.attrs["carries"]]]
+    if any(one.type.size > MAX_ELEMENTS for one in held):
+        return None
+    cycles = code = 0.0
+    for region in instruction.regions:
+        inside = _region_operations(region)
+        if inside is None or code + inside.code > MAX_OPERATIONS:
+            return None
+        cycles, code = cycles + inside.cycles, code + inside.code
+    return Work(cycles, code)
+
+
+def cycles_of_step(instruction: Instruction) -> float:
+    """About the cycles of one step of a control flow instruction, with all steps of scans in it and one of
+    each loop of unknown length."""
+    cycles = 0.0
+    for inner in (one for region in instruction.regions for one in region.body):
+        if inner.op.kind in _CONTROL:
+            cycles += cycles_of_step(inner) * (inner.attrs["length"] if inner.op.kind is Kind.SCAN else 1)
+        else:
+            cycles += _instruction_operations(inner, set()) or 0.0
+    return cycles
+
+
+def _region_operations(region: Function) -> Work | None:
+    cycles = code = 0.0
+    stored = {one for one in region.params if one.type.size > MAX_ELEMENTS}
+    for one in region.body:
+        if one.op.kind in _CONTROL:
+            small = all(result.type.size <= MAX_ELEMENTS for result in one.results)
+            inside = operations(one) if small else None
+            if inside is None:
+                return None
+            cycles, code = cycles + inside.cycles, code + inside.code
+            continue
+        count = _instruction_operations(one, stored)
+        if count is None:
+            return None
+        cycles += count
+        called = one.op.kind is Kind.ELEMENTWISE and one.op.cost > CALLED
+        code += CALLED * one.result.type.size if called else count
+    if any(one in stored for one in region.results):
+        return None
+    return Work(cycles, code)
+
+
+_CONTROL: Final = frozenset((Kind.SCAN, Kind.WHILE, Kind.SWITCH, Kind.REWIND))
+_MOVES: Final = frozenset((Kind.CONCAT, Kind.UPDATE, Kind.VIEW, Kind.CREATION))
+
+
+def _instruction_operations(one: Instruction, stored: set[Value]) -> float | None:
+    kind, size = one.op.kind, max([result.type.size for result in one.results], default=0)
+    if size > MAX_ELEMENTS:
+        return None
+    read = [operand for operand in one.operands if operand in stored]
+    if kind is Kind.GATHER:
+        return None if any(operand in stored for operand in one.operands[1:]) else 4.0 * size
+    if any(operand.type.size > MAX_STORED for operand in read):
+        return None
+    if kind in _MOVES:
+        return 0.1 * size
+    if kind is Kind.ELEMENTWISE:
+        fits = one.op.emit is not None and all(x.dtype.kind in one.op.emit_kinds for x in one.operands)
+        return one.op.cost * size if fits else None
+    if kind is Kind.REDUCTION:
+        return float(one.operands[0].type.size) if one.operands[0].type.size <= 4 * MAX_ELEMENTS else None
+    if kind is Kind.CONTRACTION:
+        return float(size * one.operands[0].shape[-1]) if one.operands[0].shape[-1] <= MAX_ELEMENTS else None
+    return None

@@ -1,0 +1,1 @@
+"""What a process shares: locks, and what ``os.fork`` waits for."""

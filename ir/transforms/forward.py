@@ -1,0 +1,72 @@
+"""Forward mode for Functions: the product of a Jacobian with tangents, as IR.
+
+There are no rules beside those of reverse mode: ``ct @ J`` is linear in `ct`, and its derivative by `ct`,
+along a tangent `t`, is ``J @ t``. What only the detour needed is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..builder import Builder, inline
+from ..dataflow import needed
+from ..graph import Function, Value
+from .reverse import pull_back
+
+
+def push_forward(function: Function, wrt: Sequence[int], given: Sequence[int]) -> Function:
+    """``(*params, *tangents of the params wrt) -> (*results, *tangents of the results given)``.
+
+    *Requires*: the parameters `wrt` and the results `given` are floating. Raises GradientError where an op
+    has no gradient, or its gradient has none.
+
+    Example:
+        >>> import tracejit as tj
+        >>> from tracejit.ir.interpreter import interpret
+        >>> f = tj.trace(lambda x: x * x, 3.0)
+        >>> [one.item() for one in interpret(push_forward(f, [0], [0]), [3.0, 0.5])]
+        [9.0, 3.0]
+    """
+    b = Builder()
+    params = [b.parameter(one.type, one.hint) for one in function.params]
+    outputs = inline(b, function, params)
+    b.location = None
+    count = len(b.body)
+    seeds = [_zeros(b, outputs[i]) for i in given]
+    pulled = _Sum(b)
+    for position, one in zip(given, seeds, strict=True):
+        pulled.add(outputs[position], one)
+    slopes = pull_back(b, tuple(b.body[:count]), pulled.parts, [params[i] for i in wrt])
+    b.location = None
+    last = len(b.body)
+    tangents = [b.parameter(params[i].type, f"t_{params[i].hint or i}") for i in wrt]
+    pushed = _Sum(b)
+    for slope, tangent in zip(slopes, tangents, strict=True):
+        if slope is not None:
+            pushed.add(slope, tangent)
+    # the sums of seeds are linear in them, too
+    made = pull_back(b, tuple(b.body[count:last]), pushed.parts, seeds)
+    b.location = None
+    results = [
+        _zeros(b, outputs[i]) if found is None else found for i, found in zip(given, made, strict=True)
+    ]
+    joint = b.finish(f"{function.name}_pushed", [*outputs, *results])
+    live = needed(joint, joint.results)
+    body = tuple([one for one in joint.body if any(result in live for result in one.results)])
+    return Function(joint.name, joint.params, body, joint.results)
+
+
+class _Sum:
+    """Cotangents by value, where a value may come more than once."""
+
+    def __init__(self, b: Builder) -> None:
+        self.b = b
+        self.parts: dict[Value, Value] = {}
+
+    def add(self, value: Value, part: Value) -> None:
+        known = self.parts.get(value)
+        self.parts[value] = part if known is None else self.b.add(known, part)
+
+
+def _zeros(b: Builder, like: Value) -> Value:
+    return b.full(value=0.0, shape=like.shape, dtype=like.dtype)  # type: ignore[no-any-return]

@@ -1,0 +1,230 @@
+"""Symbolic reverse-mode differentiation of Functions, by the gradient rules of the op records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..builder import Builder, inline
+from ..dtypes import is_float
+from ..effects import has_effect
+from ..errors import GradientError
+from ..graph import Function, Instruction, Value
+from ..records import record
+from ..registry import NONDIFF, Op, Rule
+from ..types import TensorType
+
+
+def rule_arguments(
+    rule: Rule, inputs: Sequence[Any], types: Sequence[TensorType], out: Any, index: int, attrs: Any
+) -> list[Any]:
+    """What `rule` asked for, in its parameters' order."""
+    arguments: list[Any] = []
+    for kind, which in rule.wants:
+        if kind == "input":
+            arguments.append(inputs[which])
+        elif kind == "attr":
+            arguments.append(attrs[which])
+        elif kind == "out":
+            arguments.append(out)
+        elif kind == "type":
+            arguments.append(types[which])
+        elif kind == "rest":
+            arguments.append(tuple(inputs[which:]))
+        elif kind == "rest_types":
+            arguments.append(tuple(types[which:]))
+        else:
+            arguments.append(index)
+    return arguments
+
+
+def variadic_index(op: Op, position: int) -> int:
+    """The position among the variadic operands."""
+    return position - (len(op.params) - 1) if op.variadic else position
+
+
+@record
+class Pullback:
+    """A Function split for reverse mode.
+
+    ``forward(*inputs) -> (*outputs, *residuals)`` and ``backward(*residuals, *cotangents) -> cotangents
+    of inputs[wrt]``; `outputs` counts the original results, of which `differentiable` receive cotangents.
+    """
+
+    forward: Function
+    backward: Function
+    outputs: int
+    differentiable: tuple[int, ...]
+    wrt: tuple[int, ...]
+
+
+def pull_back(
+    builder: Builder,
+    body: Sequence[Instruction],
+    seeds: dict[Value, Value],
+    wrt: Sequence[Value],
+) -> list[Value | None]:
+    """Append to `builder` the cotangents of `wrt`, given those of some values of `body` in `seeds`.
+
+    *Requires*: `body`'s values are visible to `builder`. *Ensures*: only values on a path from `wrt` to a
+    seed are visited; None where there is no path.
+    """
+    active = set(wrt)
+    for instruction in body:
+        if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
+            active.update(one for one in instruction.results if is_float(one.dtype))
+    cotangents = dict(seeds)
+    for instruction in reversed(body):
+        if instruction.op.regions is not None:
+            _differentiate_regions(builder, instruction, cotangents, active)
+        elif instruction.op.vjp is not NONDIFF and any(one in cotangents for one in instruction.results):
+            _differentiate(builder, instruction, cotangents, active)
+    return [cotangents.get(value) for value in wrt]
+
+
+def _passes(op: Op) -> bool:
+    """Whether a gradient may pass `op`, so that what is behind it matters."""
+    return op.regions is not None or (op.vjp is not NONDIFF and op.name != "stop_gradient")
+
+
+def _differentiate(
+    builder: Builder, instruction: Instruction, cotangents: dict[Value, Value], active: set[Value]
+) -> None:
+    op, operands = instruction.op, instruction.operands
+    cotangent = cotangents.get(instruction.results[0])
+    types = [operand.type for operand in operands]
+    builder.location = instruction.location and instruction.location.of_gradient()
+    for position, operand in enumerate(operands):
+        if operand not in active or not is_float(operand.dtype):
+            continue
+        rule = op.rule_for(position)
+        if rule is None:
+            raise GradientError(f"{op.name}: no gradient with respect to operand {position}")
+        index = variadic_index(op, position)
+        arguments = rule_arguments(rule, operands, types, instruction.results[0], index, instruction.attrs)
+        part = rule.fn(builder, cotangent, *arguments)
+        if part is None:
+            continue
+        if part.type != operand.type:
+            raise GradientError(
+                f"{op.name}: the rule for operand {position} gives {part.type}, not {operand.type}"
+            )
+        known = cotangents.get(operand)
+        cotangents[operand] = part if known is None else builder.add(known, part)
+
+
+def _differentiate_regions(
+    builder: Builder, instruction: Instruction, cotangents: dict[Value, Value], active: set[Value]
+) -> None:
+    regions = instruction.op.regions
+    given = [cotangents.get(one) for one in instruction.results]
+    if all(one is None for one in given) or not any(one in active for one in instruction.operands):
+        return
+    if regions is None or regions.pull is None:
+        raise GradientError(f"{instruction.op.name}: no gradient")
+    builder.location = instruction.location and instruction.location.of_gradient()
+    parts = regions.pull(builder, instruction, given)
+    if regions.pulled is not None and instruction in builder.body:
+        builder.body[builder.body.index(instruction)] = regions.pulled(instruction)
+    for operand, part in zip(instruction.operands, parts, strict=True):
+        if part is not None and operand in active:
+            known = cotangents.get(operand)
+            cotangents[operand] = part if known is None else builder.add(known, part)
+
+
+def gradient(function: Function, wrt: Sequence[int]) -> Function:
+    """``(*params) -> (result, *gradients)`` of a Function with one floating scalar result.
+
+    Example:
+        >>> import tracejit as tj
+        >>> print(gradient(tj.trace(lambda x: x * x, 3.0), [0]).results[1].type)
+        f64[]
+    """
+    (result,) = function.results
+    if result.shape != () or not is_float(result.dtype):
+        raise GradientError(
+            f"@{function.name}: a gradient needs one floating scalar result, got {result.type}"
+        )
+    builder = Builder()
+    args = [builder.parameter(param.type, param.hint) for param in function.params]
+    (value,) = inline(builder, function, args)
+    builder.location = None
+    seed = builder.scalar(1.0, value.dtype)
+    targets = [args[position] for position in wrt]
+    cotangents = pull_back(builder, tuple(builder.body), {value: seed}, targets)
+    gradients = [
+        builder.full(value=0.0, shape=target.shape, dtype=target.dtype) if one is None else one
+        for target, one in zip(targets, cotangents, strict=True)
+    ]
+    return builder.finish(f"grad_{function.name}", [value, *gradients])
+
+
+def split_pullback(function: Function, wrt: Sequence[int], given: Sequence[int] | None = None) -> Pullback:
+    """Differentiate `function` and cut it where the cotangents come in: those of the results `given`, by
+    default of every floating one.
+
+    Cheap values (constants, broadcasts) are recomputed in the backward part; other forward values that it
+    needs become residuals.
+    """
+    joint = Builder()
+    args = [joint.parameter(param.type, param.hint) for param in function.params]
+    outputs = inline(joint, function, args)
+    length = len(joint.body)
+    joint.location = None
+    floating = tuple(i for i, one in enumerate(outputs) if is_float(one.dtype))
+    differentiable = floating if given is None else tuple(given)
+    cotangents = [Value(outputs[i].type, f"ct{i}") for i in differentiable]
+    seeds: dict[Value, Value] = {}
+    for position, cotangent in zip(differentiable, cotangents, strict=True):
+        known = seeds.get(outputs[position])
+        seeds[outputs[position]] = cotangent if known is None else joint.add(known, cotangent)
+    targets = [args[position] for position in wrt]
+    found = pull_back(joint, tuple(joint.body[:length]), seeds, targets)
+    forward_body = tuple(joint.body[:length])
+    joint.location = None
+    forward_body = tuple(joint.body[: len(forward_body)])  # loops were extended by what their gradients need
+    gradients = [
+        joint.full(value=0.0, shape=target.shape, dtype=target.dtype) if one is None else one
+        for target, one in zip(targets, found, strict=True)
+    ]
+    residuals, backward_body = _cut(joint, forward_body, gradients, set(cotangents))
+    forward = Function(function.name, tuple(args), forward_body, (*outputs, *residuals))
+    backward = Function(
+        f"{function.name}_backward", (*residuals, *cotangents), backward_body, tuple(gradients)
+    )
+    return Pullback(forward, backward, len(outputs), differentiable, tuple(wrt))
+
+
+_RECOMPUTED = frozenset(("full", "iota", "constant", "broadcast"))
+
+
+def _cut(
+    joint: Builder, forward_body: tuple[Instruction, ...], gradients: list[Value], given: set[Value]
+) -> tuple[list[Value], tuple[Instruction, ...]]:
+    """The residuals, and the backward body in terms of them and the values in `given`."""
+    producers = {result: one for one in joint.body for result in one.results}
+    forward = set(forward_body)
+    residuals: dict[Value, None] = {}
+    needed: set[Instruction] = set()
+    stack = [*gradients, *_effects(joint, forward)]
+    seen: set[Value] = set()
+    while stack:
+        value = stack.pop()
+        if value in seen or value in given:
+            continue
+        seen.add(value)
+        producer = producers.get(value)
+        if producer is None or (producer in forward and producer.op.name not in _RECOMPUTED):
+            residuals[value] = None
+            continue
+        needed.add(producer)
+        stack.extend(producer.operands)
+    return list(residuals), tuple(one for one in joint.body if one in needed)
+
+
+def _effects(joint: Builder, forward: set[Instruction]) -> list[Value]:
+    """The results of what the backward part does beside computing gradients."""
+    return [one.results[0] for one in joint.body if one not in forward and has_effect(one)]
+
+
+__all__ = ["Pullback", "gradient", "inline", "pull_back", "rule_arguments", "split_pullback"]

@@ -1,0 +1,1 @@
+"""The compile cache: machine code on disk and in this process, and its keys."""

@@ -1,0 +1,99 @@
+"""Machine code with what an executable needs beside it, as the disk cache keeps it."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from typing import Final
+
+from ...ir.errors import TracejitError
+from ...ir.graph import Function, Instruction, Value
+from ...ir.records import record
+from .store import CACHE
+
+
+@record
+class Code:
+    """An object image for one Function.
+
+    Attributes:
+        image: the object file.
+        errors: messages by status - 1.
+        parallel: whether it calls the pool.
+        polls: whether it lets signals in.
+        products: the dtypes whose product functions it calls.
+        host_calls: the symbols it calls back, each with the text of its instruction if it was found on disk.
+        exports: the symbols it defines for others.
+        cycles: an estimate for one call.
+        kernels: how many kernels it has.
+        arena_bytes: bytes for intermediate values.
+        reuses: by result, the donated parameter that it may be written over.
+        numbers: what code for any product finds its own by, see `lone`; such code is not kept on disk.
+    """
+
+    image: bytes
+    errors: list[str]
+    parallel: bool
+    polls: bool
+    products: list[str]
+    host_calls: list[tuple[str, str]]
+    exports: list[str]
+    cycles: float
+    kernels: int
+    arena_bytes: int
+    reuses: dict[int, int]
+    numbers: tuple[int, ...] = ()
+
+    def answers_like(self, other: Code) -> bool:
+        """Whether callers can have this in place of `other`: it has the same errors, or the first of them,
+        and the same callbacks, and reuses the same memory."""
+        known = self.errors == other.errors[: len(self.errors)]
+        return known and self.host_calls == other.host_calls and self.reuses == other.reuses
+
+
+_FIELDS: Final[tuple[str, ...]] = (
+    "errors", "parallel", "polls", "products", "host_calls", "exports", "cycles", "kernels", "arena_bytes",
+    "reuses",
+)  # fmt: skip
+
+
+def instruction_text(one: Instruction) -> str:
+    """One instruction as the text of a Function that does nothing else."""
+    params = tuple([Value(operand.type) for operand in one.operands])
+    alone = Instruction(one.op, params, one.attrs, one.results, None, one.regions)
+    return str(Function("call", params, (alone,), one.results))
+
+
+def read_instruction(text: str) -> Instruction:
+    """The instruction in what `instruction_text` gave."""
+    from ...ir.text.parser import parse_function
+
+    (one,) = parse_function(text).body
+    return one
+
+
+def store_code(key: str, code: Code, calls: Sequence[str]) -> None:
+    """Keep `code` in the disk cache, with `calls` as the texts of what it calls back."""
+    fields = {name: getattr(code, name) for name in _FIELDS}
+    fields["reuses"] = list(code.reuses.items())
+    fields["host_calls"] = [(symbol, text) for (symbol, _), text in zip(code.host_calls, calls, strict=True)]
+    head = json.dumps(fields).encode()
+    CACHE.store(key, struct.pack("<I", len(head)) + head + code.image)
+
+
+def load_code(key: str) -> Code | None:
+    """What the disk cache has for `key`; None where it has nothing that can be used."""
+    data = CACHE.load(key)
+    if data is None:
+        return None
+    try:
+        (size,) = struct.unpack_from("<I", data)
+        fields = json.loads(data[4 : 4 + size])
+        fields["reuses"] = dict(fields["reuses"])
+        fields["host_calls"] = [(symbol, text) for symbol, text in fields["host_calls"]]
+        for _, text in fields["host_calls"]:
+            read_instruction(text)
+        return Code(image=data[4 + size :], **fields)
+    except (struct.error, ValueError, KeyError, TypeError, TracejitError):
+        return None  # the checksum fits, so another version wrote it: compiled and written anew

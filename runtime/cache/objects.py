@@ -1,0 +1,96 @@
+"""Object code in this process: found in the disk cache or compiled, then linked."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...codegen.interface import Library
+from ..native.loader import Unlinkable, load
+from ..tiers import BACKGROUND, tiers_are_on
+from .keys import environment, key_of
+from .store import CACHE
+
+
+def link(image: bytes, exports: Sequence[str], imports: Mapping[str, int]) -> Library:
+    """Link an object image into this process; by LLVM what the loader does not know.
+
+    Raises CompileError where LLVM cannot either.
+    """
+    start = time.perf_counter()
+    try:
+        library = load(image, exports, imports)
+    except Unlinkable:
+        from ...codegen.llvm.compiler import link_object
+
+        library = link_object(image, exports, imports)
+    library.milliseconds["link"] = (time.perf_counter() - start) * 1e3
+    return library
+
+
+def load_support(
+    name: str,
+    exports: Sequence[str],
+    imports: Mapping[str, int],
+    *arguments: Any,
+    parameters: object = None,
+    use: Callable[[Library], None] | None = None,
+) -> Library:
+    """The machine code of a part of the runtime, whose LLVM text `support.TEXTS` gives for `arguments`.
+
+    The text follows from tracejit's source, this machine, `name`, and `arguments` or `parameters`, which
+    stand for them. `use` is called with the library, and where it is compiled now once more: first there is
+    quick code then, and from another thread the full one later.
+    """
+    key = _key(name, arguments if parameters is None else parameters)
+    image = CACHE.load(key)
+    milliseconds: dict[str, float] = {}
+    quick = False
+    if image is None:
+        quick = use is not None and tiers_are_on()
+        image, milliseconds = _made(key, name, arguments, quick=quick)
+    library = link(image, exports, imports)
+    library.milliseconds.update(milliseconds)
+    if use is not None:
+        use(library)
+        if quick:
+            BACKGROUND.submit(functools.partial(_improve, key, name, exports, imports, arguments, use))
+    return library
+
+
+@functools.cache
+def support_image(name: str, *arguments: Any) -> bytes:
+    """The object file of a part of the runtime that is linked more than once."""
+    key = _key(name, arguments)
+    found = CACHE.load(key)
+    return _made(key, name, arguments)[0] if found is None else found
+
+
+def _key(name: str, parameters: object) -> str:
+    return key_of("support", name, repr(parameters), environment())
+
+
+def _made(
+    key: str, name: str, arguments: tuple[Any, ...], *, quick: bool = False
+) -> tuple[bytes, dict[str, float]]:
+    """A part compiled now, and milliseconds by phase; kept on disk unless that is `quick` code."""
+    from ..native.support import support_object
+
+    image, milliseconds = support_object(name, *arguments, quick=quick)
+    if not quick:
+        CACHE.store(key, image)
+    return image, milliseconds
+
+
+def _improve(
+    key: str,
+    name: str,
+    exports: Sequence[str],
+    imports: Mapping[str, int],
+    arguments: tuple[Any, ...],
+    use: Callable[[Library], None],
+) -> None:
+    """Compile the full tier of a part, keep it on disk and hand it over."""
+    use(link(_made(key, name, arguments)[0], exports, imports))

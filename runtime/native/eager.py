@@ -1,0 +1,198 @@
+"""Native functions of small eager operations: what `codegen.native.eager.inner_loops` needs of this process."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ...codegen.interface import (
+    CALL_TABLE,
+    EAGER,
+    EAGER_CALL,
+    EAGER_JOIN,
+    EAGER_LOOP,
+    EAGER_NUMBERS,
+    EAGER_TABLE,
+    FLAG_FUNCTIONS,
+    JOIN_KIND,
+    JOIN_TABLE,
+    SECOND,
+    Library,
+)
+from ...codegen.native.entry.table import Layout
+from ...ir.dtypes import BOOL, BY_NAME, FLOATS, SHORT_NAME
+from ...ir.records import record
+from ..bypass import BYPASS_ADDRESS
+from ..cache.objects import load_support
+from .entry import MethodDef, function_of
+from .ufuncs import Loop, loops_of
+
+_METH_FASTCALL: Final = 0x0080
+#: FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW and FE_UNDERFLOW of <fenv.h>.
+_FLAGS: Final = {"x86_64": 1 | 4 | 8 | 16, "aarch64": 1 | 2 | 4 | 8}
+_INTEGERS: Final = (BY_NAME["i64"], BY_NAME["i32"], BOOL)
+#: Ask for the truth of a Python number, and not of what the other operand's dtype makes of it.
+_TRUTHS: Final = (np.logical_and, np.logical_or, np.logical_xor)
+
+
+_POP: Final = sys.intern("pop")
+#: The first word of all tables.
+_ON: Final = EAGER_TABLE.index("on")
+assert CALL_TABLE.index("on") == JOIN_TABLE.index("on") == _ON
+
+
+class _Table(bytes):
+    """The address of an op's table, and what keeps it and what it refers to alive."""
+
+    keep: Any
+
+
+class NativeOps:
+    """Makes the native functions of elementwise ops."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Links the code, which is found in the disk cache or compiled. Raises CompileError."""
+        library = ctypes.CDLL(None)
+        functions = {name: ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in FLAG_FUNCTIONS}
+        flags = _FLAGS[platform.machine()]
+        self._definition = MethodDef(b"eager", None, _METH_FASTCALL, None)
+        self._calling = MethodDef(b"eager", None, _METH_FASTCALL, None)
+        self._joining = MethodDef(b"eager", None, _METH_FASTCALL, None)
+        load_support(
+            "eager",
+            (EAGER, EAGER_CALL, EAGER_JOIN),
+            layout.symbols | functions | {"tracejit_bypass": BYPASS_ADDRESS},
+            layout,
+            flags,
+            parameters=(sorted(layout.slots.items()), flags),
+            use=self._use,
+        )
+        _KEPT.append(self)
+
+    def _use(self, library: Library) -> None:
+        self._definition.use(EAGER, library)
+        self._calling.use(EAGER_CALL, library)
+        self._joining.use(EAGER_JOIN, library)
+
+    def make_call(
+        self,
+        kernel: Callable[..., Any],
+        slow: Callable[..., Any],
+        remember: Callable[..., Any] | None,
+        *,
+        first: int = 0,
+        operands: int = 1,
+        second: str = "any",
+        step: Callable[..., Any] | None = None,
+    ) -> NativeOp:
+        """A function that calls `kernel` with the arrays of its arguments from `first` on, as many as
+        `operands` says (0: all), which are Tensors or Python numbers, and with the others as they are, and
+        gives what that returns as a Tensor.
+
+        ``slow(*arguments)`` is called for what does not suit it, and where `kernel` raises or returns None;
+        ``remember(*arguments, result)`` where an operand requires a gradient and the result is floating. With
+        a `step`, a result in the memory of the first argument becomes its view, by ``(step, second
+        argument)``: see `views`. `second` says what the second argument must be: see `eager_arguments`.
+        """
+        words = {
+            "on": 0, "first": first, "operands": operands, "second": SECOND[second], "kernel": id(kernel),
+            "slow": id(slow), "remember": 0 if remember is None else id(remember),
+            "step": 0 if step is None else id(step), "pop": id(_POP),
+        }  # fmt: skip
+        return _bound(self._calling, [words[name] for name in CALL_TABLE], kernel, slow, remember, step)
+
+    def make_join(
+        self, slow: Callable[..., Any], remember: Callable[..., Any], *, stacking: bool
+    ) -> NativeOp:
+        """A function ``(arrays, axis)`` that joins the Tensors of a list or a tuple along an axis, a new one
+        where that is `stacking`.
+
+        ``slow(arrays, axis)`` is called for what does not suit it; ``remember(axis, result, *arrays)``, with
+        the axis counted from the front, where an operand requires a gradient and the result is floating.
+        """
+        header = {
+            "on": 0, "stacking": int(stacking), "slow": id(slow), "remember": id(remember),
+            "kinds": len(SHORT_NAME),
+        }  # fmt: skip
+        words = [header[name] for name in JOIN_TABLE]
+        for dtype in sorted(SHORT_NAME, key=FLOATS.__contains__, reverse=True):
+            kind = {"descr": id(dtype), "bytes": dtype.itemsize, "floating": int(dtype in FLOATS)}
+            words += [kind[name] for name in JOIN_KIND]
+        return _bound(self._joining, words, slow, remember)
+
+    def make(
+        self, ufunc: np.ufunc, slow: Callable[..., Any], remember: Callable[..., Any], *, floats: bool
+    ) -> NativeOp:
+        """The native function of the op that `ufunc` computes.
+
+        `slow` is called for what the ufunc's loops do not serve, with `floats` just those of floating dtypes;
+        `remember` with operands and result where an operand requires a gradient.
+        """
+        return self._made(ufunc, slow, remember, floats=floats)
+
+    def make_for_arrays(self, ufunc: np.ufunc, slow: Callable[..., Any], *, floats: bool) -> NativeOp:
+        """The same for ndarrays, as a function that gives an ndarray."""
+        return self._made(ufunc, slow, None, floats=floats)
+
+    def _made(self, ufunc: np.ufunc, slow: Any, remember: Any, *, floats: bool) -> NativeOp:
+        loops = list(loops_of(ufunc, FLOATS if floats else FLOATS + _INTEGERS))
+        header = {
+            "on": 0, "tensors": int(remember is not None), "operands": ufunc.nin, "slow": id(slow),
+            "remember": id(remember), "loops": len(loops),
+        }  # fmt: skip
+        words = [header[name] for name in EAGER_TABLE]
+        for one in loops:
+            words += _words(one, numbers=ufunc not in _TRUTHS)
+        return _bound(self._definition, words, slow, remember, ufunc)
+
+
+#: What native functions refer to, without owning it.
+_KEPT: Final[list[NativeOps]] = []
+
+
+@record(eq=False)
+class NativeOp:
+    """A native function, switched off at first."""
+
+    call: Callable[..., Any]
+    table: Any
+
+    def switch(self, on: bool) -> None:
+        """Whether to work, or send every call to the slow path."""
+        self.table[_ON] = on
+
+
+def _bound(definition: MethodDef, words: list[int], *refers: Any) -> NativeOp:
+    """The function of `definition` with a table of `words`, which hold addresses of the objects `refers`."""
+    table = (ctypes.c_int64 * len(words))(*words)
+    bound = _Table(ctypes.addressof(table).to_bytes(8, "little"))
+    bound.keep = (table, *refers)
+    return NativeOp(function_of(definition, bound), table)
+
+
+def _words(loop: Loop, *, numbers: bool) -> list[int]:
+    words = {
+        "operand": id(loop.operand),
+        "function": loop.function,
+        "data": loop.context,
+        "result": id(loop.result),
+        "operand_bytes": loop.operand.itemsize,
+        "result_bytes": loop.result.itemsize,
+        "numbers": EAGER_NUMBERS.get(SHORT_NAME[loop.operand] if numbers else "none", EAGER_NUMBERS["none"]),
+        "gradients": int(loop.result in FLOATS),
+    }
+    return [words[name] for name in EAGER_LOOP]
+
+
+def eager_problem() -> str:
+    """Why there can be no native eager operations here; empty where there can."""
+    if platform.machine() not in _FLAGS:
+        return f"no floating-point flags known for {platform.machine()}"
+    if not any(loops_of(np.add, FLOATS)):
+        return "NumPy's ufuncs are laid out in another way"
+    return ""

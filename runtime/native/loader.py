@@ -1,0 +1,264 @@
+"""Links an ELF object for x86-64 into this process, without LLVM.
+
+A process that finds its code in the disk cache need not load LLVM at all, which takes longer than linking.
+What this does not know (other machines and formats, other relocations) raises `Unlinkable`; LLVM links that.
+
+The image gets one mapping: code, constants, stubs and the table of external addresses, which are made
+read-only and executable once relocated; behind them writable data. It is unmapped when the `Mapping` dies.
+Reference: System V ABI, AMD64 supplement, chapter 4.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import mmap
+import platform
+import struct
+import sys
+import weakref
+from collections.abc import Mapping as Table
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...codegen.interface import Library, images_of
+from ...ir.records import record
+
+#: Section header types and flags, relocation types.
+_NOBITS, _RELA, _SYMTAB = 8, 4, 2
+_WRITE, _ALLOC, _TLS = 1, 2, 0x400
+_ABS64, _PC32, _PLT32, _GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX, _PC64 = 1, 2, 4, 9, 41, 42, 24
+_BY_TABLE: Final = (_GOTPCREL, _GOTPCRELX, _REX_GOTPCRELX)
+#: Of relocations that hold a distance, how it is written.
+_RELATIVE: Final = {_PC64: "<q"} | dict.fromkeys((_PC32, _PLT32, *_BY_TABLE), "<i")
+_UNDEFINED, _ABSOLUTE, _COMMON = 0, 0xFFF1, 0xFFF2
+#: The binding of symbols that other images do not see.
+_LOCAL: Final = 0
+#: ``jmp *displacement(%rip)``, to six bytes and two of padding.
+_JUMP: Final = b"\xff\x25"
+_STUB: Final = 8
+
+
+class Unlinkable(Exception):
+    """An image that only LLVM can link."""
+
+
+@record
+class _Section:
+    name: int
+    kind: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    align: int
+    entry: int
+
+
+class Mapping:
+    """Memory that holds a linked image."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.address: int = _libc().mmap(None, size, 3, 0x22, -1, 0)  # read and write; private, anonymous
+        if self.address in (None, ctypes.c_void_p(-1).value):
+            raise Unlinkable("no memory")
+        weakref.finalize(self, _libc().munmap, self.address, size).atexit = False
+
+    def seal(self, size: int) -> None:
+        """Make the first `size` bytes executable, and no longer writable."""
+        if size and _libc().mprotect(self.address, size, 5):
+            raise Unlinkable("executable memory is not allowed")
+
+
+@functools.lru_cache(maxsize=1)
+def _libc() -> Any:
+    libc: Any = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    integer = ctypes.c_int
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, integer, integer, integer, ctypes.c_long]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    return libc
+
+
+def load(image: bytes, exports: Sequence[str], imports: Table[str, int]) -> Library:
+    """Link `image`; `imports` are external symbols by address, others are found in the process.
+
+    Raises Unlinkable.
+    """
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        raise Unlinkable("not Linux on x86-64")
+    try:
+        return _linked([_Image(part) for part in images_of(image)], exports, imports)
+    except (struct.error, IndexError, UnicodeDecodeError, KeyError) as error:
+        raise Unlinkable(f"a damaged object: {error}") from error
+
+
+def _linked(images: Sequence[_Image], exports: Sequence[str], imports: Table[str, int]) -> Library:
+    """Map all of `images`, let them find each other's symbols, and make them executable."""
+    addresses = dict(imports)
+    for part in images:
+        addresses.update(part.place())
+    for part in images:
+        part.relocate(addresses)
+    return Library({name: addresses[name] for name in exports}, [part.memory for part in images])
+
+
+class _Image:
+    def __init__(self, image: bytes) -> None:
+        if image[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<HH", image, 16) != (1, 62):
+            raise Unlinkable("not an ELF object for x86-64")
+        self.image = image
+        (start,) = struct.unpack_from("<Q", image, 40)
+        size, count = struct.unpack_from("<HH", image, 58)
+        self.sections = [
+            _Section(*struct.unpack_from("<IIQQQQIIQQ", image, start + size * i)) for i in range(count)
+        ]
+        self._check_bounds()
+        self.symbols = self._read_symbols()
+        #: Offsets in the mapping: of sections, of addresses in the table by symbol, of stubs that jump there.
+        self.offsets: dict[int, int] = {}
+        self.table: dict[int, int] = {}
+        self.stubs: dict[int, int] = {}
+
+    def _check_bounds(self) -> None:
+        for one in self.sections:
+            if one.kind != _NOBITS and one.offset + one.size > len(self.image):
+                raise Unlinkable("a section beyond the object's end")
+            if one.flags & _TLS:
+                raise Unlinkable("thread-local data")
+
+    def _read_symbols(self) -> list[tuple[str, int, int, int]]:
+        """Name, section, value and binding of each symbol."""
+        found = []
+        for table in self.sections:
+            if table.kind != _SYMTAB:
+                continue
+            names = self.sections[table.link]
+            for at in range(table.offset, table.offset + table.size, 24):
+                name, info, _, section, value, _ = struct.unpack_from("<IBBHQQ", self.image, at)
+                begin = names.offset + name
+                text = self.image[begin : self.image.index(b"\0", begin)].decode()
+                found.append((text, section, value, info >> 4))
+        return found
+
+    def place(self) -> dict[str, int]:
+        """Get memory, and put there what needs no other image; the addresses of the symbols it has for
+        others."""
+        self.relocations = self._relocations()
+        self.sealed, end = self._place(self.relocations)
+        self.memory = Mapping(max(end, 1))
+        base = self.memory.address
+        for number, offset in self.offsets.items():
+            one = self.sections[number]
+            if one.kind != _NOBITS:
+                data = self.image[one.offset : one.offset + one.size]
+                ctypes.memmove(base + offset, data, one.size)
+        return {
+            name: base + self.offsets[section] + value
+            for name, section, value, binding in self.symbols
+            if binding != _LOCAL and section in self.offsets
+        }
+
+    def relocate(self, addresses: Table[str, int]) -> None:
+        """Fill in what needs `addresses`, and make the code executable."""
+        base, self.imports = self.memory.address, addresses
+        for symbol, offset in self.table.items():
+            ctypes.memmove(base + offset, struct.pack("<Q", self._address(base, symbol)), 8)
+        for symbol, offset in self.stubs.items():
+            jump = _JUMP + struct.pack("<i", self.table[symbol] - (offset + 6)) + b"\x90\x90"
+            ctypes.memmove(base + offset, jump, _STUB)
+        for section, at, kind, symbol, addend in self.relocations:
+            self._relocate(base, self.offsets[section] + at, kind, symbol, addend)
+        self.memory.seal(self.sealed)
+
+    def _relocations(self) -> list[tuple[int, int, int, int, int]]:
+        """Section, offset, type, symbol and addend of what must be filled in."""
+        found = []
+        for one in self.sections:
+            if (
+                one.kind != _RELA
+                or not self.sections[one.info].flags & _ALLOC
+                or self._is_unwinding(one.info)
+            ):
+                continue
+            for at in range(one.offset, one.offset + one.size, 24):
+                offset, info, addend = struct.unpack_from("<QQq", self.image, at)
+                found.append((one.info, offset, info & 0xFFFFFFFF, info >> 32, addend))
+        return found
+
+    def _is_unwinding(self, number: int) -> bool:
+        names = self.sections[struct.unpack_from("<H", self.image, 62)[0]]
+        begin = names.offset + self.sections[number].name
+        return self.image[begin : begin + 9] == b".eh_frame"
+
+    def _place(self, relocations: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int]:
+        """Give everything its offset; returns where what is sealed ends, and where all ends."""
+        top = 0
+        wanted = [
+            (number, one)
+            for number, one in enumerate(self.sections)
+            if one.flags & _ALLOC and one.size and not self._is_unwinding(number)
+        ]
+        for number, one in wanted:
+            if not one.flags & _WRITE:
+                top = _rounded(top, one.align)
+                self.offsets[number] = top
+                top += one.size
+        top = _rounded(top, 16)
+        for _, _, kind, symbol, _ in relocations:
+            section = self.symbols[symbol][1]
+            if section in (_ABSOLUTE, _COMMON):
+                raise Unlinkable("absolute and common symbols")
+            if section != _UNDEFINED and kind not in _BY_TABLE:
+                continue
+            if symbol not in self.table:
+                self.table[symbol] = top
+                top += 8
+            if kind == _PLT32 and symbol not in self.stubs:
+                self.stubs[symbol] = top
+                top += _STUB
+        top = sealed = _rounded(top, mmap.PAGESIZE)
+        for number, one in wanted:
+            if one.flags & _WRITE:
+                top = _rounded(top, one.align)
+                self.offsets[number] = top
+                top += one.size
+        return sealed, top
+
+    def _address(self, base: int, symbol: int) -> int:
+        """Where a symbol is, in this process."""
+        name, section, value, _ = self.symbols[symbol]
+        if section != _UNDEFINED:
+            return base + self.offsets[section] + value
+        if name in self.imports:
+            return self.imports[name]
+        try:
+            return ctypes.cast(getattr(_libc(), name), ctypes.c_void_p).value or 0
+        except AttributeError:
+            raise Unlinkable(f"the symbol {name} is nowhere") from None
+
+    def _relocate(self, base: int, at: int, kind: int, symbol: int, addend: int) -> None:
+        _, section, value, _ = self.symbols[symbol]
+        if kind == _ABS64:
+            filled = struct.pack("<Q", self._address(base, symbol) + addend)
+        elif kind in _RELATIVE:
+            if kind in _BY_TABLE:
+                target = self.table[symbol]
+            elif section != _UNDEFINED:
+                target = self.offsets[section] + value
+            elif kind == _PLT32:
+                target = self.stubs[symbol]
+            else:
+                raise Unlinkable(f"relocation {kind} of an external symbol")
+            filled = struct.pack(_RELATIVE[kind], target + addend - at)
+        else:
+            raise Unlinkable(f"relocation {kind}")
+        ctypes.memmove(base + at, filled, len(filled))
+
+
+def _rounded(offset: int, align: int) -> int:
+    return -(-offset // max(align, 1)) * max(align, 1)

@@ -1,0 +1,63 @@
+"""Functions that are one matrix product: their quick tier is linked from code that is there. See
+`codegen.module.single_gemm`."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Collection, Mapping
+
+from ...codegen.interface import LONE_NUMBERS, PARALLEL_FOR, Library, out_of_memory
+from ...ir.graph import Function
+from ..cache.code import Code
+from ..cache.objects import link, support_image
+from ..tiers import BACKGROUND, tiers_are_on
+from .gemm import product_addresses, products_are_linked
+
+
+def lone_code(fused: Function, donated: Collection[int]) -> Code | None:
+    """The quick tier of `fused` where that is one product, without compiling anything; else None.
+
+    Where its own kernel would not use the product functions and they are not there yet, they are made in the
+    background, for the next product.
+    """
+    if donated or not tiers_are_on():
+        return None
+    from ...codegen.llvm.target import host
+    from ...codegen.module.single_gemm import lone_product
+
+    found = lone_product(fused, host())
+    if found is None:
+        return None
+    if not (found.packs or products_are_linked(found.dtype)):
+        BACKGROUND.submit(functools.partial(_prepare, found.dtype))
+        return None
+    return Code(
+        support_image("lone product", found.dtype),
+        errors=[out_of_memory(found.workspace)],
+        parallel=found.pooled,
+        polls=True,
+        products=[found.dtype],
+        host_calls=[],
+        exports=["main"],
+        cycles=found.cycles,
+        kernels=1,
+        arena_bytes=found.workspace if found.packs else 0,
+        reuses={},
+        numbers=found.numbers,
+    )
+
+
+def _prepare(dtype: str) -> None:
+    """Have what later products of `dtype` need."""
+    product_addresses(dtype)
+    support_image("lone product", dtype)
+
+
+def link_lone(code: Code, imports: Mapping[str, int]) -> Library:
+    """Link what `lone_code` gave."""
+    numbers = (*code.numbers, imports.get(PARALLEL_FOR, 0))
+    table = (ctypes.c_int64 * len(numbers))(*numbers)
+    library = link(code.image, code.exports, {**imports, LONE_NUMBERS: ctypes.addressof(table)})
+    library.tracker = library.tracker, table  # it lives as long as the code that reads it
+    return library

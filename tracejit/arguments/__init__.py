@@ -1,0 +1,1 @@
+"""Arguments of public functions: what they take, and errors that name them."""

@@ -1,0 +1,168 @@
+"""Errors of public functions name the function and the argument.
+
+Public functions are called through `checked`. Where an error leaves one, and only then, its arguments are
+compared with what its parameters take (`argument_kinds`): the error then says which one is wrong, what was
+expected and what came. What user code raised goes through as it is; so do AttributeError, KeyError and their
+like where every argument is of its kind, since those are mistakes of ours.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from types import TracebackType
+from typing import Any, Final, TypeVar, cast
+
+from ..ir.errors import (
+    ArgumentError,
+    CompileError,
+    DomainError,
+    NestingError,
+    NonFiniteError,
+    OutOfBoundsError,
+    ParseError,
+    TracejitError,
+    VerificationError,
+)
+from ..location import is_user_file
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Set on functions whose errors are complete without `checked`.
+_MARK: Final = "_names_arguments"
+#: What becomes of Python's and NumPy's errors.
+_OURS: Final[tuple[tuple[type[Exception], type[TracejitError]], ...]] = (
+    (TypeError, ArgumentError),
+    ((OverflowError, ValueError, ZeroDivisionError), DomainError),  # type: ignore[assignment]
+    (IndexError, OutOfBoundsError),
+)
+#: What else a wrong argument may lead to. Where none is wrong, these are mistakes of ours.
+_FOLLOW: Final = (AttributeError, KeyError, NotImplementedError)
+#: What is about a program or its values, and no argument's fault.
+_REPORTS: Final = (AssertionError, CompileError, NonFiniteError, ParseError, VerificationError)
+_STANDARD_LIBRARY: Final = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+
+
+def checked(name: str, function: F) -> F:
+    """`function`, whose errors call it `name` and name the argument that is wrong."""
+    if hasattr(function, _MARK):
+        return function
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            explain(name, function, args, kwargs, error)
+            raise
+
+    functools.update_wrapper(call, function)
+    return checks_itself(cast(F, call))
+
+
+def named(name: str) -> Callable[[F], F]:
+    """Decorator: `checked` as `name`."""
+    return functools.partial(checked, name)
+
+
+def checks_itself(function: F) -> F:
+    """Decorator: what `function` calls is `checked`, so that it need not be."""
+    setattr(function, _MARK, True)
+    return function
+
+
+def check_public(namespace: dict[str, Any], names: Iterable[str], prefix: str = "") -> None:
+    """Put `checked` functions in place of those in `namespace`, and check the constructors of its classes.
+
+    That is a module's. Messages call them `prefix` and the name. The package calls the functions as they are.
+    """
+    for name in names:
+        value: Any = namespace.get(name)
+        if isinstance(value, type):
+            init: Any = getattr(value, "__init__")  # noqa: B009
+            init = getattr(init, "__wrapped__", init)
+            if hasattr(init, "__code__") and not issubclass(value, BaseException):
+                setattr(value, "__init__", _checked_init(prefix + name, value, init))  # noqa: B010
+        elif hasattr(value, "__code__") and not hasattr(value, _MARK):
+            function = namespace[name] = checked(prefix + name, value)
+            function.__module__ = namespace["__name__"]  # where pickle looks for it
+
+
+def _checked_init(name: str, cls: type, init: Callable[..., None]) -> Callable[..., None]:
+    """The constructor `init` of `cls`, `checked` where it is not called by that of a subclass."""
+
+    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+        except Exception as error:
+            if type(self) is cls:
+                explain(name, init, (self, *args), kwargs, error)
+            raise
+
+    return functools.update_wrapper(construct, init)
+
+
+def explain(
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    error: Exception,
+    op: str = "",
+) -> None:
+    """Raise the error that says what `error` leaves out, or complete it where it is ours.
+
+    Messages that call the function `op`, the name of what it runs, call it `name` then.
+    """
+    if isinstance(error, _REPORTS) or _is_users(error):
+        return
+    kinds = import_module(".kinds", __package__)  # nothing that a program without mistakes needs
+    arguments = kinds.bound_arguments(function, args, kwargs)
+    if arguments is None:  # Python's own message names the function and its parameter
+        return
+    wrong = kinds.wrong_argument(name, function, arguments)
+    if isinstance(error, TracejitError):
+        _complete(name, wrong, error, op)
+    elif isinstance(error, RecursionError):
+        raise NestingError(f"{name}: an argument is nested too deep, or contains itself") from error
+    elif wrong is not None and isinstance(
+        error, (*_FOLLOW, TypeError, ValueError, ArithmeticError, IndexError)
+    ):
+        raise wrong.error(name) from error
+    else:
+        for classes, ours in _OURS:
+            if isinstance(error, classes):
+                raise ours(f"{name}: {error}") from error
+
+
+def _is_users(error: Exception) -> bool:
+    """Whether code of the user's, called by a public function, raised `error`."""
+    place: TracebackType | None = error.__traceback__
+    assert place is not None
+    place = place.tb_next  # the first is the wrapper
+    while place is not None:
+        file = place.tb_frame.f_code.co_filename
+        if is_user_file(file) and (not file.startswith(_STANDARD_LIBRARY) or "-packages" in file):
+            return True
+        place = place.tb_next
+    return False
+
+
+def _mentions(parameter: str, text: str) -> bool:
+    return re.search(rf"\b{parameter}\b", text) is not None
+
+
+def _complete(name: str, wrong: Any, error: TracejitError, op: str) -> None:
+    """Let the message of `error` name the function, and the argument where that is of a wrong kind."""
+    text = str(error)
+    for inner in (op, name.rpartition(".")[2]):
+        if text.startswith(f"{inner}: "):
+            text = f"{name}: {text.removeprefix(f'{inner}: ')}"
+    own = f"{name}: "
+    if wrong is not None and isinstance(error, TypeError) and not _mentions(wrong.parameter, text):
+        text = f"argument {wrong.parameter}: {text.removeprefix(own)}"
+    if not text.startswith(own):
+        text = own + text
+    error.args = (text, *error.args[1:])

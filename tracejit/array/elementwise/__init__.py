@@ -1,0 +1,1 @@
+"""Elementwise functions under NumPy's names."""

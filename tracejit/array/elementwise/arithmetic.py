@@ -1,0 +1,270 @@
+"""Elementwise arithmetic, powers, roots and rounding under NumPy's names.
+
+Each function is the callable that ``dispatch`` makes of its op, so calling it costs one Python frame. Dtypes
+follow NumPy 2 (NEP 50: Python numbers adopt the dtype of what they meet), except that float16 is float32.
+The tables below give each function its meaning and example.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...eager.dispatch import binary, unary
+from ...eager.tensor import Tensor
+from ...ir.dtypes import is_float
+from ...state import STATE
+from ..operands import as_tensor
+from .documented import documented_binary as _binary
+from .documented import documented_unary as _unary
+
+__all__ = [
+    "abs",
+    "absolute",
+    "add",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "divide",
+    "floor",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "heaviside",
+    "hypot",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "pow",
+    "power",
+    "reciprocal",
+    "remainder",
+    "rint",
+    "rsqrt",
+    "sign",
+    "sqrt",
+    "square",
+    "subtract",
+    "true_divide",
+    "trunc",
+]
+
+add = _binary(
+    "add",
+    "add",
+    "x + y; logical or of bools.",
+    "tj.add([1.0, 2.0], 10)",
+    "tensor([11., 12.])",
+)
+subtract = _binary(
+    "sub",
+    "subtract",
+    "x - y. Bools have no difference: DTypeError.",
+    "tj.subtract([1.0, 2.0], 10)",
+    "tensor([-9., -8.])",
+)
+multiply = _binary(
+    "mul",
+    "multiply",
+    "x times y; logical and of bools.",
+    "tj.multiply([1.0, 2.0], 10)",
+    "tensor([10., 20.])",
+)
+divide = _binary(
+    "div",
+    "divide",
+    "x / y, in floating point for integers too.",
+    "tj.divide([1, 2], 4)",
+    "tensor([0.2500, 0.5000])",
+)
+floor_divide = _binary(
+    "floor_divide",
+    "floor_divide",
+    "The floor of x / y; of integers, an integer.",
+    "tj.floor_divide([7, -7], 2)",
+    "tensor([ 3, -4])",
+)
+remainder = _binary(
+    "remainder",
+    "remainder",
+    "x - floor(x / y) y, with the sign of y.",
+    "tj.remainder([7, -7], 3)",
+    "tensor([1, 2])",
+)
+fmod = _binary(
+    "fmod",
+    "fmod",
+    "x - trunc(x / y) y, with the sign of x.",
+    "tj.fmod([7, -7], 3)",
+    "tensor([ 1, -1])",
+)
+hypot = _binary(
+    "hypot",
+    "hypot",
+    "sqrt(x^2 + y^2) without overflow. Slope 0 at the origin.",
+    "tj.hypot([3.0, 5.0], [4.0, 12.0])",
+    "tensor([ 5., 13.])",
+)
+maximum = _binary(
+    "maximum",
+    "maximum",
+    "The larger, NaN if either is NaN. A tie shares the gradient equally.",
+    "tj.maximum([1.0, 5.0], 3)",
+    "tensor([3., 5.])",
+)
+minimum = _binary(
+    "minimum",
+    "minimum",
+    "The smaller, NaN if either is NaN. A tie shares the gradient equally.",
+    "tj.minimum([1.0, 5.0], 3)",
+    "tensor([1., 3.])",
+)
+fmax = _binary(
+    "fmax",
+    "fmax",
+    "The larger, or the other where one is NaN.",
+    "tj.fmax([1.0, float('nan')], 0.5)",
+    "tensor([1.0000, 0.5000])",
+)
+fmin = _binary(
+    "fmin",
+    "fmin",
+    "The smaller, or the other where one is NaN.",
+    "tj.fmin([1.0, float('nan')], 0.5)",
+    "tensor([0.5000, 0.5000])",
+)
+copysign = _binary(
+    "copysign",
+    "copysign",
+    "The magnitude of x with the sign of y.",
+    "tj.copysign([1.0, 2.0], [-0.0, 3.0])",
+    "tensor([-1.,  2.])",
+)
+heaviside = _binary(
+    "heaviside",
+    "heaviside",
+    "0 where x < 0, y where x = 0, 1 where x > 0.",
+    "tj.heaviside([-1.0, 0.0, 2.0], 0.5)",
+    "tensor([0.0000, 0.5000, 1.0000])",
+)
+negative = _unary(
+    "neg",
+    "negative",
+    "-x. Bools have no negative: DTypeError.",
+    "tj.negative([1.0, -2.0])",
+    "tensor([-1.,  2.])",
+)
+absolute = _unary(
+    "abs",
+    "absolute",
+    "The absolute value. Slope 0 at 0.",
+    "tj.absolute([1.0, -2.0])",
+    "tensor([1., 2.])",
+)
+sign = _unary(
+    "sign",
+    "sign",
+    "-1, 0 or 1 by the sign of x, NaN of NaN. Slope 0.",
+    "tj.sign([-2.0, 0.0, 3.0])",
+    "tensor([-1.,  0.,  1.])",
+)
+reciprocal = _unary(
+    "reciprocal",
+    "reciprocal",
+    "1 / x; of integers, truncated.",
+    "tj.reciprocal([2.0, 4.0])",
+    "tensor([0.5000, 0.2500])",
+)
+square = _unary(
+    "square",
+    "square",
+    "x times x.",
+    "tj.square([2.0, -3.0])",
+    "tensor([4., 9.])",
+)
+sqrt = _unary(
+    "sqrt",
+    "sqrt",
+    "The square root, NaN of negative numbers.",
+    "tj.sqrt([4.0, 9.0])",
+    "tensor([2., 3.])",
+)
+rsqrt = _unary(
+    "rsqrt",
+    "rsqrt",
+    "1 / sqrt(x), infinite at 0, NaN of negative numbers.",
+    "tj.rsqrt([4.0, 0.25])",
+    "tensor([0.5000, 2.0000])",
+)
+cbrt = _unary(
+    "cbrt",
+    "cbrt",
+    "The cube root, of negative numbers too.",
+    "tj.cbrt([8.0, -27.0])",
+    "tensor([ 2., -3.])",
+)
+floor = _unary(
+    "floor",
+    "floor",
+    "The largest integer not above x, in x's dtype. Slope 0.",
+    "tj.floor([1.7, -1.2])",
+    "tensor([ 1., -2.])",
+)
+ceil = _unary(
+    "ceil",
+    "ceil",
+    "The smallest integer not below x, in x's dtype. Slope 0.",
+    "tj.ceil([1.2, -1.7])",
+    "tensor([ 2., -1.])",
+)
+trunc = _unary(
+    "trunc",
+    "trunc",
+    "x without its fraction, in x's dtype. Slope 0.",
+    "tj.trunc([1.7, -1.7])",
+    "tensor([ 1., -1.])",
+)
+rint = _unary(
+    "rint",
+    "rint",
+    "The nearest integer, ties to even. Slope 0.",
+    "tj.rint([0.5, 1.5, 2.4])",
+    "tensor([0., 2., 2.])",
+)
+
+_pow = binary("pow")
+_pow.__name__ = "power"
+_square = unary("square")
+
+
+def power(x: Any, y: Any, /) -> Tensor:
+    """x to the power y. Integers to negative integer powers raise TracejitError.
+
+    The slope in x at y = 0 is 0; the slope in y at x = 0 is 0 for y >= 0.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.power([1.0, 2.0, 3.0], 2)
+        tensor([1., 4., 9.])
+
+    Semantics: ``numpy.power``.
+    """
+    # NumPy's fast paths, several times faster than the general function. The square is the same number; the
+    # square root is another one at -0.0 and -inf, and traced code has to say so
+    if type(y) is int:
+        if y == 2 and STATE.tracer is None and type(x) is Tensor and is_float(x.dtype):
+            return _square(x)
+    elif type(y) is float and y == 0.5 and STATE.tracer is not None:
+        x = as_tensor(x)
+        if is_float(x.dtype) and not STATE.tracer.is_weak(x._data):
+            return sqrt(x)
+    return _pow(x, y)
+
+
+# Names of the Array API standard, and NumPy's second names.
+pow = power
+true_divide = divide
+mod = remainder
+abs = absolute

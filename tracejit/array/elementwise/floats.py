@@ -1,0 +1,400 @@
+"""Elementwise functions composed of several ops: choice, rounding, and the parts of floating numbers."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from typing import Any, Final
+
+import numpy as np
+
+from ...arguments.errors import named
+from ...eager.dispatch import binary
+from ...eager.native_ops import QuickCall
+from ...eager.tensor import Tensor, as_array
+from ...ir.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, Operand, as_dtype, is_float, result_type
+from ...ir.errors import DTypeError
+from ..indexing.searching import nonzero
+from ..operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run, tensor_argument
+from .arithmetic import power
+from .recorders import of_where
+
+__all__ = [
+    "around",
+    "clip",
+    "deg2rad",
+    "degrees",
+    "divmod",
+    "fabs",
+    "fix",
+    "float_power",
+    "frexp",
+    "ldexp",
+    "modf",
+    "nan_to_num",
+    "positive",
+    "rad2deg",
+    "radians",
+    "round",
+    "sinc",
+    "where",
+]
+
+_floor_divide = binary("floor_divide")
+_remainder = binary("remainder")
+#: Ten to this power is the largest that is a float.
+_MOST_DECIMALS: Final = 308
+_INT32 = as_dtype("i32")
+
+
+@named("where")
+def _choice(condition: Any, x: Any, y: Any) -> Tensor:
+    if is_tracing():
+        kinds = kind_of(x), kind_of(y)
+        if kinds[0] is int:
+            x = _adopting(x, kinds[1])
+        elif kinds[1] is int:
+            y = _adopting(y, kinds[0])
+    return run("where", as_tensor(condition), x, y)
+
+
+def _adopting(value: Any, dtype: Operand) -> Any:
+    """The Python integer `value`, converted to the `dtype` that it meets, where that is one of integers.
+
+    ``numpy.where`` is no ufunc: it takes over the integer's lowest bits, whether it fits or not.
+    """
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "iu":
+        return value
+    return cast(value, dtype) if isinstance(value, Tensor) else as_array(value).astype(dtype).item()
+
+
+_WHERE: Final = QuickCall(np.where, _choice, of_where, "where", operands=3)
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """`x` where `condition` is true, else `y`; the three broadcast.
+
+    With the condition alone, the indices of its true elements (see ``nonzero``).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.where([True, False], [1.0, 2.0], 0.0)
+        tensor([1., 0.])
+
+    Semantics: ``numpy.where``. Gradients flow to the chosen elements alone.
+    """
+    if x is None and y is None:
+        return nonzero(tensor_argument("where", condition, "condition"))
+    if x is None or y is None:
+        raise DTypeError("where: give both x and y, or neither")
+    if type(x) in SCALARS and type(y) in SCALARS:
+        x = filled(x, (), result_type(kind_of(x), kind_of(y)))
+    return _WHERE.run(condition, x, y)
+
+
+def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
+    """`x` limited to the range from `min` to `max`, either of which may be None.
+
+    Slope 1 inside and on the bounds; the bounds have gradients too where they limit.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.clip([-2.0, 0.5, 3.0], 0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
+
+    Semantics: ``numpy.clip``.
+    """
+    x = as_tensor(x)
+    if x.dtype.kind in "iu":
+        # NumPy: a Python int beyond the dtype's range does not limit
+        limits = np.iinfo(x.dtype)
+        min = None if type(min) is int and min <= limits.min else _within(min, x.dtype)
+        max = None if type(max) is int and max >= limits.max else _within(max, x.dtype)
+    if min is None and max is None:
+        return positive(x)
+    if min is None:
+        return run("minimum", x, max)
+    if max is None:
+        return run("maximum", x, min)
+    return run("clip", x, min, max)
+
+
+def _within(bound: Any, dtype: DType) -> Any:
+    """`bound`; an integer argument of the traced function is limited to the range of `dtype`."""
+    if not isinstance(bound, Tensor) or kind_of(bound) is not int:
+        return bound
+    limits, widest = np.iinfo(dtype), np.iinfo(INT64)
+    low, high = builtins.max(limits.min, widest.min), builtins.min(limits.max, widest.max)
+    return cast(run("clip", bound, int(low), int(high)), dtype)
+
+
+def positive(x: Any) -> Tensor:
+    """A copy of `x`. Bools have no +x: DTypeError.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.positive([1.0, -2.0])
+        tensor([ 1., -2.])
+
+    Semantics: ``numpy.positive``.
+    """
+    x = as_tensor(x)
+    if x.dtype is BOOL:
+        raise DTypeError("positive: no meaning for operands of type (bool)")
+    return cast(x, x.dtype, copy=True)
+
+
+def divmod(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """``(floor_divide(x, y), remainder(x, y))``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.divmod([7, -7], 3)
+        (tensor([ 2, -3]), tensor([1, 2]))
+
+    Semantics: ``numpy.divmod``.
+    """
+    return _floor_divide(x, y), _remainder(x, y)
+
+
+def float_power(x: Any, y: Any) -> Tensor:
+    """x to the power y, in float64.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.float_power([1, 2], -1)
+        tensor([1.0000, 0.5000])
+
+    Semantics: ``numpy.float_power``.
+    """
+    base = cast(as_tensor(x), FLOAT64)
+    exponent = y if type(y) in SCALARS else cast(as_tensor(y), FLOAT64)
+    return power(base, exponent)
+
+
+def fabs(x: Any) -> Tensor:
+    """The absolute value as a float.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.fabs([-1, 2])
+        tensor([1., 2.])
+
+    Semantics: ``numpy.fabs``.
+    """
+    return run("abs", floating(x))
+
+
+def fix(x: Any) -> Tensor:
+    """`x` rounded towards zero: another name of ``trunc``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.fix([1.7, -1.7])
+        tensor([ 1., -1.])
+
+    Semantics: ``numpy.fix``.
+    """
+    return run("trunc", as_tensor(x))
+
+
+def round(x: Any, decimals: int = 0) -> Tensor:
+    """`x` rounded to `decimals` decimals, ties to even; negative counts round tens, hundreds and so on.
+
+    Integers stay integers; bools become floats, and have no decimals. Slope 0.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.round([1.25, 2.5, 3.14159], 1)
+        tensor([1.2000, 2.5000, 3.1000])
+
+    Semantics: ``numpy.round``.
+    """
+    x = as_tensor(x)
+    if type(decimals) is not int or not -_MOST_DECIMALS <= decimals <= _MOST_DECIMALS:
+        decimals = max(operator.index(decimals), -_MOST_DECIMALS)
+        if decimals > _MOST_DECIMALS and x.dtype is not BOOL:
+            return positive(x)
+    if x.dtype.kind in "iu":
+        if decimals >= 0:
+            return positive(x)
+        unit = 10**-decimals
+        whole = run("rint", run("div", x, float(unit)))
+        return cast(run("mul", whole, float(unit)), x.dtype)
+    if decimals == 0:
+        return run("rint", x)
+    if x.dtype is BOOL:
+        raise DTypeError(f"round: bools have no decimals, got decimals={decimals}; use x.astype(float)")
+    if decimals > 0:
+        unit_float = float(10**decimals)
+        return run("div", run("rint", run("mul", x, unit_float)), unit_float)
+    unit_float = float(10**-decimals)
+    return run("mul", run("rint", run("div", x, unit_float)), unit_float)
+
+
+def deg2rad(x: Any) -> Tensor:
+    """Degrees to radians.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.deg2rad([0.0, 180.0])
+        tensor([0.0000, 3.1416])
+
+    Semantics: ``numpy.deg2rad``.
+    """
+    return run("mul", floating(x), math.pi / 180.0)
+
+
+def rad2deg(x: Any) -> Tensor:
+    """Radians to degrees.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.rad2deg([0.0, tj.pi])
+        tensor([  0., 180.])
+
+    Semantics: ``numpy.rad2deg``.
+    """
+    return run("mul", floating(x), 180.0 / math.pi)
+
+
+def sinc(x: Any) -> Tensor:
+    """sin(pi x) / (pi x), and 1 at 0, with all derivatives right there too.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.sinc([0.0, 0.5])
+        tensor([1.0000, 0.6366])
+
+    Semantics: ``numpy.sinc``.
+    """
+    x = as_tensor(x)
+    y = run("mul", x if is_float(x.dtype) else cast(x, result_type(x.dtype, float)), math.pi)
+    small = run("lt", run("abs", y), 0.03)
+    safe = run("where", small, 1.0, y)
+    # near 0 the Taylor series 1 - y^2/6 + y^4/120 - y^6/5040, whose next term is below 2e-18
+    squared = run("square", run("where", small, y, 0.0))
+    series = run("sub", run("mul", squared, 1.0 / 5040.0), 1.0 / 120.0)
+    series = run("add", run("mul", squared, series), 1.0 / 6.0)
+    series = run("sub", 1.0, run("mul", squared, series))
+    return run("where", small, series, run("div", run("sin", safe), safe))
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
+    """`x` with NaN and infinities replaced: by `nan`, `posinf` and `neginf`.
+
+    None stands for the largest and the lowest finite number. The slope at replaced elements is 0.
+    Always a new tensor; `copy` is accepted for NumPy's sake.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.nan_to_num([1.0, float("nan")], nan=-1.0)
+        tensor([ 1., -1.])
+
+    Semantics: ``numpy.nan_to_num``.
+    """
+    x = as_tensor(x)
+    if not is_float(x.dtype):
+        return cast(x, x.dtype, copy=True)
+    limits = np.finfo(x.dtype)
+    highest = float(limits.max) if posinf is None else posinf
+    lowest = float(limits.min) if neginf is None else neginf
+    infinite = run("isinf", x)
+    replacement = run("where", run("gt", x, 0.0), as_tensor(highest), as_tensor(lowest))
+    result = run("where", infinite, cast(replacement, x.dtype), x)
+    return run("where", run("isnan", x), cast(as_tensor(nan), x.dtype), result)
+
+
+def modf(x: Any) -> tuple[Tensor, Tensor]:
+    """The fraction and the integer part of `x`, both with its sign.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.modf([1.5, -2.25])
+        (tensor([ 0.5000, -0.2500]), tensor([ 1., -2.]))
+
+    Semantics: ``numpy.modf``.
+    """
+    x = floating(x)
+    finite = run("where", run("isinf", x), run("copysign", 0.0, x.detach()), x)  # inf - inf would be NaN
+    whole = run("trunc", finite)
+    below = run("neg", run("sub", whole, finite))
+    return run("where", run("signbit", x), below, run("sub", finite, whole)), run("trunc", x)
+
+
+def ldexp(x: Any, exponent: Any) -> Tensor:
+    """x times 2 to the integer power `exponent`, rounded once, over- and underflow included.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.ldexp([0.5, 3.0], [1, -1])
+        tensor([1.0000, 1.5000])
+
+    Raises DTypeError unless `exponent` is of integers. Semantics: ``numpy.ldexp``; relies on ``exp2`` being
+    exact at integers.
+    """
+    x, exponent = floating(x), as_tensor(exponent)
+    if exponent.dtype.kind not in "iub" or exponent.dtype == np.uint64:
+        raise DTypeError(f"ldexp: the exponent must be of integers that fit int64, got {exponent.dtype.name}")
+    power = run("clip", cast(exponent, FLOAT64), -2200.0, 2200.0)
+    if x.dtype is FLOAT32:
+        # in float64 the product is exact, and the conversion rounds once
+        wide = run("mul", cast(x, FLOAT64), run("exp2", run("clip", power, -500.0, 500.0)))
+        return cast(wide, FLOAT32)
+    # After musl's scalbn: at most three factors, the last of them at least 2^-1022. The first two of a
+    # negative power are 2^-969 = 2^(-1022 + 53), so that nothing is rounded before the last.
+    for step, beyond in ((1023.0, "gt"), (-969.0, "lt")):
+        limit = 1023.0 if step > 0 else -1022.0
+        for _ in range(2):
+            far = run(beyond, power, limit)
+            x = run("mul", x, run("where", far, 2.0**step, 1.0))
+            power = run("sub", power, run("where", far, step, 0.0))
+    return run("mul", x, run("exp2", run("clip", power, -1022.0, 1023.0)))
+
+
+def frexp(x: Any) -> tuple[Tensor, Tensor]:
+    """`x` as (mantissa in [0.5, 1), exponent in int32) with x = mantissa times 2 to the power exponent.
+
+    Zeros, infinities and NaN are their own mantissa, with exponent 0.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.frexp([3.0, 0.0])
+        (tensor([0.7500, 0.0000]), tensor([2, 0], dtype=int32))
+
+    Semantics: ``numpy.frexp``; the gradient of the mantissa is 2 to the power minus exponent.
+    """
+    x = floating(x)
+    wide = cast(x, FLOAT64)
+    size = run("abs", wide.detach())
+    special = run("logical_or", run("eq", size, 0.0), run("logical_not", run("isfinite", size)))
+    size = run("where", special, 1.0, size)
+    # subnormal numbers are scaled to normal ones first
+    tiny = run("lt", size, 2.0**-1022)
+    scaling = run("where", tiny, 2.0**54, 1.0)
+    size = run("mul", size, scaling)
+    exponent = run("add", run("floor", run("log2", size)), 1.0)
+    # log2 rounds: correct the exponent where the mantissa falls outside [0.5, 1)
+    half = run("floor", run("mul", exponent, 0.5))
+    mantissa = run(
+        "mul", run("mul", size, _power_of_two(half, -1)), _power_of_two(run("sub", exponent, half), -1)
+    )
+    too_large, too_small = run("ge", mantissa, 1.0), run("lt", mantissa, 0.5)
+    exponent = run("add", exponent, run("where", too_large, 1.0, run("where", too_small, -1.0, 0.0)))
+    half = run("floor", run("mul", exponent, 0.5))
+    scaled = run("mul", run("mul", wide, scaling), _power_of_two(half, -1))
+    scaled = run("mul", scaled, _power_of_two(run("sub", exponent, half), -1))
+    result = run("where", special, wide, scaled)
+    exponent = run("where", special, 0.0, run("sub", exponent, run("where", tiny, 54.0, 0.0)))
+    return cast(result, x.dtype), cast(exponent, _INT32)
+
+
+def _power_of_two(exponent: Tensor, sign: int) -> Tensor:
+    return run("exp2", run("mul", exponent, float(sign)))
+
+
+# NumPy's second names.
+around = round
+degrees = rad2deg
+radians = deg2rad

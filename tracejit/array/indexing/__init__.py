@@ -1,0 +1,1 @@
+"""Indices: reading, writing in place, and searching."""

@@ -1,0 +1,366 @@
+"""Reading and writing elements: ``x[key]``, ``x[key] = value``, and their functional forms.
+
+A write is seen by all views. Under a trace it is the ops ``update`` and ``scatter``; where a gradient must
+flow, the elements are written to memory and those ops recorded; see `writing`.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Final
+
+import numpy as np
+
+from ...arguments.errors import explain, named
+from ...eager.native_ops import QuickCall
+from ...eager.tensor import Tensor, as_array, wrap
+from ...eager.views import KeyStep, share
+from ...ir.dtypes import BOOL, INT64, DType
+from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
+from ...ir.registry import OPS
+from ...ir.types import Shape, broadcastable
+from ...state import STATE
+from ...tape.keys import record_key
+from ..elementwise.recorders import of_gather, of_key, reading
+from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
+from .keys import Plan, plan_key, refuse_masks
+from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
+
+__all__ = ["getitem", "index_add", "index_update", "setitem"]
+
+
+def getitem(x: Any, key: Any, /) -> Tensor:
+    """``x[key]``: ints, slices, None, Ellipsis, index arrays and boolean masks, as in NumPy.
+
+    A key without arrays gives a view (of a single element: a copy), one with arrays or tensors a copy, also
+    where those have rank 0. Under a trace, integer tensors may index
+    (an index outside is then wrapped or clamped by the kernel), but a mask raises ConcretizationError.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.getitem([[1, 2], [3, 4]], (slice(None), 0))
+        tensor([1, 3])
+
+    Raises OutOfBoundsError, ShapeError and DTypeError. Semantics: NumPy's indexing.
+    """
+    return _GETITEM.run(x, key)  # type: ignore[no-any-return]
+
+
+@named("getitem")
+def _getitem(x: Any, key: Any) -> Tensor:
+    if type(x) is Tensor and STATE.tracer is None:
+        if type(key) is Tensor and key.dtype is INT64 and key.ndim and x.ndim:
+            return _GATHER.run(x, key)  # type: ignore[no-any-return]
+        seen = _memory_view(x, key)
+        if seen is not None:
+            return seen
+    return _by_plan(as_tensor(x), key)
+
+
+def _by_plan(x: Tensor, key: Any) -> Tensor:
+    plan = known_plan(x.shape, key)
+    refuse_masks("getitem", plan)
+    view = _view(x, plan)
+    if plan.indices:
+        return _gathered(view, plan)
+    if plan.scalar or view is x:
+        # NumPy gives an immutable scalar for one element: writing to the result must not reach x
+        return cast(view, x.dtype, copy=True) if plan.scalar else run("reshape", x, shape=x.shape)
+    return view
+
+
+#: Plans of keys without arrays, which are for good, by shape and key.
+_PLANS: dict[Any, Plan] = {}
+_PLANS_LIMIT = 1 << 12
+
+
+def known_plan(shape: Shape, key: Any) -> Plan:
+    """The plan of `key`; reading the same key of the same shape again is quick."""
+    name: Any = tuple([_name_of(one) for one in key]) if type(key) is tuple else _name_of(key)
+    if name is _NAMELESS or (type(key) is tuple and _NAMELESS in name):
+        return plan_key("getitem", shape, key)
+    plan = _PLANS.get((shape, name))
+    if plan is None:
+        if len(_PLANS) >= _PLANS_LIMIT:
+            _PLANS.clear()
+        plan = _PLANS[shape, name] = plan_key("getitem", shape, key)
+    return plan
+
+
+_NAMELESS: Final = object()
+
+
+def _name_of(one: Any) -> Any:
+    """An entry of a key as what can be looked up, `_NAMELESS` where its meaning may change."""
+    if type(one) is slice and _PLAIN.issuperset((type(one.start), type(one.stop), type(one.step))):
+        return slice, one.start, one.stop, one.step
+    return one if type(one) is int or one is None or one is Ellipsis else _NAMELESS
+
+
+_PLAIN = frozenset((int, type(None)))
+
+
+def _memory_view(x: Tensor, key: Any) -> Tensor | None:
+    """``x[key]`` by NumPy itself, where no array indexes; None where that cannot be.
+
+    The same as by the ops ``slice`` and ``reshape``, in a tenth of the time: loops over elements live on it.
+    """
+    names = [_name_of(one) for one in key] if type(key) is tuple else [_name_of(key)]
+    if _NAMELESS in names or type(x._data) is not np.ndarray:
+        return None
+    try:
+        data = x._data[key]
+    except (IndexError, ValueError):
+        return None  # the plan will say which axis and index
+    if type(data) is np.ndarray:
+        view = wrap(data)
+        if x._requires_grad and STATE.recording:
+            record_key(x, key, view)
+        share(x, view, KeyStep((key,)))
+        return view
+    # NumPy gives an immutable scalar for one element: writing to the result must not reach x
+    element = wrap(np.asarray(data))
+    if x._requires_grad and STATE.recording:
+        record_key(x, key, element)
+    return element
+
+
+_GATHER: Final = QuickCall(OPS["gather"].eval, _by_plan, of_gather, "gather", operands=2)
+_GETITEM: Final = QuickCall(
+    operator.getitem, _getitem, of_key, "slice", "reshape", second="key", step=reading
+)
+
+
+def _view(x: Tensor, plan: Plan) -> Tensor:
+    """The slice of `plan`, in its middle shape."""
+    if not plan.whole:
+        x = run("slice", x, start=plan.start, size=plan.size, step=plan.step)
+    return reshaped(x, plan.middle)
+
+
+def _gathered(view: Tensor, plan: Plan) -> Tensor:
+    shape = plan.index_shape("getitem")
+    indices = [broadcast(one, shape) for one in plan.indices]
+    front = permuted(view, plan.positions + plan.rest)
+    return permuted(run("gather", front, *indices), _placement(len(shape), plan))
+
+
+def _placement(rank: int, plan: Plan) -> list[int]:
+    """The order that moves the arrays' `rank` leading dimensions to their place among the others."""
+    rest = list(range(rank, rank + len(plan.rest)))
+    return [*rest[: plan.place], *range(rank), *rest[plan.place :]]
+
+
+def _value_for(value: Any, dtype: DType, shape: Shape, name: str) -> Tensor:
+    """`value` converted and broadcast to what is to be written; extra leading axes of size 1 go."""
+    if type(value) in SCALARS:
+        return filled(value, shape, dtype)
+    result = assigned(as_tensor(value), dtype)
+    while result.ndim > len(shape) and result.shape[0] == 1:
+        result = reshaped(result, result.shape[1:])
+    if not broadcastable(result.shape, shape):
+        raise ShapeError(
+            f"{name}: a value of shape {result.shape} does not broadcast to the shape {shape} indexed"
+        )
+    return broadcast(result, shape)
+
+
+def _written(x: Tensor, key: Any, value: Any, mode: str, name: str) -> Tensor:
+    """`x` with `value` set or added at `key`, as a new tensor."""
+    plan = plan_key(name, x.shape, key)
+    if plan.masks:
+        view = _masked(_view(x, plan), plan, value, mode, name)
+    elif plan.indices:
+        view = _scattered(_view(x, plan), plan, value, mode, name)
+    else:
+        view = _value_for(value, x.dtype, plan.middle, name)
+        if mode == "add":
+            view = run("add", _view(x, plan), view)
+    view = reshaped(view, plan.size)
+    if plan.whole and not x._requires_grad:
+        # a value for the whole array is the result; a copy, lest it share memory with what was given
+        return cast(view, x.dtype, copy=True)
+    return run("update", x, view, start=plan.start, step=plan.step)
+
+
+def _scattered(
+    view: Tensor, plan: Plan, value: Any, mode: str, name: str, *, in_memory: bool = False
+) -> Tensor:
+    """`view` with `value` at the plan's indices; with `in_memory`, written to its memory."""
+    shape = plan.index_shape(name)
+    rest = tuple(plan.middle[axis] for axis in plan.rest)
+    target = rest[: plan.place] + shape + rest[plan.place :]
+    order = _placement(len(shape), plan)
+    written = permuted(_value_for(value, view.dtype, target, name), _inverse(order))
+    indices = [broadcast(one, shape) for one in plan.indices]
+    perm = plan.positions + plan.rest
+    front = permuted(view, perm)
+    if in_memory:
+        # recorded first: hooks on what it saves may raise
+        result = recorded(OPS["scatter"], (front, written, *indices), {"mode": mode}, front._data)
+        new = written._data
+        places = tuple([one._data for one in indices])
+        front._data[places] = new.copy() if np.may_share_memory(new, front._data) else new
+    else:
+        result = run("scatter", front, written, *indices, mode=mode)
+    return permuted(result, _inverse(perm))
+
+
+def _inverse(order: Any) -> list[int]:
+    return [int(one) for one in np.argsort(order)]
+
+
+def _masked(view: Tensor, plan: Plan, value: Any, mode: str, name: str) -> Tensor:
+    """A write through a traced mask: a choice, of values that do not depend on how many are true."""
+    if plan.indices or len(plan.masks) > 1:
+        refuse_masks(f"{name}: a traced mask beside other index arrays", plan)
+    mask = plan.masks[0]
+    after = view.shape[mask.first + mask.tensor.ndim :]
+    value = value if type(value) in SCALARS else as_tensor(value)
+    if isinstance(value, Tensor):
+        # x[mask] has the shape (..., count, *after): only values that are the same for each count will do
+        while value.ndim > len(after) and value.shape[0] == 1:
+            value = reshaped(value, value.shape[1:])
+        if not broadcastable(value.shape, after):
+            refuse_masks(f"{name}: a value of shape {value.shape}", plan)
+    new = _value_for(value, view.dtype, view.shape, name)
+    if mode == "add":
+        new = run("add", view, new)
+    chosen = reshaped(mask.tensor, mask.tensor.shape + (1,) * len(after))
+    return run("where", chosen, new, view)
+
+
+def index_update(x: Any, key: Any, value: Any) -> Tensor:
+    """A new tensor: `x` with `value` (broadcast and converted to its dtype) at `key`.
+
+    Of several values for one element the last one stays.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.index_update([1, 2, 3], 0, 9)
+        tensor([9, 2, 3])
+
+    Raises OutOfBoundsError and ShapeError. Semantics: JAX's ``x.at[key].set(value)``.
+    """
+    return _written(as_tensor(x), key, value, "set", "index_update")
+
+
+def index_add(x: Any, key: Any, value: Any) -> Tensor:
+    """A new tensor: `x` with `value` added at `key`; several values for one element are all added.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.index_add([0, 0, 0], [1, 1, 2], 5)
+        tensor([ 0, 10,  5])
+
+    Raises OutOfBoundsError and ShapeError, and DTypeError for a value of another kind of number than `x`.
+    Semantics: ``numpy.add.at``, JAX's ``x.at[key].add(value)``.
+    """
+    x = as_tensor(x)
+    given = value if type(value) in SCALARS else as_tensor(value)
+    number = given if type(given) in SCALARS else given.dtype
+    kinds = "biuf"
+    kind = number.kind if isinstance(number, np.dtype) else np.min_scalar_type(number).kind
+    if kinds.index(kind) > kinds.index(x.dtype.kind) and (kind == "f" or x.dtype is BOOL):
+        raise DTypeError(f"index_add: value {value!r} cannot be added to x, which has dtype {x.dtype.name}")
+    return _written(x, key, given, "add", "index_add")
+
+
+# -- writing through the handle -----------------------------------------------------------------------
+
+
+def setitem(x: Tensor, key: Any, value: Any, /) -> None:
+    """``x[key] = value``: in place where nothing records, else the tensor takes over a new value.
+
+    `value` is broadcast and converted to the dtype of `x`. Through a traced boolean mask, values that do not
+    depend on the number of true elements can be written.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.zeros(3)
+        >>> tj.setitem(x, 1, 5.0)
+        >>> x
+        tensor([0., 5., 0.])
+
+    Raises OutOfBoundsError and ShapeError; GradientError on a leaf that requires grad while gradients are
+    recorded; TraceError on a concrete tensor under a trace. Semantics: NumPy, and PyTorch's autograd.
+    """
+    try:
+        for one in (x, value):
+            if STATE.tracer is None and isinstance(one, Tensor) and one.is_traced:
+                raise TraceError(
+                    "setitem: a traced tensor outlived its trace; return it from the function instead"
+                )
+        if not isinstance(x, Tensor):
+            raise DTypeError(f"setitem: x must be a tensor, got {type(x).__name__}")
+        if writes_memory(x, value, "setitem"):
+            _write(x, key, value)
+        elif x.is_traced:
+            old = before(x)
+            replace(x, _written(old, key, old if value is x else value, "set", "setitem"), "setitem")
+        else:
+            _write_recorded(x, key, value)
+    except Exception as error:
+        explain("setitem", setitem, (x, key, value), {}, error)
+        raise
+
+
+def _write_recorded(x: Tensor, key: Any, value: Any) -> None:
+    """Write to memory, and record the ops that would have computed it: they need no old elements for their
+    gradients, so that a write costs what it writes and not what there is."""
+    old = before(x, keep=False)
+    plan = plan_key("setitem", x.shape, key)
+    check_writeable(x, "setitem")
+    view = _view(old, plan)
+    if plan.indices:
+        view = _scattered(view, plan, old if value is x else value, "set", "setitem", in_memory=True)
+    else:
+        new = _value_for(old if value is x else value, x.dtype, plan.middle, "setitem")
+        view._data[...] = new._data
+        view = new
+    count_write(x, "setitem")
+    value = reshaped(view, plan.size)
+    adopt(x, recorded(OPS["update"], (old, value), {"start": plan.start, "step": plan.step}, x._data))
+
+
+def _write(x: Tensor, key: Any, value: Any) -> None:
+    data = x._data
+    check_writeable(x, "setitem")
+    new = value if type(value) in SCALARS else _detached_array(value)
+    try:
+        _assign(data, _memory_key(key), new)
+    except IndexError as error:
+        plan_key("setitem", x.shape, key)
+        raise OutOfBoundsError(f"setitem: {error}") from error
+    except ValueError as error:
+        plan_key("setitem", x.shape, key)
+        if type(value) in SCALARS:  # NaN, to an integer
+            raise DTypeError(f"setitem: {value!r} does not fit dtype {data.dtype.name}: {error}") from error
+        raise ShapeError(f"setitem: the value does not fit: {error}") from error
+    except (OverflowError, TypeError) as error:
+        raise DTypeError(f"setitem: {value!r} does not fit dtype {data.dtype.name}: {error}") from error
+    count_write(x, "setitem")
+
+
+def _assign(data: Any, key: Any, new: Any) -> None:
+    """``data[key] = new``, without leading axes of size 1: NumPy drops them but for masks and for keys of a
+    single element."""
+    try:
+        data[key] = new
+    except (ValueError, TypeError):
+        if not isinstance(new, np.ndarray) or new.shape[:1] != (1,):
+            raise
+        _assign(data, key, new[0, ...])
+
+
+def _detached_array(value: Any) -> Any:
+    return value._data if isinstance(value, Tensor) else as_array(value)
+
+
+def _memory_key(key: Any) -> Any:
+    """`key` with Tensors as arrays."""
+    if isinstance(key, tuple):
+        return tuple(_memory_key(one) for one in key)
+    if isinstance(key, list):
+        return [_memory_key(one) for one in key]
+    return key._data if isinstance(key, Tensor) else key

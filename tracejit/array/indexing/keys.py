@@ -1,0 +1,252 @@
+"""Index expressions: what ``x[key]`` selects, as static slices and index arrays.
+
+A key is read once into a `Plan`: first a strided slice of every axis, then a reshape that drops the axes of
+plain integers and adds those of None, then index arrays for some of the axes that are left. Reading, writing
+and accumulating all follow from it. Semantics: NumPy's basic and advanced indexing.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...eager.tensor import Array, Tensor, as_array
+from ...ir.dtypes import BOOL, INT64
+from ...ir.errors import ConcretizationError, DTypeError, OutOfBoundsError, ShapeError
+from ...ir.graph import Value
+from ...ir.records import record
+from ...ir.types import Shape, broadcast_shapes
+from ...location import user_location
+from ..operands import array_of_traced, as_tensor, cast, constant_of, holds_tensors, is_tracing, run
+
+
+@record(eq=False)
+class Mask:
+    """A boolean mask whose values are unknown: a traced one, over axes `first` and on of the sliced array."""
+
+    first: int
+    tensor: Tensor
+
+
+@record(eq=False)
+class Plan:
+    """What a key selects from an array of a given shape."""
+
+    start: Shape
+    size: Shape
+    step: Shape
+    #: Whether the slice is the whole array.
+    whole: bool
+    #: The shape after dropping integers' axes and adding those of None.
+    middle: Shape
+    #: The axes of `middle` that index arrays replace, and those arrays, of int64 and broadcastable.
+    positions: tuple[int, ...]
+    indices: tuple[Tensor, ...]
+    #: Before how many of the other axes the arrays' dimensions go.
+    place: int
+    masks: tuple[Mask, ...]
+    #: Whether every axis is given a plain integer, without an Ellipsis: then NumPy gives no array.
+    scalar: bool
+
+    @property
+    def rest(self) -> tuple[int, ...]:
+        """The axes of `middle` without an index array."""
+        return tuple(axis for axis in range(len(self.middle)) if axis not in self.positions)
+
+    def index_shape(self, name: str) -> Shape:
+        """The common shape of the index arrays."""
+        return broadcast_shapes(f"{name}: index arrays", *(one.shape for one in self.indices))
+
+
+def plan_key(name: str, shape: Shape, key: Any) -> Plan:
+    """Read `key` against `shape`, on behalf of the function `name`.
+
+    Raises OutOfBoundsError for indices outside and for too many of them, DTypeError for what is no index,
+    ShapeError for masks that do not fit.
+    """
+    keys = key if isinstance(key, tuple) else (key,)
+    entries = list(_expanded(name, shape, keys))
+    start, size, step = [0] * len(shape), list(shape), [1] * len(shape)
+    middle: list[int] = []
+    positions: list[int] = []
+    indices: list[Tensor] = []
+    masks: list[Mask] = []
+    advanced: list[int] = []  # where among the entries integers and arrays stand
+    before = 0  # how many axes that stay precede the first of them
+    for number, (kind, axis, what) in enumerate(entries):
+        if kind == "int":
+            start[axis], size[axis] = what, 1
+            advanced.append(number)
+        elif kind == "slice":
+            low, high, stride = what
+            count = len(range(low, high, stride))
+            start[axis], size[axis], step[axis] = (low if count else 0), count, stride
+            middle.append(count)
+        elif kind == "new":
+            middle.append(1)
+        elif kind == "mask":
+            masks.append(Mask(len(middle), what))
+            middle += shape[axis : axis + what.ndim]
+        else:
+            if kind == "flag":
+                middle.append(1)
+            else:
+                middle.append(shape[axis])
+            positions.append(len(middle) - 1)
+            indices.append(what)
+            advanced.append(number)
+        if not advanced:
+            before = len(middle)
+    adjacent = bool(advanced) and advanced[-1] - advanced[0] + 1 == len(advanced)
+    whole = tuple(size) == shape and not any(start) and all(one == 1 for one in step)
+    scalar = len(entries) == len(shape) and all(kind == "int" for kind, _, _ in entries)
+    scalar = scalar and not any(one is Ellipsis for one in keys)
+    return Plan(
+        tuple(start), tuple(size), tuple(step), whole, tuple(middle), tuple(positions), tuple(indices),
+        before if adjacent else 0, tuple(masks), scalar,
+    )  # fmt: skip
+
+
+def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[str, int, Any]]:
+    """Each entry of `key` as (kind, axis, what), with the Ellipsis replaced by full slices."""
+    items = [one if _is_basic(one) else _as_index(name, one) for one in key]
+    used = sum(_axes_used(one) for one in items)
+    if sum(one is Ellipsis for one in items) > 1:
+        raise DTypeError(f"{name}: an index can only have a single ellipsis ('...')")
+    if used > len(shape):
+        raise OutOfBoundsError(f"{name}: too many indices: {used} for a tensor of shape {shape}")
+    if not any(one is Ellipsis for one in items):
+        items.append(Ellipsis)
+    axis = 0
+    for item in items:
+        if item is None:
+            yield "new", axis, None
+        elif item is Ellipsis:
+            for _ in range(len(shape) - used):
+                yield "slice", axis, (0, shape[axis], 1)
+                axis += 1
+        elif isinstance(item, slice):
+            if item.step == 0:
+                raise ShapeError(f"{name}: the step of a slice cannot be zero, at axis {axis}")
+            yield "slice", axis, item.indices(shape[axis])
+            axis += 1
+        elif isinstance(item, bool):
+            yield "flag", axis, constant_of(np.zeros(int(item), np.int64))
+        elif isinstance(item, np.ndarray) and item.dtype == BOOL:
+            yield from _known_mask(name, shape, axis, item)
+            axis += item.ndim
+        elif isinstance(item, np.ndarray):  # a list, whose values are known under a trace, too
+            for extreme in (item.min(), item.max()) if item.size else ():
+                bounded(name, shape, axis, int(extreme))
+            yield "array", axis, constant_of(item)
+            axis += 1
+        elif isinstance(item, Tensor):
+            if item.dtype is BOOL:
+                yield from _mask(name, shape, axis, item)
+                axis += item.ndim
+            else:
+                yield "array", axis, _checked(name, shape, axis, item)
+                axis += 1
+        else:
+            yield "int", axis, bounded(name, shape, axis, item)
+            axis += 1
+
+
+def _is_basic(item: Any) -> bool:
+    return item is None or item is Ellipsis or isinstance(item, slice) or type(item) is int
+
+
+def _axes_used(item: Any) -> int:
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    return item.ndim if isinstance(item, (np.ndarray, Tensor)) and item.dtype == BOOL else 1
+
+
+def _as_index(name: str, item: Any) -> Any:
+    """`item` as an int, a bool, a Tensor of integers or bools, or where its values are known an ndarray."""
+    if isinstance(item, (bool, np.bool_)):
+        return bool(item)
+    if isinstance(item, np.integer):
+        return int(item)
+    if isinstance(item, (list, tuple)):
+        if not holds_tensors(item):
+            array = as_array(item)
+            if array.dtype.kind != "f" or not array.size:
+                return _as_places(array if array.size else array.astype(np.int64))
+            item = constant_of(array)
+        else:
+            item = array_of_traced(item, None)
+    elif not isinstance(item, Tensor):
+        if not isinstance(item, np.ndarray) and hasattr(item, "__index__"):
+            return operator.index(item)
+        # the user may change the array before backward looks at it: a copy, except for captures of a trace
+        item = as_tensor(item if is_tracing() else np.array(item))
+    if item.dtype.kind == "f":
+        raise DTypeError(
+            f"{name}: indices must be integers, slices, None, ... or boolean masks, got {item.type}"
+        )
+    if item.ndim == 0 and item.dtype is BOOL and not isinstance(item._data, Value) and not is_tracing():
+        return item._data.item()
+    return item  # of rank 0, too: NumPy copies what an array indexes, and views what an integer does
+
+
+def _as_places(array: Array) -> Array:
+    return array.astype(np.int64) if array.dtype.kind in "iu" else array
+
+
+def bounded(name: str, shape: Shape, axis: int, index: int) -> int:
+    """`index` along `axis`, counted from the front."""
+    extent = shape[axis]
+    if not -extent <= index < extent:
+        raise OutOfBoundsError(f"{name}: index {index} is out of bounds for axis {axis} with size {extent}")
+    return index + extent if index < 0 else index
+
+
+def _checked(name: str, shape: Shape, axis: int, item: Tensor) -> Tensor:
+    """Index array `item` in int64, its bounds checked where its values are known."""
+    data = item._data
+    if isinstance(data, np.ndarray) and not is_tracing() and data.size:
+        for extreme in (data.min(), data.max()):
+            bounded(name, shape, axis, int(extreme))
+    if item.dtype.kind == "u" and item.dtype.itemsize == 8:
+        item = run("minimum", item, 2**63 - 1)  # still out of range, where a wrapped index might not be
+    return cast(item, INT64)
+
+
+def _mask(name: str, shape: Shape, axis: int, mask: Tensor) -> Iterator[tuple[str, int, Any]]:
+    if mask.size == 0:
+        yield from _known_mask(name, shape, axis, np.zeros(mask.shape, bool))
+    elif isinstance(mask._data, Value) or is_tracing():
+        _check_mask(name, shape, axis, mask.shape)
+        yield "mask", axis, mask
+    else:
+        yield from _known_mask(name, shape, axis, mask._data)
+
+
+def _known_mask(name: str, shape: Shape, axis: int, mask: Array) -> Iterator[tuple[str, int, Any]]:
+    """A mask as the index arrays of its true elements."""
+    _check_mask(name, shape, axis, mask.shape)
+    for offset, places in enumerate(np.nonzero(mask)):
+        yield "array", axis + offset, constant_of(places)
+
+
+def _check_mask(name: str, shape: Shape, axis: int, given: Shape) -> None:
+    covered = shape[axis : axis + len(given)]
+    # NumPy takes a mask of no elements for any axis
+    if any(size not in (0, extent) for size, extent in zip(given, covered, strict=True)):
+        raise ShapeError(f"{name}: a boolean mask of shape {given} does not fit axes of shape {covered}")
+
+
+def refuse_masks(name: str, plan: Plan) -> None:
+    """Raise ConcretizationError where a mask's values would decide the result's shape."""
+    if plan.masks:
+        mask, where = plan.masks[0].tensor, user_location()
+        raise ConcretizationError(
+            f"{name}: the shape of x[mask] depends on the values of the mask, which is traced ({mask.type})"
+            + (f", at {where.file}:{where.line}" if where else "")
+            + ". Use tj.where(mask, x, other), or x[np.nonzero(mask)] where the mask is a NumPy array "
+            "that stays as it is."
+        )

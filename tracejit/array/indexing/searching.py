@@ -1,0 +1,184 @@
+"""Picking elements by index along an axis, finding the elements that are not zero, and differences."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...eager.tensor import Tensor, as_array, wrap
+from ...ir.dtypes import BOOL, INT64
+from ...ir.errors import DTypeError, ShapeError
+from ...ir.types import broadcast_shapes, normalize_axis
+from ..joining import concatenate
+from ..manipulation import broadcast_to, ravel
+from ..operands import (
+    as_tensor,
+    broadcast,
+    cast,
+    constant_of,
+    copied_from,
+    holds_tensors,
+    run,
+    sliced,
+    with_an_axis,
+)
+from .access import getitem
+
+__all__ = ["argwhere", "diff", "nonzero", "take", "take_along_axis"]
+
+
+def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Tensor:
+    """The slices of `x` at `indices` along `axis`, or elements of the raveled array if that is None.
+
+    The shape of `indices` takes the place of the axis. `mode` for indices outside: ``raise``
+    (OutOfBoundsError, eagerly), ``wrap`` around or ``clip`` to the ends.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.take([10, 20, 30], [2, 0])
+        tensor([30, 10])
+
+    Raises AxisError and OutOfBoundsError. Semantics: ``numpy.take``.
+    """
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    x = with_an_axis(x, axis)
+    place = normalize_axis("take", axis, x.ndim)
+    indices = _places(indices)
+    if mode != "raise":
+        if mode not in ("wrap", "clip"):
+            raise DTypeError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+        positions, extent = as_tensor(indices), x.shape[place]
+        bounded = (
+            run("remainder", positions, extent) if mode == "wrap" else run("clip", positions, 0, extent - 1)
+        )
+        indices = bounded
+    return copied_from(x, getitem(x, (slice(None),) * place + (indices,)))
+
+
+def _places(indices: Any) -> Any:
+    """`indices` of ``take``: bools are the places 0 and 1, not a mask, and an empty list has no dtype."""
+    if isinstance(indices, Tensor):
+        return cast(indices, INT64) if indices.dtype is BOOL else indices
+    if type(indices) is int or holds_tensors(indices):
+        return list(indices) if isinstance(indices, tuple) else indices
+    array = as_array(indices)
+    is_empty_list = array.size == 0 and isinstance(indices, (list, tuple))
+    return array.astype(INT64) if array.dtype is BOOL or is_empty_list else array
+
+
+def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Tensor:
+    """For each place in `indices`, the element of `x` there, with the index replacing that of `axis`.
+
+    Fits what ``argmax`` with keepdims gives. `x` and `indices` have one rank and broadcast beside `axis`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.take_along_axis([[10, 30, 20]], [[1, 0]], axis=1)
+        tensor([[30, 10]])
+
+    Raises AxisError, ShapeError and OutOfBoundsError. Semantics: ``numpy.take_along_axis``.
+    """
+    x, places = as_tensor(x), as_tensor(indices)
+    if places.dtype.kind not in "iu":
+        raise DTypeError(f"take_along_axis: indices must be integers, got {places.dtype.name}")
+    if axis is None:
+        x, axis = ravel(x), 0
+    if x.ndim != places.ndim:
+        raise ShapeError(f"take_along_axis: {x.shape} and indices {places.shape} must have one rank")
+    along = normalize_axis("take_along_axis", axis, x.ndim)
+    shape = broadcast_shapes(
+        "take_along_axis",
+        (*x.shape[:along], 1, *x.shape[along + 1 :]),
+        (*places.shape[:along], 1, *places.shape[along + 1 :]),
+    )
+    shape = (*shape[:along], places.shape[along], *shape[along + 1 :])
+    key: list[Any] = []
+    for dimension, size in enumerate(shape):
+        if dimension == along:
+            key.append(broadcast(places, shape))
+        elif x.shape[dimension] == 1:
+            key.append(0)
+        else:
+            key.append(
+                run("iota", shape=shape, axis=dimension, dtype=INT64)
+                if size
+                else constant_of(np.zeros(shape, int))
+            )
+    return getitem(x, tuple(key))
+
+
+def nonzero(x: Any) -> tuple[Tensor, ...]:
+    """The indices of the elements that are not zero, one array per axis.
+
+    Their number depends on values, so under a trace this raises ConcretizationError: use
+    ``tj.where(condition, a, b)`` there.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.nonzero([0, 7, 0, 8])
+        (tensor([1, 3]),)
+
+    Raises ShapeError at rank 0. Semantics: ``numpy.nonzero``.
+    """
+    data = as_tensor(x)._concrete("nonzero(x)", "tj.where(condition, a, b), whose shape is known")
+    if data.ndim == 0:
+        raise ShapeError("nonzero: expected rank 1 or more; use atleast_1d")
+    return tuple(wrap(one) for one in np.nonzero(data))
+
+
+def argwhere(x: Any) -> Tensor:
+    """The indices of the elements that are not zero, one row each. Eager only, as ``nonzero``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.argwhere([0, 7, 0, 8])
+        tensor([[1],
+                [3]])
+
+    Semantics: ``numpy.argwhere``.
+    """
+    data = as_tensor(x)._concrete("argwhere(x)", "tj.where(condition, a, b), whose shape is known")
+    return wrap(np.argwhere(data))
+
+
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    """The `n`-th differences of neighbours along `axis`; of bools, whether they differ.
+
+    `prepend` and `append` (numbers or arrays) extend `x` first.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.diff([1, 4, 9, 16])
+        tensor([3, 5, 7])
+
+    Raises AxisError, and ShapeError for negative `n`. Semantics: ``numpy.diff``.
+    """
+    result = as_tensor(x)
+    order = operator.index(n)
+    if order < 0:
+        raise ShapeError(f"diff: n must not be negative, got {n}")
+    if order == 0:
+        return result
+    place = normalize_axis("diff", axis, result.ndim)
+    parts = [_extension(result, one, place) for one in (prepend, append)]
+    whole = [one for one in (parts[0], result, parts[1]) if one is not None]
+    if len(whole) > 1:
+        result = concatenate(whole, place)
+    for _ in range(min(order, result.shape[place])):  # then there is nothing left
+        count = max(result.shape[place] - 1, 0)
+        low, high = sliced(result, place, 0, count), sliced(result, place, min(1, result.shape[place]), count)
+        result = run("ne" if result.dtype is BOOL else "sub", high, low)
+    return result
+
+
+def _extension(x: Tensor, value: Any, axis: int) -> Tensor | None:
+    if value is None:
+        return None
+    extension = as_tensor(value)
+    if extension.ndim == 0:
+        return broadcast_to(extension, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+    return extension

@@ -1,0 +1,253 @@
+"""Dispatch: where an op on Tensors goes. Eagerly to its NumPy kernel, and onto the tape where an operand
+requires a gradient; under a trace into the graph.
+
+`apply` serves every op. `unary` and `binary` make the callables of elementwise ops, which do the same with
+fewer steps, since small eager operations are bound by Python overhead, and become native functions where a
+program runs many of them (`quick`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arguments.errors import checks_itself, explain
+from ..ir.errors import DomainError, DTypeError, ShapeError, TraceError, TracejitError
+from ..ir.graph import Value
+from ..ir.registry import OPS, Attrs, Kind, Op, check_attrs
+from ..ir.types import TensorType
+from ..state import STATE
+from ..tape.recording import binary_recorder, record, unary_recorder
+from ..tracing.tracer import Tracer
+from .native_ops import offer
+from .tensor import Tensor, as_array, wrap
+from .views import Step, numpy_views, share, shares_memory
+
+_ndarray = np.ndarray
+_new = object.__new__
+_SCALARS = frozenset((bool, int, float))
+# globals, as looking up the member of an enumeration costs more than the comparison
+_ELEMENTWISE, _VIEW = Kind.ELEMENTWISE, Kind.VIEW
+
+
+def operand(value: Any) -> Any:
+    """What a kernel gets for something that is not a Tensor: Python numbers stay weak."""
+    return value if type(value) in _SCALARS else as_array(value)
+
+
+def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+    """`op` on Tensors, arrays and (for elementwise ops) Python numbers; a Tensor, or a tuple of them."""
+    tracer = STATE.tracer
+    if tracer is not None:
+        return _traced(tracer, op, operands, attrs)
+    kind, tracked = op.kind, False
+    arrays: list[Any] = []
+    for one in operands:
+        if type(one) is Tensor:
+            array = one._data
+            tracked = tracked or one._requires_grad
+        else:
+            array = operand(one)
+        if type(array) is not _ndarray and kind is not _ELEMENTWISE:
+            array = _plain(op, array)
+        arrays.append(array)
+    if kind is not _ELEMENTWISE:
+        _check(op, arrays, attrs)
+        out = op.kernel(*arrays, **attrs)
+    else:
+        check_attrs(op, attrs)
+        out = _run(op, arrays, attrs)
+    if type(out) is not _ndarray:
+        if isinstance(out, tuple):
+            raise TracejitError(f"{op.name}: ops with several results are called as tj.ops.{op.name}")
+        out = np.asarray(out)
+    result = wrap(out)
+    if tracked and out.dtype.kind == "f" and STATE.recording:
+        record(op, operands, attrs, result)
+    if kind is _VIEW and type(operands[0]) is Tensor and shares_memory(out, operands[0]._data):
+        share(operands[0], result, Step(op, attrs))
+    return result
+
+
+#: Calls that passed the type rule: (op, operand types, attributes).
+_CHECKED: set[Any] = set()
+_CHECKED_LIMIT = 1 << 14
+
+
+def _check(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
+    """Run the op's type rule, unless it has passed for just these types before."""
+    if len(arrays) == 1:
+        key: tuple[Any, ...] = (op, arrays[0].dtype, arrays[0].shape, *attrs.items())
+    else:
+        key = (op, *[(one.dtype, one.shape) for one in arrays], *attrs.items())
+    if key in _CHECKED:
+        return
+    check_attrs(op, attrs)
+    op.infer(tuple([TensorType(one.dtype, one.shape) for one in arrays]), attrs)
+    if len(_CHECKED) >= _CHECKED_LIMIT:
+        _CHECKED.clear()
+    _CHECKED.add(key)
+
+
+def _plain(op: Op, value: Any) -> Any:
+    if isinstance(value, Value):
+        raise _leaked(op, value)
+    return np.asarray(value)
+
+
+def _leaked(op: Op, value: Value) -> TraceError:
+    return TraceError(
+        f"{op.name}: a traced tensor of type {value.type} outlived its trace: it was stored outside the "
+        "function while tracing. Return it instead"
+    )
+
+
+def _run(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
+    for one in arrays:
+        if type(one) is Value:
+            raise _leaked(op, one)
+    try:
+        return op.kernel(*arrays, **attrs)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _explained(op, arrays, error) from error
+
+
+def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
+    """NumPy's complaint in our words, with the operands' types."""
+    if isinstance(error, TracejitError):
+        return error
+    for one in arrays:
+        if isinstance(one, Value):
+            return _leaked(op, one)
+    given = ", ".join(
+        f"Python {type(one).__name__}" if type(one) in _SCALARS else f"{one.dtype.name}{list(one.shape)}"
+        for one in arrays
+    )
+    if "broadcast" in str(error):
+        shapes = " and ".join(str(np.shape(one)) for one in arrays)
+        return ShapeError(f"{op.name}: shapes {shapes} do not broadcast together")
+    message = f"{op.name}: operands ({given}) do not fit: {error}"
+    return DTypeError(message) if isinstance(error, TypeError) else DomainError(message)
+
+
+def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+    operands = tuple([tracer.symbolic(one) for one in operands])
+    value = tracer.run(op, operands, attrs)
+    if isinstance(value, tuple):
+        raise TracejitError(f"{op.name}: ops with several results are made by their own functions")
+    if STATE.blocked and value.dtype.kind == "f":
+        value = tracer.run(OPS["stop_gradient"], (wrap(value),), {})
+    result = wrap(value)
+    if STATE.recording and value.dtype.kind == "f":
+        for one in operands:
+            if isinstance(one, Tensor) and one._requires_grad:
+                record(op, operands, attrs, result)
+                break
+    if op.kind is Kind.VIEW and isinstance(operands[0], Tensor) and numpy_views(operands[0], op, attrs):
+        share(operands[0], result, Step(op, attrs))
+    return result
+
+
+_NO_ATTRS: dict[str, Any] = {}
+
+
+def unary(name: str) -> Callable[[Any], Tensor]:
+    """The callable of the unary elementwise op `name`."""
+    op = OPS[name]
+    kernel = op.kernel
+    remember = unary_recorder(op)
+
+    def use(other: Callable[..., Any]) -> None:
+        nonlocal kernel
+        kernel = other
+
+    OPS.follow_kernel(op, use)
+
+    def plain(x: Any, /) -> Tensor:
+        try:
+            tracer = STATE.tracer
+            if tracer is not None:
+                return _traced(tracer, op, (x,), _NO_ATTRS)  # type: ignore[no-any-return]
+            if type(x) is not Tensor:
+                x = wrap(as_array(x))
+            try:
+                out = kernel(x._data)
+            except (TypeError, ValueError) as error:
+                raise _explained(op, (x._data,), error) from error
+            if type(out) is not _ndarray:
+                out = np.asarray(out)
+            result = _new(Tensor)
+            result._data = out
+            result._grad = result._node = result._version = result._aliases = result._hooks = None
+            result._requires_grad = False
+            if x._requires_grad and out.dtype.kind == "f":
+                remember(x, result)
+            return result
+        except Exception as error:
+            explain(call.__name__, call, (x,), {}, error, op.name)
+            raise
+
+    run: Callable[[Any], Tensor] = plain
+
+    def call(x: Any, /) -> Tensor:
+        return run(x)
+
+    def become(function: Callable[[Any], Tensor]) -> None:
+        nonlocal run
+        run = function
+
+    offer(op, plain, remember, become)
+    return checks_itself(call)
+
+
+def binary(name: str) -> Callable[[Any, Any], Tensor]:
+    """The callable of the binary elementwise op `name`."""
+    op = OPS[name]
+    kernel = op.kernel
+    remember = binary_recorder(op)
+
+    def use(other: Callable[..., Any]) -> None:
+        nonlocal kernel
+        kernel = other
+
+    OPS.follow_kernel(op, use)
+
+    def plain(x: Any, y: Any, /) -> Tensor:
+        try:
+            tracer = STATE.tracer
+            if tracer is not None:
+                return _traced(tracer, op, (x, y), _NO_ATTRS)  # type: ignore[no-any-return]
+            a = x._data if type(x) is Tensor else operand(x)
+            b = y._data if type(y) is Tensor else operand(y)
+            try:
+                out = kernel(a, b)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise _explained(op, (a, b), error) from error
+            if type(out) is not _ndarray:
+                out = np.asarray(out)
+            result = _new(Tensor)
+            result._data = out
+            result._grad = result._node = result._version = result._aliases = result._hooks = None
+            result._requires_grad = False
+            if out.dtype.kind == "f" and (
+                (type(x) is Tensor and x._requires_grad) or (type(y) is Tensor and y._requires_grad)
+            ):
+                remember(x, y, result)
+            return result
+        except Exception as error:
+            explain(call.__name__, call, (x, y), {}, error, op.name)
+            raise
+
+    run: Callable[[Any, Any], Tensor] = plain
+
+    def call(x: Any, y: Any, /) -> Tensor:
+        return run(x, y)
+
+    def become(function: Callable[[Any, Any], Tensor]) -> None:
+        nonlocal run
+        run = function
+
+    offer(op, plain, remember, become)
+    return checks_itself(call)

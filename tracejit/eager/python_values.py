@@ -1,0 +1,87 @@
+"""Tensors and Python's values: numbers and nested lists as arrays, and the error where there is no value."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ..ir.dtypes import FLOAT64, default_dtype
+from ..ir.errors import ConcretizationError, DTypeError, GradientError, LostGradientWarning, ShapeError
+from ..ir.graph import Value
+from ..location import user_location, user_stacklevel
+from ..state import STATE
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+Array = np.ndarray[Any, Any]
+
+
+#: Ends the error of a symbol that becomes an ndarray: NumPy has not said what it wants that for.
+INSTEAD_OF_NUMPY: Final = (
+    "tj.exp(x) and its like, tj.asarray(a)[i] for a NumPy array a, and tj.pure_callback for what tracejit "
+    "lacks"
+)
+
+
+def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> ConcretizationError:
+    """The error for `asked`, which needs the value of a symbol: with the user's line, and `instead`."""
+    where = user_location()
+    rest = f"While a function is traced, tensors have types but no values. Use {instead}."
+    if not tracing:
+        rest = "It was stored outside the function while that was traced. Return it instead."
+    place = f", at {where.file}:{where.line}" if where else ""
+    return ConcretizationError(
+        f"{asked} needs the value of a traced tensor of type {value.type}{place}. {rest}"
+    )
+
+
+def warn_of_lost_gradient(tensor: Tensor, asked: str, result: str = "a Python number") -> None:
+    """Warn where `asked` makes a `result` of `tensor`, which requires grad, while a transform such as
+    ``tj.grad`` runs its function."""
+    transform = STATE.differentiating
+    if transform is None:
+        return
+    data, tracer = tensor._data, STATE.tracer
+    tracked = tensor._requires_grad
+    if not tracked and isinstance(data, Value) and tracer is not None and tracer.can_decide(data):
+        tracked = tracer.branches.requires_grad(tracer, data)  # type: ignore[union-attr]
+    if tracked:
+        warnings.warn(
+            f"{transform}: {asked} makes {result}, which no gradient follows: what is computed from "
+            "it is a constant to the gradient. Use tj.exp(x) and its like in place of math.exp(x), or say "
+            "x.item() or x.detach() where a constant is meant",
+            LostGradientWarning,
+            stacklevel=user_stacklevel(),
+        )
+
+
+def from_python(value: Any) -> Array:
+    """The ndarray of a number or a nesting of them; Python floats take the default dtype."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ShapeError(
+            f"expected a rectangular nesting of numbers, got {_short(value)}: {error}"
+        ) from error
+    except (ConcretizationError, GradientError) as error:
+        if not isinstance(value, (list, tuple)):
+            raise
+        raise type(error)(
+            f"expected a tensor, got a {type(value).__name__} of tensors that are traced or require grad; "
+            "put them together with tj.stack([...])"
+        ) from error
+    except OverflowError as error:
+        raise DTypeError(f"an integer does not fit 64 bits in {_short(value)}") from error
+    if array.dtype == FLOAT64 and not isinstance(value, np.generic) and not hasattr(value, "__array__"):
+        return array.astype(default_dtype())  # NumPy gives other floats only where all are NumPy's own
+    if array.dtype.kind in "OUSV":
+        raise DTypeError(f"expected numbers, got {_short(value)}, which has dtype {array.dtype}")
+    return array
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

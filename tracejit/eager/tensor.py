@@ -1,0 +1,395 @@
+"""Tensor: what users hold. Its value is an ndarray or, while tracing, a Value of the graph.
+
+Operators and NumPy-named methods are bound by ``tracejit.array.methods``; this module has what a tensor
+is: its value, its place in the autograd graph, its conversions and its text.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_float
+from ..ir.errors import DTypeError, GradientError, ShapeError
+from ..ir.graph import Value
+from ..ir.types import Shape, TensorType
+from ..state import STATE
+from .printing import tensor_text
+from .python_values import INSTEAD_OF_NUMPY, from_python, no_value, warn_of_lost_gradient
+
+if TYPE_CHECKING:
+    from ..array.signatures import Signatures
+    from ..tape.hooks import Hooks
+    from ..tape.nodes import Node
+else:
+    Signatures = object
+
+Array = np.ndarray[Any, Any]
+
+
+class Tensor(Signatures):
+    """An n-dimensional array that can record how it was computed.
+
+    Make one with ``tj.tensor``, ``tj.asarray`` or a creation function. Arithmetic, methods and dtype
+    promotion follow NumPy 2; ``requires_grad``, ``backward``, ``grad``, ``grad_fn`` and ``detach`` follow
+    PyTorch. NumPy functions accept a Tensor through ``__array__``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4., 6.])
+    """
+
+    __slots__ = (
+        "__weakref__", "_aliases", "_data", "_grad", "_hooks", "_node", "_requires_grad", "_version",
+    )  # fmt: skip
+
+    #: The ndarray, or the Value while tracing.
+    _data: Any
+    #: What computed it (a Node, or one output of a Node), None for a leaf.
+    _node: Any
+    _requires_grad: bool
+    _grad: Tensor | None
+    #: Counts writes to the memory; shared with views; None while nobody has looked.
+    _version: list[Any] | None
+    #: Of a view, what it is a view of and how; of what has views, weak references to them. See `views`.
+    _aliases: Any
+    #: The hooks of a leaf, None while it has none.
+    _hooks: Hooks | None
+
+    # ndarray operators give way to ours
+    __array_priority__ = 1000.0
+    __hash__ = object.__hash__
+
+    def __init__(self, data: Any = None, *, requires_grad: bool = False) -> None:
+        raise TypeError("use tj.tensor(data) to make a Tensor")
+
+    # -- what it is -------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the dimensions."""
+        return cast(Shape, self._data.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type, a ``numpy.dtype``."""
+        return cast(DType, self._data.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._data.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.type.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.type.nbytes
+
+    @property
+    def type(self) -> TensorType:
+        """Dtype and shape as the IR writes them."""
+        return TensorType(self._data.dtype, self._data.shape)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the value is a symbol of a running trace."""
+        return isinstance(self._data, Value)
+
+    # -- its Python value -------------------------------------------------------------------------
+
+    def _concrete(self, asked: str, instead: str, *, decides: bool = False) -> Array:
+        """The ndarray, or an error that names the user's line. One element that `decides` what Python code
+        does next is known where a trace runs for a real call."""
+        data = self._data
+        if isinstance(data, Value):
+            tracer = STATE.tracer
+            if decides and tracer is not None and data.type.size == 1 and tracer.can_decide(data):
+                return tracer.decide(data)
+            raise no_value(asked, instead, data, tracing=tracer is not None)
+        if STATE.tracer is not None:
+            STATE.tracer.note_inspected(self)
+        return cast(Array, data)
+
+    def numpy(self) -> Array:
+        """The value as an ndarray that shares memory.
+
+        Raises GradientError on a tensor that requires grad, as PyTorch does: use ``detach()`` first.
+        """
+        data = self._concrete("numpy(), and with it NumPy functions such as np.exp(x),", INSTEAD_OF_NUMPY)
+        if self._requires_grad:
+            raise GradientError(
+                "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy(), or for "
+                "np.exp(x) and its like tj.exp(x)"
+            )
+        return data
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        data = self.numpy()
+        if dtype is not None and np.dtype(dtype) != data.dtype:
+            if copy is False:
+                raise ValueError(f"a copy is needed to convert {data.dtype} to {np.dtype(dtype)}")
+            return data.astype(dtype)
+        return data.copy() if copy else data
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy functions take tensors as the arrays they hold, and give arrays."""
+        if func in (np.shape, np.ndim, np.size) and len(args) == 1 and not kwargs:
+            return getattr(self, func.__name__)  # what a traced tensor knows, too
+        return func(*_as_arrays(args), **{key: _as_arrays(value) for key, value in kwargs.items()})
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return cast(tuple[int, int], self.numpy().__dlpack_device__())
+
+    def item(self) -> Any:
+        """The value of a tensor of one element, as a Python number."""
+        data = self._concrete("item()", "the tensor itself", decides=True)
+        if data.size != 1:
+            raise ShapeError(f"item: expected one element, got shape {data.shape}; use tolist()")
+        return data.item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self._concrete("tolist()", "the tensor itself").tolist()
+
+    def __bool__(self) -> bool:
+        data = self._concrete(
+            "bool(x), and with it `if x:` and `while x:`,", "tj.where(...) or tj.cond", decides=True
+        )
+        if data.size != 1:
+            raise ShapeError(
+                f"bool: the truth of a tensor of shape {data.shape} is ambiguous; use .any() or .all()"
+            )
+        return bool(data)
+
+    def __float__(self) -> float:
+        return float(self._one("float(x)"))
+
+    def __int__(self) -> int:
+        return int(self._one("int(x)"))
+
+    def __complex__(self) -> complex:
+        return complex(self._one("complex(x)"))
+
+    def _one(self, asked: str) -> Any:
+        warn_of_lost_gradient(self, asked)
+        instead = "the tensor itself, tj.debug.print, or an argument named in static_argnums"
+        data = self._concrete(asked, instead, decides=True)
+        if data.size != 1:
+            raise ShapeError(f"{asked}: expected one element, got shape {data.shape}; reduce it first")
+        return data.item()
+
+    def __index__(self) -> int:
+        if self.shape != () or is_float(self.dtype) or self.dtype == BOOL:
+            raise DTypeError(f"only a rank-0 integer tensor can be an index, got {self.type}")
+        data = self._concrete(
+            "using x as a Python integer",
+            "tj operations, or mark the argument static with static_argnums",
+            decides=True,
+        )
+        return int(data)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise DTypeError("len() of a tensor of rank 0")
+        return self.shape[0]
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(np.any(self._concrete("`in`", "(x == item).any()") == np.asarray(item)))
+
+    # -- its place in the graph -------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor. Settable on leaves of floating dtype."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, value: bool = True) -> Tensor:
+        """Change ``requires_grad`` in place and return the tensor. Semantics: PyTorch."""
+        if self._node is not None:
+            if value:
+                return self
+            raise GradientError("you can only change requires_grad of leaf tensors; use detach() for others")
+        if value and not is_float(self.dtype):
+            raise DTypeError(
+                f"only floating tensors can require gradients, not of dtype {self.dtype}: astype(float)"
+            )
+        self._requires_grad = bool(value)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing recorded computed it."""
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The graph node that computed it, None for a leaf."""
+        node = self._node
+        return None if node is None else cast("Node", node.node)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that ``backward`` accumulated, None before. Settable.
+
+        Of a tensor that is no leaf it is kept only after ``retain_grad()``; without, reading it warns.
+        """
+        if self._grad is None and self._node is not None and self._requires_grad and not self.retains_grad:
+            warnings.warn(
+                "the grad of a tensor that is not a leaf is being accessed: backward does not keep it. Call "
+                "retain_grad() on it before backward, or look at a leaf",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is self:
+            raise GradientError("grad: a tensor cannot be its own gradient")
+        if value is not None and (not isinstance(value, Tensor) or value.shape != self.shape):
+            given = value.shape if isinstance(value, Tensor) else type(value).__name__
+            raise ShapeError(f"grad: expected None or a tensor of shape {self.shape}, got {given}")
+        if value is not None and value.dtype is not self.dtype:
+            raise DTypeError(f"grad: expected dtype {self.dtype.name}, got {value.dtype.name}")
+        self._grad = value
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this tensor is no leaf, but keeps its gradient: see ``retain_grad``."""
+        place = self._node
+        if place is None or place.node.hooks is None:
+            return False
+        kept = place.node.hooks.retained.get(getattr(place, "index", 0))
+        return kept is not None and kept() is self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradient, or with ``set_to_none=False`` make it zeros."""
+        known = self._grad
+        self._grad = None
+        if not set_to_none and known is not None:
+            self._grad = wrap(np.zeros(self.shape, self.dtype))
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory outside the graph. Assigning replaces the value, unrecorded."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        array = value._data if isinstance(value, Tensor) else as_array(value)
+        if self._requires_grad and not is_float(array.dtype):
+            raise DTypeError(f"data: a tensor that requires grad must stay floating, got {array.dtype.name}")
+        self._data = array
+
+    def detach(self) -> Tensor:
+        """The same value, outside the graph. Semantics: PyTorch; memory is shared."""
+        if STATE.tracer is not None:
+            return STATE.tracer.detach(self)
+        result = wrap(self._data)
+        if self._version is None:
+            self._version = [0]
+        result._version = self._version
+        return result
+
+    # -- its text ---------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        data = self._data
+        if isinstance(data, Value):
+            return f"tensor(<traced {data.type}>)"
+        suffixes = []
+        if data.size == 0 and data.shape != (0,):
+            suffixes.append(f"size={data.shape}")
+        usual = (default_dtype(),) if data.size == 0 else (default_dtype(), BOOL, INT64)
+        if data.dtype not in usual:
+            suffixes.append(f"dtype={data.dtype.name}")
+        if self._node is not None:
+            suffixes.append(f"grad_fn=<{self._node.node.name()}>")
+        elif self._requires_grad:
+            suffixes.append("requires_grad=True")
+        return tensor_text(data, suffixes)
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        data = self._concrete(f"formatting with {spec!r}", "the tensor's value outside the function")
+        if data.size != 1:
+            raise DTypeError(f"only a tensor of one element can be formatted with {spec!r}, got {self.type}")
+        return format(data.item(), spec)
+
+    def __reduce__(self) -> Any:
+        if self._node is not None:
+            raise GradientError("a tensor inside a graph cannot be pickled; use x.detach()")
+        return rebuilt, (self._concrete("pickling", "the result outside the function"), self._requires_grad)
+
+
+def _as_arrays(value: Any) -> Any:
+    """`value` with the tensors in its lists and tuples as arrays."""
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if type(value) in (list, tuple):
+        return type(value)(_as_arrays(one) for one in value)
+    return value
+
+
+def rebuilt(array: Array, requires_grad: bool) -> Tensor:
+    """A leaf of what pickles and copies hold of another."""
+    result = wrap(as_array(array))
+    result._requires_grad = requires_grad
+    return result
+
+
+_new = object.__new__
+
+
+def wrap(data: Any) -> Tensor:
+    """A leaf Tensor around an ndarray or Value, sharing it."""
+    result = _new(Tensor)
+    result._data = data
+    result._node = None
+    result._requires_grad = False
+    result._grad = None
+    result._version = None
+    result._aliases = None
+    result._hooks = None
+    return result
+
+
+def as_array(value: Any) -> Array:
+    """`value` as an ndarray of a supported dtype in native byte order, without copying where it can.
+
+    Python floats take the default dtype. Raises DTypeError for objects, strings and complex numbers, and
+    ShapeError for ragged nesting.
+    """
+    if isinstance(value, np.ndarray):
+        array = value if type(value) is np.ndarray else np.asarray(value)
+    elif isinstance(value, Tensor):
+        return value._concrete("converting to an array", "the tensor itself")
+    else:
+        array = from_python(value)
+    dtype = as_dtype(array.dtype)
+    if dtype is not array.dtype:  # another type, or the same as an object of its own (after unpickling)
+        array = array.view(dtype) if array.dtype == dtype else array.astype(dtype)
+    return array

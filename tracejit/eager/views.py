@@ -1,0 +1,158 @@
+"""Views: tensors that share memory know of each other.
+
+A view holds its base (the tensor at the root, never another view) and the steps that lead to it; a base
+holds weak references to its views. Whoever writes one of them in place brings the others up to date
+(`array.writing`); here the relation is made.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ..ir.dtypes import is_float
+from ..ir.graph import Value
+from ..ir.registry import OPS, Attrs, Op
+from ..ir.types import Shape
+from ..state import STATE
+from .tensor import Tensor
+
+_RESHAPE: Final = OPS["reshape"]
+
+
+class Step:
+    """One op that made a view."""
+
+    __slots__ = ("attrs", "op")
+
+    def __init__(self, op: Op, attrs: Attrs) -> None:
+        self.op = op
+        self.attrs = attrs
+
+
+class KeyStep(tuple[Any]):
+    """One index without arrays that made a view: ``(key,)``."""
+
+    __slots__ = ()
+
+
+#: A step as native code notes it: a function, and what to call it with before the shape of what it is a step
+#: from.
+QuickStep = tuple[Callable[[Any, Shape], "Step | KeyStep"], Any]
+
+
+def made_step(step: Step | KeyStep | QuickStep, shape: Shape) -> Step | KeyStep:
+    """`step`, from something of `shape`, as a record."""
+    if isinstance(step, (Step, KeyStep)):
+        return step
+    how, given = step
+    return how(given, shape)
+
+
+#: After the step of a view that was made while nothing was recorded, of a tensor that requires grad: it
+#: shares the memory, and no gradient.
+UNRECORDED = Step.__new__(Step)
+
+
+def share(source: Tensor, view: Tensor, step: Step | KeyStep) -> None:
+    """`view` is `step` of `source` and shares its memory."""
+    if source._version is None:
+        source._version = [0]
+    view._version = source._version
+    known = source._aliases
+    base, chain = (known[0], (*known, step)) if type(known) is tuple else (source, (source, step))
+    if not STATE.recording and (source._requires_grad or (STATE.blocked and _reached(source))):
+        chain = (*chain, UNRECORDED)
+    view._aliases = chain
+    views = base._aliases
+    if views is None:
+        views = base._aliases = {}
+    # a view that dies takes itself out; it holds the base, so that no reference outlives the dict's use
+    views[weakref.ref(view, views.pop)] = None
+
+
+def _reached(source: Tensor) -> bool:
+    """Whether a gradient may reach the traced `source` once the trace is differentiated."""
+    if STATE.tracer is None or not isinstance(source._data, Value) or not is_float(source.dtype):
+        return False
+    passed: dict[Value, bool] = {}
+    for instruction in STATE.tracer.body:
+        op = instruction.op
+        operands = instruction.operands[:1] if op.name == "rewritten" else instruction.operands
+        open_ = op.name != "stop_gradient" and any(
+            passed.get(one, True) and is_float(one.dtype) for one in operands
+        )
+        passed.update(dict.fromkeys(instruction.results, open_))
+    return passed.get(source._data, True)
+
+
+def views_of(base: Tensor) -> list[Tensor]:
+    """The views of `base` that are alive."""
+    if type(base._aliases) is not dict:
+        return []
+    return [view for one in list(base._aliases) if (view := one()) is not None and _together(base, view)]
+
+
+def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | KeyStep | QuickStep, ...]] | None:
+    """The base of `view` and the steps from there, None for a tensor that is no view."""
+    known = view._aliases
+    return (known[0], known[1:]) if type(known) is tuple and _together(known[0], view) else None
+
+
+def _together(base: Tensor, view: Tensor) -> bool:
+    """Whether `view` is in the memory of `base` still: an assignment to ``data`` takes either out of it."""
+    a, b = base._data, view._data
+    if isinstance(a, Value) or isinstance(b, Value) or not b.size:
+        return True
+    return np.may_share_memory(a, b)
+
+
+def shares_memory(view: Any, array: Any) -> bool:
+    """Whether `view`, which NumPy made of `array`, is in the memory of `array`."""
+    return view is array or (view.base is not None and (view.base is array or view.base is array.base))
+
+
+def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
+    """Whether NumPy would answer `op` of a traced tensor with a view: a reshape may need a copy."""
+    chain = chain_of(source)
+    if chain is None:
+        return True
+    base, steps = chain
+    try:
+        array_of_steps(_like(base), (*steps, Step(op, attrs)))
+    except ValueError:
+        return False
+    return True
+
+
+def lies_in_order(x: Tensor) -> bool:
+    """Whether the elements of `x` lie one after the other in memory; a traced one's as in NumPy."""
+    if not isinstance(x._data, Value):
+        return bool(x._data.flags.c_contiguous)
+    chain = chain_of(x)
+    return chain is None or bool(array_of_steps(_like(chain[0]), chain[1]).flags.c_contiguous)
+
+
+def _like(base: Tensor) -> Any:
+    """An array that looks like `base` and has one element's memory: nothing reads or copies it."""
+    strides = [math.prod(base.shape[axis + 1 :]) for axis in range(base.ndim)]
+    return np.lib.stride_tricks.as_strided(np.empty(1, np.bool_), base.shape, strides)
+
+
+def array_of_steps(array: Any, steps: Sequence[Step | KeyStep | QuickStep]) -> Any:
+    """The view of `array` that `steps` lead to. Raises ValueError where a reshape would need a copy."""
+    for one in steps:
+        if one is UNRECORDED:
+            continue
+        step = made_step(one, array.shape)
+        if isinstance(step, KeyStep):
+            array = array[step[0]]
+        elif step.op is _RESHAPE:
+            array = np.reshape(array, step.attrs["shape"], copy=False)
+        else:
+            array = step.op.eval(array, **step.attrs)
+    return array

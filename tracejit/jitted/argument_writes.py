@@ -1,0 +1,298 @@
+"""Writes of a jitted function to its arguments.
+
+While a function is traced, a write in place gives an argument's symbol a new value. That value is a result of
+the program beside those that the function returns, and each call writes it to the argument's memory, as eager
+code does: what shares the memory sees it, writes are counted, and gradients follow. Where it cannot be
+written, the call is an error that names the argument, raised before anything is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..array.indexing.writing import before, count_write, replace, take_memory, writes_memory
+from ..eager.overlaps import overlapping, overlaps_itself
+from ..eager.tensor import Tensor, wrap
+from ..ir.dtypes import is_float
+from ..ir.errors import DTypeError, GradientError, TraceError, TracejitError
+from ..ir.graph import Value
+from ..ir.records import record
+from ..pytree import TreeDef, flatten
+from ..runtime.executable import Executable
+from ..runtime.observing import OBSERVER
+from ..state import STATE
+from ..tape.engine import standing_for
+from ..tracing.tracer import Tracer
+from .calls import CompiledFunction, call
+from .container_writes import ContainerWrite, WatchedContainers, write_containers
+
+
+@record
+class ArgumentWrite:
+    """A leaf of the arguments that the function writes.
+
+    Attributes:
+        position: of the leaf.
+        name: what the user calls it.
+        unrecorded: whether all writes are under ``no_grad``, so that its place in the graph stays.
+        sources: the inputs through which a gradient can reach what is written.
+    """
+
+    position: int
+    name: str
+    unrecorded: bool
+    sources: Sequence[int]
+
+
+@record
+class ArgumentWrites:
+    """What a traced function does to its arguments.
+
+    Attributes:
+        label: what messages call the function.
+        name: gives what messages call the argument's leaf at a position.
+        returned: how many of the program's results the function returns. Before them come the values of
+            `writes`, and after them new ones in containers.
+        writes: the leaves that are written in place.
+        containers: the containers that are changed.
+    """
+
+    label: str
+    name: Callable[[int], str]
+    returned: int
+    writes: Sequence[ArgumentWrite]
+    containers: Sequence[ContainerWrite]
+
+    @property
+    def positions(self) -> frozenset[int]:
+        """Of the leaves that are written in place."""
+        return frozenset([write.position for write in self.writes])
+
+    def names(self) -> tuple[str, ...]:
+        """What is written or changed, as the user calls it."""
+        return (*[write.name for write in self.writes], *[write.name for write in self.containers])
+
+    def begin(
+        self, arguments: Any, leaves: Sequence[Any], inputs: Sequence[Tensor], captures: Sequence[Any]
+    ) -> PendingWrites:
+        """The writes of a call with ``arguments = (positional, named)``, whose leaves are `leaves`; `inputs`
+        are these as tensors, and after them what the function closes over, found at `captures`.
+
+        Raises TracejitError, which names the argument, where one cannot be written.
+        """
+        _check_overlaps(self, leaves, inputs, captures)
+        in_memory = [
+            _check(self.label, write, leaves[write.position], [inputs[i] for i in write.sources])
+            for write in self.writes
+        ]
+        return PendingWrites(self, arguments, leaves, inputs, in_memory)
+
+    def finish(self, arguments: Any, results: Sequence[Tensor]) -> list[Tensor]:
+        """Make the writes of a call that a native entry has run: on arguments none of which requires grad.
+        Returns the results that the function returns."""
+        leaves = flatten(arguments)[0]
+        _check_overlaps(self, leaves, (), ())
+        in_memory = [_check(self.label, write, leaves[write.position], ()) for write in self.writes]
+        return PendingWrites(self, arguments, leaves, (), in_memory).finish(results)
+
+
+class WatchedArguments:
+    """The arguments of a function that is being traced: `symbols`, in containers of its own."""
+
+    def __init__(
+        self,
+        label: str,
+        structure: TreeDef,
+        symbols: Sequence[Tensor],
+        donated: Collection[int],
+        name: Callable[[int], str],
+    ) -> None:
+        """Leaves that are `donated` do not count as written: nobody reads them afterwards. `label` and `name`
+        are as in `ArgumentWrites`."""
+        self.arguments = structure.unflatten(symbols)
+        self._label, self._symbols, self._donated, self._name = label, symbols, donated, name
+        self._containers = WatchedContainers(structure, self.arguments, donated)
+
+    def writes(self, results: list[Any]) -> ArgumentWrites | None:
+        """What the function has done to them; the values that it wrote are added to its `results`.
+
+        Raises DTypeError for Python numbers, and TraceError where data of another type was assigned.
+        """
+        returned, label, symbols = len(results), self._label, self._symbols
+        writes = self._written_leaves()
+        results[:0] = [symbols[write.position] for write in writes]
+        containers = self._containers.writes(label, self._name, symbols, results)
+        return (
+            ArgumentWrites(label, self._name, returned, writes, containers) if writes or containers else None
+        )
+
+    def _written_leaves(self) -> list[ArgumentWrite]:
+        """Those whose symbol is not their parameter any more."""
+        tracer, label = STATE.tracer, self._label
+        assert tracer is not None
+        changed = [i for i, symbol in enumerate(self._symbols) if symbol._data is not tracer.params[i]]
+        sources = _sources(tracer) if changed else {}
+        writes = []
+        for position in changed:
+            symbol, param, name = self._symbols[position], tracer.params[position], self._name(position)
+            if tracer.is_weak(param):
+                raise DTypeError(
+                    f"{label}: argument {name} is a Python number, which cannot be written in place; "
+                    "compute a new value, or pass a tensor"
+                )
+            if symbol.type != param.type:
+                raise TraceError(
+                    f"{label}: argument {name} of type {param.type} was given data of type {symbol.type}; a "
+                    "write keeps shape and dtype"
+                )
+            if position not in self._donated:
+                unrecorded = _is_unrecorded(tracer, symbol._data, param)
+                reached = _bits(sources.get(symbol._data, 0))
+                writes.append(ArgumentWrite(position, name, unrecorded, reached))
+        return writes
+
+
+def _sources(tracer: Tracer) -> dict[Any, int]:
+    """For each value, the inputs through which a gradient reaches it, as bits by position."""
+    inputs = [*tracer.params, *[value for _, value in tracer.captures.values()]]
+    sources = {value: 1 << i if is_float(value.dtype) else 0 for i, value in enumerate(inputs)}
+    for instruction in tracer.body:
+        name, reached = instruction.op.name, 0
+        if name != "stop_gradient":
+            for operand in instruction.operands[:1] if name == "rewritten" else instruction.operands:
+                reached |= sources[operand]
+        for result in instruction.results:
+            sources[result] = reached if is_float(result.dtype) else 0
+    return sources
+
+
+def _bits(number: int) -> list[int]:
+    return [i for i in range(number.bit_length()) if number >> i & 1]
+
+
+def _is_unrecorded(tracer: Tracer, value: Any, param: Value) -> bool:
+    """Whether writes under ``no_grad`` alone lead from `param` to `value`."""
+    rewritten = {
+        instruction.results[0]: instruction.operands[0]
+        for instruction in tracer.body
+        if instruction.op.name == "rewritten"
+    }
+    while value in rewritten:
+        value = rewritten[value]
+    return value is param
+
+
+class PendingWrites:
+    """The writes of one call, which can be made."""
+
+    def __init__(
+        self,
+        writes: ArgumentWrites,
+        arguments: Any,
+        leaves: Sequence[Any],
+        inputs: Sequence[Tensor],
+        in_memory: Sequence[bool],
+    ) -> None:
+        self._writes, self._arguments, self._leaves, self._in_memory = writes, arguments, leaves, in_memory
+        self.inputs = list(inputs)
+        self._recorded = STATE.recording and any(one._requires_grad for one in inputs)
+        if self._recorded:  # a graph keeps the values that are there now
+            for write in writes.writes:
+                self.inputs[write.position] = _standing_for(inputs[write.position])
+
+    def run(self, compiled: CompiledFunction) -> list[Tensor]:
+        """The program's results. Where it can, it writes them to the arguments' memory itself."""
+        targets = {} if self._recorded or OBSERVER.call is not None else self._targets(compiled.executable)
+        if not targets:
+            return call(compiled, self.inputs)
+        return list(map(wrap, compiled.executable.run([one._data for one in self.inputs], targets)))
+
+    def _targets(self, executable: Executable) -> dict[int, Any]:
+        """By result, the array of the argument that it may be written over while the program runs."""
+        if any(not message.startswith("out of memory") for message in executable.errors):
+            return {}  # a call that fails must leave the arguments as they are
+        targets = {}
+        for number, write in enumerate(self._writes.writes):
+            array = self.inputs[write.position]._data
+            leaf = self._leaves[write.position]
+            if (
+                executable.reuses.get(number) == write.position
+                and array is (leaf._data if isinstance(leaf, Tensor) else leaf)
+                and array.flags.carray
+            ):
+                targets[number] = array
+        return targets
+
+    def finish(self, results: Sequence[Tensor]) -> list[Tensor]:
+        """Do to the arguments what the function did, with the program's results. Returns those that the
+        function returns."""
+        label, writes, returned = self._writes.label, self._writes.writes, self._writes.returned
+        for write, value, in_memory in zip(writes, results, self._in_memory, strict=False):
+            leaf, name = self._leaves[write.position], f"{label} (argument {write.name})"
+            if isinstance(leaf, np.ndarray):
+                _copy(leaf, value._data)
+            elif isinstance(leaf, Tensor) and in_memory:
+                _copy(leaf._data, value._data)
+                if leaf._version is not None:  # somebody has looked
+                    count_write(leaf, name)
+            elif isinstance(leaf, Tensor):
+                replace(leaf, value, name)
+            # a NumPy scalar is immutable: `x += 1` gives a name in the function another value
+        write_containers(self._writes.containers, self._arguments, self._leaves, results)
+        return list(results[len(writes) : len(writes) + returned])
+
+
+def _copy(array: Any, value: Any) -> None:
+    if array is not value:
+        np.copyto(array, value)
+
+
+def _check(label: str, write: ArgumentWrite, leaf: Any, sources: Sequence[Tensor]) -> bool:
+    """Whether `leaf` is written in memory alone. Raises where it may not be written."""
+    name, in_memory = f"{label}: argument {write.name}", True
+    sources = [] if write.unrecorded else [one for one in sources if one._requires_grad]
+    if isinstance(leaf, Tensor) and write.unrecorded:
+        take_memory(leaf)
+    elif isinstance(leaf, Tensor):
+        in_memory = writes_memory(leaf, sources, name)
+    elif STATE.recording and sources and isinstance(leaf, np.ndarray):
+        raise GradientError(
+            f"{name} is an array, and what is written to it requires grad; pass a tensor, or write "
+            "value.detach()"
+        )
+    array = leaf._data if isinstance(leaf, Tensor) else leaf
+    if isinstance(array, np.ndarray):
+        if not array.flags.writeable:
+            raise TracejitError(f"{name} is written in place, but its memory is read-only; pass x.copy()")
+        if overlaps_itself(array):
+            raise TracejitError(
+                f"{name} is written in place, but several of its elements share memory; pass x.copy()"
+            )
+    return in_memory
+
+
+def _check_overlaps(
+    writes: ArgumentWrites, leaves: Sequence[Any], inputs: Sequence[Tensor], captures: Sequence[Any]
+) -> None:
+    arrays = [one._data if isinstance(one, Tensor) else one for one in leaves]
+    arrays = [one if isinstance(one, np.ndarray) else None for one in arrays]
+    arrays += [one._data for one in inputs[len(leaves) :]]
+    pair = overlapping(arrays, {write.position for write in writes.writes})
+    if pair is None:
+        return
+    written, other = pair
+    second = writes.name(other) if other < len(leaves) else captures[other - len(leaves)]
+    raise TracejitError(
+        f"{writes.label}: argument {writes.name(written)} is written in place, and {second} shares memory "
+        "with it; a jitted function sees them as separate. Pass a copy of either"
+    )
+
+
+def _standing_for(argument: Tensor) -> Tensor:
+    """A copy of a tensor that is going to be written, in the tensor's place in the graph."""
+    if argument._requires_grad and argument._node is None:
+        return standing_for(argument, argument._data.copy())
+    return before(argument)

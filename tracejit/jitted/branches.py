@@ -1,0 +1,119 @@
+"""Python control flow under a trace: decisions on values.
+
+``if x:``, ``while x:``, ``float(x)``, ``int(x)``, ``x.item()`` and using `x` as an index ask a traced tensor
+for its value. Where the trace runs for a real call, it has one: the inputs are there, and what was traced so
+far is computed from them. The trace goes on with that value and notes it as a `Decision`, which the compiled
+program computes again at each call; where one comes out otherwise, the program is not the one for that call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ..eager.tensor import Array, Tensor
+from ..ir.dtypes import is_float
+from ..ir.errors import ConcretizationError
+from ..ir.graph import Instruction, Location, Value
+from ..ir.interpreter import run_instruction
+from ..ir.records import record
+from ..location import user_location
+
+if TYPE_CHECKING:
+    from ..tracing.tracer import Tracer
+
+#: What one path may decide: a loop that asks each time is to be a structured one long before.
+MOST_DECISIONS: Final = 10_000
+
+
+@record(eq=False)
+class Decision:
+    """A value that Python code saw while tracing."""
+
+    value: Value
+    seen: bool | int | float
+    location: Location | None
+    #: How many instructions the trace had appended when it was asked for.
+    position: int
+
+    def __str__(self) -> str:
+        where = f" at {self.location}" if self.location else ""
+        return f"{self.seen!r}{where}"
+
+
+class Branches:
+    """The decisions of one trace: first those of `prefix`, then by the values of `inputs`."""
+
+    def __init__(self, inputs: Sequence[Tensor], prefix: Sequence[Any]) -> None:
+        self.inputs = [one._data for one in inputs]
+        self._tracked = [one._requires_grad for one in inputs]
+        self.prefix = tuple(prefix)
+        self.made: list[Decision] = []
+        self._known: dict[Value, Any] = {}
+
+    def decide(self, tracer: Tracer, value: Value) -> Array:
+        """The value that the trace goes on with."""
+        for decision in self.made:
+            if decision.value is value:
+                return np.asarray(decision.seen, value.dtype)
+        if len(self.made) >= MOST_DECISIONS:
+            raise ConcretizationError(
+                f"the function asked for {MOST_DECISIONS} traced values in one call; use tj.while_loop, "
+                "tj.fori_loop or tj.scan for loops whose length depends on values"
+            )
+        if len(self.made) < len(self.prefix):
+            seen = self.prefix[len(self.made)]
+        else:
+            seen = self._evaluate(tracer, value).item()
+        self.made.append(Decision(value, seen, user_location(), len(tracer.body)))
+        return np.asarray(seen, value.dtype)
+
+    def requires_grad(self, tracer: Tracer, value: Value) -> bool:
+        """Whether `value` is computed from an argument or a capture of this call that requires grad."""
+        reached = {param for param, one in zip(tracer.params, self._tracked, strict=False) if one}
+        for holder, param in tracer.captures.values():
+            if isinstance(holder, Tensor) and holder._requires_grad:
+                reached.add(param)
+        for instruction in tracer.body:
+            if instruction.op.name != "stop_gradient" and not reached.isdisjoint(instruction.operands):
+                reached.update(one for one in instruction.results if is_float(one.dtype))
+        return value in reached
+
+    def _evaluate(self, tracer: Tracer, value: Value) -> Array:
+        """`value` for the inputs of this call, by the interpreter."""
+        known = self._known
+        for param, array in zip(tracer.params, self.inputs, strict=False):
+            known.setdefault(param, array)
+        for holder, param in tracer.captures.values():
+            if param not in known:
+                known[param] = array_of(holder)
+        producers = {result: one for one in tracer.body for result in one.results}
+        with np.errstate(all="ignore"):
+            for instruction in _needed(value, producers, known):
+                run_instruction(instruction, known)
+        found: Array = known[value]
+        return found
+
+
+def array_of(holder: Any) -> Any:
+    """The array of what a trace captured, now."""
+    if isinstance(holder, Tensor):
+        return holder._data
+    return holder if isinstance(holder, np.ndarray) else holder.peek()  # a number, or a generator's state
+
+
+def _needed(value: Value, producers: dict[Value, Instruction], known: dict[Value, Any]) -> list[Instruction]:
+    """What must run for `value`, in order."""
+    needed: dict[Instruction, None] = {}
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if one in known:
+            continue
+        producer = producers[one]
+        if producer not in needed:
+            needed[producer] = None
+            stack.extend(producer.operands)
+    return [one for one in dict.fromkeys(producers.values()) if one in needed]

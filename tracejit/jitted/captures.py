@@ -1,0 +1,77 @@
+"""What a jitted function closes over: where each capture is read at a call, and what must not have changed.
+
+A captured tensor or array is read afresh at each call, from where the function finds it: a closure variable,
+a global, an element of a container or an attribute of an object that one of these names. So rebinding a name
+works as well as changing the tensor. Python numbers that only enter arithmetic are read afresh as well. What
+else the function depends on is *guarded*: when it changes, the function is traced again. `frontend` finds out
+what a function reads by following its bytecode.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..frontend.guards import Guard, same_content
+from ..frontend.sources import Source
+from ..frontend.usage import Number, Numbers, Uses
+from ..ir.errors import FrozenResultWarning
+from ..ir.records import record
+from ..location import user_stacklevel
+from ..tracing.tracer import Traced
+
+
+@record(eq=False)
+class Bindings:
+    """Where each capture is read, what must not have changed, and what is not watched, in words."""
+
+    sources: list[Source]
+    guards: list[Guard]
+    unwatched: tuple[str, ...] = ()
+
+
+def bind(uses: Uses, numbers: Numbers, traced: Traced) -> Bindings:
+    """The places of what a function that was just traced captured, and the guards."""
+    holders = traced.captured
+    for tensor in traced.inspected:
+        for place in uses.arrays.get(id(tensor), ()):
+            uses.inspected.setdefault(place.identity, place)
+    sources = []
+    for holder in holders:
+        if isinstance(holder, Number):
+            sources.append(holder.source)
+            continue
+        places = uses.arrays.get(id(holder))
+        content = traced.contents.get(id(holder))
+        if places is not None:
+            sources.append(places[0].source)
+        elif content is not None and not same_content(holder, content):
+            sources.append(Source("object", content))  # an array of the function's own, which it wrote later
+        else:
+            sources.append(Source("object", holder))
+    for source in uses.written.values():
+        uses.unwatched[
+            f"{source}: the function itself changes it, while it is traced and not at each call"
+        ] = None
+    guards = []
+    for guard in uses.finish({id(holder) for holder in holders}, numbers.matched):
+        if guard.holds() or not _is_written(guard.source, uses.written):
+            guards.append(guard)
+    return Bindings(sources, guards, tuple(uses.unwatched))
+
+
+def _is_written(source: Source, written: dict[Any, Source]) -> bool:
+    """Whether the function writes what lies at `source`, or a container on the way to it."""
+    kind, holder, key, steps = source.identity
+    return any((kind, holder, key, steps[:length]) in written for length in range(len(steps) + 1))
+
+
+def warn_of_frozen(name: str, uses: Uses) -> None:
+    """Warn of calls in the function `name` whose results are constants of the compiled code."""
+    for call in uses.frozen:
+        warnings.warn(
+            f"{name}: {call}() runs while the function is traced; its result is a constant of the compiled "
+            "code. Pass it as an argument, or use tj.random for random numbers",
+            FrozenResultWarning,
+            stacklevel=user_stacklevel(),
+        )

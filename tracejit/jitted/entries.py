@@ -1,0 +1,246 @@
+"""Native call entries for the signatures of jitted functions."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ..codegen.native.entry.table import (
+    Absent,
+    Anything,
+    ArraySpec,
+    Capture,
+    ContainerSpec,
+    EntrySpec,
+    EqualSpec,
+    ResultSpec,
+    Same,
+    ScalarSpec,
+    SizedSpec,
+    Spec,
+    Structure,
+)
+from ..eager.layout import entry_layout_of_tensors
+from ..frontend.guards import (
+    ArrayTypeGuard,
+    ConstantGuard,
+    ContentGuard,
+    ElementsGuard,
+    Guard,
+    KeysGuard,
+    LengthGuard,
+    MissingGuard,
+)
+from ..generator import Draws
+from ..ir import dtypes
+from ..runtime.native.entry import make_entry
+
+if TYPE_CHECKING:
+    from ..frontend.sources import Source
+    from ..ir.graph import Value
+    from .signatures import Signature
+
+#: The name of the global that holds the default dtype, which every compiled signature depends on.
+_DEFAULT: Final = "_default_float"
+#: The entry keeps some words for each input and result on the stack.
+_MOST: Final = 2000
+#: Static arguments that are the same for good when they are the same object.
+_IMMUTABLE: Final = (int, float, bool, str, bytes, type(None), type, types.FunctionType)
+
+
+class _Unsupported(Exception):
+    """Only Python can look this up or build it."""
+
+
+def make_entries(
+    signature: Signature, miss: Callable[..., Any], otherwise: Callable[[], Any]
+) -> tuple[Any, Any]:
+    """Two entries of `signature`: a function of the flat leaves, which gives a flat tuple (or one result) and
+    `miss()` where it does not fit, and a function of the arguments as they are given, which then calls
+    ``otherwise()``. None where there cannot be one. Of a function that writes its arguments they give all
+    results of the program, for the caller to write."""
+    layout = entry_layout_of_tensors()
+    params = signature.function.params[len(signature.leaf_types) :]
+    bindings = signature.bindings
+    if any("callback" in one.attrs for one in signature.function.instructions()):
+        return None, None  # a call that fails is repeated by the slow path, and callbacks ran already
+    if layout is None or len(signature.function.params) + len(signature.function.results) > _MOST:
+        return None, None
+    keep: list[Any] = [bindings, signature.static]
+    settings = Capture("global", id(vars(dtypes)), id(_DEFAULT), Same(id(dtypes.default_dtype())))
+    executable = signature.compiled.executable
+    reuses = executable.reuses if signature.writes is None else {}
+    given = set(reuses.values())
+    leaves = tuple(
+        [_leaf_spec(one, signature.ranges.get(i), i in given) for i, one in enumerate(signature.leaf_types)]
+    )
+    results = signature.function.results
+    flat: Structure = ("tuple", (), (None,) * len(results))
+    try:
+        spec = EntrySpec(
+            leaves,
+            (),
+            tuple(
+                [
+                    _capture(source, _input_spec(source, param), keep)
+                    for source, param in zip(bindings.sources, params, strict=True)
+                ]
+            ),
+            (settings, *[_capture(one.source, _guard_spec(one, keep), keep) for one in bindings.guards]),
+            tuple(
+                [
+                    ResultSpec(_array_spec(one.dtype, one.shape), reuses.get(i, -1))
+                    for i, one in enumerate(results)
+                ]
+            ),
+            None if signature.result.is_leaf and signature.writes is None else flat,
+            executable.slow_enough,
+        )
+    except _Unsupported:
+        return None, None
+    by_leaves = make_entry(spec, layout, executable, miss, keep)
+    try:
+        arguments, keywords = _arguments(signature, leaves, keep)
+        structure = _structure(signature.result.shape, keep) if signature.writes is None else flat
+    except _Unsupported:
+        return by_leaves, None
+    spec = EntrySpec(
+        arguments, keywords, spec.captures, spec.guards, spec.results, structure, spec.release_gil
+    )
+    return by_leaves, make_entry(spec, layout, executable, otherwise(), keep)
+
+
+def _array_spec(dtype: Any, shape: tuple[int, ...], donated: bool = False, content: int = 0) -> ArraySpec:
+    """What the entry checks of an array: its descriptor object and shape, and the elements at `content`."""
+    return ArraySpec(id(dtype), shape, dtype.itemsize, donated, content)
+
+
+def _leaf_spec(leaf_type: Any, limits: tuple[int, int] | None, donated: bool) -> ArraySpec | ScalarSpec:
+    if isinstance(leaf_type, str):
+        return ScalarSpec(leaf_type, limits)
+    return _array_spec(leaf_type[0], leaf_type[1], donated)
+
+
+# -- the arguments as they are given -----------------------------------------------------------------
+
+
+def _arguments(
+    signature: Signature, leaves: Sequence[ArraySpec | ScalarSpec], keep: list[Any]
+) -> tuple[tuple[Spec, ...], tuple[tuple[int, Spec], ...]]:
+    """Positional and keyword arguments. Raises _Unsupported where the entry does not know a container in
+    them, or a static argument may change while it stays the same object."""
+    following = iter(leaves)
+    _, _, (args, kwargs) = signature.structure.shape
+    positional = [_tree(child, following, keep) for child in args[2]]
+    names = kwargs[1][1]
+    named = {name: _tree(child, following, keep) for name, child in zip(names, kwargs[2], strict=True)}
+    for which, _, value, _ in signature.static:
+        if not _stays(value):
+            raise _Unsupported
+        if isinstance(which, str):
+            named[which] = Same(id(value))
+        else:
+            positional.insert(which, Same(id(value)))  # they come in ascending order
+    names = [sys.intern(name) for name in named]  # as the names at call sites are
+    keep.append(names)
+    return tuple(positional), tuple([(id(name), named[name]) for name in names])
+
+
+def _stays(value: Any) -> bool:
+    """Whether a static argument is the same as long as it is the same object."""
+    if type(value) is tuple:
+        return all(map(_stays, value))
+    return type(value) in _IMMUTABLE or isinstance(value, type)
+
+
+def _tree(shape: Any, leaves: Iterator[Spec], keep: list[Any]) -> Spec:
+    """What the entry wants for a pytree."""
+    if shape is None:
+        return next(leaves)
+    kind, meta, children = shape
+    parts = tuple([_tree(child, leaves, keep) for child in children])
+    if kind == "none":
+        return Same(id(None))
+    if kind == "tuple":
+        return ContainerSpec("tuple", id(tuple), parts)
+    if kind == "list":
+        return ContainerSpec("list", id(list), parts)
+    if kind == "namedtuple":
+        keep.append(meta)
+        return ContainerSpec("tuple", id(meta), parts)
+    if kind == "dict" and meta[0] is dict and all(type(key) is str for key in meta[1]):
+        keep.append(meta[1])
+        return ContainerSpec("dict", id(dict), parts, tuple(map(id, meta[1])))
+    raise _Unsupported
+
+
+def _structure(shape: Any, keep: list[Any]) -> Structure:
+    """How the entry builds the result."""
+    if shape is None:
+        return None
+    kind, meta, children = shape
+    parts = tuple([_structure(child, keep) for child in children])
+    if kind in ("tuple", "list", "none"):
+        return kind, (), parts
+    if kind == "dict" and meta[0] is dict and all(type(key) is str for key in meta[1]):
+        keep.append(meta[1])
+        return kind, tuple(map(id, meta[1])), parts
+    raise _Unsupported
+
+
+# -- captures ----------------------------------------------------------------------------------------
+
+
+def _input_spec(source: Source, param: Value) -> ArraySpec | ScalarSpec:
+    return ScalarSpec("float") if source.is_number else _array_spec(param.dtype, param.shape)
+
+
+def _guard_spec(guard: Guard, keep: list[Any]) -> Spec:
+    """What the entry checks for `guard`. Raises _Unsupported where only Python can."""
+    expected = guard.expected
+    if isinstance(guard, MissingGuard):
+        return Absent()
+    if isinstance(guard, LengthGuard):
+        return SizedSpec(id(expected[0]), expected[1])
+    if isinstance(guard, KeysGuard):
+        kind, keys = expected
+        if kind is not dict or not all(type(key) is str for key in keys):
+            raise _Unsupported
+        keep.append(keys)
+        return ContainerSpec("dict", id(dict), (Anything(),) * len(keys), tuple(map(id, keys)))
+    if isinstance(guard, ArrayTypeGuard):
+        return _array_spec(expected[1], expected[2])
+    if isinstance(guard, ContentGuard):
+        keep.append(expected)
+        return _array_spec(expected.dtype, expected.shape, content=expected.ctypes.data)
+    if isinstance(guard, ElementsGuard):
+        raise _Unsupported
+    if isinstance(guard, ConstantGuard) and (
+        (type(expected) is float and expected == expected)
+        or (type(expected) is int and -(2**63) <= expected < 2**63)
+    ):
+        return EqualSpec(expected)
+    return Same(id(expected))
+
+
+def _capture(source: Source, expected: Spec, keep: list[Any]) -> Capture:
+    """Where the entry finds a capture or guarded object. Raises _Unsupported where only Python can tell."""
+    if isinstance(source.holder, Draws):  # drawing advances the generator
+        raise _Unsupported
+    steps: list[tuple[str, int]] = []
+    for (how, step), container in zip(source.path, source.containers(), strict=True):
+        if how == "attr" and step == "__class__":
+            steps.append(("class", 0))
+        elif step == "__code__" and type(container) is types.FunctionType:
+            steps.append(("code", 0))
+        elif how == "attr" or (type(container) is dict and type(step) is str):
+            keep.append(step)
+            steps.append(("attr" if how == "attr" else "key", id(step)))
+        elif type(container) in (list, tuple):
+            steps.append((type(container).__name__, step))
+        else:
+            raise _Unsupported
+    key = id(source.key) if source.kind == "global" else 0
+    return Capture(source.kind, id(source.holder), key, expected, tuple(steps))

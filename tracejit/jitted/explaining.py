@@ -1,0 +1,344 @@
+"""What ``JitFunction.explain`` returns: what was compiled, why, and how, as text and as data."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from ..ir.graph import Instruction
+from ..ir.ops.fusion import INTERPRETED
+from ..ir.records import record
+from ..ir.registry import Kind
+from ..runtime.cache.store import CACHE
+from ..runtime.executable import Executable
+from .paths import Paths, describe
+from .recompilation import Change, Reason, argument_names
+from .signatures import Signature, static_text, type_text
+
+#: Lines are at most so long, where that is ours to say.
+_WIDTH: Final = 110
+
+
+@record
+class HostCallReport:
+    """An op that is not compiled: its NumPy kernel, or the user's function, is called from native code.
+
+    Attributes:
+        op: its name.
+        where: the user's line, as ``model.py:12``; empty where it is not known.
+        why: what is missing.
+    """
+
+    op: str
+    where: str
+    why: str
+
+
+@record
+class ProgramReport:
+    """One native program of a signature.
+
+    Attributes:
+        label: "forward", "forward, keeping what gradients need", "backward", or "shared by N paths".
+        milliseconds: compile time by phase.
+        kernels: how many kernels it calls.
+        arena_bytes: bytes for intermediate values.
+        host_calls: what it does not do in native code.
+        from_disk: whether its machine code was found in the cache on disk (docs/cache.md).
+        tier: "quick" while the full code is compiled in the background (docs/tiers.md), else "full".
+        problem: why the full code could not be compiled; empty otherwise.
+        fallbacks: what the compiler failed on, and what was done instead: the texts of its warnings.
+    """
+
+    label: str
+    milliseconds: dict[str, float]
+    kernels: int
+    arena_bytes: int
+    host_calls: tuple[HostCallReport, ...]
+    from_disk: bool
+    tier: str = "full"
+    problem: str = ""
+    fallbacks: tuple[str, ...] = ()
+
+
+@record
+class PathReport:
+    """One path through the Python code of a signature.
+
+    Attributes:
+        reason: why it was compiled.
+        hits: the calls that took it.
+        decisions: what Python code saw, in order: (value, the user's line).
+        programs: its native programs.
+    """
+
+    reason: str
+    hits: int
+    decisions: tuple[tuple[Any, str], ...]
+    programs: tuple[ProgramReport, ...]
+
+
+@record
+class SignatureReport:
+    """What was compiled for arguments of certain types.
+
+    Attributes:
+        arguments: the name and type of each leaf, such as ``("p['w']", "f64[3]")``.
+        static: the static arguments, as text; empty without.
+        reason: why it was compiled.
+        changes: how it differs from the nearest signature before it.
+        earlier: why it had been compiled before, where it was compiled again.
+        captures: what the function closes over and reads at each call.
+        guards: what it closes over and took for constants; each change compiles again.
+        unwatched: what it reads that is not watched, so that a change goes unnoticed.
+        native_entry: whether calls go straight to native code, without Python.
+        programs: its native programs; empty where it has paths.
+        paths: where Python code branches on values, one for each way through.
+        donated: how many arrays are donated.
+        reused: how many of those have memory that a result may take over.
+        writes: the arguments that the function writes.
+    """
+
+    arguments: tuple[tuple[str, str], ...]
+    static: str
+    reason: str
+    changes: tuple[Change, ...]
+    earlier: tuple[str, ...]
+    captures: tuple[str, ...]
+    guards: tuple[tuple[str, str], ...]
+    unwatched: tuple[str, ...]
+    native_entry: bool
+    programs: tuple[ProgramReport, ...]
+    paths: tuple[PathReport, ...] = ()
+    donated: int = 0
+    reused: int = 0
+    writes: tuple[str, ...] = ()
+
+    @property
+    def milliseconds(self) -> float:
+        """What compiling all of it took."""
+        every = [*self.programs, *(one for path in self.paths for one in path.programs)]
+        return sum(sum(one.milliseconds.values()) for one in every)
+
+
+class Explanation(str):
+    """The text, which prints as it is, with the same as data.
+
+    Attributes:
+        name: the function's.
+        where: where it is defined, as ``model.py:12``; empty where that is not known.
+        signatures: a `SignatureReport` for each signature, in the order they were compiled.
+    """
+
+    name: str
+    where: str
+    signatures: tuple[SignatureReport, ...]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as what JSON can hold."""
+        return {
+            "name": self.name,
+            "where": self.where,
+            "signatures": [
+                {**_plain(one), "total_milliseconds": one.milliseconds} for one in self.signatures
+            ],
+        }
+
+
+def _plain(value: Any) -> Any:
+    """Records as dicts, whatever they hold."""
+    if isinstance(value, (tuple, list)):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict) or not hasattr(value, "__slots__"):
+        return value
+    return {name: _plain(getattr(value, name)) for name in value.__slots__}
+
+
+def explain(
+    fn: Callable[..., Any],
+    name: str,
+    static: frozenset[int],
+    signatures: Sequence[tuple[Signature, Paths | None]],
+) -> Explanation:
+    """What was compiled of the function `fn`, why, and how: each signature, with the paths it has."""
+    count = len(signatures)
+    where = _definition(fn)
+    reports = tuple(_report(fn, static, *one) for one in signatures)
+    lines = [f"{name}: {count} signature{'s' * (count != 1)} compiled"]
+    if where and reports:
+        spent = sum(one.milliseconds for one in reports)
+        lines.append(f"  defined at {where}; compiled in {spent:.0f} ms in all")
+    if CACHE.problem and not CACHE.switched_off:
+        lines.append(f"  compiled code is not kept on disk: {CACHE.problem}")
+    elif CACHE.failure:
+        lines.append(f"  the last compiled code was not kept on disk: {CACHE.failure}")
+    for number, (report, (signature, paths)) in enumerate(zip(reports, signatures, strict=True)):
+        lines += _lines(number, report, signature, paths)
+    made = Explanation("\n".join(lines))
+    made.name, made.where, made.signatures = name, where, reports
+    return made
+
+
+def _definition(fn: Any) -> str:
+    code = getattr(inspect.unwrap(fn), "__code__", None)
+    if code is None:
+        return ""
+    return f"{code.co_filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{code.co_firstlineno}"
+
+
+# -- data ------------------------------------------------------------------------------------------
+
+
+def _report(
+    fn: Callable[..., Any], static: frozenset[int], one: Signature, paths: Paths | None
+) -> SignatureReport:
+    names = argument_names(fn, static, one.structure)
+    programs = () if paths is not None else tuple(_programs(one))
+    found: list[PathReport] = []
+    if paths is not None:
+        for path in list(paths.known):
+            decisions = tuple((each.seen, str(each.location or "")) for each in path.decisions)
+            found.append(PathReport(str(path.reason), path.hits, decisions, tuple(_programs(path))))
+        if paths.shared is not None:
+            label = f"shared by {len(paths.shared.paths)} paths"
+            programs = tuple(_programs(paths.shared.signature, label))
+    return SignatureReport(
+        tuple(zip(names, map(type_text, one.leaf_types), strict=True)),
+        static_text(one.static) if one.static else "",
+        str(one.reason),
+        one.reason.changes if isinstance(one.reason, Reason) else (),
+        tuple(map(str, one.earlier)),
+        tuple(map(str, one.bindings.sources)),
+        tuple(_guards(one)),
+        one.bindings.unwatched,
+        one.flat_entry is not None,
+        programs,
+        tuple(found),
+        len(one.donated),
+        len(one.compiled.made_executable.reuses) if one.compiled.made_executable else 0,
+        () if one.writes is None else one.writes.names(),
+    )
+
+
+def _guards(one: Signature) -> Iterator[tuple[str, str]]:
+    """The guards, without those on the code and the classes of what is named by others."""
+    for guard in one.bindings.guards:
+        if not (guard.source.path and guard.source.path[-1][1] in ("__code__", "__class__")):
+            yield str(guard.source), guard.text()
+
+
+def _programs(one: Signature, label: str = "forward") -> Iterator[ProgramReport]:
+    """What there is: nothing is compiled for asking."""
+    for what, compiled in one.compiled.made():
+        executable = compiled.made_executable
+        if executable is not None:
+            traced = one.milliseconds if what == "forward" else {}
+            yield _program(label if what == "forward" else what, executable, traced)
+
+
+def _program(label: str, executable: Executable, traced: dict[str, float]) -> ProgramReport:
+    # the module is made anew where the machine code was found on disk
+    calls = executable.module.host_calls if executable.not_lowered else []
+    return ProgramReport(
+        label,
+        {**traced, **executable.milliseconds},
+        executable.kernels,
+        executable.arena_bytes,
+        tuple(_host_call(one.instruction) for one in calls),
+        executable.found,
+        executable.tier,
+        executable.problem,
+        tuple(executable.fallbacks),
+    )
+
+
+def _host_call(instruction: Instruction) -> HostCallReport:
+    op = instruction.op
+    dtypes = ", ".join(dict.fromkeys(one.dtype.name for one in instruction.operands))
+    if op is INTERPRETED:
+        inside = [one for one in instruction.regions[0].body if one.op.kind is not Kind.VIEW]
+        names = ", ".join(dict.fromkeys(one.op.name for one in inside))
+        return HostCallReport(names, str(instruction.location or ""), "the compiler failed on it")
+    if "callback" in instruction.attrs:
+        why = "it is a Python function"
+    elif op.emit is not None:
+        why = f"its machine code is not for {dtypes}"
+    else:
+        why = "it has no machine code"
+    return HostCallReport(op.name, str(instruction.location or ""), why)
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def _lines(number: int, report: SignatureReport, one: Signature, paths: Paths | None) -> Iterator[str]:
+    types = ", ".join(f"{name}: {text}" for name, text in report.arguments)
+    if len(types) + len(report.reason) <= _WIDTH:
+        yield f"  [{number}] ({types}): {report.reason}"
+    else:
+        yield f"  [{number}] {report.reason}"
+        yield from _wrapped(f"arguments: {types}")
+    for reason in reversed(report.earlier):
+        yield f"      compiled before: {reason}"
+    if report.static:
+        yield f"      static: {report.static}"
+    if report.captures:
+        yield from _wrapped(f"captures: {', '.join(_counted(report.captures))}")
+    if report.donated:
+        yield f"      donated arrays: {report.donated}, memory reused by results: {report.reused}"
+    if report.writes:
+        yield from _wrapped(f"writes to arguments: {', '.join(report.writes)}")
+    if report.guards:
+        yield from _wrapped("guards: " + ", ".join(f"{name} is {value}" for name, value in report.guards))
+    for name in report.unwatched:
+        yield f"      not watched: {name}"
+    if paths is not None:
+        for path, described in zip(list(paths.known), report.paths, strict=False):
+            yield from describe(path)
+            yield from _program_lines(described.programs)
+        if paths.shared is not None:
+            yield f"      {len(paths.shared.paths)} of these paths share one native function"
+    yield from _program_lines(report.programs)
+    if paths is None and not report.native_entry:
+        yield "      calls go through Python: there is no native entry for these arguments and captures"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 8, break_long_words=False
+    )
+
+
+def _counted(names: Sequence[str]) -> Iterator[str]:
+    """Each name once, with how often it is there."""
+    for name in dict.fromkeys(names):
+        count = names.count(name)
+        yield name if count == 1 else f"{name} ({count} times)"
+
+
+def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:
+    for one in programs:
+        if len(programs) > 1 or one.label != "forward":
+            yield f"      {one.label}:"
+        spent = ", ".join(f"{name} {value:.1f}" for name, value in one.milliseconds.items())
+        yield f"      milliseconds: {spent}; {sum(one.milliseconds.values()):.1f} together"
+        found = "; found in the cache on disk" if one.from_disk else ""
+        yield f"      kernels: {one.kernels}, arena {one.arena_bytes} bytes{found}"
+        if one.problem:
+            yield f"      calls run quick code: the full code could not be compiled: {one.problem}"
+        elif one.tier == "quick":
+            yield "      calls run quick code until the full code is compiled"
+        for text in one.fallbacks:
+            yield from _wrapped(text)
+        if not one.host_calls:
+            yield "      everything is native code"
+            continue
+        ops = ", ".join(each.op for each in one.host_calls)
+        yield f"      not compiled, run by their NumPy kernels: {ops}"
+        for each in dict.fromkeys(one.host_calls):
+            yield f"        {each.op}{' at ' + each.where if each.where else ''}: {each.why}"

@@ -1,0 +1,349 @@
+"""Functions that compile themselves for the types they are called with: what ``jit`` makes.
+
+A call goes through three doors. The native entry of a signature checks and runs everything in machine code.
+What it does not recognise comes to `_slow`, which flattens the arguments and looks for a compiled signature;
+and a new signature is traced and compiled. Under a trace, or with ``disable_jit``, the function just runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..eager.tensor import Tensor
+from ..frontend.reads import read_function
+from ..frontend.usage import Numbers, Uses
+from ..ir.dtypes import default_dtype
+from ..ir.errors import TraceError, TracejitError
+from ..ir.graph import Function
+from ..ir.process.locks import ForkLock
+from ..ir.types import TensorType
+from ..pytree import TreeDef, flatten, leaf_paths
+from ..state import STATE
+from ..tracing.tracer import Traced, trace_flat
+from .argument_writes import ArgumentWrites, WatchedArguments
+from .branches import Branches
+from .calls import CompiledFunction
+from .captures import bind, warn_of_frozen
+from .disabling import jit_is_disabled
+from .entries import make_entries
+from .paths import MAX_PATHS, Paths
+from .recompilation import argument_names, reason_for
+from .registry import watch
+from .shared_paths import SharedPaths
+from .signatures import (
+    MISS,
+    Signature,
+    as_input,
+    broken_guard,
+    captured_now,
+    check_ranges,
+    checked_results,
+    donated_leaves,
+    leaf_type,
+    miss,
+    native,
+    parameter_names,
+    selected_arguments,
+    split_static,
+    symbol_type,
+    with_static,
+    writing_entry,
+)
+from .viewable import Viewable
+
+if TYPE_CHECKING:
+    from .explaining import Explanation
+    from .lowered import Lowered
+
+#: How many native entries are tried one after the other before the slow path looks the signature up.
+_CHAIN = 6
+#: How many specializations are kept for values of what the function closes over.
+_MOST_VARIANTS = 8
+#: How often a function is traced anew where what it reads changes meanwhile.
+_MOST_ATTEMPTS = 4
+
+
+class JitFunction(Viewable):
+    """A function that compiles itself for the types it is called with. Made by ``tj.jit``."""
+
+    # An instance's own ``__call__``, found through the class: the native entry without a Python frame around.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        static_argnums: int | Sequence[int] = (),
+        static_argnames: str | Sequence[str] = (),
+        max_paths: int = MAX_PATHS,
+        donate_argnums: int | Sequence[int] = (),
+        donate_argnames: str | Sequence[str] = (),
+    ) -> None:
+        functools.update_wrapper(self, fn)
+        self._max_paths = max_paths
+        self._fn = fn
+        static = selected_arguments(fn, "static", static_argnums, static_argnames)
+        self._static_argnums, self._static_argnames = static
+        self._donated = selected_arguments(fn, "donate", donate_argnums, donate_argnames)
+        both = sorted(map(str, (static[0] & self._donated[0]) or (static[1] & self._donated[1])))
+        if both:
+            raise TracejitError(f"jit: argument {both[0]} cannot be both static and donated")
+        self._lock = ForkLock()
+        self._signatures: dict[Any, Signature] = {}
+        self._by_structure: dict[Any, Signature] = {}
+        self._paths: dict[Any, Paths] = {}
+        self._entry: Any = None
+        self._use(None)
+        self._chained, self._first = 0, "first call"
+        watch(self)
+
+    def _use(self, entry: Any) -> None:
+        """Let calls begin at the native `entry`, or at the slow path where it is None."""
+        self._entry = entry
+        self.__call__ = self._slow if entry is None else entry
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit of {getattr(self._fn, '__qualname__', self._fn)!s}, {len(self._signatures)} signatures>"
+
+    def __reduce__(self) -> str:
+        """As of functions: a copy is the function itself, and a pickle says where it is found."""
+        return str(getattr(self, "__qualname__", self))
+
+    # -- calling ----------------------------------------------------------------------------------
+
+    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+        if STATE.tracer is not None or jit_is_disabled():
+            return self._fn(*args, **kwargs)
+        static, dynamic = self._split(args, kwargs)
+        leaves, structure = flatten(dynamic)
+        likely = self._by_structure.get((structure, static, default_dtype()))
+        if likely is not None:
+            results = native(likely, leaves)
+            if results is not MISS:
+                return results
+        leaf_types = tuple([leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
+        key = (structure, leaf_types, static, default_dtype())
+        with self._lock:
+            signature, captured = self._fitting(key)
+            if signature is None or captured is None:
+                signature, captured = self._specialize(args, kwargs, key, leaves)
+            self._by_structure[(structure, static, default_dtype())] = signature
+            if not (signature.entered or signature.decisions):
+                self._enter(signature, [*leaves, *captured])
+                likely = None
+        if signature.decisions:
+            return self._paths[key].call(
+                dynamic,
+                leaves,
+                lambda prefix, reason: self._compile(args, kwargs, key, leaves, reason, prefix),
+                lambda: self._fn(*args, **kwargs),
+            )
+        if signature is not likely:
+            results = native(signature, leaves)
+            if results is not MISS:
+                return results
+        check_ranges(self._name, signature, leaves)
+        inputs = [as_input(leaf) for leaf in leaves] + captured
+        return signature.run(dynamic, leaves, inputs)
+
+    def _fitting(self, key: Any) -> tuple[Signature | None, list[Tensor] | None]:
+        """The specialization for `key` whose guards hold, with what it captures now."""
+        latest = self._signatures.get(key)
+        if latest is None:
+            return None, None
+        for signature in (latest, *latest.variants):
+            captured = captured_now(signature)
+            if captured is not None:
+                if signature is not latest:
+                    others = (one for one in latest.variants if one is not signature)
+                    signature.variants = [latest, *others]
+                    latest.variants = []
+                    self._signatures[key] = signature
+                return signature, captured
+        return latest, None
+
+    def _specialize(
+        self, args: Any, kwargs: Any, key: Any, leaves: list[Any]
+    ) -> tuple[Signature, list[Tensor]]:
+        """A new specialization for `key`, and what it captures.
+
+        Raises TraceError where what the function reads changes all the time."""
+        for _ in range(_MOST_ATTEMPTS):
+            before = self._signatures.get(key)
+            reason = self._reason(key) if before is None else broken_guard(before)
+            signature = self._compile(args, kwargs, key, leaves, reason)
+            if before is not None:
+                signature.earlier = [*before.earlier, before.reason]
+                signature.variants = (
+                    [] if signature.decisions else [before, *before.variants][:_MOST_VARIANTS]
+                )
+                before.variants = []
+            self._signatures[key] = signature
+            if signature.decisions:
+                self._paths[key] = Paths(self._name, signature, self._max_paths, self._enter_shared)
+            captured = captured_now(signature)
+            if captured is not None:
+                return signature, captured
+        raise TraceError(
+            f"{self._name}: {broken_guard(signature)}, each time while it was traced; what a jitted function "
+            "reads must not be changed meanwhile by another thread"
+        )
+
+    def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+        """Static arguments as a hashable tuple, and the others."""
+        if not self._static_argnums and not self._static_argnames:
+            return (), (args, kwargs)
+        return split_static(self._name, args, kwargs, self._static_argnums, self._static_argnames)
+
+    @property
+    def _name(self) -> str:
+        return getattr(self._fn, "__name__", "f")
+
+    # -- compiling --------------------------------------------------------------------------------
+
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+        """The Function for these arguments, what it captures, and (as `rest`) its result's structure
+        and its `ArgumentWrites`."""
+        return self._read_and_trace(args, kwargs)[2]
+
+    def _read_and_trace(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], prefix: Sequence[Any] = ()
+    ) -> tuple[Uses, Numbers, Traced]:
+        """What the function reads, which numbers are inputs, and what `_trace` gives.
+
+        Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
+        """
+        _, dynamic = self._split(args, kwargs)
+        leaves, structure = flatten(dynamic)
+        types = [leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
+        paths = leaf_paths(structure.unflatten([0] * structure.leaves))
+        names = parameter_names(self._fn, paths, self._static_argnums)
+        donated = self._donated_leaves(structure, types)
+
+        def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
+            watched = WatchedArguments(self._name, structure, symbols, donated, argument_name)
+            positional, named = watched.arguments
+            result = self._fn(*with_static(args, positional, self._static_argnums), **{**kwargs, **named})
+            results, result_structure = checked_results(self._name, result)
+            return results, (result_structure, watched.writes(results))
+
+        def argument_name(position: int) -> str:
+            return argument_names(self._fn, self._static_argnums, structure)[position]
+
+        run.__name__ = self._name if self._name.isidentifier() else "lambda"
+        static_names = self._static_argnums | self._static_argnames
+        uses = read_function(self._fn, args, kwargs, static_names, self._name)
+        numbers = uses.numbers()
+        outer = STATE.recording, STATE.blocked
+        STATE.recording, STATE.blocked = True, False
+        try:
+            symbols = [(*symbol_type(one), name) for one, name in zip(types, names, strict=True)]
+            return uses, numbers, trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
+        finally:
+            STATE.recording, STATE.blocked = outer
+
+    def _branches(self, leaves: list[Any], prefix: Sequence[Any]) -> Branches | None:
+        """The values that Python code may ask for, None where it may not or there are none."""
+        if self._max_paths == 0 or any(isinstance(leaf, TensorType) for leaf in leaves):
+            return None
+        return Branches([as_input(leaf) for leaf in leaves], prefix)
+
+    def _donated_leaves(self, structure: TreeDef, types: Sequence[Any]) -> frozenset[int]:
+        return donated_leaves(structure, types, self._static_argnums, *self._donated)
+
+    def _compile(
+        self, args: Any, kwargs: Any, key: Any, leaves: list[Any], reason: str, prefix: Sequence[Any] = ()
+    ) -> Signature:
+        """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
+        start = time.perf_counter()
+        uses, numbers, traced = self._read_and_trace(args, kwargs, prefix)
+        seconds = time.perf_counter() - start
+        structure, leaf_types, static, _ = key
+        bindings = bind(uses, numbers, traced)
+        warn_of_frozen(self._name, uses)
+        donated = self._donated_leaves(structure, leaf_types)
+        result, writes = traced.rest
+        compiled = CompiledFunction(traced.function, donated | (writes.positions if writes else frozenset()))
+        signature = Signature(
+            structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
+        )
+        signature.writes = writes
+        signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
+        signature.milliseconds = {"trace": seconds * 1e3}
+        return signature
+
+    def _enter(self, signature: Signature, inputs: Sequence[Any]) -> None:
+        """Make the native entries of `signature`, at the first call that needs no gradients."""
+        if any(isinstance(one, Tensor) and one._requires_grad for one in inputs):
+            return None
+        signature.entered = True
+        if signature.writes is not None:
+            return self._use(writing_entry(signature, self._next_entry) or self._entry)
+        signature.flat_entry, direct = make_entries(signature, miss, self._next_entry)
+        if direct is not None:
+            self._use(direct)
+
+    def _enter_shared(self, shared: SharedPaths) -> None:
+        """Make the native entry of paths that were compiled together."""
+        if shared.direct is not None:
+            self._use(shared.entry(self._next_entry()))
+
+    def _next_entry(self) -> Any:
+        """What a new entry calls where it does not fit: the one before, and at times the slow path."""
+        self._chained += 1
+        earlier = self._entry if self._chained % _CHAIN else None
+        return earlier or self._slow
+
+    def _reason(self, key: Any) -> str:
+        """Why this signature is compiled although there are others."""
+        if not self._signatures:
+            return self._first
+        return reason_for(self._fn, self._static_argnums, list(self._signatures), key)
+
+    # -- looking inside ---------------------------------------------------------------------------
+
+    def trace(self, *args: Any, **kwargs: Any) -> Function:
+        """The IR Function for these arguments (arrays, numbers, or ``TensorType``s), before any pass."""
+        return self._trace(args, kwargs).function
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The function at every stage of compilation, as text: ``f.lower(x).as_text("loops")``."""
+        from .lowered import Lowered
+
+        return Lowered(self.trace(*args, **kwargs))
+
+    def explain(self) -> Explanation:
+        """What was compiled and why, guards and paths, compile times, and what is not native code.
+
+        It is a str with the same as data: see `explaining.Explanation`.
+
+        Example:
+            >>> import tracejit as tj
+            >>> f = tj.jit(lambda x: x + 1)
+            >>> _ = f(tj.ones(3)), f(tj.ones(4))
+            >>> print(f.explain().splitlines()[0])
+            <lambda>: 2 signatures compiled
+            >>> print(f.explain().signatures[1].reason)
+            argument x changed from f64[3] to f64[4]
+        """
+        with self._lock:
+            every = [(one, self._paths.get(key)) for key, one in self._signatures.items()]
+        module: Any = import_module(".explaining", __package__)  # for those who look inside
+        made: Explanation = module.explain(self._fn, self._name, self._static_argnums, every)
+        return made
+
+    def clear_cache(self, reason: str = "first call") -> None:
+        """Forget every compiled signature. `reason` is what ``explain()`` gives for compiling the next."""
+        with self._lock:
+            self._first = reason
+            self._signatures.clear()
+            self._by_structure.clear()
+            self._paths.clear()
+            self._use(None)

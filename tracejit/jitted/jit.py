@@ -1,0 +1,110 @@
+"""``jit``: compile a function for the types it is called with; and ``trace``, its IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from ..array.diagonals import trace as matrix_trace
+from ..eager.tensor import Tensor
+from ..ir.errors import TracejitError
+from .function import JitFunction
+from .paths import MAX_PATHS
+
+
+@overload
+def jit(
+    fn: Callable[..., Any],
+    *,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+    donate_argnums: int | Sequence[int] = ...,
+    donate_argnames: str | Sequence[str] = ...,
+    max_paths: int = ...,
+    on_branch: str = ...,
+) -> JitFunction: ...
+@overload
+def jit(
+    fn: None = ...,
+    *,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+    donate_argnums: int | Sequence[int] = ...,
+    donate_argnames: str | Sequence[str] = ...,
+    max_paths: int = ...,
+    on_branch: str = ...,
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
+    max_paths: int = MAX_PATHS,
+    on_branch: str = "path",
+) -> Any:
+    """Compile `fn` to native code for the types it is called with; a decorator or a function.
+
+    Arguments and results are pytrees of tensors, arrays and Python numbers. A change of shape, dtype or
+    structure compiles again; a change of a Python number's value does not. Arguments named by
+    `static_argnums` or `static_argnames` are constants: hashable, and a new value compiles again. Tensors
+    that `fn` closes over are read afresh at each call. Python code in `fn` runs only while tracing; what it
+    writes to its arguments, each call writes.
+
+    Python code may branch on values (``if x:``, ``while x:``, ``float(x)``, indexing a list): each path that
+    calls take is compiled once, up to `max_paths` of them. With ``on_branch="error"`` it may not.
+
+    The memory of arguments that `donate_argnums` or `donate_argnames` name may be reused: where a result has
+    an array's shape and dtype, and nothing reads the array after that result is written, the array is updated
+    in place and comes back as the result (a Tensor is the result itself). So it must not be used after the
+    call as what it was. An array that cannot be reused is left as it is and the result is a new one: if it
+    is not writable and contiguous, shares memory with another argument, has views or a gradient, or requires
+    one. ``explain()`` tells how many are reused.
+
+    Example:
+        >>> import tracejit as tj
+        >>> @tj.jit
+        ... def f(x, y):
+        ...     return x * y + 1
+        >>> f(tj.tensor([1.0, 2.0]), 3.0)
+        tensor([4., 7.])
+        >>> step = tj.jit(lambda w, g: w - 0.5 * g, donate_argnums=0)
+        >>> w = tj.tensor([1.0, 2.0])
+        >>> step(w, tj.tensor([2.0, 2.0])) is w
+        True
+
+    Raises ConcretizationError where there are more paths, and where `fn` asks for values that cannot be known
+    while tracing. Semantics: ``jax.jit``, which has no paths and makes donated arrays unusable.
+    """
+    if on_branch not in ("path", "error"):
+        raise TracejitError(f'jit: on_branch must be "path" or "error", got {on_branch!r}')
+    if not isinstance(max_paths, int) or max_paths < 1:
+        raise TracejitError(f"jit: max_paths must be a positive integer, got {max_paths!r}")
+    limit = max_paths if on_branch == "path" else 0
+    if fn is not None and not callable(fn):
+        raise TracejitError(f"jit: expected a function, got {type(fn).__name__}")
+
+    def make(function: Callable[..., Any]) -> JitFunction:
+        return JitFunction(function, static_argnums, static_argnames, limit, donate_argnums, donate_argnames)
+
+    return make if fn is None else make(fn)
+
+
+def trace(fn: Any, *args: Any, **kwargs: Any) -> Any:
+    """The IR Function of `fn` for arguments like `args`: arrays, numbers, or ``TensorType``s.
+
+    What `fn` closes over becomes parameters after the arguments. Given an array instead of a function, it is
+    NumPy's ``trace``: the sum along a diagonal.
+
+    Example:
+        >>> import tracejit as tj
+        >>> print(tj.trace(lambda x: x + 1, tj.ones(3)).results[0].type)
+        f64[3]
+    """
+    if isinstance(fn, (Tensor, np.ndarray)):
+        return matrix_trace(fn, *args, **kwargs)
+    target = fn if isinstance(fn, JitFunction) else JitFunction(fn)
+    return target.trace(*args, **kwargs)

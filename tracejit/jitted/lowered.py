@@ -1,0 +1,129 @@
+"""A Function at every stage of its compilation, as text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..codegen.llvm.compiler import assembly, optimized_text
+from ..codegen.llvm.target import Target, host
+from ..codegen.module.writer import Module, generate
+from ..ir.errors import TracejitError
+from ..ir.graph import Function
+from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
+from ..ir.process.locks import computed_once
+from ..ir.records import record
+
+STAGES: Final = ("trace", "optimized", "fused", "loops", "llvm", "llvm-opt", "asm")
+
+
+@record(eq=False)
+class Step:
+    """A pass that ran: its stage (``after:cse``, the second time ``after:dce:2``), result and seconds."""
+
+    stage: str
+    function: Function
+    seconds: float
+
+
+class Lowered:
+    """What ``f.lower(*args)`` returns.
+
+    Example:
+        >>> import tracejit as tj
+        >>> print(tj.jit(lambda x: x + 1).lower(tj.ones(3)).as_text("optimized").splitlines()[0])
+        func @lambda(%x: f64[3]) -> f64[3] {
+    """
+
+    def __init__(self, function: Function, target: Target | None = None) -> None:
+        self.function = function
+        #: The machine whose code is shown, None for this one.
+        self.target = target
+
+    @computed_once
+    def steps(self) -> list[Step]:
+        """The passes in order, the last of them fusion."""
+        made: list[Step] = []
+        seen: dict[str, int] = {}
+
+        def observe(name: str, function: Function, seconds: float) -> None:
+            seen[name] = seen.get(name, 0) + 1
+            again = f":{seen[name]}" if seen[name] > 1 else ""
+            made.append(Step(f"after:{name}{again}", function, seconds))
+
+        run_passes(self.function, PIPELINE, observe, failures=[])
+        return made
+
+    @property
+    def optimized(self) -> Function:
+        """After the passes before fusion."""
+        return self.steps[len(OPTIMIZE) - 1].function
+
+    @property
+    def fused(self) -> Function:
+        """After fusion."""
+        return self.steps[-1].function
+
+    @computed_once
+    def module(self) -> Module:
+        """The generated LLVM text and its kernels."""
+        return generate(self.fused, self.target or host())
+
+    def function_at(self, stage: str) -> Function | None:
+        """The Function at `stage`, None for one that is not IR. Raises TracejitError where there is none."""
+        if stage == "trace":
+            return self.function
+        if stage == "optimized":
+            return self.optimized
+        if stage == "fused":
+            return self.fused
+        if stage in STAGES:
+            return None
+        for step in self.steps:
+            if stage in (step.stage, f"{step.stage}:1"):
+                return step.function
+        if stage.startswith("after:"):
+            known = ", ".join(step.stage for step in self.steps)
+            raise TracejitError(f"there is no stage {stage!r}; the passes are {known}")
+        raise TracejitError(f"there is no stage {stage!r}; expected one of {', '.join(STAGES)} or after:PASS")
+
+    def on(self, machine: str) -> Lowered:
+        """The same for another machine, whose code can be looked at: ``x86-64-v3``, ``aarch64``, ``znver4``,
+        ``arm64-apple-darwin``, and with features ``x86-64-v3,+avx512f``. Raises TracejitError for what LLVM
+        does not know.
+
+        Example:
+            >>> import tracejit as tj
+            >>> f = tj.jit(lambda x: x * 2)
+            >>> "ymm" in f.lower(tj.ones(100)).on("x86-64-v3").as_text("asm")
+            True
+        """
+        from ..codegen.llvm.targets import named_target
+
+        return Lowered(self.function, named_target(machine))
+
+    def diff(self, one: str, two: str) -> str:
+        """What changes from stage `one` to stage `two`, as a unified diff in which values keep their names.
+
+        Example:
+            >>> import tracejit as tj
+            >>> f = tj.jit(lambda x: x * 1.0)
+            >>> print(f.lower(tj.ones(3)).diff("trace", "optimized").splitlines()[-2])
+            +  return %x
+        """
+        from ..ir.text.differences import difference
+
+        first, second = (self.function_at(stage) or self.as_text(stage) for stage in (one, two))
+        return difference(first, second, one, two)
+
+    def as_text(self, stage: str = "optimized") -> str:
+        """The text of a stage: trace, optimized, fused, loops, llvm, llvm-opt, asm or after:PASS."""
+        function = self.function_at(stage)
+        if function is not None:
+            return str(function)
+        if stage == "loops":
+            return self.module.loops_text()
+        if stage == "llvm":
+            return self.module.text
+        if stage == "llvm-opt":
+            return optimized_text(self.module.text, self.target)
+        return assembly(self.module.text, self.target)

@@ -1,0 +1,141 @@
+"""Why a jitted function compiles although it has compiled before: what changed, from what to what."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ..ir.records import record
+from ..pytree import TreeDef, leaf_paths
+from .signatures import static_text, type_text
+
+#: Structures longer than this are cut.
+_WIDTH: Final = 60
+
+
+@record
+class Change:
+    """Something that is not as it was.
+
+    Attributes:
+        what: "shape", "dtype", "type" (a Python number of another kind, or a number instead of an array),
+            "structure", "static" or "default dtype".
+        name: of the argument, such as ``p['w']``; empty for the default dtype.
+        before: as text; empty for what is new.
+        after: as text; empty for what is gone.
+    """
+
+    what: str
+    name: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if self.what == "static":
+            return f"static arguments changed from {self.before} to {self.after}"
+        if self.what == "default dtype":
+            return f"the default dtype changed from {self.before} to {self.after}"
+        if not self.before or not self.after:
+            return f"argument {self.name} is {'gone' if self.before else 'new'}"
+        of = "the structure of " if self.what == "structure" else ""
+        return f"{of}argument {self.name} changed from {self.before} to {self.after}"
+
+
+class Reason(str):
+    """Why something was compiled, in words; `changes` has it as data."""
+
+    changes: tuple[Change, ...] = ()
+
+
+def reason_for(fn: Callable[..., Any], static: frozenset[int], known: Sequence[Any], key: Any) -> Reason:
+    """Why `key` needs a signature although those of `known` exist: how it differs from the nearest of them.
+
+    Keys are (structure, leaf types, static arguments, default dtype). Of the nearest, the latest counts.
+    """
+    nearest: list[Change] | None = None
+    for other in reversed(known):
+        found = _changes(fn, static, other, key)
+        if nearest is None or len(found) < len(nearest):
+            nearest = found
+    reason = Reason("; ".join(map(str, nearest or [])) or "arguments of another structure")
+    reason.changes = tuple(nearest or [])
+    return reason
+
+
+def _changes(fn: Callable[..., Any], static: frozenset[int], old: Any, new: Any) -> list[Change]:
+    found = []
+    if old[2] != new[2]:
+        found.append(Change("static", "", static_text(old[2]), static_text(new[2])))
+    if old[3] != new[3]:
+        found.append(Change("default dtype", "", old[3].name, new[3].name))
+    if old[0] != new[0]:
+        return [*found, *_structure_changes(fn, static, old[0], new[0])]
+    names = argument_names(fn, static, new[0])
+    for name, before, after in zip(names, old[1], new[1], strict=True):
+        if before != after:
+            found.append(Change(_kind(before, after), name, type_text(before), type_text(after)))
+    return found
+
+
+def _kind(before: Any, after: Any) -> str:
+    if isinstance(before, str) or isinstance(after, str):
+        return "type"
+    return "dtype" if before[1] == after[1] else "shape"
+
+
+def _structure_changes(
+    fn: Callable[..., Any], static: frozenset[int], old: TreeDef, new: TreeDef
+) -> list[Change]:
+    before, after = argument_names(fn, static, old), argument_names(fn, static, new)
+    found = [Change("structure", name, name, "") for name in before if name not in after]
+    found += [Change("structure", name, "", name) for name in after if name not in before]
+    if found:
+        return found
+    first, second = _arguments(fn, static, old), _arguments(fn, static, new)
+    return [
+        Change("structure", name, _cut(first.get(name, "")), _cut(second.get(name, "")))
+        for name in dict.fromkeys([*first, *second])
+        if first.get(name) != second.get(name)
+    ]
+
+
+def _arguments(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> dict[str, str]:
+    """Each argument's structure, with ``*`` for leaves."""
+    positional, named = structure.stars()
+    order = _parameters(fn, static)
+    found = {(order[i] if i < len(order) else f"arg{i}"): repr(one) for i, one in enumerate(positional)}
+    return {**found, **{name: repr(one) for name, one in named.items()}}
+
+
+def argument_names(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> list[str]:
+    """What the user calls each leaf of ``(args, kwargs)``: ``x``, ``p['w']``, ``layers[2]``."""
+    order = _parameters(fn, static)
+    names = []
+    for path in leaf_paths(structure.unflatten([0] * structure.leaves)):
+        group, position, rest = _split(path)
+        if group == "0":
+            number = int(position)
+            name = order[number] if number < len(order) else f"arg{number}"
+        else:
+            name = position.strip("'\"")
+        names.append(name + rest)
+    return names
+
+
+def _split(path: str) -> tuple[str, str, str]:
+    """``[0][2]['w']`` as ("0", "2", "['w']")."""
+    group, rest = path[1:].split("]", 1)
+    position, rest = rest[1:].split("]", 1)
+    return group, position, rest
+
+
+def _parameters(fn: Callable[..., Any], static: frozenset[int]) -> list[str]:
+    try:
+        return [one for i, one in enumerate(inspect.signature(fn).parameters) if i not in static]
+    except (TypeError, ValueError):  # a builtin that does not tell
+        return []
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."

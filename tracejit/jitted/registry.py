@@ -1,0 +1,56 @@
+"""Which jitted functions there are, so that a registration that changes what they compiled reaches them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+from ..ir.process.locks import ForkLock
+
+
+class Compiled(Protocol):
+    """What has compiled code to forget."""
+
+    def clear_cache(self, reason: str) -> None:
+        """Forget it; `reason` says why."""
+
+
+_LOCK: Final = ForkLock()
+_FUNCTIONS: Final[weakref.WeakSet[Compiled]] = weakref.WeakSet()
+
+_KEPT: Final[list[list[Compiled]]] = []
+
+
+def watch(function: Compiled) -> None:
+    """Let `function` hear of registrations."""
+    with _LOCK:
+        _FUNCTIONS.add(function)
+        for made in _KEPT:
+            made.append(function)
+
+
+@contextmanager
+def keeping() -> Iterator[list[Compiled]]:
+    """A list that gets every jitted function made meanwhile, and keeps it alive."""
+    made: list[Compiled] = []
+    with _LOCK:
+        _KEPT.append(made)
+    try:
+        yield made
+    finally:
+        with _LOCK:
+            _KEPT[:] = [one for one in _KEPT if one is not made]
+
+
+def recompile_all(reason: str) -> None:
+    """Make every jitted function compile again at its next call, native entries included.
+
+    A function that is compiling just now finishes first. Do not call it with a lock held that compiling
+    takes.
+    """
+    with _LOCK:
+        known = list(_FUNCTIONS)
+    for function in known:
+        function.clear_cache(reason)

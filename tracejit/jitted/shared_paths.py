@@ -1,0 +1,288 @@
+"""The paths of a signature as one native function.
+
+Apart, a call runs one path to its end, looks at its decisions, and begins another where they come out
+otherwise. Together, what paths have in common runs once, and at each decision that they take differently a
+``switch`` goes on with the right one. The function's last result is the number of the path that was taken,
+-1 where the call belongs to none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ..frontend.sources import Source
+from ..generator import Draws
+from ..ir.builder import Builder
+from ..ir.dtypes import INT64
+from ..ir.effects import has_effect
+from ..ir.graph import Function, Instruction, Substitution, Value
+from ..ir.ops.control_flow.definitions import SWITCH
+from ..ir.records import record
+from ..pytree import flatten
+from ..state import STATE
+from .branches import Decision
+from .calls import CompiledFunction, call
+from .captures import Bindings
+from .entries import make_entries
+from .signatures import MISS, Signature, as_input, miss, read_captures
+
+#: Programs with more instructions than this stay apart: they take long to compile, and a decision more or
+#: less is little of what a call costs.
+_MOST_INSTRUCTIONS: Final = 4000
+
+
+@record(eq=False)
+class SharedPaths:
+    """Paths compiled together."""
+
+    paths: list[Signature]
+    signature: Signature
+    #: The native entry for arguments as they are given, None where there can be none.
+    direct: Any
+
+    def call(self, leaves: Sequence[Any]) -> Any:
+        """The result of a call, `MISS` where it belongs to none of the paths, or where only they themselves
+        can serve it: on tensors that require grad, or with an error, which another path may not have."""
+        return self._taken(self._results(leaves))
+
+    def entry(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """The same for arguments as they are given, which goes on with `otherwise` where that is `MISS`."""
+
+        def enter(*args: Any, **kwargs: Any) -> Any:
+            result = self._taken(self.direct(*args, **kwargs))
+            return otherwise(*args, **kwargs) if result is MISS else result
+
+        return enter
+
+    def _taken(self, results: Any) -> Any:
+        if results is MISS:
+            return MISS
+        number = results[-1]._data.item()
+        if number < 0:
+            return MISS
+        path = self.paths[number]
+        path.hits += 1
+        return path.result.unflatten(results[:-1])
+
+    def _results(self, leaves: Sequence[Any]) -> Any:
+        try:
+            if self.signature.flat_entry is not None:
+                return self.signature.flat_entry(*leaves)
+            captured = read_captures(self.signature)
+            if captured is None:
+                return MISS
+            inputs = [*map(as_input, leaves), *captured]
+            if STATE.recording and any(one._requires_grad for one in inputs):
+                return MISS
+            return call(self.signature.compiled, inputs)
+        except Exception:  # it may belong to a path that is not here; the paths by themselves tell
+            return MISS
+
+
+def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
+    """Compile together those `paths` that can be: with results of the types that the first has, and without
+    effects or random draws, which a call that belongs to none of them would do twice. None where that leaves
+    none, or where the paths are too long."""
+    first = _result_types(paths[0])
+    chosen = [one for one in paths if _result_types(one) == first and not _acts(one)]
+    if not chosen:
+        return None
+    merger = _Merger(chosen)
+    try:
+        function = merger.run(name)
+    except _ApartError:
+        return None
+    compiled = CompiledFunction(function)
+    guards = [guard for one in chosen for guard in one.bindings.guards]
+    bindings = Bindings(list(merger.sources.values()), guards)
+    lead = chosen[0]
+    result = flatten([0] * len(function.results))[1]
+    signature = Signature(
+        lead.structure, lead.leaf_types, lead.static, function, compiled, bindings, result, _ranges(chosen)
+    )
+    signature.flat_entry, direct = make_entries(signature, miss, lambda: miss)
+    return SharedPaths(chosen, signature, direct)
+
+
+def _result_types(path: Signature) -> list[Any]:
+    results = path.function.results
+    return [one.type for one in results[: len(results) - len(path.decisions)]]
+
+
+def _acts(path: Signature) -> bool:
+    """Whether running `path` does more than to compute."""
+    draws = any(isinstance(one.holder, Draws) for one in path.bindings.sources)
+    return (
+        draws
+        or path.writes is not None
+        or any(has_effect(one) or "callback" in one.attrs for one in path.function.instructions())
+    )
+
+
+def _ranges(paths: Sequence[Signature]) -> dict[int, tuple[int, int]]:
+    """The Python integers that fit all paths."""
+    found: dict[int, tuple[int, int]] = {}
+    for path in paths:
+        for position, (low, high) in path.ranges.items():
+            known = found.get(position, (low, high))
+            found[position] = max(low, known[0]), min(high, known[1])
+    return found
+
+
+class _ApartError(Exception):
+    """These paths cannot be one function."""
+
+
+class _Merger:
+    """Writes the Function of `paths` together."""
+
+    def __init__(self, paths: Sequence[Signature]) -> None:
+        self.paths = paths
+        self.room = _MOST_INSTRUCTIONS
+        #: Where each capture is read, in the order of the parameters after the arguments.
+        self.sources: dict[Any, Source] = {}
+        self._captures: dict[Any, Value] = {}
+        #: For each path, its values as those of the new Function.
+        self._tables: list[Substitution] = []
+
+    def run(self, name: str) -> Function:
+        builder = Builder()
+        count = len(self.paths[0].leaf_types)
+        arguments = [builder.parameter(one.type, one.hint) for one in self.paths[0].function.params[:count]]
+        for path in self.paths:
+            table = Substitution(dict(zip(path.function.params, arguments, strict=False)))
+            for param, source in zip(path.function.params[count:], path.bindings.sources, strict=True):
+                table[param] = self._capture(param, source)
+            self._tables.append(table)
+        results = self._write(builder, list(range(len(self.paths))), 0, None)
+        builder.params += self._captures.values()
+        return builder.finish(name if name.isidentifier() else "paths", results)
+
+    def _capture(self, param: Value, source: Source) -> Value:
+        key = (source.identity, source.is_number, param.type)
+        if key not in self._captures:
+            self._captures[key] = Value(param.type, f"captured{len(self._captures)}")
+            self.sources[key] = source
+        return self._captures[key]
+
+    def _write(
+        self, builder: Builder, members: list[int], decided: int, ok: Value | None
+    ) -> tuple[Value, ...]:
+        """Append what follows `decided` decisions that `members` have in common. `ok` says whether those came
+        out as on the paths, None where they did for certain. Returns the results and the path's number."""
+        while True:
+            ends = [decided == len(self.paths[one].decisions) for one in members]
+            if any(ends) and len(members) > 1:
+                raise _ApartError
+            self._common(builder, members, decided)
+            if ends[0]:
+                return self._taken(builder, members[0], ok)
+            decision = self.paths[members[0]].decisions[decided]
+            value = self._tables[members[0]][decision.value]
+            groups: dict[str, list[int]] = {}
+            for one in members:
+                groups.setdefault(repr(self.paths[one].decisions[decided].seen), []).append(one)
+            decided += 1
+            if len(groups) > 1:
+                return self._split(builder, value, list(groups.values()), decided, ok)
+            holds = _is(builder, value, decision)
+            ok = holds if ok is None else builder.logical_and(ok, holds)
+
+    def _common(self, builder: Builder, members: list[int], decided: int) -> None:
+        """Append the instructions before the next decision, which must be the same on all paths."""
+        stretches = [_stretch(self.paths[one], decided) for one in members]
+        if len({len(one) for one in stretches}) > 1:
+            raise _ApartError
+        self.room -= len(stretches[0])
+        if self.room < 0:
+            raise _ApartError
+        lead, *others = (self._tables[one] for one in members)
+        for position, instruction in enumerate(stretches[0]):
+            builder.location = instruction.location
+            operands = lead.all(instruction.operands)
+            results = builder.append(instruction.op, operands, instruction.attrs, regions=instruction.regions)
+            same = _identity(instruction, operands)
+            for old, new in zip(instruction.results, results, strict=True):
+                lead[old] = new
+            for table, stretch in zip(others, stretches[1:], strict=True):
+                other = stretch[position]
+                if _identity(other, table.all(other.operands)) != same:
+                    raise _ApartError
+                for old, new in zip(other.results, results, strict=True):
+                    table[old] = new
+
+    def _taken(self, builder: Builder, member: int, ok: Value | None) -> tuple[Value, ...]:
+        path = self.paths[member]
+        count = len(path.function.results) - len(path.decisions)
+        number = builder.scalar(member, INT64)
+        if ok is not None:
+            number = builder.where(ok, number, builder.scalar(-1, INT64))
+        return (*self._tables[member].all(path.function.results[:count]), number)
+
+    def _split(
+        self, builder: Builder, value: Value, groups: list[list[int]], decided: int, ok: Value | None
+    ) -> tuple[Value, ...]:
+        """Append the ``switch`` that goes on with one of `groups`, or with none of them."""
+        index = builder.scalar(len(groups), INT64)
+        for number, group in enumerate(groups):
+            holds = _is(builder, value, self.paths[group[0]].decisions[decided - 1])
+            index = builder.where(holds, builder.scalar(number, INT64), index)
+        bodies = []
+        for group in groups:
+            inner = Builder()
+            bodies.append((inner, self._write(inner, group, decided, ok)))
+        nothing = Builder()
+        types = _result_types(self.paths[0])
+        zeros = [
+            nothing.broadcast_to(nothing.scalar(one.dtype.type(0).item(), one.dtype), one.shape)
+            for one in types
+        ]
+        bodies.append((nothing, (*zeros, nothing.scalar(-1, INT64))))
+        free = dict.fromkeys(one for body, results in bodies for one in _free(body, results))
+        regions = tuple([_closed(body, results, list(free)) for body, results in bodies])
+        return builder.append(SWITCH, (index, *free), {}, regions=regions)
+
+
+def _stretch(path: Signature, decided: int) -> Sequence[Instruction]:
+    """The instructions between two decisions."""
+    positions = [0, *[one.position for one in path.decisions], len(path.function.body)]
+    return path.function.body[positions[decided] : positions[decided + 1]]
+
+
+def _identity(instruction: Instruction, operands: tuple[Value, ...]) -> tuple[Any, ...]:
+    """What makes two instructions compute the same; values are compared by identity, NaN by its name."""
+    attrs = repr(sorted(instruction.attrs.items()))
+    return instruction.op, operands, attrs, [str(one) for one in instruction.regions]
+
+
+def _is(builder: Builder, value: Value, decision: Decision) -> Value:
+    """Whether `value` is what the trace saw: NaN is itself, 0.0 is not -0.0."""
+    seen = decision.seen
+    if isinstance(seen, bool):
+        found: Value = value if seen else builder.logical_not(value)
+        return found
+    if seen != seen:
+        nan: Value = builder.isnan(value)
+        return nan
+    found = builder.eq(value, builder.scalar(seen, value.dtype))
+    if isinstance(seen, float) and seen == 0:
+        negative = builder.signbit(value)
+        found = builder.logical_and(found, negative if np.signbit(seen) else builder.logical_not(negative))
+    return found
+
+
+def _free(body: Builder, results: Sequence[Value]) -> list[Value]:
+    """The values from outside that `body` uses."""
+    own = {one for instruction in body.body for one in instruction.results}
+    used = [one for instruction in body.body for one in instruction.operands]
+    return [one for one in [*used, *results] if one not in own]
+
+
+def _closed(body: Builder, results: Sequence[Value], free: Sequence[Value]) -> Function:
+    """`body` as a Function of the values `free`."""
+    params = [Value(one.type) for one in free]
+    table = Substitution(dict(zip(free, params, strict=True)))
+    return Function("branch", tuple(params), tuple(map(table.apply, body.body)), table.all(tuple(results)))

@@ -1,0 +1,376 @@
+"""Signatures of jitted functions: what a call is specialised on, and what is kept for each."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ..eager.tensor import Tensor, as_array, wrap
+from ..generator import Draws
+from ..ir.dtypes import SHORT_NAME, as_dtype
+from ..ir.errors import DTypeError, TraceError, TracejitError
+from ..ir.graph import Function, Value
+from ..ir.records import field, record
+from ..ir.types import TensorType
+from ..pytree import TreeDef, count_leaves, flatten, leaf_paths
+from ..tracing.tracer import scalar_type
+from .argument_writes import ArgumentWrites
+from .branches import Decision
+from .calls import CompiledFunction, call
+from .captures import Bindings
+from .entries import make_entries
+
+#: What an entry of another signature gives back.
+MISS: Final = object()
+SCALARS: Final[dict[type, str]] = {float: "float", int: "int", bool: "bool"}
+
+#: The type of one leaf: (dtype, shape), or the name of a Python scalar type.
+LeafType = Any
+
+
+@record(eq=False, frozen=False)
+class Signature:
+    """One compiled specialisation of a jitted function."""
+
+    structure: TreeDef
+    leaf_types: tuple[LeafType, ...]
+    static: tuple[Any, ...]
+    function: Function
+    compiled: CompiledFunction
+    bindings: Bindings
+    result: TreeDef
+    #: For Python integers that meet a narrower dtype, by position: the range that fits.
+    ranges: dict[int, tuple[int, int]]
+    #: The native entry on flat leaves, None where it cannot be used.
+    flat_entry: Any = None
+    #: Whether native entries were asked for.
+    entered: bool = False
+    milliseconds: dict[str, float] = field(default_factory=dict)
+    reason: str = ""
+    #: The reasons for which it was compiled before, where it was compiled again.
+    earlier: list[str] = field(default_factory=list)
+    #: Other specializations for the same arguments, whose guards hold for other values of what they read.
+    variants: list[Signature] = field(default_factory=list)
+    #: What Python code saw of traced values, in order; the Function's last results. See `paths`.
+    decisions: list[Decision] = field(default_factory=list)
+    #: The leaves whose memory results may take over.
+    donated: frozenset[int] = frozenset()
+    #: The calls that took a path.
+    hits: int = 0
+    #: The arguments that the function writes, None where it writes none.
+    writes: ArgumentWrites | None = None
+
+    def run(self, arguments: Any, leaves: Sequence[Any], inputs: Sequence[Tensor]) -> Any:
+        """The result for ``arguments = (positional, named)``, whose leaves are `leaves`; `inputs` are these
+        as tensors, and the captures."""
+        if self.writes is None:
+            return self.result.unflatten(call(self.compiled, inputs))
+        pending = self.writes.begin(arguments, leaves, inputs, self.bindings.sources)
+        return self.result.unflatten(pending.finish(pending.run(self.compiled)))
+
+
+#: Functions that write more bytes of their arguments do so in place, in the slow path.
+_COPIED_BYTES: Final = 1 << 17
+
+
+def writing_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callable[..., Any] | None:
+    """The entry of a signature that writes its arguments: the native entry gives the results, from which they
+    are written. Where it does not fit, it calls ``otherwise()``. None where there cannot be one."""
+    writes, result = signature.writes, signature.result
+    assert writes is not None
+    written = sum(signature.function.params[position].type.nbytes for position in writes.positions)
+    if signature.static or signature.bindings.sources or written > _COPIED_BYTES:
+        return None
+    entry = make_entries(signature, miss, lambda: miss)[1]
+    if entry is None:
+        return None
+    following = otherwise()
+
+    def enter(*args: Any, **kwargs: Any) -> Any:
+        results = entry(*args, **kwargs)
+        if results is MISS:
+            return following(*args, **kwargs)
+        return result.unflatten(writes.finish((args, kwargs), results))
+
+    return enter
+
+
+def selected_arguments(
+    fn: Callable[..., Any], which: str, nums: int | Sequence[int], names: str | Sequence[str]
+) -> tuple[frozenset[int], frozenset[str]]:
+    """The arguments that ``{which}_argnums`` and ``{which}_argnames`` of ``jit`` select, both lists completed
+    by each other through `fn`'s parameter names."""
+    nums = (nums,) if isinstance(nums, int) else tuple(nums)
+    names = (names,) if isinstance(names, str) else tuple(names)
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        return frozenset(nums), frozenset(names)
+    order = [one.name for one in parameters]
+    positional = [
+        one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    has_more = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    for num in nums:
+        if not -len(positional) <= num < len(positional) and not has_more:
+            raise TracejitError(
+                f"jit: {which}_argnums {num} is out of range for {len(positional)} parameters"
+            )
+    if has_more and any(num < 0 for num in nums):
+        raise TracejitError(f"jit: a negative {which}_argnums needs a function without *args")
+    for name in names:
+        if name not in order and not any(one.kind is one.VAR_KEYWORD for one in parameters):
+            raise TracejitError(f"jit: {which}_argnames {name!r} is not a parameter; expected one of {order}")
+    indices = {num % len(positional) if num < 0 else num for num in nums}
+    indices |= {positional.index(name) for name in names if name in positional}
+    return frozenset(indices), frozenset(names) | {positional[i] for i in indices if i < len(positional)}
+
+
+def donated_leaves(
+    structure: TreeDef,
+    types: Sequence[Any],
+    static: frozenset[int],
+    nums: frozenset[int],
+    names: frozenset[str],
+) -> frozenset[int]:
+    """Which leaves of ``(args, kwargs)``, of `types`, are arrays that belong to donated arguments; `args` are
+    without the static ones. Python numbers have no memory to give."""
+    _, _, (args, kwargs) = structure.shape
+    positions = (position for position in itertools.count() if position not in static)
+    children = [(one, position in nums) for one, position in zip(args[2], positions, strict=False)]
+    children += [(one, name in names) for one, name in zip(kwargs[2], kwargs[1][1], strict=True)]
+    found: set[int] = set()
+    first = 0
+    for shape, donated in children:
+        behind = first + count_leaves(shape)
+        if donated:
+            found |= {leaf for leaf in range(first, behind) if not isinstance(types[leaf], str)}
+        first = behind
+    return frozenset(found)
+
+
+def parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset[int]) -> list[str]:
+    """Names for the IR's parameters, from the arguments' names and the leaves' paths."""
+    try:
+        order = [one for i, one in enumerate(inspect.signature(fn).parameters) if i not in static]
+    except (TypeError, ValueError):
+        order = []
+    names = []
+    for path in paths:
+        kind, position, rest = _take_index(path)
+        if kind == "0":
+            base = order[int(position)] if int(position) < len(order) else f"arg{position}"
+        else:
+            base = position.strip("'\"")
+        letters = [one if one.isascii() and one.isalnum() else " " for one in base + rest]
+        names.append("_".join("".join(letters).split()) or "arg")
+    return names
+
+
+def _take_index(path: str) -> tuple[str, str, str]:
+    """``[0][2]['w']`` as ("0", "2", "['w']")."""
+    kind, rest = path[1:].split("]", 1)
+    position, rest = rest[1:].split("]", 1)
+    return kind, position, rest
+
+
+def argument_path(position: int, dynamic: Any) -> str:
+    """What messages call the leaf at `position` of ``(args, kwargs)``."""
+    path = leaf_paths(dynamic)[position]
+    for prefix, name in (("[0]", "args"), ("[1]", "kwargs")):
+        if path.startswith(prefix):
+            return name + path[len(prefix) :]
+    return path
+
+
+def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
+    """What the argument at `position` of ``(args, kwargs)`` is specialised on."""
+    if type(leaf) is Tensor or isinstance(leaf, (Tensor, np.ndarray, np.generic)):
+        data = leaf._data if isinstance(leaf, Tensor) else np.asarray(leaf)
+        if isinstance(data, Value):
+            raise TraceError(
+                f"{name}: argument {argument_path(position, dynamic)} is a traced tensor of type "
+                f"{data.type} that outlived its trace; return it from the function instead of storing it"
+            )
+        try:
+            return (as_dtype(data.dtype), data.shape)
+        except DTypeError as error:
+            raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
+    scalar = SCALARS.get(type(leaf))
+    if scalar is not None:
+        if scalar == "int":
+            scalar_type(leaf)  # raises where it does not fit 64 bits
+        return scalar
+    if isinstance(leaf, TensorType):
+        return (leaf.dtype, leaf.shape)
+    raise DTypeError(
+        f"{name}: argument {argument_path(position, dynamic)} has type {type(leaf).__name__}; "
+        "expected a tensor, an array, a number, or containers of those. Mark other arguments with "
+        "static_argnums or static_argnames"
+    )
+
+
+def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
+    """The type of the symbol that stands for a leaf, and whether it is weak."""
+    if isinstance(leaf_type, str):
+        return scalar_type({"float": 0.0, "int": 0, "bool": False}[leaf_type]), True
+    return TensorType(leaf_type[0], leaf_type[1]), False
+
+
+def type_text(leaf_type: LeafType) -> str:
+    """A leaf's type for messages."""
+    if isinstance(leaf_type, str):
+        return f"Python {leaf_type}"
+    return f"{SHORT_NAME[leaf_type[0]]}[{','.join(map(str, leaf_type[1]))}]"
+
+
+def static_text(static: tuple[Any, ...]) -> str:
+    """Static arguments for messages."""
+    return ", ".join(f"{which}={value!r}" for which, _, value, _ in static) or "none"
+
+
+def as_input(leaf: Any) -> Tensor:
+    """A leaf as a Tensor in plain memory."""
+    if isinstance(leaf, Tensor):
+        return leaf
+    if type(leaf) in SCALARS:
+        return wrap(np.asarray(leaf, scalar_type(leaf).dtype))
+    return wrap(as_array(leaf))
+
+
+def miss(*args: Any) -> Any:
+    """What an entry of the flat leaves calls where it does not fit."""
+    return MISS
+
+
+def native(signature: Signature, leaves: list[Any]) -> Any:
+    """The result by the native entry, `MISS` where that does not apply."""
+    if signature.flat_entry is None:
+        return MISS
+    results = signature.flat_entry(*leaves)
+    if results is MISS or signature.result.is_leaf:
+        return results
+    return signature.result.unflatten(results)
+
+
+def read_captures(signature: Signature) -> list[Tensor] | None:
+    """The captured values now; None where a guard is broken or one has not the type it was compiled for.
+
+    Where it gives values, and only then, the draws of the call have been taken from the generator."""
+    found: list[Any] = []
+    params = signature.function.params[len(signature.leaf_types) :]
+    for source, param in zip(signature.bindings.sources, params, strict=True):
+        value = source.read()
+        if isinstance(value, Draws):
+            found.append(value)
+            continue
+        if source.is_number:
+            if type(value) is not float:
+                return None
+            found.append(wrap(np.asarray(value)))
+            continue
+        if not isinstance(value, (Tensor, np.ndarray)):
+            return None
+        data = value._data if isinstance(value, Tensor) else value
+        if isinstance(data, Value) or data.shape != param.shape or as_dtype(data.dtype) is not param.dtype:
+            return None
+        found.append(as_input(value))
+    if not all(guard.holds() for guard in signature.bindings.guards):
+        return None
+    return [wrap(one.claim()) if isinstance(one, Draws) else one for one in found]
+
+
+def captured_now(signature: Signature) -> list[Tensor] | None:
+    """As `read_captures`; nothing where the signature has paths, which read theirs themselves."""
+    return [] if signature.decisions else read_captures(signature)
+
+
+def broken_guard(signature: Signature) -> str:
+    """Why a signature that was compiled must be compiled again."""
+    for guard in signature.bindings.guards:
+        if not guard.holds():
+            before, after = guard.shown()
+            change = f" ({before} before, {after} now)" if len(before) + len(after) < 80 else ""
+            return f"{guard.source}, which the function closes over, was bound to another value{change}"
+    params = signature.function.params[len(signature.leaf_types) :]
+    for source, param in zip(signature.bindings.sources, params, strict=True):
+        value = source.read()
+        data = value._data if isinstance(value, Tensor) else value
+        if isinstance(data, np.ndarray) and (data.shape, data.dtype) != (param.shape, param.dtype):
+            now = type_text((data.dtype, data.shape)) if data.dtype in SHORT_NAME else str(data.dtype)
+            return f"{source}, which the function closes over, changed from {param.type} to {now}"
+    return "a tensor that the function closes over changed its type"
+
+
+def check_ranges(name: str, signature: Signature, leaves: list[Any]) -> None:
+    """Raise DTypeError where a Python integer does not fit the dtype it meets, as NumPy does."""
+    for position, (low, high) in signature.ranges.items():
+        if not low <= leaves[position] <= high:
+            raise DTypeError(
+                f"{name}: the Python integer {leaves[position]} does not fit the dtype it is combined with, "
+                f"which holds {low} to {high}"
+            )
+
+
+def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
+    """The leaves of what the function returned, and its structure. Raises DTypeError for what is no tensor,
+    array or number."""
+    leaves, structure = flatten(result)
+    for position, leaf in enumerate(leaves):
+        if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float)):
+            raise DTypeError(
+                f"{name}: result {leaf_paths(result)[position] or 'value'} has type {type(leaf).__name__}; a "
+                "jitted function returns tensors, arrays and numbers"
+            )
+    return leaves, structure
+
+
+def split_static(
+    name: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: frozenset[int],
+    argnames: frozenset[str],
+) -> tuple[tuple[Any, ...], tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Static arguments as a hashable tuple, and the others."""
+    static: list[tuple[Any, Any]] = []
+    positional = []
+    for position, value in enumerate(args):
+        if position in argnums:
+            static.append((position, value))
+        else:
+            positional.append(value)
+    named = {}
+    for key, value in kwargs.items():
+        if key in argnames:
+            static.append((key, value))
+        else:
+            named[key] = value
+    return tuple([static_key(name, which, value) for which, value in static]), (tuple(positional), named)
+
+
+def with_static(args: tuple[Any, ...], others: Sequence[Any], static: frozenset[int]) -> list[Any]:
+    """The positional arguments: those of `args` that are `static`, between `others`."""
+    following = iter(others)
+    return [value if position in static else next(following) for position, value in enumerate(args)]
+
+
+def static_key(name: str, which: Any, value: Any) -> tuple[Any, type, Any, str]:
+    """A static argument as part of a signature's key. Raises TracejitError unless it is hashable.
+
+    The text tells 0.0 from -0.0 and (1,) from (1.0,), which compare equal.
+    """
+    if isinstance(value, (Tensor, np.ndarray)):
+        raise TracejitError(f"{name}: the static argument {which!r} must be hashable, got a tensor")
+    try:
+        hash(value)
+        text = repr(value) if isinstance(value, (int, float, complex, tuple)) else ""
+    except (TypeError, ValueError, RecursionError) as error:  # ValueError: of a writable memoryview
+        raise TracejitError(
+            f"{name}: the static argument {which!r} must be hashable, got {type(value).__name__}"
+        ) from error
+    return which, type(value), value, text

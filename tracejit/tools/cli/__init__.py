@@ -1,0 +1,101 @@
+"""The ``tracejit`` command. Each command is a module of this package, named in `COMMANDS`.
+
+Such a module has ``add_parser(commands)``, which adds the command's options and sets ``run``, a function from
+the parsed options to the exit code (see `errors`). It prints its answer on standard output, and raises
+UsageError, TargetError, a TracejitError or an OSError, which become one line on standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ... import __version__
+from ...ir.errors import TracejitError
+from .errors import FAILED, INTERNAL, USAGE, TargetError, UsageError
+
+#: The commands, in the order of ``--help``. Their modules load when they are used.
+COMMANDS: Final = (
+    "dump", "view", "explain", "profile", "opt", "run", "verify", "fmt", "repro", "reduce", "demo",
+    "doctor", "cache", "completion",
+)  # fmt: skip
+
+_EPILOG = """\
+examples:
+  tracejit dump train.py:loss --arg f64[64,10] --arg f64[32,64]
+  tracejit dump train.py:loss --arg f64[64,10] --arg f64[32,64] --stage asm --target x86-64-v3
+  tracejit run loss.tir --random 0 --compare
+  TRACEJIT_DUMP=optimized,loops TRACEJIT_DUMP_DIR=stages python train.py
+
+tracejit COMMAND --help shows what a command takes, with examples.
+
+exit codes:
+  0  done; where the question was one of yes or no, yes
+  1  the file, program or result that was asked about is wrong
+  2  the command line is wrong, or names what is not there
+  3  a bug in tracejit
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code. Errors are one line on standard error."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = make_parser(arguments)
+    options, rest = parser.parse_known_args(arguments)
+    if rest and not getattr(options, "takes_rest", False):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    options.rest = rest
+    try:
+        code: int = options.run(options)
+        return code
+    except BrokenPipeError:
+        sys.stderr.close()
+        return FAILED
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if options.traceback:
+            traceback.print_exc()
+        print(f"tracejit {options.command}: {_described(error)}", file=sys.stderr)
+        if getattr(error, "detail", ""):
+            print(error.detail, file=sys.stderr)  # type: ignore[attr-defined]
+        return _code_of(error)
+
+
+def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of the command that `arguments` name; of all commands where they name none."""
+    parser = argparse.ArgumentParser(
+        prog="tracejit",
+        description="Look inside tracejit: what it makes of a function, and of this machine.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--traceback", action="store_true", help="show Python's traceback of an error")
+    parser.add_argument("--version", action="version", version=f"tracejit {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    named = next((one for one in arguments if not one.startswith("-")), None)
+    for name in (named,) if named in COMMANDS else COMMANDS:
+        module: Any = importlib.import_module(f".commands.{name}", __name__)
+        module.add_parser(commands)
+    return parser
+
+
+def _described(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, (UsageError, TargetError, TracejitError, OSError)):
+        return " ".join(str(error).splitlines())
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {error}"
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"a bug in tracejit: {' '.join(what.splitlines())} (--traceback shows where; please report it)"
+
+
+def _code_of(error: Exception) -> int:
+    if isinstance(error, UsageError):
+        return USAGE
+    return FAILED if isinstance(error, (TargetError, TracejitError, OSError, MemoryError)) else INTERNAL

@@ -1,0 +1,105 @@
+"""``tracejit explain``: what was compiled of a function, or of all functions of a program, and why."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....ir.types import TensorType
+from ....jitted.explaining import Explanation
+from ....jitted.function import JitFunction
+from ....jitted.jit import jit
+from ....jitted.registry import keeping
+from ....pytree import tree_map
+from ..errors import OK, TargetError, UsageError
+from ..inputs import random_array
+from ..loading import explained
+from ..options import add_common_options
+from ..scripts import exit_code, run_script
+from ..targets import TARGET_HELP, add_target_options, subject_of
+
+_EXAMPLES = """\
+examples:
+  tracejit explain train.py --epochs 3               every jitted function of a program, as it runs
+  tracejit explain train.py -- --grad                the program's own options, where names are the same
+  tracejit explain train.py:loss --arg f64[64,10] --arg f64[32,64] --grad
+  tracejit explain train.py --json > explain.json    what the program prints goes to standard error
+
+A program is run as Python would. A function is called once: with random numbers of the types of --arg, or
+with what --args-from gives.
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add ``explain`` to the command line."""
+    parser = commands.add_parser(
+        "explain",
+        help="say what was compiled and why: signatures, paths, guards, recompilation, compile times",
+        description="Say of a function, or of every jitted function of a program, what was compiled, why.\n\n"
+        f"{TARGET_HELP}\nSCRIPT.py alone is a program to run.\n",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="a JSON array with an object for each function")
+    add_target_options(parser)
+    add_common_options(parser)
+    parser.set_defaults(run=run, takes_rest=True)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run, and print what was compiled; returns the exit code."""
+    if options.target.endswith(".py"):
+        found, code = _of_program(options)
+    else:
+        if options.rest:
+            raise UsageError(f"unrecognized arguments: {' '.join(options.rest)}")
+        found, code = [_of_function(options)], OK
+    if options.json:
+        print(json.dumps([one.as_dict() for one in found]))
+        return code
+    if options.target.endswith(".py"):
+        print(f"\n{_summary(found)}")
+    for one in found:
+        print(f"\n{one}" if len(found) > 1 else one)
+    return code
+
+
+def _of_program(options: argparse.Namespace) -> tuple[list[Explanation], int]:
+    arguments = options.rest[1:] if options.rest[:1] == ["--"] else options.rest
+    own = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
+    with keeping() as functions, own:
+        code = run_script(options.target, arguments)
+    found = [one.explain() for one in functions if isinstance(one, JitFunction)]
+    return [one for one in found if one.signatures], exit_code(code)
+
+
+def _of_function(options: argparse.Namespace) -> Explanation:
+    subject = subject_of(options)
+    rng = np.random.default_rng(0)
+    args = [
+        tree_map(lambda leaf: random_array(rng, leaf) if isinstance(leaf, TensorType) else leaf, one)
+        for one in subject.args
+    ]
+    function = jit(subject.fn)
+    try:
+        function(*args)
+    except Exception as error:
+        raise TargetError(f"{subject.label} failed{explained(error)}") from error
+    return function.explain()
+
+
+def _summary(found: Sequence[Explanation]) -> str:
+    signatures = [one for function in found for one in function.signatures]
+    again = len(signatures) - len(found) + sum(len(one.earlier) for one in signatures)
+    spent = sum(one.milliseconds for one in signatures)
+    count = len(found)
+    return (
+        f"{count} jitted function{'s' * (count != 1)} ran, {len(signatures)} "
+        f"signature{'s' * (len(signatures) != 1)}, compiled again {again} times, {spent:.0f} ms compiling"
+    )

@@ -1,0 +1,69 @@
+"""``tracejit fmt``: files of the IR's text in their one layout."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from pathlib import Path
+from typing import Any
+
+from ....ir.errors import ParseError
+from ....ir.text.formatter import format_text
+from ..colors import colored, wants_color
+from ..documents import read_text, shown
+from ..errors import FAILED, OK, error_in_text
+from ..options import add_common_options
+
+_EXAMPLES = """\
+examples:
+  tracejit fmt loss.tir            rewrite the file
+  tracejit fmt < loss.tir          standard input to standard output
+  tracejit fmt --check *.tir       change nothing; exit code 1 where a file would change
+  tracejit fmt --diff loss.tir     print what would change
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add ``fmt`` to the command line."""
+    parser = commands.add_parser(
+        "fmt",
+        help="lay .tir files out anew; names and comments stay",
+        description="Rewrite .tir files in their one layout. Names and comments stay.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help="default: standard input")
+    parser.add_argument("--check", action="store_true", help="only say which files would change")
+    parser.add_argument("--diff", action="store_true", help="print what would change, and change nothing")
+    add_common_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Format the files; returns the exit code."""
+    code = OK
+    for path in options.files:
+        text = read_text(path)
+        try:
+            made = format_text(text)
+        except ParseError as error:
+            raise error_in_text(shown(path), error.line, error.column, error.problem, error.caret) from error
+        if options.check or options.diff:
+            if made != text:
+                code = FAILED
+                _report(options, path, text, made)
+        elif path == "-":
+            sys.stdout.write(made)
+        elif made != text:
+            Path(path).write_text(made, encoding="utf-8")
+    return code
+
+
+def _report(options: argparse.Namespace, path: str, text: str, made: str) -> None:
+    if not options.diff:
+        print(f"{shown(path)} would change")
+        return
+    before, after = text.splitlines(keepends=True), made.splitlines(keepends=True)
+    shown_diff = "".join(difflib.unified_diff(before, after, shown(path), f"{shown(path)}, formatted"))
+    sys.stdout.write(colored(shown_diff, "diff") if wants_color(options.color, sys.stdout) else shown_diff)

@@ -1,0 +1,55 @@
+"""Inputs for Functions: from files of arrays, or random."""
+
+from __future__ import annotations
+
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Function
+from ...ir.types import TensorType
+from .errors import TargetError, UsageError
+
+Array = np.ndarray[Any, Any]
+
+
+def random_inputs(function: Function, seed: int) -> list[Array]:
+    """Arrays of the parameters' types: normal floats, integers from 0 to 9, fair booleans."""
+    rng = np.random.default_rng(seed)
+    return [random_array(rng, one.type) for one in function.params]
+
+
+def random_array(rng: np.random.Generator, type: TensorType) -> Array:
+    """An array of `type`, likewise."""
+    if type.dtype.kind == "f":
+        return np.asarray(rng.standard_normal(type.shape), type.dtype)
+    return np.asarray(rng.integers(0, 2 if type.dtype.kind == "b" else 10, type.shape), type.dtype)
+
+
+def read_inputs(function: Function, path: str) -> list[Array]:
+    """The parameters' arrays from a ``.npz`` (by name, or ``arr_0``, ``arr_1``, ...) or, for a Function of
+    one parameter, a ``.npy``. Raises UsageError and TargetError."""
+    names = [one.hint or f"arg{i}" for i, one in enumerate(function.params)]
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {path}") from None
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise TargetError(f"{path} is not a .npz or .npy file of arrays") from error
+    if isinstance(loaded, np.ndarray):
+        found = {names[0] if names else "x": loaded}
+    else:
+        with loaded:
+            found = {name: loaded[name] for name in loaded.files}
+    arrays = []
+    for position, (name, param) in enumerate(zip(names, function.params, strict=True)):
+        array = found.get(name, found.get(f"arr_{position}"))
+        if array is None:
+            raise TargetError(f"{path} has no array {name!r}, it has {', '.join(found) or 'none'}")
+        if array.shape != param.shape or array.dtype != param.dtype:
+            given = f"{SHORT_NAME.get(array.dtype, array.dtype)}[{','.join(map(str, array.shape))}]"
+            raise TargetError(f"{path}: array {name!r} must be {param.type}, is {given}")
+        arrays.append(array)
+    return arrays

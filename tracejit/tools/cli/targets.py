@@ -1,0 +1,324 @@
+"""What a command looks at: the options that name it, and the function with the arguments they stand for."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ...eager.tensor import Tensor
+from ...ir.dtypes import is_float
+from ...ir.errors import ConcretizationError
+from ...ir.graph import Function
+from ...ir.records import record
+from ...ir.types import TensorType
+from ...jitted.branches import array_of
+from ...jitted.function import JitFunction
+from ...jitted.paths import MAX_PATHS
+from ...jitted.signatures import as_input
+from ...pytree import flatten, tree_map
+from ...tracing.regions import replay
+from ...tracing.tracer import Traced
+from ...transforms.grad import grad
+from ...transforms.vjp_jvp import jvp
+from ...transforms.vmap import vmap
+from .calls import Call
+from .documents import check, is_document, read_document, select, split_target
+from .errors import TargetError, UsageError
+from .loading import explained, load_function, users_code
+from .specs import parse_spec
+
+Array = np.ndarray[Any, Any]
+#: Examples of ``--vmap`` without a number.
+BATCH: Final = 8
+
+TARGET_HELP = """\
+TARGET is FILE.py:FUNCTION, package.module:FUNCTION, FILE.tir, FILE.tir:FUNCTION, or - for the text of
+a .tir file on standard input. Each --arg is the type of an argument, in order or as NAME=TYPE:
+  f32[128,64]   i64[]   float, int, bool (Python numbers)
+  {w: f64[3], b: f64[]}   [f64[2], float]   (f64[2], f64[])
+"""
+
+
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """TARGET, and the options that say with which arguments and transformed how."""
+    parser.add_argument(
+        "target", metavar="TARGET", help="FILE.py:FUNCTION, package.module:FUNCTION or FILE.tir"
+    )
+    parser.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="TYPE",
+        help="an argument's type: f32[128,64], float, ...",
+    )
+    parser.add_argument(
+        "--args-from", metavar="FILE.py:FUNCTION", help="a function that returns the arguments, in a tuple"
+    )
+    parser.add_argument(
+        "--static", action="append", default=[], metavar="NAME=VALUE", help="an argument that is a constant"
+    )
+    parser.add_argument(
+        "--grad",
+        nargs="?",
+        const="0",
+        type=_argnums_text,
+        metavar="ARGNUMS",
+        help="the gradient instead, by the first argument or by those numbered: 0,2",
+    )
+    parser.add_argument(
+        "--vmap",
+        nargs="?",
+        type=_size,
+        const=BATCH,
+        metavar="SIZE",
+        help=f"map over a new first axis of every argument, {BATCH} examples unless told; after --grad",
+    )
+
+
+def _argnums_text(text: str) -> str:
+    try:
+        parse_argnums(text)
+    except UsageError as error:
+        hint = "; put TARGET before --grad" if ":" in text or "." in text else ""
+        raise argparse.ArgumentTypeError(f"{str(error).removeprefix('--grad: ')}{hint}") from None
+    return text
+
+
+def _size(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    hint = "; put TARGET before --vmap" if ":" in text or "." in text else ""
+    raise argparse.ArgumentTypeError(f"expected a positive number of examples, got {text!r}{hint}")
+
+
+@record(eq=False)
+class Subject:
+    """A function with arguments: TensorTypes and Python numbers, or real ones."""
+
+    #: The target as the user wrote it.
+    label: str
+    #: A function of `args` alone: what is static is bound.
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    #: Whether the arguments have values, by which Python code may branch.
+    valued: bool = False
+    #: The Function of a ``.tir`` target, as long as nothing has transformed it.
+    function: Function | None = None
+
+    def traced(self) -> Traced:
+        """The Function of these arguments, and what it captures. Raises TargetError where tracing fails."""
+        if self.function is not None:
+            return Traced(self.function, [], {}, None, [])
+        jitted = JitFunction(self.fn, max_paths=MAX_PATHS if self.valued else 0)
+        try:
+            with users_code():
+                return jitted._trace(self.args, {})
+        except (Exception, SystemExit) as error:
+            hint = ""
+            if isinstance(error, ConcretizationError) and not self.valued:
+                hint = " Or give arguments that have values, with --args-from."
+            raise TargetError(f"{self.label} could not be traced{explained(error)}{hint}") from error
+
+    def trace(self) -> Function:
+        """The Function of these arguments. Raises TargetError where tracing fails."""
+        return self.traced().function
+
+    def values(self, traced: Traced) -> list[Array | None]:
+        """The arrays that the parameters stand for: the arguments, None for types, and the captures."""
+        leaves = [
+            None if isinstance(one, TensorType) else as_input(one)._data for one in flatten(self.args)[0]
+        ]
+        return [*leaves, *(array_of(one) for one in traced.captured)]
+
+    def gradient(self, argnums: Sequence[int]) -> Subject:
+        """The gradient by the arguments `argnums`: a tuple, unless there is one."""
+        which = argnums[0] if len(argnums) == 1 else tuple(argnums)
+        return self._with(grad(self.fn, which), self.args)
+
+    def mapped(self, size: int) -> Subject:
+        """The same for `size` examples, stacked along a new first axis of every array."""
+        axes = tuple(tree_map(lambda leaf: None if _is_number(leaf) else 0, one) for one in self.args)
+        args = tuple(tree_map(lambda leaf: _stacked(leaf, size), one) for one in self.args)
+        return self._with(vmap(self.fn, axes), args)
+
+    def pushed_forward(self) -> Subject:
+        """The function and its derivative along tangents, which are further arguments: forward mode."""
+        floating = [i for i, one in enumerate(self.args) if _is_floating(one)]
+        if not floating:
+            raise TargetError(f"{self.label}: forward mode needs an argument of floats")
+        count, fn = len(self.args), self.fn
+
+        def both(*args: Any) -> Any:
+            primals, tangents = list(args[:count]), args[count:]
+
+            def of_floating(*moving: Any) -> Any:
+                for position, one in zip(floating, moving, strict=True):
+                    primals[position] = one
+                return fn(*primals)
+
+            return jvp(of_floating, tuple(primals[i] for i in floating), tangents)
+
+        names = list(inspect.signature(fn).parameters)
+        tangents = tuple(tree_map(_tangent, self.args[i]) for i in floating)
+        named = with_names(
+            both, getattr(fn, "__name__", "f"), [*names, *(f"{names[i]}_tangent" for i in floating)]
+        )
+        return self._with(named, self.args + tangents)
+
+    def _with(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> Subject:
+        return Subject(self.label, fn, args, self.valued)
+
+
+def subject_of(options: argparse.Namespace) -> Subject:
+    """What the options name, transformed as they say. Raises UsageError, TargetError or ParseError."""
+    return transformed(plain_subject(options), options)
+
+
+def transformed(subject: Subject, options: argparse.Namespace) -> Subject:
+    """`subject` after --grad, and then --vmap. Raises UsageError or TargetError."""
+    if options.grad is not None:
+        subject = subject.gradient(parse_argnums(options.grad))
+    if options.vmap is not None:
+        subject = subject.mapped(options.vmap)
+    return subject
+
+
+def plain_subject(options: argparse.Namespace) -> Subject:
+    """What the options name, before --grad and --vmap."""
+    if is_document(options.target):
+        if options.arg or options.args_from or options.static:
+            raise UsageError(
+                f"{options.target} has its arguments' types: leave --arg, --args-from and --static out"
+            )
+        return _subject_of_text(options.target)
+    return _subject_of_python(options)
+
+
+def parse_argnums(text: str) -> tuple[int, ...]:
+    """``0,2`` as numbers of arguments."""
+    try:
+        return tuple(int(one) for one in text.split(","))
+    except ValueError:
+        raise UsageError(f"--grad: expected numbers of arguments such as 0 or 0,2, got {text!r}") from None
+
+
+def with_names(fn: Callable[..., Any], name: str, names: Sequence[str]) -> Callable[..., Any]:
+    """`fn`, which takes positional arguments, with a name and named parameters, which the IR will have."""
+    fn.__name__ = name
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    fn.__signature__ = inspect.Signature([inspect.Parameter(one, kind) for one in names])  # type: ignore[attr-defined]
+    return fn
+
+
+def _subject_of_text(label: str) -> Subject:
+    path, name = split_target(label)
+    document = read_document(path)
+    function = select(document, path, name)
+    check(document, path)
+
+    def run(*args: Any) -> Any:
+        results = replay(function, args, located=True)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    names = [one.hint if one.hint.isidentifier() else f"arg{i}" for i, one in enumerate(function.params)]
+    named = with_names(run, function.name, names)
+    return Subject(label, named, tuple(one.type for one in function.params), function=function)
+
+
+# -- Python ----------------------------------------------------------------------------------------
+
+
+def _subject_of_python(options: argparse.Namespace) -> Subject:
+    fn = load_function(options.target)
+    known: tuple[str, ...] = ()
+    if isinstance(fn, JitFunction):
+        known = tuple(fn._static_argnames)
+        fn = fn._fn
+    static = dict(_static(one) for one in options.static)
+    named: dict[str, Any] = {}
+    if options.args_from is not None:
+        if options.arg:
+            raise UsageError("--arg and --args-from both give the arguments: use one of them")
+        positional = list(_made(options.args_from))
+    else:
+        positional, named = _specs(options.arg)
+    for name in static:
+        if name in named:
+            raise UsageError(f"{name} is given by --arg and by --static")
+    call = Call(options.target, fn, static, known)
+    names, args = call.bind(positional, named)
+    bound = with_names(call, getattr(fn, "__name__", options.target.split(":")[-1].split(".")[-1]), names)
+    return Subject(options.target, bound, tuple(args), valued=options.args_from is not None)
+
+
+def _specs(texts: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
+    """Types in order, and those by name."""
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for text in texts:
+        name, equals, spec = text.partition("=")
+        if equals and name.strip().isidentifier():
+            if name.strip() in named:
+                raise UsageError(f"--arg {name.strip()}=... is there twice")
+            named[name.strip()] = parse_spec(spec)
+        else:
+            positional.append(parse_spec(text))
+    return positional, named
+
+
+def _static(text: str) -> tuple[str, Any]:
+    """``name=value``: a Python literal, or else the text itself."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise UsageError(f"--static: expected NAME=VALUE, got {text!r}")
+    try:
+        return name.strip(), ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name.strip(), value
+
+
+def _made(target: str) -> tuple[Any, ...]:
+    """What the function of ``--args-from`` returns."""
+    make = load_function(target)
+    try:
+        with users_code():
+            made = make()
+    except (Exception, SystemExit) as error:
+        raise TargetError(f"--args-from {target} failed{explained(error)}") from error
+    return made if type(made) is tuple else (made,)
+
+
+# -- leaves ----------------------------------------------------------------------------------------
+
+
+def _is_number(leaf: Any) -> bool:
+    return isinstance(leaf, (bool, int, float))
+
+
+def _is_floating(tree: Any) -> bool:
+    leaves = flatten(tree)[0]
+    return bool(leaves) and all(
+        isinstance(one, float) if _is_number(one) else is_float(one.dtype) for one in leaves
+    )
+
+
+def _stacked(leaf: Any, size: int) -> Any:
+    """`leaf` for `size` examples; a Python number is the same for all."""
+    if _is_number(leaf):
+        return leaf
+    if isinstance(leaf, TensorType):
+        return leaf.with_shape((size, *leaf.shape))
+    array = leaf.numpy() if isinstance(leaf, Tensor) else np.asarray(leaf)
+    return np.ascontiguousarray(np.broadcast_to(array, (size, *array.shape)))
+
+
+def _tangent(leaf: Any) -> Any:
+    """What stands for the tangent of `leaf`."""
+    if isinstance(leaf, (TensorType, float)):
+        return leaf
+    return np.ones_like(leaf.numpy() if isinstance(leaf, Tensor) else leaf)

@@ -1,0 +1,114 @@
+"""Layered layout, first step: which layer each node lies in, and the waypoints of edges that span several.
+
+Layers count downward and every edge goes down. Longest paths from the inputs give a first layering; then
+nodes move within their slack to where their edges are shortest in total, which brings weights and constants
+down to where they are used. Between layers that are not neighbours an edge passes a waypoint per layer,
+so that the later steps only see edges between neighbours. All edges out of one node share its waypoints, a
+trunk that the edges leave one by one; a value that is used everywhere costs one waypoint a layer, not one
+per use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from ...ir.records import field, record
+
+#: Waypoints at most: this many per node, and this many besides. Beyond it the longest trunks are dropped, and
+#: their edges drawn straight across: a chain run backwards would need the square of its length.
+_WAYPOINTS_PER_NODE: Final = 4
+_WAYPOINTS_BESIDES: Final = 2000
+#: Up to this many items in all routes together every edge is drawn whole; beyond it, trunks only once.
+_ITEMS_IN_ROUTES: Final = 20_000
+
+
+@record(frozen=False)
+class Layered:
+    """A graph whose edges join neighbouring layers.
+
+    Items below `nodes` are the nodes; the others are waypoints. `below` and `above` hold each item's
+    neighbours in the next and the previous layer, without repetition.
+    """
+
+    nodes: int
+    layer: list[int]
+    layers: list[list[int]]
+    below: list[list[int]]
+    above: list[list[int]]
+    #: Per edge: the items it passes, its ends included; its end alone where it is drawn straight across.
+    #: Begins at the last waypoint where a longer edge draws the trunk to there.
+    routes: list[tuple[int, ...]] = field(default_factory=list)
+
+    @property
+    def items(self) -> int:
+        return len(self.layer)
+
+
+def assign_layers(count: int, edges: Sequence[tuple[int, int]], order: Sequence[int]) -> list[int]:
+    """The layer of each node, from 0; `order` has producers first."""
+    sources: list[list[int]] = [[] for _ in range(count)]
+    targets: list[list[int]] = [[] for _ in range(count)]
+    for source, target in edges:
+        sources[target].append(source)
+        targets[source].append(target)
+    layer = [0] * count
+    for node in order:
+        layer[node] = max([layer[one] + 1 for one in sources[node]], default=0)
+    # Each move shortens edges in total. A tree that serves one node only can follow it down whole, so edges
+    # from such trees do not count as held from above.
+    held = [0] * count
+    for node in order:
+        held[node] = sum(held[one] > 0 or targets[one] != [node] for one in sources[node])
+    for node in reversed(order):
+        if len(targets[node]) > held[node]:
+            layer[node] = min(layer[one] for one in targets[node]) - 1
+    for node in order:
+        if len(sources[node]) > len(targets[node]):
+            layer[node] = max(layer[one] for one in sources[node]) + 1
+    top = min(layer, default=0)
+    return [one - top for one in layer]
+
+
+def add_waypoints(count: int, edges: Sequence[tuple[int, int]], layer: Sequence[int]) -> Layered:
+    """`edges` as routes between neighbouring layers."""
+    placed = list(layer)
+    depth = [0] * count  # how many waypoints each node's trunk has
+    for source, target in edges:
+        depth[source] = max(depth[source], layer[target] - layer[source] - 1)
+    budget = _WAYPOINTS_PER_NODE * count + _WAYPOINTS_BESIDES
+    trunks: dict[int, list[int]] = {}
+    for source in sorted(range(count), key=lambda node: (depth[node], node)):
+        if depth[source] <= budget:
+            budget -= depth[source]
+            first = len(placed)
+            placed += range(layer[source] + 1, layer[source] + 1 + depth[source])
+            trunks[source] = [source, *range(first, len(placed))]
+    below: list[dict[int, None]] = [{} for _ in placed]
+    above: list[dict[int, None]] = [{} for _ in placed]
+    routes: list[tuple[int, ...]] = []
+    draw_whole = sum(layer[target] - layer[source] for source, target in edges) <= _ITEMS_IN_ROUTES
+    drawn: set[int] = set()
+    for source, target in edges:
+        span = layer[target] - layer[source]
+        trunk = trunks.get(source)
+        if trunk is None:
+            if span > 1:
+                routes.append((target,))
+                continue
+            trunk = [source]
+        whole = draw_whole or (span == len(trunk) and source not in drawn)
+        if whole:
+            drawn.add(source)
+        routes.append((*trunk[0 if whole else span - 1 : span], target))
+        below[trunk[span - 1]][target] = None
+        above[target][trunk[span - 1]] = None
+    for trunk in trunks.values():
+        for upper, lower in pairwise(trunk):
+            below[upper][lower] = None
+            above[lower][upper] = None
+    layers: list[list[int]] = [[] for _ in range(max(placed, default=-1) + 1)]
+    for item, at in enumerate(placed):
+        layers[at].append(item)
+    return Layered(count, placed, layers, [list(one) for one in below], [list(one) for one in above], routes)

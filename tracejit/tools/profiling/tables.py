@@ -1,0 +1,221 @@
+"""A profile as text, and as what JSON can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...codegen.module.costs import Cost
+from .records import FunctionProfile, NestProfile
+
+if TYPE_CHECKING:
+    from .profiles import Profile
+
+_HEAD = ("compiled", "calls", "ms", "%", "best us", "GFLOP/s", "GB/s", "what", "where")
+#: Names and lists of types are cut to this many characters.
+_WIDTH = 44
+
+
+def table(profile: Profile, limit: int) -> str:
+    """Compiled functions with their nests, then eager kernels; the slowest `limit` of each."""
+    parts = []
+    functions = profile.functions
+    if functions:
+        rows: list[tuple[str, ...]] = [
+            ("compiled", "calls", "ms", "%", "best us", "GFLOP/s", "GB/s", "what", "where")
+        ]
+        total = max(profile.milliseconds, 1e-9)
+        for function in functions[:limit]:
+            rows += _function_rows(function, total, limit)
+        parts.append(aligned(rows))
+        if len(functions) > limit:
+            parts.append(f"... and {len(functions) - limit} more compiled functions")
+    if profile.eager:
+        parts.append(aligned(_eager_rows(profile, limit)))
+        if len(profile.eager) > limit:
+            parts.append(f"... and {len(profile.eager) - limit} more")
+    return "\n\n".join(parts) or "nothing ran"
+
+
+def _function_rows(function: FunctionProfile, total: float, limit: int) -> list[tuple[str, ...]]:
+    cost = function.cost
+    types = _cut(", ".join(function.inputs))
+    rows: list[tuple[str, ...]] = [
+        (
+            f"@{function.name}", f"{function.calls}", f"{function.milliseconds:.3f}",
+            f"{100 * function.milliseconds / total:.0f}", "", *_rates(cost, function.kernel_milliseconds),
+            f"({types})", function.where,
+        )
+    ]  # fmt: skip
+    chosen = sorted(function.nests, key=lambda one: -one.milliseconds)[:limit]
+    for nest in function.nests:
+        if nest not in chosen or (nest.runs == 0 and len(function.nests) > limit):
+            continue
+        indent = "  " * (1 + _depth(nest, function.nests))
+        share = f"{100 * nest.milliseconds / total:.0f}"
+        best = f"{nest.best * 1e3:.1f}" if nest.runs else ""
+        rows.append(
+            (
+                f"{indent}{nest.name.rsplit('_', 1)[-1]} {nest.kind}", f"{nest.runs}",
+                f"{nest.milliseconds:.3f}", share, best, *_rates(nest.cost, nest.milliseconds),
+                _cut(", ".join(nest.ops)), _lines(nest.lines),
+            )
+        )  # fmt: skip
+    if len(function.nests) > len(chosen):
+        rows.append((f"  ... and {len(function.nests) - len(chosen)} more", *[""] * 8))
+    between = function.milliseconds - function.kernel_milliseconds
+    rows.append(
+        (
+            "  around its kernels", "", f"{between:.3f}", f"{100 * between / total:.0f}", "", "", "",
+            "the call itself", "",
+        )
+    )  # fmt: skip
+    return rows
+
+
+def _depth(nest: NestProfile, nests: Sequence[NestProfile]) -> int:
+    return 0 if nest.parent is None else 1 + _depth(nests[nest.parent], nests)
+
+
+def _rates(cost: Cost, milliseconds: float) -> tuple[str, str]:
+    """GFLOP/s and GB/s; at least these where a loop's steps are not known."""
+    if not milliseconds:
+        return "", ""
+    more = "" if cost.exact else ">"
+    return tuple(f"{more}{one / milliseconds / 1e6:.2f}" if one else "" for one in (cost.flops, cost.bytes))  # type: ignore[return-value]
+
+
+def _lines(lines: Sequence[str]) -> str:
+    """``model.py:12-14`` for neighbouring lines of one file."""
+    by_file: dict[str, list[int]] = {}
+    for one in lines:
+        file, _, line = one.rpartition(":")
+        by_file.setdefault(file, []).append(int(line))
+    return ", ".join(
+        f"{file}:{min(found)}" + (f"-{max(found)}" if len(found) > 1 else "")
+        for file, found in by_file.items()
+    )
+
+
+def _eager_rows(profile: Profile, limit: int) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("eager", "calls", "ms", "bytes", "backend", "inputs")]
+    slowest = sorted(profile.eager.items(), key=lambda one: -one[1][1])
+    for (name, backend, inputs), (calls, milliseconds, nbytes) in slowest[:limit]:
+        rows.append((name, f"{calls}", f"{milliseconds:.3f}", f"{nbytes}", backend, _cut(", ".join(inputs))))
+    return rows
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Columns: the first and those of words to the left, numbers to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    numbers = [
+        i > 0 and all(_is_number(row[i]) for row in rows[1:]) and any(row[i] for row in rows[1:])
+        for i in range(len(widths))
+    ]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numbers, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _is_number(cell: str) -> bool:
+    return not cell or cell.lstrip(">-").replace(".", "", 1).isdigit()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."
+
+
+def summary(profile: Profile) -> str:
+    """Where the time went and what was achieved."""
+    data = as_dict(profile)
+    lines = [
+        f"{data['milliseconds_on']:.1f} ms: compiled functions {data['compiled_milliseconds']:.1f}, "
+        f"eager kernels {data['eager_milliseconds']:.1f}, compiling {data['compile_milliseconds']:.1f}, "
+        f"compiling with clocks {data['instrument_milliseconds']:.1f}, "
+        f"the rest (Python, tracing) {data['rest_milliseconds']:.1f}"
+    ]
+    if data["kernel_milliseconds"]:
+        lines.append(
+            f"in compiled kernels: {data['kernel_milliseconds']:.1f} ms, {data['gflops']:.2f} GFLOP/s, "
+            f"{data['gbytes']:.2f} GB/s ({data['flops']:.3g} flops, {data['bytes']:.3g} bytes)"
+        )
+    lines.append(f"new bytes {profile.new_bytes}, peak bytes {profile.peak_bytes}")
+    lines += [f"@{one.name}: {text}" for one in profile.functions for text in one.fallbacks]
+    if profile.dropped:
+        lines.append(f"{profile.dropped} events are not in the trace: there were too many")
+    return "\n".join(lines)
+
+
+def as_dict(profile: Profile) -> dict[str, Any]:
+    """Everything but single events. Times of threads at work at once add up."""
+    functions = profile.functions
+    cost = sum((one.cost for one in functions), Cost())
+    kernels = sum(one.kernel_milliseconds for one in functions)
+    compiled = sum(one.milliseconds for one in functions)
+    eager = sum(spent for _, spent, _ in profile.eager.values())
+    compiling = sum(one.compile_milliseconds for one in functions)
+    known = compiled + eager + compiling + profile.instrument_milliseconds
+    return {
+        "milliseconds_on": profile.milliseconds_on,
+        "compiled_milliseconds": compiled,
+        "kernel_milliseconds": kernels,
+        "eager_milliseconds": eager,
+        "compile_milliseconds": compiling,
+        "instrument_milliseconds": profile.instrument_milliseconds,
+        "rest_milliseconds": max(0.0, profile.milliseconds_on - known),
+        "flops": cost.flops,
+        "bytes": cost.bytes,
+        "gflops": cost.flops / kernels / 1e6 if kernels else 0.0,
+        "gbytes": cost.bytes / kernels / 1e6 if kernels else 0.0,
+        "new_bytes": profile.new_bytes,
+        "peak_bytes": profile.peak_bytes,
+        "dropped": profile.dropped,
+        "functions": [_function_dict(one) for one in functions],
+        "eager": [
+            {
+                "op": name, "backend": backend, "inputs": list(inputs), "calls": calls,
+                "milliseconds": milliseconds, "bytes": nbytes,
+            }
+            for (name, backend, inputs), (calls, milliseconds, nbytes) in profile.eager.items()
+        ],
+    }  # fmt: skip
+
+
+def _function_dict(one: FunctionProfile) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "inputs": list(one.inputs),
+        "where": one.where,
+        "calls": one.calls,
+        "milliseconds": one.milliseconds,
+        "kernel_milliseconds": one.kernel_milliseconds,
+        "compile_milliseconds": one.compile_milliseconds,
+        "flops": one.cost.flops,
+        "bytes": one.cost.bytes,
+        "nests": [_nest_dict(nest) for nest in one.nests],
+        "fallbacks": list(one.fallbacks),
+    }
+
+
+def _nest_dict(one: NestProfile) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "kind": one.kind,
+        "ops": list(one.ops),
+        "lines": list(one.lines),
+        "parent": one.parent,
+        "runs": one.runs,
+        "milliseconds": one.milliseconds,
+        "best_milliseconds": one.best,
+        "flops": one.cost.flops,
+        "transcendentals": one.cost.transcendentals,
+        "bytes": one.cost.bytes,
+        "exact": one.cost.exact,
+        "gflops": one.gflops,
+        "gbytes": one.gbytes,
+    }

@@ -1,0 +1,51 @@
+"""Chrome's trace event format: what Perfetto and ``chrome://tracing`` open.
+
+The format: "Trace Event Format" (Google, 2016), JSON object form, complete events ("X") and metadata ("M").
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...ir.records import record
+
+
+@record
+class Event:
+    """Something that took time: `begin` and `duration` in nanoseconds, `begin` since the profile began."""
+
+    name: str
+    category: str
+    begin: int
+    duration: int
+    thread: int
+    thread_name: str
+    what: dict[str, Any]
+
+
+def write_trace(events: Sequence[Event], dropped: int = 0) -> str:
+    """The text of a trace file."""
+    pid = os.getpid()
+    program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
+    names = {one.thread: one.thread_name for one in events}
+    rows: list[dict[str, Any]] = [
+        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": program}},
+        *(
+            {"ph": "M", "name": "thread_name", "pid": pid, "tid": thread, "args": {"name": name}}
+            for thread, name in names.items()
+        ),
+    ]
+    for one in sorted(events, key=lambda event: (event.begin, -event.duration)):
+        rows.append(
+            {
+                "ph": "X", "name": one.name, "cat": one.category, "pid": pid, "tid": one.thread,
+                "ts": one.begin / 1e3, "dur": one.duration / 1e3, "args": one.what,
+            }
+        )  # fmt: skip
+    other = {"dropped events": dropped} if dropped else {}
+    return json.dumps({"traceEvents": rows, "displayTimeUnit": "ns", "otherData": other})

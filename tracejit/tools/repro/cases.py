@@ -1,0 +1,69 @@
+"""A Function with its inputs, in memory and as a pair of files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ...ir.errors import TracejitError
+from ...ir.graph import Function
+from ...ir.passes import Pass, apply_pass
+from ...ir.passes.algebra.cleanup import dce
+from ...ir.records import record
+from ...ir.text.printer import print_functions
+
+Array = np.ndarray[Any, Any]
+_DCE: Final = Pass("dce", dce)
+
+
+@record(eq=False)
+class Case:
+    """A Function and the arrays to run it on, one for each parameter."""
+
+    function: Function
+    inputs: tuple[Array, ...]
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """What smaller means: instructions, then elements and steps, then numbers that are not 0 or 1."""
+        values = [value for one in self.function.instructions() for value in one.results]
+        elements = sum(one.type.size for one in [*self.function.params, *values])
+        steps = sum(one.attrs.get("length", 0) for one in self.function.instructions())
+        odd = sum(int(np.count_nonzero((one != 0) & (one != 1))) for one in self.inputs)
+        count = sum(1 for _ in self.function.instructions())
+        return count + len(self.function.params) + len(self.function.results), elements + steps, odd
+
+    def tidied(self) -> Case:
+        """Without instructions and parameters that nothing needs."""
+        function = apply_pass(_DCE, self.function)
+        used = {operand for one in function.instructions() for operand in one.operands} | set(
+            function.results
+        )
+        kept = [i for i, param in enumerate(function.params) if param in used]
+        params = tuple(function.params[i] for i in kept)
+        made = Function(function.name, params, function.body, function.results)
+        return Case(made, tuple(self.inputs[i] for i in kept))
+
+    def text(self, notes: Sequence[str] = ()) -> str:
+        """The text of the ``.tir`` file, with `notes` as comments."""
+        head, rest = print_functions([self.function]).split("\n", 1)
+        return "\n".join([head, *(f"; {one}" for one in notes), rest])
+
+    def write(self, tir: Path, npz: Path, notes: Sequence[str] = ()) -> None:
+        """Write both files; the arrays are called ``arr_0``, ``arr_1``, ... in the order of parameters."""
+        tir.write_text(self.text(notes), encoding="utf-8")
+        np.savez(npz, *self.inputs)
+
+
+def check_writable(function: Function) -> None:
+    """Raise TracejitError where text cannot hold `function`."""
+    for one in function.instructions():
+        if "callback" in one.attrs:
+            where = f" at {one.location}" if one.location else ""
+            raise TracejitError(
+                f"the program calls a Python function ({one.op.name}{where}), which text cannot hold; take "
+                "the call out, or give its result as an argument"
+            )

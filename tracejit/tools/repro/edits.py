@@ -1,0 +1,365 @@
+"""Edits that make a case smaller. What they propose may not be valid or not interesting; trials find out."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from ...ir.errors import TracejitError
+from ...ir.graph import Function, Instruction, Substitution, Value
+from ...ir.interpreter import run_instruction
+from ...ir.registry import Kind
+from ...ir.types import TensorType
+from .cases import Array, Case
+
+#: Up to so many instructions are tried one by one where halves found nothing.
+_ONE_BY_ONE: Final = 64
+
+
+class Edit(abc.ABC):
+    """One way to make a case smaller."""
+
+    name = ""
+
+    @abc.abstractmethod
+    def proposals(self, case: Case) -> Iterator[Case]:
+        """Smaller cases, the boldest first."""
+
+
+class Chunked(Edit):
+    """An edit of parts that can be taken out together."""
+
+    @abc.abstractmethod
+    def count(self, case: Case) -> int:
+        """How many parts there are."""
+
+    @abc.abstractmethod
+    def without(self, case: Case, parts: range) -> Iterator[Case]:
+        """The case without `parts`, in the ways that there are."""
+
+    def proposals(self, case: Case) -> Iterator[Case]:
+        """One part at a time."""
+        for part in range(self.count(case)):
+            yield from self.without(case, range(part, part + 1))
+
+
+class Window(Edit):
+    """Half of the instructions, from the start, the middle or the end: what they read of the others is given,
+    with the interpreter's values, and what the others read of them is a result."""
+
+    name = "half of the program"
+
+    def proposals(self, case: Case) -> Iterator[Case]:
+        body, half = case.function.body, len(case.function.body) // 2
+        known = values_of(case) if half else None
+        if known is None:
+            return
+        for start in dict.fromkeys((0, len(body) - half, half // 2)):
+            yield _window(case, body[start : start + half], known)
+
+
+def _window(case: Case, body: tuple[Instruction, ...], known: Mapping[Value, Any]) -> Case:
+    made = {value for one in body for value in one.results}
+    inside = set(body)
+    read = {operand for one in case.function.body if one not in inside for operand in one.operands}
+    read |= set(case.function.results)
+    results = tuple(value for one in body for value in one.results if value in read)
+    outside = dict.fromkeys(operand for one in body for operand in one.operands if operand not in made)
+    table = Substitution({value: Value(value.type, f"v{i}") for i, value in enumerate(outside)})
+    function = Function(
+        case.function.name, table.all(tuple(outside)), tuple(table.apply(one) for one in body), results
+    )
+    return Case(function, tuple(np.asarray(known[value], order="C") for value in outside))
+
+
+class FewerResults(Chunked):
+    """Results taken out."""
+
+    name = "fewer results"
+
+    def count(self, case: Case) -> int:
+        return len(case.function.results)
+
+    def without(self, case: Case, parts: range) -> Iterator[Case]:
+        kept = tuple(one for i, one in enumerate(case.function.results) if i not in parts)
+        if kept:
+            yield _with(case, results=kept)
+
+
+class EarlierResult(Edit):
+    """What an instruction gives as the only result, so that all after it goes: by halves, and in programs of
+    some length one after the other."""
+
+    name = "an earlier result"
+
+    def proposals(self, case: Case) -> Iterator[Case]:
+        body = case.function.body
+        chosen, left = [], len(body)
+        while left > 1:
+            left //= 2
+            chosen.append(body[len(body) - 1 - left])
+        for one in [*chosen, *(body if len(body) <= _ONE_BY_ONE else ())]:
+            for value in one.results:
+                if (value,) != case.function.results:
+                    yield _with(case, results=(value,))
+
+
+class ValuesAsInputs(Chunked):
+    """Instructions replaced by parameters, with the values that the interpreter gives, so that all before
+    them goes."""
+
+    name = "values as inputs"
+
+    def count(self, case: Case) -> int:
+        return len(case.function.body)
+
+    def without(self, case: Case, parts: range) -> Iterator[Case]:
+        known = values_of(case)
+        if known is None:
+            return
+        function = case.function
+        table = Substitution()
+        params, inputs = list(function.params), list(case.inputs)
+        body = []
+        for i, one in enumerate(function.body):
+            if i in parts:
+                for value in one.results:
+                    table[value] = Value(value.type, f"v{len(params)}")
+                    params.append(table[value])
+                    inputs.append(np.asarray(known[value], order="C"))
+            else:
+                body.append(table.apply(one))
+        made = Function(function.name, tuple(params), tuple(body), table.all(function.results))
+        yield Case(made, tuple(inputs))
+
+
+class Bypass(Chunked):
+    """Instructions replaced by an operand of the same type."""
+
+    name = "instructions bypassed"
+
+    def count(self, case: Case) -> int:
+        return len(case.function.body)
+
+    def without(self, case: Case, parts: range) -> Iterator[Case]:
+        function = case.function
+        table = Substitution()
+        body = []
+        for i, original in enumerate(function.body):
+            one = table.apply(original)
+            like = _operand_like(one) if i in parts else None
+            if like is None:
+                body.append(one)
+            else:
+                table[one.results[0]] = like
+        yield Case(
+            Function(function.name, function.params, tuple(body), table.all(function.results)), case.inputs
+        )
+
+
+def _operand_like(one: Instruction) -> Value | None:
+    if len(one.results) != 1:
+        return None
+    return next((operand for operand in one.operands if operand.type == one.results[0].type), None)
+
+
+class BypassInRegions(Edit):
+    """The same within loops and branches."""
+
+    name = "instructions in regions bypassed"
+
+    def proposals(self, case: Case) -> Iterator[Case]:
+        for position, one in enumerate(case.function.body):
+            for number, region in enumerate(one.regions):
+                for smaller in _bypassed(region):
+                    regions = (*one.regions[:number], smaller, *one.regions[number + 1 :])
+                    made = Instruction(one.op, one.operands, one.attrs, one.results, one.location, regions)
+                    body = (*case.function.body[:position], made, *case.function.body[position + 1 :])
+                    yield _with(case, body=body)
+
+
+def _bypassed(region: Function) -> Iterator[Function]:
+    for i, one in enumerate(region.body):
+        like = _operand_like(one)
+        if like is not None:
+            table = Substitution({one.results[0]: like})
+            body = tuple(table.apply(each) for j, each in enumerate(region.body) if j != i)
+            yield Function(region.name, region.params, body, table.all(region.results))
+
+
+class Opened(Edit):
+    """Loops and branches replaced by one run of a region."""
+
+    name = "a region in place of its op"
+
+    def proposals(self, case: Case) -> Iterator[Case]:
+        for position, one in enumerate(case.function.body):
+            for region, operands in _runs(one):
+                table = Substitution(dict(zip(region.params, operands, strict=True)))
+                inside = [_fresh(each, table) for each in region.body]
+                results = table.all(region.results)[: len(one.results)]
+                if [value.type for value in results] != [value.type for value in one.results]:
+                    continue
+                after = Substitution(dict(zip(one.results, results, strict=True)))
+                body = [*case.function.body[:position], *inside]
+                body += [after.apply(each) for each in case.function.body[position + 1 :]]
+                yield _with(case, body=tuple(body), results=after.all(case.function.results))
+
+
+def _runs(one: Instruction) -> Iterator[tuple[Function, tuple[Value, ...]]]:
+    """Regions with what they may be run on: a loop's body on its first carries, without slices."""
+    kind = one.op.kind
+    if kind is Kind.SWITCH:
+        yield from ((region, one.operands[1:]) for region in one.regions)
+    elif kind is Kind.WHILE or (kind is Kind.SCAN and one.attrs["slices"] == 0):
+        yield one.regions[-1], one.operands
+
+
+def _fresh(one: Instruction, table: Substitution) -> Instruction:
+    """`one` with values of its own, so that a region may be used twice."""
+    results = tuple(Value(value.type, value.hint) for value in one.results)
+    made = Instruction(one.op, table.all(one.operands), one.attrs, results, one.location, one.regions)
+    for old, new in zip(one.results, results, strict=True):
+        table[old] = new
+    return made
+
+
+class FewerSteps(Edit):
+    """A loop with fewer steps, where nothing is stacked."""
+
+    name = "fewer steps"
+
+    def proposals(self, case: Case) -> Iterator[Case]:
+        for position, one in enumerate(case.function.body):
+            length = one.attrs.get("length", 0)
+            if one.op.kind is not Kind.SCAN or one.attrs["slices"] or len(one.results) > one.attrs["carries"]:
+                continue
+            for fewer in dict.fromkeys((1, 2, length // 2, length - 1)):
+                if 0 < fewer < length:
+                    attrs = {**one.attrs, "length": fewer}
+                    made = Instruction(one.op, one.operands, attrs, one.results, one.location, one.regions)
+                    body = (*case.function.body[:position], made, *case.function.body[position + 1 :])
+                    yield _with(case, body=body)
+
+
+class SmallerSizes(Edit):
+    """A size that dimensions have made smaller everywhere, inputs cut at their ends or at their starts."""
+
+    name = "smaller sizes"
+
+    def proposals(self, case: Case) -> Iterator[Case]:
+        sizes = {size for one in case.function.params for size in one.shape if size > 1}
+        for size in sorted(sizes, reverse=True):
+            for smaller in dict.fromkeys((1, 2, size // 4, size // 2, size - size // 8, size - 1)):
+                if 0 < smaller < size:
+                    yield from resized(case, size, smaller)
+
+
+class SimplerNumbers(Edit):
+    """Inputs of zeros, of ones, or rounded."""
+
+    name = "simpler numbers"
+
+    def proposals(self, case: Case) -> Iterator[Case]:
+        for i, array in enumerate(case.inputs):
+            for simple in _simpler(array):
+                if not np.array_equal(simple, array, equal_nan=array.dtype.kind == "f"):
+                    yield Case(case.function, (*case.inputs[:i], simple, *case.inputs[i + 1 :]))
+
+
+def _simpler(array: Array) -> Iterator[Array]:
+    yield np.zeros_like(array)
+    yield np.ones_like(array)
+    if array.dtype.kind == "f" and np.isfinite(array).all():
+        yield np.sign(array)
+        yield np.where(np.arange(array.size).reshape(array.shape) == 0, array, array.dtype.type(0))
+
+
+#: In the order in which they are tried.
+EDITS: Final[tuple[Edit, ...]] = (
+    Window(), FewerResults(), EarlierResult(), ValuesAsInputs(), Bypass(), Opened(), FewerSteps(),
+    BypassInRegions(), SmallerSizes(), SimplerNumbers(),
+)  # fmt: skip
+
+
+def _with(
+    case: Case, *, body: tuple[Instruction, ...] | None = None, results: tuple[Value, ...] | None = None
+) -> Case:
+    old = case.function
+    made = Function(
+        old.name, old.params, old.body if body is None else body, old.results if results is None else results
+    )
+    return Case(made, case.inputs)
+
+
+def values_of(case: Case) -> Mapping[Value, Any] | None:
+    """What the interpreter gives for every value, None where it raises."""
+    values: dict[Value, Any] = dict(zip(case.function.params, case.inputs, strict=True))
+    try:
+        with np.errstate(all="ignore"):
+            for one in case.function.body:
+                run_instruction(one, values)
+    except (TracejitError, ValueError, ArithmeticError, LookupError):
+        return None
+    return values
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+def resized(case: Case, size: int, smaller: int) -> Iterator[Case]:
+    """The case with every dimension of `size` made `smaller`, of inputs the first or the last elements;
+    nothing where an op does not allow it."""
+    try:
+        function = _resized(case.function, size, smaller)
+    except (TracejitError, ValueError, LookupError):
+        return
+    for last in (False, True):
+        inputs = []
+        for array, param in zip(case.inputs, function.params, strict=True):
+            cut = [
+                slice(n - m if last else 0, n if last else m)
+                for n, m in zip(array.shape, param.shape, strict=True)
+            ]
+            inputs.append(np.asarray(array[tuple(cut)], order="C"))
+        yield Case(function, tuple(inputs))
+
+
+def _resized(function: Function, size: int, smaller: int) -> Function:
+    table: dict[Value, Value] = {}
+    for param in function.params:
+        shape = tuple(smaller if one == size else one for one in param.shape)
+        table[param] = Value(TensorType(param.dtype, shape), param.hint)
+    body = []
+    for one in function.body:
+        attrs = _smaller_attrs(one, size, smaller)
+        regions = tuple(_resized(region, size, smaller) for region in one.regions)
+        operands = tuple(table[operand] for operand in one.operands)
+        given = tuple(operand.type for operand in operands)
+        if one.op.regions is not None:
+            types = one.op.regions.types(given, attrs, regions)
+        else:
+            types = one.op.infer(given, attrs)
+        results = tuple(Value(type) for type in types)
+        table.update(zip(one.results, results, strict=True))
+        body.append(Instruction(one.op, operands, attrs, results, one.location, regions))
+    params = tuple(table[param] for param in function.params)
+    return Function(function.name, params, tuple(body), tuple(table[one] for one in function.results))
+
+
+def _smaller_attrs(one: Instruction, size: int, smaller: int) -> dict[str, Any]:
+    """The attributes, where they speak of sizes with the new one."""
+    attrs = {name: _smaller_attr(name, value, size, smaller) for name, value in one.attrs.items()}
+    if "data" in attrs:  # the elements of a constant
+        array = one.op.eval(**one.attrs)
+        attrs["data"] = tuple(array[tuple(slice(n) for n in attrs["shape"])].reshape(-1).tolist())
+    return attrs
+
+
+def _smaller_attr(name: str, value: Any, size: int, smaller: int) -> Any:
+    if name in ("shape", "size") and isinstance(value, tuple):
+        return tuple(smaller if n == size else n for n in value)
+    return smaller if name in ("length", "size") and value == size else value

@@ -1,0 +1,111 @@
+"""``tracejit view``: what became of a function, from its source to assembly, as one HTML file."""
+
+from __future__ import annotations
+
+import html
+import os
+import pathlib
+import tempfile
+import webbrowser
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir.graph import Function
+from ...ir.process.locks import computed_once
+from ...ir.types import TensorType
+from ...jitted.function import JitFunction
+from ...jitted.signatures import as_input
+from ...pytree import flatten
+from .document import Subject, document_of
+from .page import page_of
+
+__all__ = ["View", "input_values", "view", "view_function"]
+
+Array = np.ndarray[Any, Any]
+
+
+class View:
+    """What the viewer shows of one function. In a notebook it shows itself.
+
+    Attributes:
+        document: everything as plain data; docs/view.md lists the fields.
+        html: the page, one self-contained file.
+    """
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+
+    @computed_once
+    def html(self) -> str:
+        """The page."""
+        return page_of(self.document)
+
+    def save(self, path: str | os.PathLike[str]) -> pathlib.Path:
+        """Write the page to `path`. Raises OSError where it cannot be written."""
+        target = pathlib.Path(path)
+        target.write_text(self.html, encoding="utf-8")
+        return target
+
+    def write_temporary(self) -> pathlib.Path:
+        """Write the page to a new temporary file, which stays."""
+        handle, name = tempfile.mkstemp(prefix="tracejit-", suffix=".html")
+        os.close(handle)
+        return self.save(name)
+
+    def open(self, path: str | os.PathLike[str] | None = None) -> pathlib.Path:
+        """Show the page in the browser; returns its file, a temporary one unless it was saved to `path`."""
+        shown = self.write_temporary() if path is None else pathlib.Path(path)
+        webbrowser.open(shown.resolve().as_uri())
+        return shown
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the page in a frame."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:720px;border:0;'
+            'border-radius:8px" sandbox="allow-scripts" title="tracejit view"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<view of {self.document['title']}: {len(self.document['ops'])} ops, .save(path) or .open()>"
+
+
+def view(fn: Any, *args: Any, **kwargs: Any) -> View:
+    """What becomes of ``fn(*args, **kwargs)``: every stage, pass and kernel, with times measured on `args`.
+
+    Arguments are as for a call, or `TensorType`s, for which random values are timed.
+
+    Example:
+        >>> import tracejit as tj
+        >>> from tracejit.tools.viewer import view
+        >>> shown = view(tj.jit(lambda x: tj.exp(x).sum()), tj.ones(100))
+        >>> [stage["id"] for stage in shown.document["stages"]]
+        ['trace', 'optimized', 'fused', 'loops', 'llvm', 'asm']
+
+    Raises what tracing raises, and TracejitError for a function that is too large to show.
+    """
+    target = fn if isinstance(fn, JitFunction) else JitFunction(fn)
+    traced = target._trace(args, kwargs)
+    _, dynamic = target._split(args, kwargs)
+    leaves = [*flatten(dynamic)[0], *traced.captured]
+    return view_function(traced.function, input_values(leaves), target._name)
+
+
+def view_function(
+    function: Function,
+    inputs: Sequence[np.ndarray[Any, Any] | None] = (),
+    label: str = "",
+    *,
+    timing: bool = True,
+) -> View:
+    """What becomes of a traced `function`; `inputs` are the values to time it on, as far as they are known.
+
+    Raises TracejitError for a function that is too large to show.
+    """
+    return View(document_of(Subject(label or function.name, function, inputs), timing=timing))
+
+
+def input_values(leaves: Sequence[Any]) -> list[Array | None]:
+    """The arrays that stand for the leaves of a call's arguments; None for types."""
+    return [None if isinstance(one, TensorType) else as_input(one)._data for one in leaves]

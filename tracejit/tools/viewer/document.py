@@ -1,0 +1,290 @@
+"""Everything that the viewer shows of a function, as one JSON document.
+
+Ops of the trace are numbered; a line of a listing refers to the set of ops that it is about by an index into
+``groups``. See docs/view.md for the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ...codegen.instrument.debug_locations import (
+    Groups,
+    Marked,
+    assembly_lines,
+    marked_lines,
+    with_debug_lines,
+)
+from ...codegen.llvm.compiler import assembly
+from ...codegen.llvm.target import host
+from ...codegen.module.writer import Module, generate
+from ...ir.errors import TracejitError
+from ...ir.graph import Function
+from ...ir.records import record
+from .drawing import Drawing
+from .hints import as_json, hints, locations_of
+from .kernels import Apart, Row, alike, kernel_rows
+from .listings import StageNames, listing
+from .measuring import Measured, made_up, measure
+from .origins import numbered, with_views
+from .passes import Passed, as_rows, through_passes
+from .roofline import Machine, this_machine
+from .sources import Sources
+
+#: The version of the document's form.
+VERSION: Final = 1
+#: Functions with more ops are refused: the page would be too large for a browser.
+MAX_OPS: Final = 10_000
+
+Array = np.ndarray[Any, Any]
+
+
+@record
+class Subject:
+    """What to show: a traced Function, what is known of its inputs' values, and what the user calls it."""
+
+    label: str
+    function: Function
+    inputs: Sequence[Array | None]
+
+
+def document_of(subject: Subject, *, timing: bool = True) -> dict[str, Any]:
+    """The document of `subject`; without `timing` nothing is run.
+
+    Raises TracejitError for a Function of more than `MAX_OPS` ops.
+    """
+    return _Collector(subject, timing).document()
+
+
+class _Collector:
+    def __init__(self, subject: Subject, timing: bool) -> None:
+        self.subject, self.timing = subject, timing
+        self.traced, self.ops = numbered(subject.function)
+        if len(self.ops) > MAX_OPS:
+            raise TracejitError(
+                f"{subject.label} has {len(self.ops):,} ops, and the page can show {MAX_OPS:,}; view a "
+                "part of it, or write repetitions as tj.scan or tj.fori_loop, whose bodies are traced once"
+            )
+        self.names = StageNames()
+        self.groups: dict[tuple[int, ...], int] = {(): 0}
+        self.stages: list[dict[str, Any]] = []
+        self.apart: list[Apart] = []
+
+    def document(self) -> dict[str, Any]:
+        """Everything, in the order in which it comes about."""
+        self._stage("trace", "Traced", "what the function did, op by op", self._listing(self.traced))
+        passed = through_passes(self.traced, self.names, lambda *note: self.apart.append(note))
+        optimized = self._listing(passed.optimized)
+        self._stage("optimized", "Optimized", "after the passes before fusion", optimized)
+        fused = with_views(passed.fused)
+        self._stage("fused", "Fused", "groups that become one loop nest each", self._listing(fused))
+        module = generate(fused, host())
+        rows = kernel_rows(fused, module, self.names, self.apart)
+        self._nests(rows)
+        machine_lines = self._machine_code(module, rows)
+        measured, problem = self._measured()
+        machine = this_machine() if self.timing else None
+        picture = Drawing(self.names, self.group).picture(fused)
+        sources = Sources(self.ops)
+        return {
+            "version": VERSION,
+            "title": self.subject.label,
+            "signature": self.stages[0]["lines"][0].removesuffix(" {"),
+            "files": sources.files,
+            "ops": self._ops(sources, passed),
+            "groups": [list(one) for one in self.groups],
+            "stages": self.stages,
+            "passes": self._passes(passed),
+            "kernels": [self._kernel(row, measured, machine, machine_lines) for row in rows],
+            "graph": {"width": picture.width, "height": picture.height, "svg": picture.svg},
+            "hints": self._hints(rows, sources, machine, measured),
+            "machine": _machine_json(machine),
+            "timing": self._timing_json(measured, problem),
+        }
+
+    # -- stages -----------------------------------------------------------------------------------
+
+    def group(self, origins: tuple[int, ...]) -> int:
+        """The number of a set of ops."""
+        return self.groups.setdefault(origins, len(self.groups))
+
+    def _listing(self, function: Function) -> list[Marked]:
+        return listing(function, self.names)
+
+    def _stage(self, name: str, title: str, about: str, lines: Sequence[Marked]) -> None:
+        self.stages.append(
+            {
+                "id": name,
+                "title": title,
+                "about": about,
+                "lines": [text for text, _ in lines],
+                "groups": [self.group(origins) for _, origins in lines],
+            }
+        )
+
+    def _nests(self, rows: Sequence[Row]) -> None:
+        """The kernels' descriptions, with the ops of each line of a nest."""
+        lines: list[Marked] = []
+        self.nest_lines: dict[str, int] = {}
+        for row in rows:
+            self.nest_lines[row.name] = len(lines)
+            if row.nest is not None:
+                values = [*row.instruction.operands, *row.instruction.results]
+                names = {
+                    theirs.result: self.names[own.result]
+                    for theirs, own in row.own.items()
+                    if len(own.results) == 1
+                }
+                head, *rest = row.nest.rows(names or self.names, [self.names[value] for value in values])
+                lines.append((head[0].replace(f" {row.nest.name}:", f" {row.name}:", 1), row.origins))
+                for text, one in rest:
+                    lines.append((text, row.own.get(one, one).origins if one else row.origins))
+            elif row.kernel is not None:
+                lines.append((row.kernel.description, row.origins))
+            else:
+                lines.append((f"{row.kind} {row.name}: {row.instruction.op.name}", row.origins))
+        self._stage("loops", "Loop nests", "one per kernel, with strides and estimates", lines)
+
+    def _machine_code(self, module: Module, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+        """LLVM text and assembly; where each kernel begins in them."""
+        of_function: dict[str, tuple[int, ...]] = {}
+        for row in rows:
+            if row.kernel is not None:  # equal kernels are one function, which is for the ops of all
+                before = of_function.get(row.kernel.name, ())
+                of_function[row.kernel.name] = tuple(dict.fromkeys([*before, *row.origins]))
+        of_function.update({f"{name}_task": origins for name, origins in list(of_function.items())})
+        lines = list(_for_all(marked_lines(module.text, of_function), alike(rows)))
+        self._stage("llvm", "LLVM", "as generated: vectors are written out", lines)
+        groups = Groups()
+        text = assembly(with_debug_lines(lines, groups, list(of_function)))
+        compiled = assembly_lines(text, groups)
+        self._stage("asm", "Assembly", f"for {host().cpu}", compiled)
+        found: dict[str, dict[str, int]] = {name: {} for name in of_function}
+        for number, (line, _) in enumerate(lines):
+            if line.startswith("define "):
+                found.get(line.partition("@")[2].partition("(")[0], {}).setdefault("llvm", number)
+        for number, (line, _) in enumerate(compiled):
+            if line.endswith(":"):
+                found.get(line[:-1].lstrip("_"), {}).setdefault("asm", number)
+        return found
+
+    # -- tables -----------------------------------------------------------------------------------
+
+    def _ops(self, sources: Sources, passed: Passed) -> list[list[Any]]:
+        """Per op: its name, file, line, whether it is of a gradient, and the pass that it went away in."""
+        rows: list[list[Any]] = []
+        for number, one in enumerate(self.ops):
+            file, line = sources.place(one.location)
+            gradient = int(one.location is not None and one.location.gradient)
+            rows.append([one.op.name, file, line, gradient, passed.removed.get(number)])
+        return rows
+
+    def _passes(self, passed: Passed) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": step.name,
+                "about": step.about,
+                "milliseconds": step.milliseconds,
+                "before": step.before,
+                "after": step.after,
+                "changes": as_rows(step, self.group),
+            }
+            for step in passed.steps
+        ]
+
+    def _measured(self) -> tuple[Measured | None, str]:
+        """The times of a call, or why there are none."""
+        if not self.timing:
+            return None, "timing was switched off"
+        inputs = made_up(self.traced, self.subject.inputs)
+        try:
+            return measure(self.subject.function, inputs), ""
+        except Exception as error:  # the user's callbacks and indices may raise anything
+            return None, f"the function raised {type(error).__name__}: {error}"
+
+    def _kernel(
+        self,
+        row: Row,
+        measured: Measured | None,
+        machine: Machine | None,
+        places: dict[str, dict[str, int]],
+    ) -> dict[str, Any]:
+        for one in measured.kernels if measured else ():
+            if one.name == row.name:
+                row.seconds, row.runs = one.seconds, one.runs
+        runs = row.runs or (1 if row.parent is None else int(row.trips))
+        cost = row.cost
+        many = 1 if row.is_loop or row.parent is None else runs
+        flops, nbytes = cost.flops * many, cost.bytes * many
+        found: dict[str, Any] = {
+            "name": row.name,
+            "kind": row.kind,
+            "parent": row.parent,
+            "group": self.group(row.origins),
+            "ops": sum(len(region.body) for region in row.instruction.regions) or 1,
+            "types": [str(result.type) for result in row.instruction.results],
+            "at": {
+                "loops": self.nest_lines[row.name],
+                **(places.get(row.kernel.name, {}) if row.kernel else {}),
+            },
+            "runs": runs,
+            "flops": flops,
+            "transcendentals": cost.transcendentals * many,
+            "bytes": nbytes,
+            "exact": cost.exact,
+            "intensity": flops / nbytes if nbytes else None,
+            "seconds": row.seconds,
+            "fused": row.fused,
+            "vectorised": row.vectorised,
+            "threaded": row.threaded,
+        }
+        if machine is not None and row.kernel is not None:
+            floor, limit = machine.floor(flops, nbytes, row.dtype, threaded=not row.threaded)
+            threads = 1 if row.threaded else machine.threads
+            found["estimate"] = row.kernel.cycles * many / machine.clock / threads
+            found["floor"], found["limit"] = floor, limit
+        return found
+
+    def _hints(
+        self, rows: Sequence[Row], sources: Sources, machine: Machine | None, measured: Measured | None
+    ) -> list[dict[str, Any]]:
+        if machine is None or measured is None:
+            return []
+        locations = dict(locations_of(rows, self.ops))
+        return [as_json(one, sources.place) for one in hints(rows, locations, machine)]
+
+    def _timing_json(self, measured: Measured | None, problem: str) -> dict[str, Any]:
+        known = sum(1 for one in self.subject.inputs if one is not None)
+        return {
+            "seconds": measured.seconds if measured else None,
+            "problem": problem,
+            "made_up": len(self.subject.function.params) - known,
+            "compile": measured.compiling if measured else {},
+        }
+
+
+def _for_all(
+    lines: Sequence[Marked], sets: dict[str, dict[tuple[int, ...], tuple[int, ...]]]
+) -> Iterator[Marked]:
+    """Lines with the ops of every kernel that shares them."""
+    known: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for text, origins in lines:
+        if text.startswith("define "):
+            known = sets.get(text.partition("@")[2].partition("(")[0], {})
+        yield text, known.get(origins, origins)
+
+
+def _machine_json(machine: Machine | None) -> dict[str, Any] | None:
+    if machine is None:
+        return None
+    return {
+        "cpu": machine.cpu,
+        "clock": machine.clock,
+        "threads": machine.threads,
+        "vector_bits": machine.vector_bits,
+        "bytes": [[level, size, rate] for level, size, rate in machine.bytes],
+        "flops": {dtype: list(both) for dtype, both in machine.flops.items()},
+    }

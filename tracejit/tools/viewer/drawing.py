@@ -1,0 +1,161 @@
+"""The fused Function as a picture: kernels are boxes, with the ops that they are made of laid out inside.
+
+A box is laid out by itself (`picture.lay_out`) and is then one node of what is around it, to any depth. The
+page gives the classes their colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+from xml.sax.saxutils import escape, quoteattr
+
+from ...ir.graph import Function, Instruction, Value
+from ...ir.records import record
+from ...ir.registry import Kind
+from ..picture import Picture, PictureEdge, PictureNode, lay_out
+from ..picture.palette import clean
+from ..picture.svg import curve, size_of
+from ..picture.text import shortened, title_width
+from .origins import origins_of
+
+_PAD: Final = 14.0
+_HEAD: Final = 24.0
+_ROW: Final = 16.0
+_TITLE: Final = 13.0
+_LONGEST: Final = 44
+
+
+@record(eq=False)
+class Block:
+    """A drawn part: its size and its SVG, with the upper left corner at (0, 0)."""
+
+    width: float
+    height: float
+    svg: str
+
+
+class Drawing:
+    """Draws Functions; `group` numbers sets of ops, `names` are the values'."""
+
+    def __init__(self, names: Mapping[Value, str], group: Callable[[tuple[int, ...]], int]) -> None:
+        self.names, self.group = names, group
+
+    def picture(self, function: Function) -> Block:
+        """A whole Function, with its parameters and results."""
+        block = self._function(function, "", results=True)
+        margin = 24.0
+        width, height = block.width + 2 * margin, block.height + 2 * margin
+        return Block(width, height, f'<g transform="translate({margin:g},{margin:g})">{block.svg}</g>')
+
+    def _function(self, function: Function, prefix: str, *, results: bool, inside: str = "") -> Block:
+        """`prefix` begins the names of its kernels; within one kernel, `inside` is that one's name."""
+        nodes: list[PictureNode] = []
+        edges: list[PictureEdge] = []
+        sizes: list[tuple[float, float]] = []
+        drawn: list[Callable[[float, float, float, float], str]] = []
+        made: dict[Value, str] = {}
+
+        def add(node: PictureNode, size: tuple[float, float], draw: Callable[..., str]) -> None:
+            nodes.append(node)
+            sizes.append(size)
+            drawn.append(draw)
+
+        read = {operand for one in function.body for operand in one.operands} | set(function.results)
+        for param in function.params:
+            if param in read:
+                node = PictureNode(
+                    f"n{len(nodes)}", (self.names.get(param, "%?"), str(param.type)), "parameter"
+                )
+                made[param] = node.id
+                add(node, size_of(node), self._leaf(node, (), "", inside))
+        for number, one in enumerate(function.body):
+            name = inside or ("" if one.op.kind in (Kind.CREATION, Kind.VIEW) else f"{prefix}k{number}")
+            node = PictureNode(f"n{len(nodes)}", self._lines(one), "op" if one.operands else "constant")
+            for result in one.results:
+                made[result] = node.id
+            edges += [PictureEdge(made[x], node.id) for x in dict.fromkeys(one.operands) if x in made]
+            if one.regions:
+                block = self._boxed(one, name)
+                add(node, (block.width, block.height), self._placed(block))
+            else:
+                where = str(one.location) if one.location and one.location.file else ""
+                extra = " gradient" if one.location and one.location.gradient else ""
+                add(node, size_of(node), self._leaf(node, origins_of(one), where, name, extra))
+        for position, result in enumerate(function.results if results else ()):
+            several = len(function.results) > 1
+            title = f"result {position}" if several else "result"
+            node = PictureNode(f"n{len(nodes)}", (title, str(result.type)), "result")
+            if result in made:
+                edges.append(PictureEdge(made[result], node.id))
+            add(node, size_of(node), self._leaf(node, (), "", inside))
+        places = lay_out(Picture(tuple(nodes), tuple(edges)), sizes)
+        parts = [
+            f'<path class="edge{" far" if route.far else ""}" d="{curve(route)}"/>' for route in places.routes
+        ]
+        parts += [
+            draw(box.x, box.y, box.width, box.height) for draw, box in zip(drawn, places.boxes, strict=True)
+        ]
+        return Block(places.width, places.height, "".join(parts))
+
+    def _lines(self, one: Instruction) -> tuple[str, ...]:
+        return (one.op.name, *(str(result.type) for result in one.results[:3]))
+
+    def _boxed(self, one: Instruction, name: str) -> Block:
+        """An instruction with regions: a box around their drawings."""
+        fusion = one.op.kind is Kind.REGION
+        regions = one.regions[-1:] if fusion else one.regions
+        inner = [
+            self._function(region, f"{name}_r{i}_", results=not fusion, inside=name if fusion else "")
+            for i, region in enumerate(regions)
+        ]
+        title = f"{name}  {one.op.name}" if name else one.op.name
+        types = ", ".join(str(result.type) for result in one.results)
+        width = max(
+            sum(block.width + _PAD for block in inner) + _PAD,
+            title_width(title, _TITLE) + title_width(types, 11.0) + 3 * _PAD,
+        )
+        height = _HEAD + _PAD + max(block.height for block in inner) + _PAD
+        x = (width - sum(block.width + _PAD for block in inner) + _PAD) / 2
+        parts = []
+        for block in inner:
+            parts.append(f'<g transform="translate({x:g},{_HEAD + _PAD:g})">{block.svg}</g>')
+            x += block.width + _PAD
+        origins = origins_of(one)
+        kind = "fusion" if fusion else "control"
+        head = (
+            f'<rect class="frame" width="{width:g}" height="{height:g}" rx="10"/>'
+            f'<text class="head" x="{_PAD:g}" y="{_HEAD - 6:g}">{escape(title)}</text>'
+            f'<text class="types" x="{width - _PAD:g}" y="{_HEAD - 6:g}">'
+            f"{escape(shortened(types, _LONGEST))}</text>"
+        )
+        svg = (
+            f'<g class="box {kind}" data-g="{self.group(origins)}" data-k={quoteattr(name)}>{head}</g>'
+            + "".join(parts)
+        )
+        return Block(width, height, svg)
+
+    @staticmethod
+    def _placed(block: Block) -> Callable[[float, float, float, float], str]:
+        return lambda x, y, w, h: f'<g transform="translate({x:g},{y:g})">{block.svg}</g>'
+
+    def _leaf(
+        self, node: PictureNode, origins: tuple[int, ...], where: str, name: str, extra: str = ""
+    ) -> Callable[[float, float, float, float], str]:
+        def draw(x: float, y: float, width: float, height: float) -> str:
+            lines = [shortened(clean(line), _LONGEST) for line in node.lines]
+            top = (height - _ROW * len(lines)) / 2
+            texts = "".join(
+                f'<text class="{"title" if row == 0 else "detail"}" x="{width / 2:g}" '
+                f'y="{top + _ROW * row + 12:g}">{escape(line)}</text>'
+                for row, line in enumerate(lines)
+            )
+            tip = f"<title>{escape(clean(where))}</title>" if where else ""
+            kernel = f" data-k={quoteattr(name)}" if name else ""
+            return (
+                f'<g class="node {node.kind}{extra}" transform="translate({x:g},{y:g})" '
+                f'data-g="{self.group(origins)}"{kernel}>{tip}'
+                f'<rect width="{width:g}" height="{height:g}" rx="7"/>{texts}</g>'
+            )
+
+        return draw

@@ -1,0 +1,248 @@
+"""What to tell somebody who asks why it is slow: the dearest kernels first, in plain words, with the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from ...codegen.nest.loop_nest import Memory
+from ...ir.graph import Location
+from ...ir.ops.fusion import INTERPRETED
+from ...ir.passes.loops.control_flow import CONTROL
+from ...ir.records import field, record
+from ...ir.registry import Kind
+from .kernels import Row, strided_reads
+from .roofline import Machine
+
+#: A kernel with less of the whole time is not worth a word, and one with less than twice its floor is fine.
+SHARE: Final = 0.05
+NEAR: Final = 2.0
+#: Calls whose kernels take fewer seconds are hardly more than a call.
+SMALL: Final = 2e-6
+#: About as many plain operations take as long as one exp or log, in vectors.
+TRANSCENDENTAL: Final = 12
+#: From this many times the floor on something is wrong.
+FAR: Final = 4.0
+
+
+@record(eq=False, frozen=False)
+class Hint:
+    """One piece of advice."""
+
+    kernel: str
+    #: "bad" for what costs most and can be helped, "note" for what is as good as it gets.
+    level: str
+    title: str
+    text: str
+    location: Location | None
+    share: float
+    #: All the kernels of this line that it holds for, with those of gradients.
+    kernels: list[str] = field(default_factory=list)
+
+
+def hints(rows: Sequence[Row], locations: dict[str, Location], machine: Machine) -> list[Hint]:
+    """Advice on the rows that take most; none without measured times."""
+    measured = [row for row in rows if row.seconds is not None]
+    total = sum(row.seconds or 0.0 for row in measured if row.parent is None)
+    if not total:
+        return []
+    found: dict[tuple[str, str], Hint] = {}
+    told: set[str | None] = set()
+    for row in sorted(measured, key=lambda one: -(one.seconds or 0.0)):
+        if row.parent in told:
+            continue
+        if row.is_loop:
+            told.add(row.name)
+        level, title, text = _said(row, rows, machine)
+        where = locations.get(row.name)
+        part = (row.seconds or 0.0) / total
+        same = found.get((str(where), title))
+        if same is None:
+            found[str(where), title] = Hint(row.name, level, title, text, where, part, [row.name])
+        else:
+            same.share += part
+            same.kernels.append(row.name)
+    listed = sorted((one for one in found.values() if one.share >= SHARE), key=lambda one: -one.share)
+    if total < SMALL:
+        listed.append(
+            Hint("", "note", "As quick as a call",
+                 f"The kernels take {_time(total)} together, not much more than calling a compiled function "
+                 "from Python does. To gain time, do more in one call: tj.vmap, tj.scan.", None, 0.0)
+        )  # fmt: skip
+    return listed
+
+
+def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, str]:
+    """The level, the title and the text about one kernel."""
+    kind = row.instruction.op.kind
+    if row.kernel is None and not row.is_loop:
+        return _host_call(row)
+    if row.is_loop:
+        return _loop(row, rows)
+    floor, limit = machine.floor(
+        row.cost.flops * max(row.runs, 1), row.cost.bytes * max(row.runs, 1), row.dtype,
+        threaded=not row.threaded,
+    )  # fmt: skip
+    times = (row.seconds or 0.0) / floor if floor else float("inf")
+    far = f"It takes {_times(times)} what moving its bytes and doing its arithmetic would."
+    if kind in CONTROL:
+        return (
+            "note", "A loop in registers" if kind is not Kind.SWITCH else "A branch in registers",
+            "Its state is so small that it stays in registers: nothing is read or written between steps, "
+            "which wait for each other. "
+            + ("Its elements do not, and fill vectors and threads." if row.nest
+               else "Many such loops at once, by tj.vmap, would fill whole vectors."),
+        )  # fmt: skip
+    if kind in (Kind.CONTRACTION, Kind.CONVOLUTION):
+        rate = row.cost.flops * max(row.runs, 1) / (row.seconds or 1.0)
+        return (
+            "note", "A matrix product" if kind is Kind.CONTRACTION else "A convolution",
+            f"It does {rate / 1e9:,.0f} GFLOP/s, {floor / (row.seconds or 1.0):.0%} of what this machine "
+            "can. Only a smaller product, fewer of them, or float32 would take less.",
+        )  # fmt: skip
+    if kind is Kind.SCATTER:
+        count = row.instruction.operands[2].type.size
+        return (
+            "bad", "Scattered writes, one after the other",
+            f"{count:,} slices are added or set one by one on one thread, each where its index says. {far} "
+            "If the indices are a range or sorted, write it as a slice, a reshape or a reduction.",
+        )  # fmt: skip
+    if kind is Kind.GATHER:
+        return (
+            "bad" if times > FAR else "note", "Reads at computed indices",
+            f"Slices are fetched one by one from where the indices say. {far} A slice, reshape or transpose "
+            "says the same without indices where these follow a pattern.",
+        )  # fmt: skip
+    if row.nest is not None and not row.nest.members:
+        return (
+            "bad", "A copy, only to reorder",
+            "Nothing is computed here: the values are written out in another order, because what reads them "
+            f"needs them contiguous. {far} Store the data in the order in which it is used.",
+        )  # fmt: skip
+    if row.nest is not None and strided_reads(row.nest) and times > NEAR:
+        return (
+            "bad", "Reads across the memory order",
+            f"{_capital(row.vectorised)}. {far} Transpose the data once outside, or compute in the other "
+            "layout, so that neighbours in the loop are neighbours in memory.",
+        )  # fmt: skip
+    transcendental = row.cost.transcendentals * TRANSCENDENTAL > row.cost.flops
+    if transcendental and times > NEAR:
+        return (
+            "note", "exp, log and their like",
+            f"{row.cost.transcendentals * max(row.runs, 1):,} transcendental functions take most of this; "
+            f"each is some {_per_element(row, machine):.1f} cycles here, a multiplication a fraction of one.",
+        )  # fmt: skip
+    if times <= NEAR:
+        what = "memory bandwidth" if limit == "memory" else "the arithmetic units"
+        return (
+            "note", f"At the limit of {what}",
+            f"It runs at {min(1.0, 1 / times):.0%} of what this machine can do. "
+            + ("Fewer bytes would help: float32, or fusing it with its neighbours."
+               if limit == "memory" else "Only less work would help."),
+        )  # fmt: skip
+    slow = [text for text in (row.vectorised, row.threaded) if text]
+    why = f" On one thread: {row.threaded}." if row.threaded else ""
+    return (
+        "bad" if times > FAR else "note", f"Slower than it could be: a {row.kind}",
+        f"{far}{' Not vectorised: ' + row.vectorised + '.' if row.vectorised else ''}{why}"
+        if slow else far,
+    )  # fmt: skip
+
+
+def _host_call(row: Row) -> tuple[str, str, str]:
+    name = row.instruction.op.name
+    callback = row.instruction.attrs.get("callback")
+    if row.instruction.op is INTERPRETED:
+        return (
+            "bad", "The compiler failed on this",
+            "NumPy computes it, op by op, called from compiled code: a bug in tracejit, please report it.",
+        )  # fmt: skip
+    if callback is not None:
+        function = str(callback).partition("#")[0]
+        return (
+            "bad", f"Compiled code calls Python: {function}",
+            f"At this line the Python function {function} runs, in the interpreter, on every call. It cannot "
+            "be compiled, fused, vectorised or threaded. Write it with tj functions; if its inputs do not "
+            "change from call to call, compute it once outside and pass the result in.",
+        )  # fmt: skip
+    return (
+        "bad", f"{name} has no machine code",
+        f"{name} runs by its NumPy kernel, called from compiled code: nothing fuses with it.",
+    )  # fmt: skip
+
+
+def _loop(row: Row, rows: Sequence[Row]) -> tuple[str, str, str]:
+    inside = [one for one in rows if one.parent == row.name]
+    steps = max((one.runs for one in inside), default=row.runs)
+    each = (row.seconds or 0.0) / max(steps, 1)
+    sizes = [result.type.size for one in inside for result in one.instruction.results]
+    small = bool(sizes) and max(sizes) <= 64
+    what = "a handful of numbers" if small else f"at most {max(sizes, default=0):,} elements"
+    return (
+        "bad" if steps > 100 else "note",
+        f"A loop of {steps:,} steps",
+        f"Each step runs {len(inside)} kernel{'s' if len(inside) != 1 else ''} on {what} and takes "
+        f"{_time(each)}. Steps wait for each other: no vectors or threads across them. Where a step does not "
+        "need the one before it, write the loop as one array operation (a sum, tj.index_add, a matrix "
+        "product, tj.vmap).",
+    )
+
+
+def _per_element(row: Row, machine: Machine) -> float:
+    count = row.cost.transcendentals * max(row.runs, 1)
+    return (row.seconds or 0.0) * machine.clock / max(count, 1)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
+
+
+def _time(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def as_json(hint: Hint, place: Any) -> dict[str, Any]:
+    """For the page; `place` turns a location into a file number and a line."""
+    file, line = place(hint.location)
+    return {
+        "kernel": hint.kernel, "level": hint.level, "title": hint.title, "text": hint.text,
+        "share": hint.share, "kernels": hint.kernels, "file": file, "line": line,
+        "where": str(hint.location) if hint.location and hint.location.file else "",
+    }  # fmt: skip
+
+
+def _own_line(row: Row) -> Location | None:
+    """The one line that stands for a kernel, if there is one."""
+    if row.is_loop:
+        return row.instruction.location
+    strided = strided_reads(row.nest) if row.nest else {}
+    for member in row.nest.members if row.nest and strided else ():
+        if any(isinstance(one, Memory) and one.buffer in strided for one in member.operands):
+            return row.own.get(member.instruction, member.instruction).location
+    return None
+
+
+def locations_of(rows: Sequence[Row], ops: Sequence[Any]) -> Iterator[tuple[str, Location]]:
+    """For each kernel the line that most of its ops are on; of a loop that it begins on; of reads across the
+    memory order that reads."""
+    for row in rows:
+        own = _own_line(row)
+        if own is not None and own.file:
+            yield row.name, Location(own.file, own.line)
+            continue
+        counts: dict[tuple[str, int], float] = {}
+        for number in row.origins:
+            where = ops[number].location
+            if where is not None and where.file:
+                weight = 0.01 if ops[number].op.kind in (Kind.VIEW, Kind.CREATION) else 1.0
+                counts[where.file, where.line] = counts.get((where.file, where.line), 0.0) + weight
+        if counts:
+            file, line = max(counts, key=lambda one: counts[one])
+            yield row.name, Location(file, line)

@@ -1,0 +1,232 @@
+"""The kernels of a compiled function: what each has to do, what it takes, and why it is not fused, vectorised
+or threaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ...codegen.kernels.kernel import Kernel
+from ...codegen.module.costs import Cost, cost_of
+from ...codegen.module.writer import Module
+from ...codegen.nest.loop_nest import Memory, Nest
+from ...ir.graph import Function, Instruction, Value
+from ...ir.passes.fusion.fuse import why_alone
+from ...ir.passes.loops.control_flow import CONTROL
+from ...ir.records import field, record
+from ...ir.registry import Kind
+from .origins import origins_of
+
+#: (an op, what it reads of another group, why it is not in that group), as `ir.passes.fusion.fuse` notes them.
+Apart = tuple[Instruction, Instruction, str]
+
+_SERIAL_KINDS: Final = {
+    Kind.GATHER: "it copies one slice after the other, from where the indices say when it runs",
+    Kind.SCATTER: "it writes one slice after the other, in order: two indices may name the same place",
+    Kind.CUMULATIVE: "each element needs the one before it",
+    Kind.ARG_REDUCTION: "",
+    Kind.SORT: "each element moves by what all others are",
+    Kind.ARG_SORT: "each element moves by what all others are",
+    Kind.SEARCH: "each element takes a search of its own",
+    Kind.CONCAT: "it copies whole stretches of memory",
+    Kind.UPDATE: "it copies whole stretches of memory",
+}
+
+
+@record(eq=False, frozen=False)
+class Row:
+    """One kernel, loop or host call, in program order."""
+
+    name: str
+    #: "map nest", "row nest", "matmul", "scatter", "loop", "host call", ...
+    kind: str
+    instruction: Instruction
+    parent: str | None
+    kernel: Kernel | None
+    origins: tuple[int, ...]
+    cost: Cost
+    #: How often one call runs it, as far as that is known before it runs.
+    trips: float = 1.0
+    #: Where it shares the code of an equal kernel: the ops there to its own.
+    own: dict[Instruction, Instruction] = field(default_factory=dict)
+    fused: list[dict[str, str]] = field(default_factory=list)
+    vectorised: str = ""
+    threaded: str = ""
+    #: Measured: seconds of one call, all runs together, and the runs.
+    seconds: float | None = None
+    runs: int = 0
+
+    @property
+    def nest(self) -> Nest | None:
+        return self.kernel.nest if self.kernel else None
+
+    @property
+    def dtype(self) -> str:
+        """The floating dtype that it computes in."""
+        names = {str(one.type.dtype) for one in [*self.instruction.results, *self.instruction.operands]}
+        return "f32" if "float32" in names and "float64" not in names else "f64"
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether its time is that of the kernels in it."""
+        return self.kernel is None and self.instruction.op.kind in CONTROL
+
+
+def kernel_rows(
+    fused: Function, module: Module, names: Mapping[Value, str], apart: Sequence[Apart]
+) -> list[Row]:
+    """The kernels of `module`, which was generated for `fused`."""
+    made = {one.instruction: one for one in module.kernels if one.instruction is not None}
+    rows = list(_rows(fused, "", None, 1.0, made))
+    _find_shared(rows)
+    for row in reversed(rows):  # what loops do is what their kernels do
+        if row.is_loop:
+            inside = [one for one in rows if one.parent == row.name]
+            row.cost = sum((one.cost.times(int(one.trips / row.trips)) for one in inside), Cost())
+    writer = {result: row.name for row in rows for result in row.instruction.results}
+    for row in rows:
+        row.fused = list(_why_apart(row, writer, names, apart))
+        row.vectorised = _why_scalar(row, names)
+        row.threaded = _why_serial(row)
+    return rows
+
+
+def _find_shared(rows: Sequence[Row]) -> None:
+    """Equal kernels are written once: note for each which of its ops the ops of the written one are."""
+    written = {inner: row for row in rows for inner in _inside(row.instruction)}
+    for row in rows:
+        first = written.get(row.nest.members[0].instruction) if row.nest and row.nest.members else None
+        if first is not None and first is not row:
+            pairs = zip(_inside(first.instruction), _inside(row.instruction), strict=True)
+            row.own = dict(pairs)
+
+
+def _inside(instruction: Instruction) -> list[Instruction]:
+    return [one for region in instruction.regions for one in region.instructions()]
+
+
+def alike(rows: Sequence[Row]) -> dict[str, dict[tuple[int, ...], tuple[int, ...]]]:
+    """For each function of the module: from the ops that a line is marked with to all those that it is for,
+    in every kernel that the function is the code of."""
+    found: dict[str, dict[tuple[int, ...], dict[int, None]]] = {}
+    for row in rows:
+        if row.kernel is None:
+            continue
+        sets = found.setdefault(row.kernel.name, {})
+        back = {mine: theirs for theirs, mine in row.own.items()}
+        for one in _inside(row.instruction):
+            mark = back.get(one, one).origins
+            sets.setdefault(mark, dict.fromkeys(mark)).update(dict.fromkeys(one.origins))
+    return {name: {mark: tuple(all_) for mark, all_ in sets.items()} for name, sets in found.items()}
+
+
+def _rows(
+    function: Function, prefix: str, parent: str | None, trips: float, made: Mapping[Instruction, Kernel]
+) -> Iterator[Row]:
+    defs = {result: one for one in function.body for result in one.results}
+    for number, one in enumerate(function.body):
+        if one.op.kind in (Kind.CREATION, Kind.VIEW):
+            continue
+        name = f"{prefix}k{number}"
+        kernel = made.get(one)
+        yield Row(name, _kind(one, kernel), one, parent, kernel, origins_of(one), _cost(one, defs), trips)
+        if kernel is None and one.op.kind in CONTROL:
+            steps = float(one.attrs["length"]) if one.op.kind is Kind.SCAN else 1.0
+            for index, region in enumerate(one.regions):
+                yield from _rows(region, f"{name}_r{index}_", name, trips * steps, made)
+
+
+def _cost(one: Instruction, defs: Mapping[Value, Instruction]) -> Cost:
+    """The cost of one run; of writes at places, what is written alone, as if they were in place."""
+    cost = cost_of(one, defs)
+    if one.op.kind not in (Kind.SCATTER, Kind.UPDATE):
+        return cost
+    written = one.operands[1].type.nbytes
+    indices = sum(operand.type.nbytes for operand in one.operands[2:])
+    adds = one.attrs.get("mode") == "add"
+    return Cost(cost.flops, 0, written * (2 if adds else 1) + indices, written)
+
+
+def _kind(one: Instruction, kernel: Kernel | None) -> str:
+    if kernel is None:
+        loops = {Kind.SCAN: "loop", Kind.WHILE: "loop", Kind.SWITCH: "branch"}
+        return loops.get(one.op.kind, "host call")
+    if one.op.kind in CONTROL:
+        return f"{one.op.name} in registers"
+    if kernel.nest is not None:
+        return str(kernel.nest).split(" nest ", 1)[0] + " nest" if kernel.nest.members else "copy"
+    return one.op.name
+
+
+# -- why not ---------------------------------------------------------------------------------------
+
+
+def _why_apart(
+    row: Row, writer: Mapping[Value, str], names: Mapping[Value, str], apart: Sequence[Apart]
+) -> Iterator[dict[str, str]]:
+    """Why it is not one kernel with those whose results it reads."""
+    own = why_alone(row.instruction) if row.instruction.op.kind is not Kind.REGION else ""
+    if own:
+        yield {"why": own}
+    inside = [one for region in row.instruction.regions for one in region.body]
+    for operand in row.instruction.operands:
+        if operand not in writer:
+            continue
+        for reader, read, why in apart:
+            if operand in read.results and (
+                any(one.op is reader.op and one.origins == reader.origins for one in inside)
+            ):
+                yield {
+                    "with": writer[operand],
+                    "value": names.get(operand, ""),
+                    "op": reader.op.name,
+                    "why": why,
+                }
+                break
+
+
+def strided_reads(nest: Nest) -> dict[int, int]:
+    """The buffers that a nest reads with another stride than 1 along its lanes, and that stride."""
+    found: dict[int, int] = {}
+    dim = nest.vector_dim
+    sources: list[Any] = [one for member in nest.members for one in member.operands]
+    sources += [write.source for write in nest.writes]
+    for one in sources:
+        if not isinstance(one, Memory) or one.buffer is None or one.buffer < 0 or dim is None:
+            continue
+        if one.strides[dim] not in (0, 1):
+            found[one.buffer] = one.strides[dim]
+    return found
+
+
+def _why_scalar(row: Row, names: Mapping[Value, str]) -> str:
+    """Why its inner loop does not work on whole vectors."""
+    nest, kind = row.nest, row.instruction.op.kind
+    if nest is None:
+        if row.kernel is None:
+            return "" if row.is_loop else "it is Python and NumPy code, which is not compiled"
+        if kind in CONTROL:
+            return "its state is a few numbers, held in scalar registers"
+        return _SERIAL_KINDS.get(kind, "")
+    if nest.lanes == 1 or nest.vector_dim is None:
+        return "it has one element" if nest.vector_dim is None else "its elements fill a register each"
+    strided = strided_reads(nest)
+    if strided:
+        operands = row.instruction.operands
+        said = [
+            f"{names.get(operands[buffer], 'an input') if buffer < len(operands) else 'its result'} "
+            f"{abs(stride)} elements apart"
+            for buffer, stride in strided.items()
+        ]
+        return f"it reads {', '.join(said)}: vectors are gathered element by element"
+    extent = nest.sizes[nest.vector_dim]
+    if extent < nest.lanes:
+        return f"its inner dimension has {extent} elements, and a vector {nest.lanes}: most lanes are empty"
+    return ""
+
+
+def _why_serial(row: Row) -> str:
+    """Why it runs on one thread."""
+    if row.kernel is None:
+        return "" if row.is_loop else "Python code holds the interpreter's lock"
+    return row.kernel.why_serial()

@@ -1,0 +1,131 @@
+"""What a call takes, and each kernel in it: on the user's inputs, or on made-up ones of the same types."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from ...codegen.instrument.probes import Probes
+from ...ir.graph import Function, Value
+from ...ir.passes.loops.control_flow import CONTROL
+from ...ir.records import record
+from ...ir.registry import Kind
+from ...runtime.executable import Executable
+from ...runtime.timing import SiteTime, TimedExecutable, prepared_call
+
+Array = np.ndarray[Any, Any]
+
+#: Seconds to spend on repeating a call.
+BUDGET: Final = 0.5
+#: Functions of more kernels are timed whole with the clocks of their kernels in.
+LARGE: Final = 100
+
+
+@record
+class Timed:
+    """A kernel's runs in one call, and their seconds together; None where they are too short for a clock."""
+
+    name: str
+    runs: int
+    seconds: float | None
+
+
+@record(eq=False)
+class Measured:
+    """Seconds of a call, the least of some; by kernel too; and the compile time by phase, in milliseconds."""
+
+    seconds: float
+    kernels: list[Timed]
+    compiling: dict[str, float]
+
+
+def measure(function: Function, inputs: Sequence[Array]) -> Measured:
+    """Compile `function`, and time calls with `inputs`. Raises what the function raises."""
+    variant = TimedExecutable(function, Probes(nested=False))
+    # two clocks around each of many kernels are lost among them, and compiling it again takes long
+    large = len(variant.fused.body) > LARGE
+    executable = variant if large else Executable(function)
+    call = partial(variant.run_timed, inputs) if large else prepared_call(executable, inputs)
+    best = _least_seconds(call)
+    kernels = _least(variant, inputs, max(1, min(9, int(BUDGET / max(best, 1e-6)))))
+    best = min(best, _least_seconds(call))  # again: something else may have run before
+    if any(one.site.kernel is None and one.site.instruction.op.kind in CONTROL for one in kernels.values()):
+        inner = _least(TimedExecutable(function), inputs, 1)
+        return Measured(best, _with_inner(kernels, inner), executable.milliseconds)
+    timed = [Timed(name, one.runs, one.nanoseconds / 1e9) for name, one in kernels.items()]
+    return Measured(best, timed, executable.milliseconds)
+
+
+def _least_seconds(call: Callable[[], object]) -> float:
+    """The least time of calls, after one to warm up, for a part of the budget."""
+    call()
+    times: list[float] = []
+    while sum(times) < BUDGET / 2 and len(times) < 100:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _least(variant: TimedExecutable, inputs: Sequence[Array], repeats: int) -> dict[str, SiteTime]:
+    """The least time of each kernel in some calls, after one to warm up."""
+    variant.run_timed(inputs)
+    calls = [variant.run_timed(inputs)[1].sites for _ in range(repeats)]
+    best = [min(each, key=lambda one: one.nanoseconds) for each in zip(*calls, strict=True)]
+    return {one.site.name: one for one in best}
+
+
+def _with_inner(kernels: dict[str, SiteTime], inner: dict[str, SiteTime]) -> list[Timed]:
+    """The times of `kernels`, and for those in loops, which `inner` has too, their part of the loop's time.
+
+    Clocks around kernels of a few nanoseconds show themselves alone, so what the quickest takes is taken for
+    the clock's. Where less than that is left, the time is not known.
+    """
+    sites = list(inner.values())
+    clock = min((one.nanoseconds / one.runs for one in sites if one.site.parent is not None and one.runs),
+                default=0.0)  # fmt: skip
+    work = {name: max(0.0, one.nanoseconds - clock * one.runs) for name, one in inner.items()}
+    found: dict[str, float | None] = {name: one.nanoseconds / 1e9 for name, one in kernels.items()}
+    for name, one in inner.items():
+        if name in found or one.site.parent is None:
+            continue
+        parent = sites[one.site.parent].site.name
+        total = sum(work[other.site.name] for other in sites if other.site.parent == one.site.parent)
+        whole = found.get(parent)
+        known = whole is not None and 2 * work[name] > one.nanoseconds
+        found[name] = whole * work[name] / total if known and whole is not None else None
+    return [Timed(name, inner[name].runs, seconds) for name, seconds in found.items()]
+
+
+def made_up(function: Function, known: Sequence[Array | None]) -> list[Array]:
+    """Inputs for `function`: `known` ones, and random floats and small valid indices for the others."""
+    generator = np.random.default_rng(0)
+    limit = _smallest_indexed(function)
+    return [
+        _random(param, generator, limit) if value is None else value
+        for param, value in zip(function.params, [*known, *[None] * len(function.params)], strict=False)
+    ]
+
+
+def _smallest_indexed(function: Function) -> int:
+    """The length of the shortest axis that an index goes along: an index below it is valid everywhere."""
+    sizes = [
+        size
+        for one in function.instructions()
+        if one.op.kind in (Kind.GATHER, Kind.SCATTER)
+        for size in one.operands[0].shape
+        if size
+    ]
+    return min(sizes, default=2)
+
+
+def _random(param: Value, generator: np.random.Generator, limit: int) -> Array:
+    if param.dtype.kind == "f":
+        return generator.uniform(0.1, 1.0, param.shape).astype(param.dtype)
+    if param.dtype.kind == "b":
+        return generator.random(param.shape) < 0.5
+    return generator.integers(0, min(limit, 100), param.shape).astype(param.dtype)

@@ -1,0 +1,87 @@
+"""Numbers the ops of a trace, so that passes and code generation tell what became of each.
+
+An op's number is in its location (`Location.origins`), which passes hand on, merge and split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...ir.access import resolve
+from ...ir.graph import Function, Instruction, Location, Value
+from ...ir.passes.fusion.inline import is_inline
+from ...ir.registry import Kind
+
+
+def numbered(function: Function) -> tuple[Function, list[Instruction]]:
+    """`function` with numbered ops, and the ops by number; those of regions follow the op that owns them."""
+    ops: list[Instruction] = []
+    return _numbered(function, ops), ops
+
+
+def _numbered(function: Function, ops: list[Instruction]) -> Function:
+    body = []
+    for one in function.body:
+        number = len(ops)
+        ops.append(one)
+        regions = tuple([_numbered(region, ops) for region in one.regions])
+        known = one.location or Location("", 0)
+        where = Location(known.file, known.line, known.gradient, (number,))
+        made = Instruction(one.op, one.operands, one.attrs, one.results, where, regions)
+        ops[number] = made
+        body.append(made)
+    return Function(function.name, function.params, tuple(body), function.results)
+
+
+def origins_of(instruction: Instruction) -> tuple[int, ...]:
+    """The numbers of all ops that an instruction and its regions stem from."""
+    found = dict.fromkeys(instruction.origins)
+    for region in instruction.regions:
+        for one in region.instructions():
+            found.update(dict.fromkeys(one.origins))
+    return tuple(found)
+
+
+def origins_in(functions: Iterable[Function]) -> set[int]:
+    """The numbers of all ops that are left in `functions`."""
+    return {n for function in functions for one in function.instructions() for n in one.origins}
+
+
+def with_views(function: Function) -> Function:
+    """A fused `function` whose members stand for the views and constants too that they read through, which
+    have no code of their own."""
+    body = tuple([_with_regions(one) for one in function.body])
+    return Function(function.name, function.params, body, function.results)
+
+
+def _with_regions(one: Instruction) -> Instruction:
+    if not one.regions:
+        return one
+    inside = _absorbed if one.op.kind is Kind.REGION else with_views
+    regions = tuple([inside(region) for region in one.regions])
+    return Instruction(one.op, one.operands, one.attrs, one.results, one.location, regions)
+
+
+def _absorbed(region: Function) -> Function:
+    defs = {result: one for one in region.body for result in one.results}
+    body = []
+    for one in region.body:
+        if not is_inline(one, defs):
+            one = one.also_for(_inline_behind(one, defs))
+        body.append(one)
+    return Function(region.name, region.params, tuple(body), region.results)
+
+
+def _inline_behind(one: Instruction, defs: dict[Value, Instruction]) -> list[Instruction]:
+    """The views and constants through which `one` reads."""
+    found: dict[Instruction, None] = {}
+    stack = list(one.operands)
+    while stack:
+        value = stack.pop()
+        definition = defs.get(value)
+        if definition is None or definition in found or not is_inline(definition, defs):
+            continue
+        found[definition] = None
+        if resolve(value, defs)[0] is not value:
+            stack.extend(definition.operands)
+    return list(found)

@@ -1,0 +1,1 @@
+"""Tracing: running Python functions on symbols, which makes IR, with regions for control flow."""

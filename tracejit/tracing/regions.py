@@ -1,0 +1,248 @@
+"""Regions under a trace: Functions that belong to an op, traced from Python, with explicit captures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..eager.dispatch import apply
+from ..eager.tensor import Tensor, as_array, wrap
+from ..generator import Generator
+from ..ir.builder import Builder
+from ..ir.dtypes import is_float
+from ..ir.errors import GradientError, TraceError
+from ..ir.graph import Function, Instruction, Value
+from ..ir.interpreter import interpret
+from ..ir.registry import OPS, Attrs, Op
+from ..ir.types import TensorType
+from ..location import user_location
+from ..state import STATE
+from ..tape.engine import Engine
+from ..tape.nodes import Node, Output, Wanted
+from ..tape.recording import memory_of
+from ..tape.refusing import refuse_gradients
+from .tracer import Tracer, as_value, tracing
+
+_STOP_GRADIENT = OPS["stop_gradient"]
+
+
+class RegionTracer(Tracer):
+    """The graph of a region: what it uses of the surrounding trace becomes parameters."""
+
+    def __init__(self, parent: Tracer, *, repeats: bool = False) -> None:
+        super().__init__(parent)
+        #: Whether a call may run the region any number of times.
+        self.repeats = repeats
+        #: Values of the parent to the parameters that stand for them here.
+        self.captured: dict[Value, Value] = {}
+        #: The tensors that they were, in their place in the graph.
+        self.holders: dict[Value, Tensor] = {}
+
+    def lift(self, value: Any) -> Any:
+        if isinstance(value, Tensor) and isinstance(value._data, Value) and value._data in self._owned:
+            return value._data
+        if isinstance(value, Value) and value in self._owned:
+            return value
+        assert self.parent is not None
+        outer = self.parent.lift(value)
+        if not isinstance(outer, Value):
+            return outer
+        inner = self.captured.get(outer)
+        if inner is None:
+            inner = self.captured[outer] = Value(outer.type, outer.hint or f"captured{len(self.captured)}")
+            self.holders[outer] = value if isinstance(value, Tensor) else wrap(outer)
+            self._owned.add(inner)
+            if self.parent.is_weak(outer):
+                self._weak.add(inner)
+        return inner
+
+    def draw(self, generator: Generator) -> tuple[Value, int]:
+        if self.repeats:
+            raise TraceError(
+                "random.next_key: inside a loop's body it is not known how often the draw will run; make a "
+                "key outside with tj.random.next_key(), and tj.random.fold_in the step, or split it and scan "
+                "over the keys"
+            )
+        assert self.parent is not None
+        state, number = self.parent.draw(generator)
+        return self.lift(wrap(state)), number
+
+
+def trace_region(
+    tracer: RegionTracer,
+    fn: Callable[..., Sequence[Any]],
+    types: Sequence[TensorType],
+    names: Sequence[str],
+    operands: Sequence[Tensor] = (),
+    weak: Sequence[bool] = (),
+) -> list[Value]:
+    """Run `fn` on symbols of `types` in `tracer`; the Values of the results it lists.
+
+    Symbols of `operands` that are Python numbers in the surrounding trace are so here, and those that `weak`
+    says.
+    """
+    parent = tracer.parent
+    assert parent is not None
+    outer = [one._data if isinstance(one._data, Value) else None for one in operands] or [None] * len(types)
+    numbers = [one is not None and parent.is_weak(one) for one in outer]
+    numbers = [one or (i < len(weak) and weak[i]) for i, one in enumerate(numbers)]
+    with tracing(tracer):
+        arguments = [
+            tracer.argument(type, name, weak=number)
+            for type, name, number in zip(types, names, numbers, strict=True)
+        ]
+        results = [as_value(tracer, one) for one in fn(*arguments)]
+    for value, symbol in [*zip(outer, tracer.params, strict=True), *tracer.captured.items()]:
+        if value is not None and symbol in tracer.narrowed:
+            low, high = tracer.narrowed[symbol]
+            known = parent.narrowed.get(value, (low, high))
+            parent.narrowed[value] = (max(low, known[0]), min(high, known[1]))
+    return results
+
+
+class RegionNode(Node):
+    """The node of an op with regions: differentiated by the rule of its record."""
+
+    __slots__ = ("attrs", "memories", "op", "regions", "results", "saved", "versions")
+
+    several = True
+
+    def __init__(
+        self,
+        op: Op,
+        attrs: Attrs,
+        regions: tuple[Function, ...],
+        operands: Sequence[Tensor],
+        results: Sequence[Tensor],
+    ) -> None:
+        self.op, self.attrs, self.regions, self.results = op, attrs, regions, len(results)
+        self.parents = tuple([(one._node or one) if one._requires_grad else None for one in operands])
+        self.types = tuple([(one.shape, one.dtype) for one in operands])
+        traced = STATE.tracer is not None
+        # symbols; what is concrete under a trace is a capture, whose holder says where it is read
+        inputs = [one if traced and not isinstance(one._data, Value) else one._data for one in operands]
+        self.memories: list[Any] = [] if traced else [memory_of(one) for one in operands]
+        self.versions: list[Any] = [memory[0] for memory in self.memories]
+        self.saved: tuple[list[Any], list[Any]] | None = (inputs, [one._data for one in results])
+        self.hooks = None
+        self.location = None if STATE.tracer is None else STATE.tracer.location
+
+    @property
+    def count(self) -> int:
+        return self.results
+
+    def name(self) -> str:
+        return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
+
+    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+        if self.saved is None:
+            raise self._freed()
+        for position, (memory, version) in enumerate(zip(self.memories, self.versions, strict=True)):
+            if memory[0] != version:
+                raise GradientError(
+                    f"operand {position} of {self.op.name}, of shape {self.types[position][0]}, was modified "
+                    f"in place by {memory[1]}: it is at version {memory[0]}, expected version {version}"
+                )
+        inputs = [engine.operand(self, i, one) for i, one in enumerate(self.saved[0])]
+        outputs = [engine.output(self, i, one) for i, one in enumerate(self.saved[1])]
+        given = [*cotangents, *[None] * (len(outputs) - len(cotangents))]
+        present = [one for one in given if one is not None]
+        function, positions = self._pullback([one is not None for one in given])
+        parts = replay(function, [*inputs, *outputs, *present])
+        found: list[Any] = [None] * len(self.parents)
+        for position, part in zip(positions, parts, strict=True):
+            found[position] = part._data if isinstance(part, Tensor) and not engine.tensors else part
+        return found
+
+    def _pullback(self, present: Sequence[bool]) -> tuple[Function, list[int]]:
+        """The gradient rule as a Function of the operands, the results and the cotangents that there are; and
+        which operands its results are for."""
+        assert self.saved is not None
+        assert self.op.regions is not None
+        if self.op.regions.pull is None:
+            raise GradientError(f"{self.op.name}: no gradient")
+        b = Builder()
+        operands = tuple([b.parameter(TensorType(dtype, shape)) for shape, dtype in self.types])
+        results = tuple([b.parameter(TensorType(one.dtype, one.shape)) for one in self.saved[1]])
+        cotangents = [
+            b.parameter(result.type) if one else None for one, result in zip(present, results, strict=True)
+        ]
+        instruction = Instruction(self.op, operands, self.attrs, results, self.location, self.regions)
+        parts = self.op.regions.pull(b, instruction, cotangents)
+        positions = [i for i, part in enumerate(parts) if part is not None and self.parents[i] is not None]
+        return b.finish("pullback", [parts[i] for i in positions]), positions
+
+    def free(self) -> None:
+        self.saved = None
+        self.memories = self.versions = []
+
+
+def apply_with_regions(
+    op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
+) -> list[Tensor]:
+    """`op`, in the running trace or, where there is none, by its meaning on arrays.
+
+    Recorded on the tape where an operand requires grad.
+    """
+    tracer = STATE.tracer
+    if tracer is None:
+        assert op.regions is not None
+        # copies: what the meaning hands on may be the memory of an operand
+        made = op.regions.run(interpret, regions, [as_array(one) for one in operands], attrs)
+        results = [wrap(np.array(one)) for one in made]
+    else:
+        if not tracer.pinned_location:
+            tracer.location = user_location()
+        values = tuple([tracer.lift(one) for one in operands])
+        results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
+        if STATE.blocked:  # constants to any later gradient of the trace
+            results = [
+                apply(OPS["stop_gradient"], (one,), {}) if is_float(one.dtype) else one for one in results
+            ]
+    if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in operands):
+        tensors = [one if isinstance(one, Tensor) else wrap(as_array(one)) for one in operands]
+        node = RegionNode(op, attrs, regions, tensors, results)
+        for index, one in enumerate(results):
+            if is_float(one.dtype):
+                one._node, one._requires_grad = Output(node, index), True
+    return results
+
+
+def replay(function: Function, arguments: Sequence[Tensor], *, located: bool = False) -> list[Tensor]:
+    """The results of `function` on Tensors, op by op, so that they are traced and recorded.
+
+    With `located`, what is traced has the source lines of `function`.
+    """
+    tracer = STATE.tracer
+    outer = tracer is not None and tracer.pinned_location
+    try:
+        return _replayed(function, arguments, tracer if located else None)
+    finally:
+        if tracer is not None:
+            tracer.pinned_location = outer
+
+
+def _replayed(function: Function, arguments: Sequence[Tensor], tracer: Tracer | None) -> list[Tensor]:
+    values = dict(zip(function.params, arguments, strict=True))
+    for instruction in function.body:
+        if tracer is not None:
+            tracer.location, tracer.pinned_location = instruction.location, True
+        operands = [values[one] for one in instruction.operands]
+        if instruction.op is _STOP_GRADIENT and isinstance(operands[0], Tensor):
+            made = [operands[0].detach()]  # which the tape does not follow at all
+        elif instruction.op.regions is not None:
+            made = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
+        elif len(instruction.results) > 1:
+            assert STATE.tracer is not None
+            lifted = tuple([STATE.tracer.lift(one) for one in operands])
+            made = [wrap(one) for one in STATE.tracer.append(instruction.op, lifted, instruction.attrs)]
+            name = instruction.op.name
+            refuse_gradients(
+                name, made, operands, f"{name}: there is no gradient of an op with several results"
+            )
+        else:
+            made = [apply(instruction.op, operands, instruction.attrs)]
+        values.update(zip(instruction.results, made, strict=True))
+    return [values[one] for one in function.results]

@@ -1,0 +1,320 @@
+"""Tracing: run a Python function on symbolic tensors to get a Function.
+
+A Tracer is a Builder whose operands may also be Tensors. Concrete tensors and arrays that the function
+closes over become extra parameters (captures), read afresh at each call. Python scalars passed to a
+jitted function are symbols too, of weak type: they adopt the dtype of what they meet.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..eager.tensor import Array, Tensor, as_array, wrap
+from ..eager.views import Step, share
+from ..frontend.guards import same_content
+from ..generator import Draws, Generator
+from ..ir.builder import Builder, operand_of
+from ..ir.dtypes import BOOL, BY_NAME, FLOAT64, INT64, DType, Operand, as_dtype, default_dtype
+from ..ir.errors import DTypeError, TraceError
+from ..ir.graph import Function, Instruction, Value
+from ..ir.records import field, record
+from ..ir.registry import OPS, Attrs, Op
+from ..ir.types import Shape, TensorType
+from ..jitted.branches import Branches, Decision
+from ..location import is_user_file, user_location
+from ..runtime.bypass import bypass_while_tracing
+from ..state import STATE
+
+if TYPE_CHECKING:
+    from ..frontend.usage import Numbers
+
+#: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
+_WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
+
+
+class Tracer(Builder):
+    """The graph of one running trace."""
+
+    def __init__(
+        self,
+        parent: Tracer | None = None,
+        branches: Branches | None = None,
+        numbers: Numbers | None = None,
+    ) -> None:
+        super().__init__()
+        #: Which Python numbers become inputs where they meet tensors.
+        self._numbers = numbers if numbers else None
+        self._number_codes = numbers.codes() if numbers else set()
+        #: Where Python code may ask for values: what it was told. None where it may not.
+        self.branches = branches
+        self.parent = parent
+        self.captures: dict[int, tuple[Any, Value]] = {}
+        self._owned: set[Value] = set()
+        self._weak: set[Value] = set()
+        #: Narrower dtypes that weak integers were combined with.
+        self.narrowed: dict[Value, tuple[int, int]] = {}
+        #: The elements of captured arrays when they were captured, by identity.
+        self.contents: dict[int, Array] = {}
+        #: Tensors from outside whose elements Python code looked at, by identity.
+        self.inspected: dict[int, Tensor] = {}
+        #: Set while a gradient rule runs: its ops belong to the forward op's line.
+        self.pinned_location = False
+
+    def argument(self, type: TensorType, name: str, *, weak: bool = False) -> Tensor:
+        value = self.parameter(type, name)
+        self._owned.add(value)
+        if weak:
+            self._weak.add(value)
+        return wrap(value)
+
+    def append(self, op: Op, operands: tuple[Value, ...], attrs: Attrs, **more: Any) -> tuple[Value, ...]:
+        results = super().append(op, operands, attrs, **more)
+        self._owned.update(results)
+        return results
+
+    def repeat(self, instruction: Instruction, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+        results = super().repeat(instruction, operands)
+        self._owned.update(results)
+        return results
+
+    def owns(self, value: Value) -> bool:
+        """Whether `value` belongs to this trace, and not to one around it or one that is over."""
+        return value in self._owned
+
+    def is_weak(self, value: Value) -> bool:
+        """Whether `value` is a Python number, or arithmetic on such."""
+        return value in self._weak
+
+    def mark_weak(self, value: Value) -> None:
+        """Let `value` be a Python number to promotion."""
+        self._weak.add(value)
+
+    def operand_kind(self, value: Any) -> Operand:
+        if isinstance(value, Value) and value in self._weak and value.dtype is not BOOL:
+            return float if value.dtype.kind == "f" else int
+        return operand_of(value)
+
+    def narrow(self, value: Value, dtype: DType) -> None:
+        """Note that `value` becomes one of `dtype`: calls with an integer that does not fit raise."""
+        if value in self._weak and value.dtype.kind == "i" and dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            low, high = self.narrowed.get(value, (-(2**63), 2**63 - 1))
+            self.narrowed[value] = (max(low, int(limits.min)), min(high, int(limits.max)))
+
+    def _converted(self, operand: Any, dtype: DType, shape: Shape) -> Value:
+        if isinstance(operand, Value):
+            self.narrow(operand, dtype)
+        return super()._converted(operand, dtype, shape)
+
+    def lift(self, value: Any) -> Any:
+        """What the graph calls `value`: a Value, or a Python scalar as it is."""
+        if isinstance(value, Tensor):
+            data = value._data
+            if not isinstance(data, Value):
+                return self._capture(value)
+            if data not in self._owned:
+                raise TraceError(
+                    f"a traced tensor of type {data.type} outlived its trace: it was stored outside the "
+                    "function (in a global, an attribute or a list) while tracing. Return it instead."
+                )
+            return data
+        if type(value) in (bool, int, float):
+            return value
+        return self._capture(as_array(value) if not isinstance(value, np.ndarray) else value)
+
+    def symbolic(self, value: Any) -> Any:
+        """The symbol for an array, or a number that user code read outside its arguments; else `value`."""
+        if type(value) is np.ndarray:
+            return wrap(self.lift(as_array(value)))
+        if type(value) is not float:
+            return value
+        tracer = self
+        while tracer.parent is not None and tracer._numbers is None:
+            tracer = tracer.parent
+        return value if tracer._numbers is None else tracer._input_number(value)
+
+    def _input_number(self, value: float) -> Any:
+        assert self._numbers is not None
+        frame = sys._getframe(2)
+        while frame is not None and not is_user_file(frame.f_code.co_filename):
+            frame = frame.f_back  # type: ignore[assignment]
+        if frame is None or frame.f_code not in self._number_codes:
+            return value
+        number = self._numbers.input_for(value, frame.f_code, frame.f_lasti)
+        if number is None:
+            return value
+        known = self.captures.get(id(number))
+        if known is None:
+            symbol = Value(TensorType(FLOAT64, ()), f"number{len(self.captures)}")
+            self._owned.add(symbol)
+            self._weak.add(symbol)
+            known = self.captures[id(number)] = (number, symbol)
+        return wrap(known[1])
+
+    def note_inspected(self, tensor: Tensor) -> None:
+        """Python code looks at the elements of `tensor`, which has some."""
+        tracer = self
+        while tracer.parent is not None:
+            tracer = tracer.parent
+        tracer.inspected[id(tensor)] = tensor
+
+    def can_decide(self, value: Value) -> bool:
+        """Whether Python code may ask for the value of `value`."""
+        return self.branches is not None and value in self._owned
+
+    def decide(self, value: Value) -> Array:
+        """The value of `value` in the call that is traced."""
+        assert self.branches is not None
+        return self.branches.decide(self, value)
+
+    def _capture(self, holder: Any) -> Value:
+        """The parameter for something the function closes over, read from `holder` at each call."""
+        known = self.captures.get(id(holder))
+        if isinstance(holder, np.ndarray):
+            if known is not None and not same_content(holder, self.contents[id(holder)]):
+                holder, known = holder.copy(), None  # the function wrote it since
+            if known is None:
+                self.contents[id(holder)] = np.array(holder, order="C")
+        if known is not None:
+            return known[1]
+        array = holder._data if isinstance(holder, Tensor) else holder
+        value = Value(TensorType(as_dtype(array.dtype), array.shape), f"captured{len(self.captures)}")
+        self._owned.add(value)
+        self.captures[id(holder)] = (holder, value)
+        return value
+
+    def draw(self, generator: Generator) -> tuple[Value, int]:
+        """The parameter for `generator`'s state as a call finds it (see `Draws`), and how many keys the trace
+        has drawn before this one."""
+        if self.parent is not None:
+            raise TraceError(
+                "random.next_key: inside a trace within a trace it is not known how often the draw will run; "
+                "make a key outside with tj.random.next_key(), and split or fold it where it is used"
+            )
+        known = self.captures.get(id(generator))
+        if known is None:
+            state = Value(TensorType(BY_NAME["u64"], (2,)), "generator")
+            self._owned.add(state)
+            known = self.captures[id(generator)] = (Draws(generator), state)
+        draws, state = known
+        draws.count += 1
+        return state, draws.count - 1
+
+    def detach(self, tensor: Tensor) -> Tensor:
+        """`tensor` without its gradient. Both share memory, as it were: writes to either reach the other."""
+        stop = OPS["stop_gradient"]
+        result = wrap(self.run(stop, (tensor,), {}))
+        share(tensor, result, Step(stop, {}))
+        return result
+
+    def run(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
+        """Record `op` on Tensors, arrays and scalars; returns Values."""
+        if not self.pinned_location:
+            self.location = user_location()
+        values = tuple([self.lift(one) for one in operands])
+        if op.name not in _WEAK_OPERATORS or not all(
+            type(one) in (bool, int, float) or one in self._weak for one in values
+        ):
+            return self.apply(op, values, attrs)
+        result = self.apply(op, tuple([self._number(one) for one in values]), attrs)
+        self._weak.add(result)
+        return result
+
+    def _number(self, value: Any) -> Any:
+        """`value`, which is a Python number; a bool as the integer that it is to Python's arithmetic."""
+        if isinstance(value, Value) and value.dtype is BOOL:
+            value = self.cast(value, dtype=INT64)
+            self._weak.add(value)
+        return int(value) if type(value) is bool else value
+
+
+class tracing:
+    """Context manager: operations of this thread go to `tracer`."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+
+    def __enter__(self) -> Tracer:
+        self._outer = STATE.tracer
+        bypass_while_tracing(True)
+        STATE.tracer = (
+            self._tracer
+        )  # last, and first at the exit: a signal's handler may raise behind any call
+        return self._tracer
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.tracer = self._outer
+        bypass_while_tracing(self._outer is not None)
+
+
+def is_weak(value: Any) -> bool:
+    """Whether `value` is a Python number."""
+    return type(value) in (bool, int, float)
+
+
+def scalar_type(value: bool | int | float) -> TensorType:
+    """The type of a Python number as a parameter."""
+    if isinstance(value, bool):
+        return TensorType(BOOL, ())
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise DTypeError(f"the Python integer {value} does not fit 64 bits")
+    return TensorType(as_dtype(np.int64 if isinstance(value, int) else np.float64), ())
+
+
+@record(eq=False)
+class Traced:
+    """A Function; what it captures, in the order of its last parameters; the ranges of its integer
+    parameters that meet narrower dtypes; what else the traced function handed back; and the decisions that
+    it took by values, which are the Function's last results."""
+
+    function: Function
+    captured: list[Any]
+    ranges: dict[int, tuple[int, int]]
+    rest: Any
+    decisions: list[Decision]
+    #: Tensors from outside whose elements Python code looked at.
+    inspected: list[Tensor] = field(default_factory=list)
+    #: The elements of captured arrays when they were captured, by identity.
+    contents: dict[int, Array] = field(default_factory=dict)
+
+
+def trace_flat(
+    fn: Callable[..., Any],
+    types: Sequence[tuple[TensorType, bool, str]],
+    branches: Branches | None = None,
+    numbers: Numbers | None = None,
+) -> Traced:
+    """Run `fn` on symbols of `types` (type, weak, name), collecting captures and, by `branches`, decisions.
+
+    `fn` returns ``(leaves, rest)``: the results as a flat list of Tensors, arrays and numbers, and
+    anything else to hand back. The Function's parameters are the arguments and then the captures.
+    """
+    tracer = Tracer(STATE.tracer, branches, numbers)
+    with tracing(tracer):
+        arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
+        leaves, rest = fn(*arguments)
+        results = [as_value(tracer, leaf) for leaf in leaves]
+    holders = [holder for holder, _ in tracer.captures.values()]
+    tracer.params += [value for _, value in tracer.captures.values()]
+    ranges = {i: tracer.narrowed[one] for i, one in enumerate(tracer.params) if one in tracer.narrowed}
+    ranges = {i: limits for i, limits in ranges.items() if limits != (-(2**63), 2**63 - 1)}
+    decisions = [] if branches is None else branches.made
+    results += [one.value for one in decisions]
+    function = tracer.finish(getattr(fn, "__name__", "f"), results)
+    inspected = list(tracer.inspected.values())
+    return Traced(function, holders, ranges, rest, decisions, inspected, tracer.contents)
+
+
+def as_value(tracer: Tracer, leaf: Any) -> Value:
+    """A result as a Value: numbers become constants."""
+    lifted = tracer.lift(leaf)
+    if isinstance(lifted, Value):
+        if lifted.dtype is FLOAT64 and default_dtype() is not FLOAT64 and tracer.is_weak(lifted):
+            cast: Value = tracer.cast(lifted, dtype=default_dtype())  # what a Python float becomes
+            return cast
+        return lifted
+    return tracer.scalar(lifted, scalar_type(lifted).dtype)

@@ -1,0 +1,223 @@
+"""Calls of functions with their own derivative: what `custom_vjp`, `custom_jvp` and `custom_grad` share.
+
+A `Rule` says what the function is where nobody differentiates it, and otherwise what is kept for the gradient
+and how the gradient follows. Where the tape runs, a call becomes a `RuleNode`, eagerly or traced. Where a
+trace runs without a tape, it becomes the op ``custom_rule``, for gradients of the trace as a whole.
+
+Second and higher orders have JAX's meaning: the rules themselves are differentiated, as if their operations
+had been written out. So backward of a gradient that is itself to be differentiated runs the rule's forward
+again, on tensors in their place in the graph.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...debug import QUIET
+from ...eager.tensor import Tensor, as_array, wrap
+from ...eager.views import UNRECORDED, chain_of, share
+from ...generator import DEFAULT
+from ...ir.dtypes import is_float
+from ...ir.errors import DTypeError, GradientError
+from ...location import user_location
+from ...pytree import TreeDef, flatten, leaf_paths
+from ...state import STATE
+from ...tape.engine import Engine
+from ...tape.functions import SavedTensor
+from ...tape.nodes import Node, Output, Wanted
+from ...tape.recording import memory_of
+from .gradients import Leaf, checked_gradients, leaf_of
+
+
+class Rule(abc.ABC):
+    """A function with its own derivative, without the arguments that are not to be differentiated."""
+
+    #: What messages call the function, and the function that gives the gradients.
+    name: str
+    gradients_by: str
+
+    @property
+    def key(self) -> Any:
+        """What is the same for all calls of the function."""
+        return self.name
+
+    @abc.abstractmethod
+    def primal(self, args: tuple[Any, ...]) -> Any:
+        """The output, where nobody differentiates."""
+
+    @abc.abstractmethod
+    def forward(self, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        """The output, and what `backward` needs: both pytrees."""
+
+    @abc.abstractmethod
+    def backward(self, residuals: Any, cotangents: Any) -> Sequence[Any]:
+        """One gradient per argument, of its structure; None for zeros."""
+
+
+def check_leaves(name: str, args: Any, advice: str) -> None:
+    """Raise DTypeError unless every leaf of `args` is a tensor, an array or a number."""
+    leaves, _ = flatten(args)
+    for position, leaf in enumerate(leaves):
+        if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float)):
+            raise DTypeError(
+                f"{name}: expected tensors, arrays and numbers, got {type(leaf).__name__} at argument "
+                f"{leaf_paths(args)[position]}; {advice}"
+            )
+
+
+def closed_over(name: str) -> str:
+    """Why there is no gradient with respect to what the function `name` closes over."""
+    return (
+        f"{name}: the function uses a tensor that requires grad and is none of its arguments, so its rule "
+        "cannot say what its gradient is; pass it as an argument, or use tj.stop_gradient of it"
+    )
+
+
+def refuse_closed_over(name: str, *trees: Any) -> None:
+    """Raise GradientError where a result depends on a tensor that the function closes over."""
+    for leaf in flatten(trees)[0]:
+        if isinstance(leaf, Tensor) and leaf._requires_grad:
+            raise GradientError(closed_over(name))
+
+
+def as_tensors(leaves: Sequence[Any]) -> list[Tensor]:
+    """Results as tensors: numbers and arrays become such."""
+    return [one if isinstance(one, Tensor) else wrap(as_array(one)) for one in leaves]
+
+
+def call_on_tape(rule: Rule, leaves: Sequence[Any], structure: TreeDef) -> Any:
+    """The call where an argument requires grad and the tape runs."""
+    plain = [_outside_the_graph(one) for one in leaves]
+    random = DEFAULT.state
+    output, residuals = rule.forward(structure.unflatten(plain))
+    outputs, output_structure = flatten(output)
+    made = as_tensors(outputs)
+    refuse_closed_over(rule.name, made)
+    node = RuleNode(rule, leaves, structure, made, output_structure, residuals, random)
+    results = []
+    for index, one in enumerate(made):
+        result = wrap(one._data)
+        if STATE.tracer is None:
+            result._version = memory_of(one)
+            for leaf, alias in zip(leaves, plain, strict=True):
+                chain = chain_of(one)
+                if alias is one or (chain is not None and chain[0] is alias):
+                    share(leaf, result, UNRECORDED)
+                    break
+        if is_float(one.dtype):
+            result._node, result._requires_grad = Output(node, index), True
+        results.append(result)
+    return output_structure.unflatten(results)
+
+
+def _outside_the_graph(leaf: Any) -> Any:
+    """A leaf as the rule's forward sees it. Unlike ``detach``, it says nothing to gradients of a trace."""
+    if not isinstance(leaf, Tensor):
+        return leaf
+    if STATE.tracer is not None:
+        # the user's tensor is the capture, not ours: a map replays on captures in their place in the graph
+        return wrap(STATE.tracer.lift(leaf))
+    result = wrap(leaf._data)
+    result._version = memory_of(leaf)
+    return result
+
+
+class RuleNode(Node):
+    """The node of a call: its backward is the rule's."""
+
+    __slots__ = (
+        "inputs",
+        "leaves",
+        "output_structure",
+        "outputs",
+        "random",
+        "residual_structure",
+        "residuals",
+        "rule",
+        "structure",
+    )
+
+    several = True
+
+    def __init__(
+        self,
+        rule: Rule,
+        leaves: Sequence[Any],
+        structure: TreeDef,
+        outputs: Sequence[Tensor],
+        output_structure: TreeDef,
+        residuals: Any,
+        random: tuple[int, int],
+    ) -> None:
+        self.rule, self.structure, self.output_structure = rule, structure, output_structure
+        tracked = [one if isinstance(one, Tensor) and one._requires_grad else None for one in leaves]
+        self.parents = tuple([None if one is None else one._node or one for one in tracked])
+        self.types = tuple([None if one is None else (one.shape, one.dtype) for one in tracked])
+        self.leaves: list[Leaf] = [leaf_of(one) for one in leaves]
+        self.outputs = [(one.shape, one.dtype) for one in outputs]
+        kept, self.residual_structure = flatten(residuals)
+        #: What forward kept, and the arguments for running it again; None once freed.
+        self.residuals: list[Any] | None = [_saved(one) for one in kept]
+        self.inputs = [_saved(one) for one in leaves]
+        self.random = random
+        self.hooks = None
+        self.location = None
+        if STATE.tracer is not None:
+            self.location = STATE.tracer.location
+        elif STATE.anomaly is not None:
+            self.location = user_location()
+
+    @property
+    def count(self) -> int:
+        return len(self.outputs)
+
+    def name(self) -> str:
+        return f"{self.rule.name}Backward"
+
+    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+        if self.residuals is None:
+            raise self._freed()
+        given = []
+        for index, (shape, dtype) in enumerate(self.outputs):
+            cotangent = cotangents[index] if index < len(cotangents) else None
+            if cotangent is None:
+                cotangent = engine.namespace.full(value=dtype.type(0).item(), shape=shape, dtype=dtype)
+            given.append(engine.as_tensor(cotangent))
+        residuals = self._again() if STATE.recording else self._kept(self.residuals)
+        found = self.rule.backward(residuals, self.output_structure.unflatten(given))
+        gradients = checked_gradients(self.rule.gradients_by, self.structure, self.leaves, found)
+        return [
+            None if one is None or parent is None else engine.from_tensor(one)
+            for one, parent in zip(gradients, self.parents, strict=True)
+        ]
+
+    def _kept(self, residuals: list[Any]) -> Any:
+        return self.residual_structure.unflatten([self._loaded(one) for one in residuals])
+
+    def _again(self) -> Any:
+        """What forward keeps, as a function of the arguments in their place in the graph."""
+        args = self.structure.unflatten([self._loaded(one) for one in self.inputs])
+        random, quiet, eager = DEFAULT.state, QUIET.on, STATE.tracer is None
+        if eager:
+            DEFAULT.state = self.random
+        QUIET.on = True
+        try:
+            return self.rule.forward(args)[1]
+        finally:
+            QUIET.on = quiet
+            if eager:
+                DEFAULT.state = random
+
+    def _loaded(self, saved: Any) -> Any:
+        return saved.tensor(None) if isinstance(saved, SavedTensor) else saved
+
+    def free(self) -> None:
+        self.residuals, self.inputs = None, []
+
+
+def _saved(leaf: Any) -> Any:
+    return SavedTensor(leaf, None) if isinstance(leaf, Tensor) else leaf

@@ -1,0 +1,206 @@
+"""A call of a function with its own derivative in a trace without a tape: the op ``custom_rule``.
+
+Its three regions are the rule's forward, its backward, and the function itself, each traced here. What
+backward uses of forward becomes a result of the op. A rule's forward may call the function it belongs to, and
+does so often; that call has a rule again, and so on, to a fixed depth.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ...autograd.modes import enable_grad, untaped
+from ...eager.dispatch import apply
+from ...eager.tensor import Tensor, wrap
+from ...ir.dtypes import is_float
+from ...ir.graph import Function, Value
+from ...ir.registry import OPS
+from ...location import user_location
+from ...pytree import TreeDef, flatten
+from ...state import STATE
+from ...tape.engine import TENSOR_OPS
+from ...tracing.regions import RegionTracer
+from ...tracing.tracer import Tracer, as_value, tracing
+from .gradients import checked_gradients, leaf_of
+from .rule import Rule, as_tensors, closed_over, refuse_closed_over
+
+#: How often a rule may be traced within itself: the order up to which rules that use their function can be
+#: differentiated through a trace.
+DEPTH: Final = 3
+
+
+class _Open(threading.local):
+    """The rules being traced in this thread, by key."""
+
+    def __init__(self) -> None:
+        self.keys: list[Any] = []
+
+
+_OPEN = _Open()
+
+
+def call_in_trace(rule: Rule, leaves: Sequence[Any], structure: TreeDef) -> Any:
+    """The call on traced arguments, none of which is on a tape."""
+    if _OPEN.keys.count(rule.key) >= DEPTH:
+        message = (
+            f"{rule.name}: its rule uses the function itself, and was differentiated more than {DEPTH} times "
+            "through a jitted function; differentiate inside the jitted function instead"
+        )
+        return _undifferentiable(rule, leaves, structure, message)
+    _OPEN.keys.append(rule.key)
+    try:
+        call = _Call(rule, leaves, structure)
+        call.trace_rule()
+    except Exception as error:  # an error only for those who differentiate
+        message = f"{rule.name}: its rule cannot be traced: {type(error).__name__}: {error}"
+        return _undifferentiable(rule, leaves, structure, message)
+    finally:
+        _OPEN.keys.pop()
+    call.trace_primal()
+    if call.mismatch():
+        return _undifferentiable(rule, leaves, structure, call.mismatch())
+    return call.emit()
+
+
+def _undifferentiable(rule: Rule, leaves: Sequence[Any], structure: TreeDef, message: str) -> Any:
+    output = rule.primal(structure.unflatten(leaves))
+    results, output_structure = flatten(output)
+    return output_structure.unflatten([
+        apply(OPS["undifferentiable"], (one,), {"message": message}) if is_float(one.dtype) else one
+        for one in as_tensors(results)
+    ])  # fmt: skip
+
+
+class _Call:
+    """One call, region by region."""
+
+    def __init__(self, rule: Rule, leaves: Sequence[Any], structure: TreeDef) -> None:
+        assert STATE.tracer is not None
+        self.outer: Tracer = STATE.tracer
+        self.rule, self.leaves, self.structure = rule, list(leaves), structure
+        self.positions = [i for i, one in enumerate(leaves) if isinstance(one, Tensor)]
+        self.values: list[Value] = [self.outer.lift(leaves[i]) for i in self.positions]
+        self.forward_tracer = RegionTracer(self.outer)
+        self.backward_tracer = RegionTracer(self.forward_tracer)
+        self.primal_tracer = RegionTracer(self.outer)
+        self.outputs: list[Value] = []
+        self.wrt: list[int] = []
+        self.gradients: list[Value] = []
+        self.primal_outputs: list[Value] = []
+        self.output_structure = self.primal_structure = structure
+        #: The values of the surrounding trace that forward closes over.
+        self.used: set[Value] = set()
+
+    def _traced(self, tracer: RegionTracer, fn: Callable[[tuple[Any, ...]], Any]) -> Any:
+        """`fn` of the arguments as symbols of `tracer`."""
+        full = list(self.leaves)
+        with tracing(tracer), enable_grad():
+            for position, value in zip(self.positions, self.values, strict=True):
+                weak = self.outer.is_weak(value)
+                full[position] = tracer.argument(value.type, f"x{position}", weak=weak)
+            return fn(self.structure.unflatten(full))
+
+    def trace_rule(self) -> None:
+        """Trace forward, and backward on what forward kept."""
+        output, residuals = self._traced(self.forward_tracer, self.rule.forward)
+        self.used = set(self.forward_tracer.captured)
+        results, self.output_structure = flatten(output)
+        refuse_closed_over(self.rule.name, results)
+        with tracing(self.forward_tracer):
+            self.outputs = [as_value(self.forward_tracer, one) for one in results]
+        with tracing(self.backward_tracer), untaped():
+            given = [
+                self.backward_tracer.argument(one.type, f"ct{i}")
+                if is_float(one.dtype)
+                else TENSOR_OPS.full(value=one.dtype.type(0).item(), shape=one.shape, dtype=one.dtype)
+                for i, one in enumerate(self.outputs)
+            ]
+            found = self.rule.backward(residuals, self.output_structure.unflatten(given))
+            known = [leaf_of(one) for one in self.leaves]
+            parts = checked_gradients(self.rule.gradients_by, self.structure, known, found)
+            for number, position in enumerate(self.positions):
+                part = parts[position]
+                if part is not None:
+                    self.wrt.append(number)
+                    self.gradients.append(as_value(self.backward_tracer, part))
+
+    def trace_primal(self) -> None:
+        """Trace the function itself."""
+        output = self._traced(self.primal_tracer, self.rule.primal)
+        results, self.primal_structure = flatten(output)
+        refuse_closed_over(self.rule.name, results)
+        with tracing(self.primal_tracer):
+            self.primal_outputs = [as_value(self.primal_tracer, one) for one in results]
+
+    def emit(self) -> Any:
+        """Append the op."""
+        forward, backward, primal_tracer = self.forward_tracer, self.backward_tracer, self.primal_tracer
+        captures = list(dict.fromkeys([*forward.captured, *primal_tracer.captured]))
+        params = [*forward.params, *[_parameter(forward, one) for one in captures]]
+        operands = [*self.values, *self._closed_over(captures, self.used | set(primal_tracer.captured))]
+        kept = [one for one in backward.captured if one not in set(params)]
+        returned = [*self.outputs, *kept]
+        taken: set[Value] = set()
+
+        def inner(value: Value, name: str) -> Value:
+            """The parameter by which backward knows a value of forward; a fresh one where it does not."""
+            known = backward.captured.get(value)
+            if known is None or known in taken:
+                return Value(value.type, name)
+            taken.add(known)
+            known.hint = name
+            return known
+
+        into = [inner(one, one.hint or f"x{i}") for i, one in enumerate(params)]
+        into += [Value(one.type, f"y{i}") for i, one in enumerate(self.outputs)]
+        into += [inner(one, f"kept{i}") for i, one in enumerate(kept)]
+        name = self.rule.name
+        regions = (
+            Function(name, tuple(params), tuple(forward.body), tuple(returned)),
+            Function(
+                f"{name}_backward", (*into, *backward.params), tuple(backward.body), tuple(self.gradients)
+            ),
+            Function(
+                f"{name}_primal",
+                (*primal_tracer.params, *[_parameter(primal_tracer, one) for one in captures]),
+                tuple(primal_tracer.body),
+                tuple(self.primal_outputs),
+            ),
+        )
+        if not self.outer.pinned_location:
+            self.outer.location = user_location()
+        attrs = {"name": name, "outputs": len(self.outputs), "wrt": tuple(self.wrt)}
+        made = self.outer.append(OPS["custom_rule"], tuple(operands), attrs, regions=regions)
+        return self.output_structure.unflatten([wrap(one) for one in made[: len(self.outputs)]])
+
+    def _closed_over(self, captures: list[Value], used: set[Value]) -> list[Value]:
+        """What the function closes over, as operands. A gradient with respect to it is an error."""
+        operands = []
+        for position, one in enumerate(captures):
+            if is_float(one.dtype):
+                attrs = {"message": closed_over(self.rule.name)}
+                if one in used:
+                    self.wrt.append(len(self.values) + position)
+                    zeros = self.backward_tracer.full(value=0.0, shape=one.shape, dtype=one.dtype)
+                    self.gradients.append(zeros)
+                (one,) = self.outer.append(OPS["undifferentiable"], (one,), attrs)
+            operands.append(one)
+        return operands
+
+    def mismatch(self) -> str:
+        """How the output of the rule's forward differs from that of the function; empty where it does not."""
+        wanted, given = [one.type for one in self.primal_outputs], [one.type for one in self.outputs]
+        if self.primal_structure == self.output_structure and wanted == given:
+            return ""
+        return (
+            f"{self.rule.name}: its rule gives another output than the function: expected "
+            f"{self.primal_structure} of ({', '.join(map(str, wanted))}), got {self.output_structure} of "
+            f"({', '.join(map(str, given))})"
+        )
+
+
+def _parameter(tracer: RegionTracer, outer: Value) -> Value:
+    """What a region calls a value of the surrounding trace, whether it uses it or not."""
+    return tracer.captured.get(outer) or Value(outer.type, outer.hint)

@@ -1,0 +1,280 @@
+"""``custom_vjp`` and ``custom_grad``: functions whose reverse-mode derivative the user writes.
+
+`custom_jvp`, where the user writes the forward-mode derivative, has a module of its own.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...eager.tensor import Tensor
+from ...ir.dtypes import is_float
+from ...ir.errors import GradientError, TracejitError
+from ...pytree import flatten
+from ...state import STATE
+from .rule import Rule, call_on_tape, check_leaves, refuse_closed_over
+from .traced import call_in_trace
+
+
+def apply_rule(rule: Rule, args: tuple[Any, ...]) -> Any:
+    """Call the function of `rule`, so that its derivative is the rule's."""
+    leaves, structure = flatten(args)
+    if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in leaves):
+        return call_on_tape(rule, leaves, structure)
+    traced = STATE.tracer is not None and not STATE.blocked
+    if traced and any(isinstance(one, Tensor) and is_float(one.dtype) for one in leaves):
+        return call_in_trace(rule, leaves, structure)
+    output = rule.primal(args)
+    if STATE.recording:
+        refuse_closed_over(rule.name, output)
+    return output
+
+
+def name_of(fn: Any) -> str:
+    """What messages call a function."""
+    return str(getattr(fn, "__name__", type(fn).__name__))
+
+
+class CustomFunction(abc.ABC):
+    """What ``custom_vjp`` and ``custom_jvp`` have in common: the function, and its constant arguments."""
+
+    kind = ""
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
+        if not callable(fun):
+            raise TracejitError(f"{self.kind}: expected a function, got {type(fun).__name__}")
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = (
+            (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        )
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self.__call__, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, so that its derivative is the user's."""
+        split = self.split(args, kwargs)
+        return apply_rule(self.rule(split), split.differentiated)
+
+    @property
+    def __rules__(self) -> list[Callable[..., Any]]:
+        """What runs where the function is differentiated: a trace may close over something through it."""
+        return []
+
+    @abc.abstractmethod
+    def rule(self, split: Arguments) -> Rule:
+        """The rule for one call. Raises GradientError where none was set."""
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} of {getattr(self.fun, '__qualname__', self.fun)!s}>"
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """The arguments by position, defaults filled in, and which of them are differentiated."""
+        name = name_of(self.fun)
+        args = self._positional(name, args, kwargs)
+        constant = set()
+        for number in self.nondiff_argnums:
+            if not -len(args) <= number < len(args):
+                raise TracejitError(
+                    f"{self.kind} of {name}: nondiff_argnums names argument {number}, but it was called with "
+                    f"{len(args)} arguments"
+                )
+            constant.add(number % len(args))
+        for position in sorted(constant):
+            for leaf in flatten(args[position])[0]:
+                if STATE.recording and isinstance(leaf, Tensor) and leaf._requires_grad:
+                    raise GradientError(
+                        f"{self.kind} of {name}: argument {position} is in nondiff_argnums, but requires "
+                        "grad; take it out of nondiff_argnums and return None as its gradient"
+                    )
+        split = Arguments(args, [i for i in range(len(args)) if i not in constant])
+        check_leaves(f"{self.kind} of {name}", split.differentiated, "name others in nondiff_argnums")
+        return split
+
+    def _positional(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        try:
+            bound = inspect.signature(self.fun).bind(*args, **kwargs)
+        except ValueError:  # builtins without a signature
+            if kwargs:
+                raise TracejitError(f"{self.kind} of {name}: it takes positional arguments only") from None
+            return args
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TracejitError(
+                f"{self.kind} of {name}: keyword-only arguments cannot be given to its rule, got "
+                f"{sorted(bound.kwargs)}"
+            )
+        return bound.args
+
+
+class Arguments:
+    """The arguments of one call, and where those are that are differentiated."""
+
+    def __init__(self, args: tuple[Any, ...], positions: list[int]) -> None:
+        self.args, self.positions = args, positions
+
+    @property
+    def differentiated(self) -> tuple[Any, ...]:
+        return tuple([self.args[i] for i in self.positions])
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        return tuple([one for i, one in enumerate(self.args) if i not in self.positions])
+
+    def with_(self, differentiated: Sequence[Any]) -> list[Any]:
+        """All arguments, with others in place of those that are differentiated."""
+        full = list(self.args)
+        for position, one in zip(self.positions, differentiated, strict=True):
+            full[position] = one
+        return full
+
+
+class custom_vjp(CustomFunction):
+    """Give `fun` a reverse-mode derivative of your own; a decorator, completed by ``defvjp``.
+
+    ``f.defvjp(fwd, bwd)``: ``fwd(*args)`` returns ``(output, residuals)``, and
+    ``bwd(*nondiff_args, residuals, cotangent)`` a tuple with a gradient per differentiated argument. Output,
+    residuals and arguments are pytrees; a gradient has the structure, shapes and dtypes of its argument, and
+    None stands for zeros (and for integers). Arguments named by `nondiff_argnums` are constants of any type,
+    which `bwd` gets first.
+
+    `fun` runs where nobody differentiates, `fwd` otherwise. Works eagerly, under ``@tj.jit`` and in every
+    nesting of transforms. A gradient's gradient differentiates `fwd` and `bwd` themselves.
+
+    Example:
+        >>> import tracejit as tj
+        >>> @tj.custom_vjp
+        ... def clip_gradient(low, high, x):
+        ...     return x
+        >>> clip_gradient.defvjp(
+        ...     lambda low, high, x: (x, (low, high)),
+        ...     lambda bounds, ct: (None, None, tj.clip(ct, *bounds)))
+        >>> tj.grad(lambda x: 5 * clip_gradient(-1.0, 1.0, x))(2.0)
+        tensor(1.)
+
+    Raises GradientError where there is no rule, where a rule returns another structure, and for gradients
+    with respect to what `fun` closes over; ShapeError and DTypeError for gradients of other types. Semantics:
+    ``jax.custom_vjp``.
+    """
+
+    kind = "custom_vjp"
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Set the rule; see the class."""
+        for one in (fwd, bwd):
+            if not callable(one):
+                raise TracejitError(
+                    f"defvjp of {name_of(self.fun)}: expected functions, got {type(one).__name__}"
+                )
+        self.fwd, self.bwd = fwd, bwd
+
+    @property
+    def __rules__(self) -> list[Callable[..., Any]]:
+        return [one for one in (self.fwd, self.bwd) if one is not None]
+
+    def rule(self, split: Arguments) -> Rule:
+        if self.fwd is None or self.bwd is None:
+            name = name_of(self.fun)
+            raise GradientError(f"custom_vjp of {name}: it has no rule yet; call {name}.defvjp(fwd, bwd)")
+        return _Vjp(self, self.fwd, self.bwd, split)
+
+
+class _Vjp(Rule):
+    def __init__(
+        self, function: custom_vjp, fwd: Callable[..., Any], bwd: Callable[..., Any], split: Arguments
+    ) -> None:
+        self.function, self.fwd, self.bwd, self.split = function, fwd, bwd, split
+        self.name = name_of(function.fun)
+        self.gradients_by = f"custom_vjp: the bwd {name_of(bwd)} of {self.name}"
+
+    @property
+    def key(self) -> Any:
+        return id(self.function)
+
+    def primal(self, args: tuple[Any, ...]) -> Any:
+        return self.function.fun(*self.split.with_(args))
+
+    def forward(self, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        pair = self.fwd(*self.split.with_(args))
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            given = f"{len(pair)} values" if isinstance(pair, (tuple, list)) else type(pair).__name__
+            raise GradientError(
+                f"custom_vjp: the fwd {name_of(self.fwd)} of {self.name} must return a pair (output, "
+                f"residuals), got {given}"
+            )
+        return pair[0], pair[1]
+
+    def backward(self, residuals: Any, cotangents: Any) -> Sequence[Any]:
+        return self.bwd(*self.split.constants, residuals, cotangents)  # type: ignore[no-any-return]
+
+
+def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function like `f` that brings its own gradient.
+
+    ``f(*xs, save)`` returns ``(value, grad_fn)``, and may call ``save([...])`` with tensors for `grad_fn`.
+    ``grad_fn(ct, saved)`` returns the gradients, a list or tuple with one for each of `xs`, or just the
+    gradient where there is one argument. Use `saved` rather than closing over tensors: what is saved is
+    checked for writes in place.
+
+    Example:
+        >>> import tracejit as tj
+        >>> def square(x, save):
+        ...     save([x])
+        ...     return x * x, lambda ct, saved: ct * tj.abs(saved[0])
+        >>> tj.grad(tj.custom_grad(square))(-3.0)
+        tensor(3.)
+
+    Raises GradientError where `f` does not return a pair, or where gradients do not fit the arguments.
+    Semantics: TensorFlow.js's ``tf.customGrad``.
+    """
+    if not callable(f):
+        raise TracejitError(f"custom_grad: expected a function, got {type(f).__name__}")
+    name = name_of(f)
+
+    @functools.wraps(f)
+    def wrapped(*xs: Any) -> Any:
+        check_leaves(f"custom_grad of {name}", xs, "bind other values with functools.partial")
+        return apply_rule(_Grad(f, name, len(xs)), xs)
+
+    return wrapped
+
+
+class _Grad(Rule):
+    def __init__(self, f: Callable[..., Any], name: str, count: int) -> None:
+        self.f, self.name, self.count = f, name, count
+        self.gradients_by = f"custom_grad: the gradient function of {name}"
+
+    @property
+    def key(self) -> Any:
+        return id(self.f)
+
+    def primal(self, args: tuple[Any, ...]) -> Any:
+        return self.forward(args)[0]
+
+    def forward(self, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        saved: list[Any] = []
+
+        def save(*tensors: Any) -> None:
+            for one in tensors:
+                saved.extend(one if isinstance(one, (list, tuple)) else [one])
+
+        pair = self.f(*args, save)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not callable(pair[1]):
+            raise GradientError(
+                f"custom_grad: {self.name} must return a pair (value, gradient function), got "
+                f"{type(pair).__name__}"
+            )
+        return pair[0], (saved, pair[1])
+
+    def backward(self, residuals: Any, cotangents: Any) -> Sequence[Any]:
+        saved, grad_fn = residuals
+        found = grad_fn(cotangents, saved)
+        several = isinstance(found, (list, tuple)) and len(found) == self.count
+        return found if several or self.count != 1 else (found,)

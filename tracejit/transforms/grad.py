@@ -1,0 +1,276 @@
+"""``grad`` and ``value_and_grad``: functions to functions. Semantics: ``jax.grad``.
+
+They run the function on the tape. Under ``jit`` the tape records traced tensors, so the gradient becomes part
+of the trace; nested, the inner gradient is itself recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..eager.dispatch import apply
+from ..eager.tensor import Tensor, as_array, wrap
+from ..ir.dtypes import is_float
+from ..ir.errors import DTypeError, GradientError, TracejitError
+from ..ir.registry import OPS
+from ..pytree import flatten, leaf_paths, tree_map
+from ..state import STATE
+from ..tape.backward import run_backward, seed
+from ..tape.engine import connected
+from ..tape.liveness import requires_outer_grad, retire, transform_input
+
+
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns ``(fun(*args), gradient)``.
+
+    `argnums` says which positional arguments (pytrees of floating tensors) to differentiate; the gradient has
+    their structure, a tuple where `argnums` is a sequence. With `has_aux`, `fun` returns ``(value, aux)`` and
+    the result is ``((value, aux), gradient)``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.value_and_grad(lambda x: (x * x).sum())(tj.tensor([1.0, 2.0]))
+        (tensor(5.), tensor([2., 4.]))
+
+    Raises GradientError unless `fun` returns a floating scalar, DTypeError for arguments that are not
+    floating and for `holomorphic`, as there are no complex numbers yet. Semantics: ``jax.value_and_grad``.
+    """
+    positions = checked_argnums("grad", argnums)
+    refuse_holomorphic("grad", holomorphic)
+    single = isinstance(argnums, int)
+    label = f"grad of {name_of(fun)}"
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        trees = chosen_arguments(label, args, positions, argnums)
+        structure = flatten(trees)[1]
+        with recording():
+            own = OwnInputs(label, trees)
+            with own as inputs:
+                outcome = fun(*with_arguments(args, positions, structure.unflatten(inputs)), **kwargs)
+            value, aux = split_aux(label, outcome, has_aux=has_aux)
+            value = _scalar(label, value)
+            gradients, again = _gradients(value, aux, own.places)
+        if STATE.blocked:  # under no_grad the results are constants, too
+            value, aux, gradients = tree_map(_detached, (value, aux, gradients))
+        else:
+            value, aux = _released(value), released(aux)
+            gradients = released(gradients) if again else gradients
+        result = structure.unflatten(gradients)
+        gradient = result[0] if single else tuple(result)
+        return ((value, aux) if has_aux else value), gradient
+
+    return wrapped
+
+
+def grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the gradient of `fun`. See `value_and_grad`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.grad(tj.grad(lambda x: x**3))(2.0)
+        tensor(12.)
+
+    Semantics: ``jax.grad``.
+    """
+    both = value_and_grad(fun, argnums, has_aux, holomorphic)
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapped
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` as a constant to every gradient: the same values, in a pytree of the same structure.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.grad(lambda x: x * tj.stop_gradient(x))(3.0)
+        tensor(3.)
+
+    Semantics: ``jax.lax.stop_gradient``.
+    """
+    return tree_map(_detached, x)
+
+
+# -- what the transforms share --------------------------------------------------------------------
+
+
+def name_of(fun: Any) -> str:
+    """What messages call the function."""
+    name: str = getattr(fun, "__name__", "function")
+    return name
+
+
+def refuse_holomorphic(transform: str, holomorphic: bool) -> None:
+    """Raise DTypeError where holomorphic derivatives are asked for."""
+    if holomorphic:
+        raise DTypeError(
+            f"{transform}: holomorphic=True needs complex numbers, which tracejit has not; leave it out"
+        )
+
+
+def checked_argnums(transform: str, argnums: Any) -> tuple[int, ...]:
+    """`argnums` as a tuple. Raises TracejitError where it holds something else than integers."""
+    positions = tuple(argnums) if isinstance(argnums, Iterable) else (argnums,)
+    if not all(isinstance(one, int) for one in positions):
+        raise TracejitError(f"{transform}: argnums must be an integer or a sequence of them, got {argnums!r}")
+    return positions
+
+
+def chosen_arguments(
+    label: str, args: tuple[Any, ...], positions: tuple[int, ...], argnums: Any
+) -> list[Any]:
+    """The arguments at `positions`. Raises TracejitError where there is none, or one is named twice."""
+    for position in positions:
+        if not -len(args) <= position < len(args):
+            raise TracejitError(f"{label}: argnums {position}, but it was called with {len(args)} arguments")
+    if len({position % len(args) for position in positions}) < len(positions):
+        raise TracejitError(f"{label}: argnums {argnums} names an argument twice")
+    return [args[position] for position in positions]
+
+
+def with_arguments(args: tuple[Any, ...], positions: tuple[int, ...], chosen: Sequence[Any]) -> list[Any]:
+    """`args` with those at `positions` replaced."""
+    full = list(args)
+    for position, tree in zip(positions, chosen, strict=True):
+        full[position] = tree
+    return full
+
+
+class recording:
+    """Context manager: the tape records, whatever the user had switched."""
+
+    def __enter__(self) -> None:
+        self._outer = STATE.recording, STATE.blocked
+        STATE.recording, STATE.blocked = True, False
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.recording, STATE.blocked = self._outer
+
+
+class differentiating:
+    """Context manager: the transform `label` runs its function in this thread, whose tensors warn where a
+    gradient is lost."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+
+    def __enter__(self) -> None:
+        self._outer = STATE.differentiating
+        STATE.differentiating = self._label
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.differentiating = self._outer
+
+
+class OwnInputs:
+    """Context manager: the transform `label` runs its function, on its own tensor for each leaf of `trees`.
+
+    The function may write them in place: the gradient follows, and the caller's arrays stay as they are.
+    `places` are the same tensors as they came in. Raises DTypeError for leaves that are not floating.
+    """
+
+    def __init__(self, label: str, trees: Any) -> None:
+        self._running = differentiating(label)
+        self.places = own_inputs(label, trees)
+
+    def __enter__(self) -> list[Tensor]:
+        self._running.__enter__()
+        return [connected(one._data, one._node) for one in self.places]
+
+    def __exit__(self, *exc: object) -> None:
+        self._running.__exit__(*exc)
+        retire(self.places)
+
+
+def own_inputs(label: str, trees: Any) -> list[Tensor]:
+    """The tensors of `OwnInputs`, connected to what computed them where an outer derivative follows it."""
+    inputs = []
+    for leaf, path in zip(flatten(trees)[0], leaf_paths(trees), strict=True):
+        tensor = leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf))
+        if not is_float(tensor.dtype):
+            raise DTypeError(
+                f"{label}: only floating inputs can be differentiated, got {tensor.type} at argument {path}"
+            )
+        # under a trace the user's tensor is the capture, not ours
+        data = tensor._data if STATE.tracer is None else STATE.tracer.lift(tensor)
+        inputs.append(transform_input(data, tensor))
+    return inputs
+
+
+def split_aux(label: str, outcome: Any, *, has_aux: bool) -> tuple[Any, Any]:
+    """What the function returned as (value, aux)."""
+    if not has_aux:
+        return outcome, None
+    if not isinstance(outcome, tuple) or len(outcome) != 2:
+        raise GradientError(f"{label}: with has_aux the function must return (value, aux)")
+    return outcome
+
+
+def released(tree: Any) -> Any:
+    """`tree` without the graph that this transform recorded, except where an outer derivative follows it.
+    Under a trace the trace still knows how it was computed, so that a gradient of the trace passes."""
+    return tree_map(_released, tree)
+
+
+def _released(leaf: Any) -> Any:
+    if not isinstance(leaf, Tensor) or requires_outer_grad(leaf):
+        return leaf
+    return wrap(leaf._data) if leaf.is_traced else leaf.detach()
+
+
+# -- steps of value_and_grad ----------------------------------------------------------------------
+
+
+def _scalar(label: str, outcome: Any) -> Tensor:
+    if isinstance(outcome, (int, float, np.ndarray, np.generic)):
+        outcome = wrap(as_array(outcome))
+    if not isinstance(outcome, Tensor) or outcome.shape != () or not is_float(outcome.dtype):
+        given = outcome.type if isinstance(outcome, Tensor) else type(outcome).__name__
+        raise GradientError(
+            f"{label}: the function must return a floating scalar, got {given}; sum or mean it"
+        )
+    return outcome
+
+
+def _gradients(value: Tensor, aux: Any, inputs: list[Tensor]) -> tuple[list[Tensor], bool]:
+    """The gradients of `value`, and whether they are recorded, as an outer derivative follows it."""
+    again = requires_outer_grad(value)
+    kept = again or any(isinstance(leaf, Tensor) and requires_outer_grad(leaf) for leaf in flatten(aux)[0])
+    gradients: list[Tensor | None] = [None] * len(inputs)
+    if value._requires_grad:
+        gradients = run_backward(
+            [value],
+            [seed(value, None)],
+            retain_graph=kept,
+            create_graph=again,
+            targets=inputs,
+            boundary=inputs,
+        )
+    filled = [
+        apply(OPS["full"], (), {"value": 0.0, "shape": x.shape, "dtype": x.dtype}) if g is None else g
+        for x, g in zip(inputs, gradients, strict=True)
+    ]
+    return filled, again
+
+
+def _detached(leaf: Any) -> Any:
+    return leaf.detach() if isinstance(leaf, Tensor) else leaf

@@ -1,0 +1,168 @@
+"""Jacobians as a whole: ``jacrev``, ``jacfwd`` and ``hessian``. Semantics: JAX.
+
+Each maps a product with the Jacobian (``vjp``, ``linearize``) over a basis with ``vmap``: one batched pass,
+whatever the number of rows or columns.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..array.creation import eye
+from ..array.operands import as_tensor, reshaped, sliced
+from ..eager.tensor import Tensor
+from ..ir.dtypes import is_float
+from ..ir.errors import DTypeError
+from ..pytree import flatten, leaf_paths
+from .grad import checked_argnums, chosen_arguments, name_of, refuse_holomorphic, with_arguments
+from .vjp_jvp import linearize, vjp
+from .vmap import vmap
+
+
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the Jacobian of `fun`, row by row in reverse mode: for few results.
+
+    The Jacobian is a tree as the result is; in each of its leaves stands a tree as the argument is (a tuple
+    of such where `argnums` is a sequence), with leaves of shape ``result.shape + argument.shape``. With
+    `has_aux`, `fun` returns ``(result, aux)``, and the function ``(jacobian, aux)``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.jacrev(lambda x: x * x.sum())(tj.tensor([1.0, 2.0]))
+        tensor([[4., 1.],
+                [2., 5.]])
+
+    Raises DTypeError for arguments and results that are not floating, and for `holomorphic`. Semantics:
+    ``jax.jacrev``.
+    """
+    positions = checked_argnums("jacrev", argnums)
+    refuse_holomorphic("jacrev", holomorphic)
+    label = f"jacrev of {name_of(fun)}"
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        chosen = chosen_arguments(label, args, positions, argnums)
+        value, pullback, *aux = vjp(_of(fun, args, positions, kwargs), *chosen, has_aux=has_aux)
+        outputs, structure = flatten(value)
+        _check_floating(label, value, outputs)
+        rows = vmap(pullback)(structure.unflatten(_basis(outputs)))
+        inputs, inner = flatten(rows if not isinstance(argnums, int) else rows[0])
+        blocks, start = [], 0
+        for output in outputs:
+            parts = [sliced(one, 0, start, output.size) for one in inputs]
+            blocks.append(
+                inner.unflatten([reshaped(part, (*output.shape, *part.shape[1:])) for part in parts])
+            )
+            start += output.size
+        jacobian = structure.unflatten(blocks)
+        return (jacobian, aux[0]) if has_aux else jacobian
+
+    return wrapped
+
+
+def jacfwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the Jacobian of `fun`, column by column in forward mode: for few arguments.
+
+    Arguments and result are as of `jacrev`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.jacfwd(lambda x: tj.stack([tj.sin(x), tj.cos(x)]))(0.0)
+        tensor([1., 0.])
+
+    Raises as `jacrev`; `fun` must be made of operations that can be differentiated twice. Semantics:
+    ``jax.jacfwd``.
+    """
+    positions = checked_argnums("jacfwd", argnums)
+    refuse_holomorphic("jacfwd", holomorphic)
+    label = f"jacfwd of {name_of(fun)}"
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        chosen = chosen_arguments(label, args, positions, argnums)
+        value, pushforward, *aux = linearize(_of(fun, args, positions, kwargs), *chosen, has_aux=has_aux)
+        outputs, structure = flatten(value)
+        _check_floating(label, value, outputs)
+        given, outer = flatten(tuple(chosen))
+        inputs = [as_tensor(one) for one in given]
+        columns = flatten(vmap(pushforward, out_axes=-1)(*outer.unflatten(_basis(inputs))))[0]
+        inner = flatten(chosen[0])[1] if isinstance(argnums, int) else outer
+        blocks = []
+        for output, column in zip(outputs, columns, strict=True):
+            parts, start = [], 0
+            for one in inputs:
+                part = sliced(column, output.ndim, start, one.size)
+                parts.append(reshaped(part, (*output.shape, *one.shape)))
+                start += one.size
+            blocks.append(inner.unflatten(parts))
+        jacobian = structure.unflatten(blocks)
+        return (jacobian, aux[0]) if has_aux else jacobian
+
+    return wrapped
+
+
+def hessian(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the second derivatives of `fun`: ``jacfwd(jacrev(fun))``.
+
+    For a scalar of one tensor, a tensor of shape ``x.shape + x.shape``; for trees, as `jacrev` nests them,
+    twice.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.hessian(lambda x: x[0] ** 2 * x[1])(tj.tensor([1.0, 2.0]))
+        tensor([[4., 2.],
+                [2., 0.]])
+
+    Raises as `jacfwd`. Semantics: ``jax.hessian``.
+    """
+    refuse_holomorphic("hessian", holomorphic)
+    return jacfwd(jacrev(fun, argnums, has_aux), argnums, has_aux)
+
+
+def _of(
+    fun: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...], kwargs: dict[str, Any]
+) -> Callable[..., Any]:
+    """`fun` as a function of the arguments at `positions` alone."""
+
+    @functools.wraps(fun)
+    def chosen(*values: Any) -> Any:
+        return fun(*with_arguments(args, positions, values), **kwargs)
+
+    return chosen
+
+
+def _check_floating(label: str, value: Any, outputs: Sequence[Tensor]) -> None:
+    for path, one in zip(leaf_paths(value), outputs, strict=True):
+        if not is_float(one.dtype):
+            raise DTypeError(
+                f"{label}: results must be floating, got {one.type} at {path or 'the root'}; return it with "
+                "has_aux=True, or convert it with astype"
+            )
+
+
+def _basis(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """One unit vector for each element of all `tensors`, in front: for a tensor, its part of each."""
+    total = sum(one.size for one in tensors)
+    found, start = [], 0
+    for one in tensors:
+        units = eye(total, one.size, k=-start, dtype=one.dtype)
+        found.append(reshaped(units, (total, *one.shape)))
+        start += one.size
+    return found

@@ -1,0 +1,252 @@
+"""``vmap``: a function of one example to a function of many. Semantics: ``jax.vmap``.
+
+The function is traced once, on symbols of one example; what it closes over, and the arguments that are not
+mapped, are captures. ``ir.transforms.batching`` rewrites the Function for all examples, and its ops run on tensors like
+the user's own: recorded on the tape, or part of a surrounding trace.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..array.manipulation import moveaxis
+from ..array.operands import as_tensor, broadcast, cast
+from ..eager.tensor import Tensor, wrap
+from ..generator import Generator
+from ..ir.errors import DTypeError, ShapeError, TraceError, TracejitError
+from ..ir.graph import Function, Value
+from ..ir.passes.algebra.cleanup import dce
+from ..ir.transforms.batching import batch
+from ..ir.types import TensorType, remove_axes
+from ..pytree import TreeDef, flatten, leaf_paths
+from ..state import STATE
+from ..tracing.regions import RegionTracer, replay
+from ..tracing.tracer import Tracer, as_value, tracing
+from .axes import axes_of_leaves, check_axes, check_size, common_size, placed
+from .grad import name_of, recording
+
+_ARRAYS = (Tensor, np.ndarray, np.generic, bool, int, float)
+
+
+def vmap(
+    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+) -> Callable[..., Any]:
+    """A function that maps `fun` over an axis of its arguments, all examples at once.
+
+    `in_axes` says which axis of each positional argument is mapped: an int for all of them, or a tuple with
+    an entry for each, None for one that is the same for every example. An entry for a container may be a
+    container, down to the leaves. Keyword arguments are mapped over their first axis. `out_axes` says in the
+    same way where the results have the mapped axis; None for one that is not mapped. `axis_size` is needed
+    only where nothing is mapped.
+
+    Each op runs once, on arrays with one more axis, by its batching rule; gradients flow to the arguments and
+    to what `fun` closes over. `fun` is traced at each call, as by ``jit``: tensors have no values inside.
+    Wrap the result in ``tj.jit`` where it is called often.
+
+    Example:
+        >>> import tracejit as tj
+        >>> dot = lambda x, y: (x * y).sum()
+        >>> tj.vmap(dot, in_axes=(0, None))(tj.tensor([[1.0, 2.0], [3.0, 4.0]]), tj.tensor([1.0, 10.0]))
+        tensor([21., 43.])
+        >>> tj.vmap(tj.grad(lambda x: tj.sin(x)))(tj.tensor([0.0, tj.pi]))
+        tensor([ 1., -1.])
+
+    Raises ShapeError where `in_axes` or `out_axes` do not fit the trees, sizes differ or nothing is mapped;
+    AxisError for an axis that an array has not; TraceError where `fun` draws from the default generator or
+    uses an op without a batching rule. Semantics: ``jax.vmap``, without axis names.
+    """
+    if not callable(fun):
+        raise TracejitError(f"vmap: expected a function, got {type(fun).__name__}")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if in_axes is not None and type(in_axes) not in (int, tuple):
+        raise TracejitError(
+            f"vmap: in_axes must be an int, None, or a tuple with an entry for each argument, got {in_axes!r}"
+        )
+    check_axes("in_axes", in_axes)
+    check_axes("out_axes", out_axes)
+    size = check_size(axis_size)
+    label = f"vmap of {name_of(fun)}"
+
+    @functools.wraps(fun)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        call = _Call(label, fun, args, kwargs, in_axes, size)
+        results, mapped, structure = call.run()
+        axes = axes_of_leaves("out_axes", out_axes, structure, "the result")
+
+        def what(position: int) -> str:
+            path = leaf_paths(structure.unflatten([0] * structure.leaves))[position]
+            return f"result {path}" if path else "the result"
+
+        made = [
+            _with_axis(label, partial(what, i), one, many, axis, call.size)
+            for i, (one, many, axis) in enumerate(zip(results, mapped, axes, strict=True))
+        ]
+        return structure.unflatten(made)
+
+    return wrapped
+
+
+class _Call:
+    """One call of a mapped function: its arguments with the mapped axes in front."""
+
+    def __init__(
+        self, label: str, fun: Callable[..., Any], args: Any, kwargs: Any, in_axes: Any, axis_size: int | None
+    ) -> None:
+        self.label, self.fun = label, fun
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ShapeError(
+                f"{label}: in_axes has {len(in_axes)} entries, but it was called with {len(args)} positional "
+                "arguments"
+            )
+        self.leaves, self.structure = flatten((args, kwargs))
+        positional = flatten(args)[1]
+        axes = axes_of_leaves("in_axes", in_axes, positional, "the positional arguments")
+        axes += [0] * (len(self.leaves) - len(axes))
+        #: Which leaves are mapped; the others keep their values.
+        self.mapped: list[int] = []
+        tensors: list[Tensor] = []
+        places: list[int] = []
+        for i, axis in enumerate(axes):
+            leaf = self.leaves[i]
+            if axis is not None:
+                tensor = self._tensor(i, leaf)
+                tensors.append(tensor)
+                places.append(placed(label, partial(self._what, i), axis, tensor.type))
+                self.mapped.append(i)
+            elif isinstance(leaf, (np.ndarray, np.generic)):
+                self.leaves[i] = as_tensor(leaf)
+        self.size = common_size(
+            label, lambda i: self._path(self.mapped[i]), places, [one.type for one in tensors], axis_size
+        )
+        self.types = [
+            one.type.with_shape(remove_axes(one.shape, (axis,)))
+            for one, axis in zip(tensors, places, strict=True)
+        ]
+        self.inputs = [
+            one if axis == 0 else moveaxis(one, axis, 0) for one, axis in zip(tensors, places, strict=True)
+        ]
+
+    def _path(self, position: int) -> str:
+        """Where the leaf at `position` is: ``args[1]['w']``."""
+        path = leaf_paths(self.structure.unflatten(self.leaves))[position]
+        return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
+
+    def _what(self, position: int) -> str:
+        return f"argument {self._path(position)}"
+
+    def _tensor(self, position: int, leaf: Any) -> Tensor:
+        if not isinstance(leaf, _ARRAYS):
+            raise DTypeError(
+                f"{self.label}: {self._what(position)} has type {type(leaf).__name__}; expected a tensor or "
+                "an array. Give what is no array the in_axes None"
+            )
+        return as_tensor(leaf)
+
+    def run(self) -> tuple[list[Tensor], tuple[bool, ...], TreeDef]:
+        """The results with mapped axes in front, which are mapped, and their structure."""
+        function, holders, structure = self._trace()
+        flags = [True] * len(self.inputs) + [False] * len(holders)
+        batched, mapped = batch(dce(function), flags, self.size)
+        inputs = [*self.inputs, *holders]
+        tensors = [x if isinstance(x, Tensor) else wrap(x) for x in replay(batched, inputs, located=True)]
+        # what fun returns as it came must not be the caller's own tensor, nor a view of it
+        return [_unshared(x, inputs) for x in tensors], mapped, structure
+
+    def _trace(self) -> tuple[Function, list[Any], TreeDef]:
+        """`fun` of one example, what it captures, and the structure of its result."""
+        structures: list[TreeDef] = []
+
+        def flat(*symbols: Tensor) -> list[Any]:
+            leaves = list(self.leaves)
+            for position, symbol in zip(self.mapped, symbols, strict=True):
+                leaves[position] = symbol
+            args, kwargs = self.structure.unflatten(leaves)
+            result = self.fun(*args, **kwargs)
+            results, structure = flatten(result)
+            for position, one in enumerate(results):
+                if not isinstance(one, _ARRAYS):
+                    raise DTypeError(
+                        f"{self.label}: result {leaf_paths(result)[position] or 'value'} has type "
+                        f"{type(one).__name__}; expected tensors, arrays and numbers"
+                    )
+            structures.append(structure)
+            return results
+
+        outer = STATE.tracer
+        tracer: Tracer = _ExampleTracer() if outer is None else _InnerExampleTracer(outer)
+        with recording(), tracing(tracer):
+            symbols = [tracer.argument(type, f"x{i}") for i, type in enumerate(self.types)]
+            results = [as_value(tracer, one) for one in flat(*symbols)]
+        if isinstance(tracer, RegionTracer):
+            _narrow_outside(tracer)
+            captured: list[Value] = list(tracer.captured.values())
+            holders: list[Any] = list(tracer.holders.values())
+        else:
+            captured = [value for _, value in tracer.captures.values()]
+            holders = [holder for holder, _ in tracer.captures.values()]
+        tracer.params += captured
+        name = name_of(self.fun)
+        return tracer.finish(name if name.isidentifier() else "mapped", results), holders, structures[0]
+
+
+class _ExampleTracer(Tracer):
+    """The trace of one example."""
+
+    def draw(self, generator: Generator) -> tuple[Value, int]:
+        raise _no_draws()
+
+
+class _InnerExampleTracer(RegionTracer):
+    """The trace of one example inside another trace."""
+
+    def draw(self, generator: Generator) -> tuple[Value, int]:
+        raise _no_draws()
+
+
+def _narrow_outside(tracer: RegionTracer) -> None:
+    """Let the surrounding trace know which narrower dtypes its Python integers were combined with."""
+    assert tracer.parent is not None
+    known = tracer.parent.narrowed
+    for outer, inner in tracer.captured.items():
+        if inner in tracer.narrowed:
+            low, high = tracer.narrowed[inner]
+            before = known.get(outer, (low, high))
+            known[outer] = (max(low, before[0]), min(high, before[1]))
+
+
+def _unshared(result: Tensor, inputs: list[Any]) -> Tensor:
+    """`result`, copied where it is one of the `inputs` or a view."""
+    shared = type(result._aliases) is tuple or any(result is x for x in inputs)
+    return cast(result, result.dtype, copy=True) if shared else result
+
+
+def _no_draws() -> TraceError:
+    return TraceError(
+        "random.next_key: inside vmap all examples would draw the same numbers. Make a key for each outside, "
+        "keys = tj.random.split(tj.random.next_key(), n), map over them, and draw with "
+        "tj.random.normal(key, ...) and its like"
+    )
+
+
+def _with_axis(
+    label: str, what: Callable[[], str], result: Tensor, mapped: bool, axis: int | None, size: int
+) -> Tensor:
+    """A result with the mapped axis where `out_axes` wants it."""
+    if not mapped:
+        if axis is None:
+            return result
+        result = cast(broadcast(result, (size, *result.shape)), result.dtype, copy=True)
+    elif axis is None:
+        one = TensorType(result.dtype, result.shape[1:])
+        raise ShapeError(
+            f"{label}: out_axes is None for {what()}, of type {one}, but it depends on mapped arguments; "
+            "give it an axis"
+        )
+    place = placed(label, what, axis, result.type)
+    return result if place == 0 else moveaxis(result, 0, place)
