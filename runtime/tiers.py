@@ -1,8 +1,8 @@
 """Two tiers: what takes LLVM long is compiled quickly first, and well by a thread in the background.
 
-The quick code is slower, and gives the same bits (save those of NaN), since both are made of the same text
-(`codegen.llvm.compiler.multiply_add`). It answers calls until the full code takes its place. One thread works off the queue;
-LLVM runs without the GIL, one compilation at a time.
+The quick code is slower, and gives the same bits (save those of NaN), since both are made of the same
+text (`codegen.llvm.multiply_add`). It answers calls until the full code takes its place. One thread works
+off the queue; LLVM runs without the GIL, one compilation at a time.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ LAZY = {
     ("runtime/cache/objects.py", "support"): "the same",
     ("tracejit/jitted/function.py", "lowered"): "for those who look inside",
     ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
-    ("tracejit/autograd/passes.py", "tracejit.livegraph"): "for those who look inside",
+    ("tracejit/autograd/passes.py", "tracejit.eager.live_graph"): "for those who look inside",
     ("tracejit/jitted/viewable.py", "tracejit.tools.viewer"): "the viewer loads when somebody looks",
     (
         "tracejit/jitted/lowered.py",

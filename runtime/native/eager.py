@@ -1,4 +1,4 @@
-"""Native functions of small eager operations: what `codegen.native.eager.inner_loops` needs of this process."""
+"""Native functions of small eager operations: what `codegen.native.eager` needs of this process."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`concatenate` and `stack` of small tensors, natively (`codegen.native.eager.joins`): the same values, errors and
-gradients as the Python functions, whatever happens to the list meanwhile."""
+"""`concatenate` and `stack` of small tensors, natively (`codegen.native.eager.joins`): the same values,
+errors and gradients as the Python functions, whatever happens to the list meanwhile."""
 
 from __future__ import annotations
 

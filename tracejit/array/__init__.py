@@ -27,13 +27,25 @@ from .diagonals import (
 from .einsum import (
     einsum,
 )
-from .elementwise.arithmetic import abs, absolute, add, cbrt, ceil, copysign, divide, floor, floor_divide, fmax, fmin, fmod, heaviside, hypot, maximum, minimum, mod, multiply, negative, pow, power, reciprocal, remainder, rint, rsqrt, sign, sqrt, square, subtract, true_divide, trunc
-from .elementwise.floats import around, clip, deg2rad, degrees, divmod, fabs, fix, float_power, frexp, ldexp, modf, nan_to_num, positive, rad2deg, radians, round, sinc, where
+from .elementwise.arithmetic import (
+    abs, absolute, add, cbrt, ceil, copysign, divide, floor, floor_divide, fmax, fmin, fmod, heaviside,
+    hypot, maximum, minimum, mod, multiply, negative, pow, power, reciprocal, remainder, rint, rsqrt, sign,
+    sqrt, square, subtract, true_divide, trunc,
+)
+from .elementwise.floats import (
+    around, clip, deg2rad, degrees, divmod, fabs, fix, float_power, frexp, ldexp, modf, nan_to_num,
+    positive, rad2deg, radians, round, sinc, where,
+)
 from .indexing.access import getitem, index_add, index_update, setitem
 from .joining import (
     array_split, concat, concatenate, hstack, split, stack, unstack, vstack,
 )
-from .elementwise.logic import allclose, array_equal, bitwise_and, bitwise_count, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, equal, gcd, greater, greater_equal, invert, isclose, isfinite, isinf, isnan, isneginf, isposinf, lcm, left_shift, less, less_equal, logical_and, logical_not, logical_or, logical_xor, nextafter, not_equal, right_shift, signbit, spacing
+from .elementwise.logic import (
+    allclose, array_equal, bitwise_and, bitwise_count, bitwise_invert, bitwise_left_shift, bitwise_not,
+    bitwise_or, bitwise_right_shift, bitwise_xor, equal, gcd, greater, greater_equal, invert, isclose,
+    isfinite, isinf, isnan, isneginf, isposinf, lcm, left_shift, less, less_equal, logical_and, logical_not,
+    logical_or, logical_xor, nextafter, not_equal, right_shift, signbit, spacing,
+)
 from .manipulation import (
     astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, copy, expand_dims, flatten,
     matrix_transpose, moveaxis, permute_dims, ravel, reshape, squeeze, swapaxes, transpose,
@@ -59,7 +71,11 @@ from .sorting import (
 from .statistics import (
     average, logsumexp, std, var,
 )
-from .elementwise.transcendental import acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan, atan2, atanh, cos, cosh, erf, erfc, exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logaddexp2, sin, sinh, tan, tanh
+from .elementwise.transcendental import (
+    acos, acosh, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan, atan2,
+    atanh, cos, cosh, erf, erfc, exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logaddexp2, sin,
+    sinh, tan, tanh,
+)
 
 __all__ = [
     "abs",

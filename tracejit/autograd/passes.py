@@ -158,7 +158,7 @@ def _batch_of(grad_outputs: Any) -> int:
 
 
 def graph_of(tensor: Tensor) -> Any:
-    """The graph behind an eager `tensor`: its Function and leaves. See ``tracejit.livegraph``."""
+    """The graph behind an eager `tensor`: its Function and leaves. See ``tracejit.eager.live_graph``."""
     from ..eager.live_graph import graph_of as build  # needs only be loaded by those who look
 
     return build(tensor)

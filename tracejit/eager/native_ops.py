@@ -1,11 +1,11 @@
 """Quick eager ops: elementwise ops become native functions in a program that runs many of them.
 
-`dispatch` offers each op's Python function here. While it is on offer its calls are counted; after `_CALLS`
-of all ops a thread in the background links the native code (`runtime.native.eager`), which takes some milliseconds
-where the disk cache has it and a tenth of a second where it is compiled, and the ops change over. The native
-functions give what does not suit them back to the Python functions, so nothing depends on when that happens.
-Backward passes get native functions on ndarrays, `kernel_on_arrays`.
-Where there can be no native code, `problem` says why, and ``tracejit doctor`` reports it.
+`dispatch` offers each op's Python function here. While it is on offer its calls are counted; after
+`_CALLS` of all ops a thread in the background links the native code (`runtime.native.eager`), which takes
+some milliseconds where the disk cache has it and a tenth of a second where it is compiled, and the ops
+change over. The native functions give what does not suit them back to the Python functions, so nothing
+depends on when that happens. Backward passes get native functions on ndarrays, `kernel_on_arrays`. Where
+there can be no native code, `problem` says why, and ``tracejit doctor`` reports it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``vmap``: a function of one example to a function of many. Semantics: ``jax.vmap``.
 
-The function is traced once, on symbols of one example; what it closes over, and the arguments that are not
-mapped, are captures. ``ir.transforms.batching`` rewrites the Function for all examples, and its ops run on tensors like
-the user's own: recorded on the tape, or part of a surrounding trace.
+The function is traced once, on symbols of one example; what it closes over, and the arguments that are
+not mapped, are captures. ``ir.transforms.batching`` rewrites the Function for all examples, and its ops
+run on tensors like the user's own: recorded on the tape, or part of a surrounding trace.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gathers: the slice at each tuple of indices.
 
-Many indices are taken in blocks (`codegen/kernels/indexing/blocks.py`), whose slices are copied once the indices are found to be
-in range. So the check runs on all threads, and indices are read from memory once.
+Many indices are taken in blocks (`codegen/kernels/indexing/blocks.py`), whose slices are copied once the
+indices are found to be in range. So the check runs on all threads, and indices are read from memory once.
 
 Measured on Zen 4 and left out: prefetching what a block leads to before it is copied. A million of a million
 f32 take 1.6 ms then instead of 1.3: how many cache lines come is the limit, and not the wait for each.

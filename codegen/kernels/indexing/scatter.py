@@ -1,7 +1,7 @@
 """Scatters: slices written or added at tuples of indices, those of one place in the order of their numbers.
 
-Many indices are taken in blocks (`codegen/kernels/indexing/blocks.py`). Threads share them in one of two ways, in parts that
-follow from the shapes alone, so that no result depends on the number of threads:
+Many indices are taken in blocks (`codegen/kernels/indexing/blocks.py`). Threads share them in one of two
+ways, in parts that follow from the shapes alone, so that no result depends on the number of threads:
 
 - long slices by where they go: each task owns a range of the result, looks at all the indices and moves the
   slices that go there;

@@ -1,9 +1,9 @@
 """Sorting along contiguous lines, without a comparison that decides where code goes.
 
-An element becomes an unsigned *key* of its width, in whose order elements are sorted (`codegen/kernels/sort/ordered_keys.py`). Many
-short lines are sorted by a network, a few ranked, long ones sorted digit by digit. Lines are tasks; where
-they are few and long, chunks of them are. What sorts alone makes the element from its key; what asks for
-places carries each key's along.
+An element becomes an unsigned *key* of its width, in whose order elements are sorted
+(`codegen/kernels/sort/ordered_keys.py`). Many short lines are sorted by a network, a few ranked, long
+ones sorted digit by digit. Lines are tasks; where they are few and long, chunks of them are. What sorts
+alone makes the element from its key; what asks for places carries each key's along.
 """
 
 from __future__ import annotations

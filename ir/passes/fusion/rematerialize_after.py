@@ -3,8 +3,9 @@
 A group's value that another group reads becomes members of that group, too, where the few cheap ops behind it
 read no more memory than the value has. It then need not exist in memory.
 
-Which groups read a value is known only after fusion. `fusion/rematerialize_before.py` comes before it, for reductions over
-different axes of what follows from small arrays: there, far more work costs less than memory does.
+Which groups read a value is known only after fusion. `fusion/rematerialize_before.py` comes before it,
+for reductions over different axes of what follows from small arrays: there, far more work costs less than
+memory does.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from ...ir.records import field, record
 from ...ir.registry import Kind
 from .origins import origins_of
 
-#: (an op, what it reads of another group, why it is not in that group), as `ir.passes.fusion.fuse` notes them.
+#: (an op, what it reads of another group, why it is not in that group), as `ir.passes.fusion.fuse` notes
+#: them.
 Apart = tuple[Instruction, Instruction, str]
 
 _SERIAL_KINDS: Final = {
