@@ -74,11 +74,11 @@ def _names(base: Any, **more: Any) -> ModuleType:
 
 def _tracejit() -> Library:
     import tracejit as tj
-    from tracejit.eager import native_ops as quick
+    from tracejit.eager import native_ops
     from tracejit.runtime.tiers import BACKGROUND
 
     def settle() -> None:
-        quick.load()
+        native_ops.load()
         BACKGROUND.wait()
 
     def variable(array: Array) -> Any:

@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection
 
 from ..codegen.instrument.variants import Instrument
 from ..codegen.interface import POLL, REPORT
-from ..codegen.llvm import compiler as llvm
-from ..codegen.llvm import target
+from ..codegen.llvm import compiler, target
 from ..codegen.llvm.multiply_add import contracted
 from ..codegen.module.donation import reuses
 from ..codegen.module.generated import Module
@@ -53,9 +52,11 @@ def machine_code(
         try:
             text = module.text if instrument is not None else contracted(module.text)
             spent = (time.perf_counter() - start) * 1e3
-            effort = llvm.Effort.PLAIN if quick and not module.worth_compiling else llvm.Effort.FULL
+            effort = compiler.Effort.PLAIN if quick and not module.worth_compiling else compiler.Effort.FULL
             reduce_loops = module.reduce_loops and not quick
-            image, milliseconds = llvm.emit_object(text, effort, reduce_loops=reduce_loops, between=between)
+            image, milliseconds = compiler.emit_object(
+                text, effort, reduce_loops=reduce_loops, between=between
+            )
             break
         except not_ours(Abandoned):
             raise
@@ -84,6 +85,6 @@ def machine_code(
 def _fails(module: Module, kernel: str) -> bool:
     """Whether LLVM rejects the text of a kernel."""
     try:
-        return llvm.rejects(contracted(f"{module.head}\n{kernel}"))
+        return compiler.rejects(contracted(f"{module.head}\n{kernel}"))
     except Exception:
         return True

@@ -6,7 +6,7 @@ from typing import Final
 
 from ...ir.records import record
 from .exponential import LN2_HIGH, LN2_LOW
-from .tables import logarithms as logarithm_tables
+from .tables import logarithms
 from .tables.coefficients import Table
 
 
@@ -35,25 +35,25 @@ NATURAL: Final = Base(
     LN2_LOW,
     ONE,
     ZERO,
-    logarithm_tables.NATURAL_INVERSES,
-    logarithm_tables.NATURAL_LOGS,
-    logarithm_tables.NATURAL_SERIES,
+    logarithms.NATURAL_INVERSES,
+    logarithms.NATURAL_LOGS,
+    logarithms.NATURAL_SERIES,
 )
 BINARY: Final = Base(
     ONE,
     ZERO,
     _table("0x1.715476p+0", "0x1.71547652b82fep+0"),
     _table("0x1.4ae0cp-26", "0x1.777d0ffda0d24p-56"),
-    logarithm_tables.BINARY_INVERSES,
-    logarithm_tables.BINARY_LOGS,
-    logarithm_tables.BINARY_SERIES,
+    logarithms.BINARY_INVERSES,
+    logarithms.BINARY_LOGS,
+    logarithms.BINARY_SERIES,
 )
 DECIMAL: Final = Base(
     _table("0x1.344p-2", "0x1.34413509f7000p-2"),
     _table("0x1.3509f8p-18", "0x1.3fde623e2566bp-43"),
     _table("0x1.bcb7b2p-2", "0x1.bcb7b1526e50ep-2"),
     _table("-0x1.5b235ep-27", "0x1.95355baaafad3p-57"),
-    logarithm_tables.DECIMAL_INVERSES,
-    logarithm_tables.DECIMAL_LOGS,
-    logarithm_tables.DECIMAL_SERIES,
+    logarithms.DECIMAL_INVERSES,
+    logarithms.DECIMAL_LOGS,
+    logarithms.DECIMAL_SERIES,
 )

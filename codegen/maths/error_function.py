@@ -11,9 +11,9 @@ from typing import Final
 from ..llvm.emitter import Emitter, Reg
 from .exponential import expm1_reduced, reduce, scale
 from .support import BIAS, muladd, polynomial, power_of_two, two_product
-from .tables import piecewise as piecewise_tables
+from .tables import piecewise
 from .tables.coefficients import ERF_MIDDLE, ERF_SMALL, ERF_TAIL, ERFC, ERFC_CENTRE
-from .wide import lookup as wide
+from .wide import lookup
 
 #: erf is 1, and erfc is 0, from here on.
 ERF_TOP: Final = {"f32": 4.0, "f64": 6.0}
@@ -26,11 +26,11 @@ def erf(b: Emitter, x: Reg) -> Reg:
     """The error function, within 1.6 ulp in f32, 2 in f64."""
     dtype = x.dtype
     size = b.abs(x)
-    if wide.usable(b, x):
+    if lookup.usable(b, x):
         held = b.min(BELOW_TOP[dtype], size)
         if dtype == "f32":
-            return b.copysign(wide.piecewise(b, held, piecewise_tables.ERF_QUARTERS, -6, True), x)
-        value = wide.around_centres(b, held, piecewise_tables.ERF_CELLS, piecewise_tables.ERF_STEP)
+            return b.copysign(lookup.piecewise(b, held, piecewise.ERF_QUARTERS, -6, True), x)
+        value = lookup.around_centres(b, held, piecewise.ERF_CELLS, piecewise.ERF_STEP)
         return b.copysign(value, x)
     near = muladd(b, size, polynomial(b, b.mul(x, x), ERF_SMALL[dtype]), size)
     held = b.min(ERF_TOP[dtype], size)

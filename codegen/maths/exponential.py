@@ -11,9 +11,9 @@ from typing import Final
 
 from ..llvm.emitter import Emitter, Reg
 from .support import BIAS, MAGIC, horner, muladd, polynomial, power_of_two, two_sum
-from .tables import powers as power_tables
+from .tables import powers
 from .tables.coefficients import EXP, EXP2
-from .wide import lookup as wide
+from .wide import lookup
 
 LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
 #: ln 2 in two parts, the first with 15 (f32) or 41 (f64) bits, so that its products with k are exact.
@@ -66,12 +66,12 @@ def exp2_reduced(b: Emitter, r: Reg) -> Reg:
 def _sixteenths(b: Emitter, shifted: Reg, r: Reg, bend: Reg) -> tuple[Reg, Reg]:
     """2^(j/16) in f64, j in the low bits of `shifted`, and r + bend with what is missing from the power."""
     index = b.bits(shifted)
-    lacking = wide.lookup(b, power_tables.POWERS_LOW["f64"], index, "f64")
-    return wide.lookup(b, power_tables.POWERS["f64"], index, "f64"), b.add(r, b.add(bend, lacking))
+    lacking = lookup.lookup(b, powers.POWERS_LOW["f64"], index, "f64")
+    return lookup.lookup(b, powers.POWERS["f64"], index, "f64"), b.add(r, b.add(bend, lacking))
 
 
 def _scaled(b: Emitter, power: Reg, excess: Reg, k: Reg) -> Reg:
-    return wide.scale(b, muladd(b, power, excess, power), k)
+    return lookup.scale(b, muladd(b, power, excess, power), k)
 
 
 def _reduce_wide(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg]:
@@ -88,9 +88,9 @@ def expm1_of_positive(b: Emitter, x: Reg) -> Reg:
     shifted, k, r = _reduce_wide(b, x)
     near = muladd(b, k, -LN2_HIGH["f64"], x)
     r_low = b.fma(k, b.const(-LN2_LOW["f64"], x), b.exact("fsub", near, r))
-    bend = muladd(b, b.mul(r, r), horner(b, r, power_tables.EXPM1_SHORT["f64"]), r_low)
+    bend = muladd(b, b.mul(r, r), horner(b, r, powers.EXPM1_SHORT["f64"]), r_low)
     power, excess = _sixteenths(b, shifted, r, bend)
-    power = wide.scale(b, power, k)
+    power = lookup.scale(b, power, k)
     return muladd(b, power, excess, b.exact("fsub", power, 1.0))
 
 
@@ -99,8 +99,8 @@ def _exp_wide(b: Emitter, x: Reg) -> Reg:
     shifted, k, r = _reduce_wide(b, x)
     if x.dtype == "f32":
         slope = muladd(b, r, polynomial(b, r, EXP["f32"]), 1.0)
-        return wide.scale(b, muladd(b, r, slope, 1.0), k)
-    bend = b.mul(b.mul(r, r), horner(b, r, power_tables.EXP_SHORT["f64"]))
+        return lookup.scale(b, muladd(b, r, slope, 1.0), k)
+    bend = b.mul(b.mul(r, r), horner(b, r, powers.EXP_SHORT["f64"]))
     return _scaled(b, *_sixteenths(b, shifted, r, bend), k)
 
 
@@ -113,8 +113,8 @@ def exp2_wide(b: Emitter, x: Reg, x_low: Reg | None) -> Reg:
     if x_low is not None:
         r = b.add(r, x_low)
     if x.dtype == "f32":
-        return wide.scale(b, exp2_reduced(b, r), k)
-    first, *others = power_tables.EXP2_SHORT["f64"]
+        return lookup.scale(b, exp2_reduced(b, r), k)
+    first, *others = powers.EXP2_SHORT["f64"]
     bend = b.mul(b.mul(r, r), horner(b, r, others))
     return _scaled(b, *_sixteenths(b, shifted, b.mul(r, first), bend), k)
 
@@ -122,7 +122,7 @@ def exp2_wide(b: Emitter, x: Reg, x_low: Reg | None) -> Reg:
 def exp(b: Emitter, x: Reg) -> Reg:
     """e^x, within 1 ulp."""
     low, high = EXP_RANGE[x.dtype]
-    if wide.usable(b, x):
+    if lookup.usable(b, x):
         return _exp_wide(b, clamp(b, x, low, high))
     biased, r = reduce(b, clamp(b, x, low, high), 2 * BIAS[x.dtype])
     slope = muladd(b, r, polynomial(b, r, EXP[x.dtype]), 1.0)
@@ -133,7 +133,7 @@ def exp2(b: Emitter, x: Reg) -> Reg:
     """2^x, within 1 ulp; exact for integers."""
     low, high = EXP2_RANGE[x.dtype]
     x = clamp(b, x, low, high)
-    if wide.usable(b, x):
+    if lookup.usable(b, x):
         return exp2_wide(b, x, None)
     offset = MAGIC[x.dtype] + 2 * BIAS[x.dtype]
     biased = b.exact("fadd", x, offset)

@@ -25,10 +25,9 @@ from .support import (
     power_of_two,
     two_sum,
 )
-from .tables import piecewise as piecewise_tables
+from .tables import piecewise
 from .tables.coefficients import COSH, SINH
-from .wide import logarithm as wide_logarithm
-from .wide import lookup as wide
+from .wide import logarithm, lookup
 
 #: sinh and cosh are infinite from here on, and k is 129 or 1025.
 HYPERBOLIC_TOP: Final = {"f32": 89.6, "f64": 710.6}
@@ -83,10 +82,10 @@ def tanh(b: Emitter, x: Reg) -> Reg:
     """
     dtype = x.dtype
     size = b.min(TANH_TOP[dtype], b.abs(x))
-    if dtype == "f32" and wide.usable(b, x):
-        return b.copysign(wide.piecewise(b, size, piecewise_tables.TANH_QUARTERS, -4), x)
+    if dtype == "f32" and lookup.usable(b, x):
+        return b.copysign(lookup.piecewise(b, size, piecewise.TANH_QUARTERS, -4), x)
     double = b.add(size, size)
-    if wide.usable(b, x):
+    if lookup.usable(b, x):
         excess = expm1_of_positive(b, double)
     else:
         biased, r = reduce(b, double, BIAS[dtype])
@@ -106,8 +105,8 @@ def _log1p_or_log2x(b: Emitter, big: Reg, x: Reg, total: Reg, low: Reg) -> Reg:
     """ln(1 + total + low), or ln(2 x) where `big`; infinity for infinite x."""
     less = b.exact("fsub", x, 1.0)
     total, low = b.select(big, less, total), b.select(big, b.const(0.0, x), low)
-    if wide.usable(b, x):  # ln 2 as one more in the exponent
-        return wide_logarithm.log1p(b, total, low, NATURAL, b.select(big, b.const(1.0, x), 0.0))
+    if lookup.usable(b, x):  # ln 2 as one more in the exponent
+        return logarithm.log1p(b, total, low, NATURAL, b.select(big, b.const(1.0, x), 0.0))
     value = b.add(log1p_wide(b, total, low), b.select(big, b.const(LN2, x), 0.0))
     return b.select(b.lt(x, INFINITY), value, x)
 
@@ -118,12 +117,12 @@ def _asinh_wide(b: Emitter, x: Reg) -> Reg:
     held = b.min(limit, size)
     square = b.fma(held, held, b.const(1.0, x))
     square_low = b.fma(held, held, b.exact("fsub", 1.0, square))
-    root, root_low = wide.sqrt_with_rest(b, square, wide.rsqrt_guess(b, square), square_low)
+    root, root_low = lookup.sqrt_with_rest(b, square, lookup.rsqrt_guess(b, square), square_low)
     total, lost = two_sum(b, root, held)
     big = b.gt(size, limit)
     # ln(2 x) for large ones, of which the low part at the limit is too small a part to matter
     total, more = b.select(big, size, total), b.select(big, b.const(1.0, x), 0.0)
-    value = wide_logarithm.of_double_word(b, total, b.add(lost, root_low), NATURAL, more)
+    value = logarithm.of_double_word(b, total, b.add(lost, root_low), NATURAL, more)
     if x.dtype == "f64":  # in f32 the root of 1 is 1, and the low part of the sum is x
         value = b.select(b.lt(size, ASINH_TINY), size, value)
     return b.copysign(value, x)
@@ -131,7 +130,7 @@ def _asinh_wide(b: Emitter, x: Reg) -> Reg:
 
 def asinh(b: Emitter, x: Reg) -> Reg:
     """asinh x, within 1.2 ulp: log1p(|x| + x^2 / (1 + sqrt(1 + x^2)))."""
-    if wide.usable(b, x):
+    if lookup.usable(b, x):
         return _asinh_wide(b, x)
     size = b.abs(x)
     big = b.gt(size, BIG[x.dtype])
@@ -165,7 +164,7 @@ def atanh(b: Emitter, x: Reg) -> Reg:
     left = b.fma(b.neg(q), below, double)
     q_low = b.mul(muladd(b, b.neg(q), below_low, left), inverse)
     value = b.mul(log1p_wide(b, q, q_low), 0.5)
-    if wide.usable(b, x):  # 1 + q is infinite at 1, and negative or NaN beyond
+    if lookup.usable(b, x):  # 1 + q is infinite at 1, and negative or NaN beyond
         return b.copysign(value, x)
     value = b.select(b.eq(size, 1.0), b.const(INFINITY, x), value)
     value = b.select(b.le(size, 1.0), value, b.const(NAN, x))

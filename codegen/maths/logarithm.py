@@ -29,8 +29,7 @@ from .support import (
     two_sum,
 )
 from .tables.coefficients import LOG
-from .wide import logarithm as wide_logarithm
-from .wide import lookup as wide
+from .wide import logarithm, lookup
 
 SQRT_HALF: Final = 0.5**0.5
 LN2: Final = float.fromhex("0x1.62e42fefa39efp-1")
@@ -119,8 +118,8 @@ def patch(b: Emitter, x: Reg, y: Reg) -> Reg:
 
 
 def _logarithm(b: Emitter, x: Reg, base: Base) -> Reg:
-    if wide.usable(b, x):
-        return wide_logarithm.log(b, x, base)
+    if lookup.usable(b, x):
+        return logarithm.log(b, x, base)
     e, m = split_any(b, x)
     return patch(b, x, combine(b, e, b.exact("fsub", m, 1.0), None, base))
 
@@ -142,8 +141,8 @@ def log10(b: Emitter, x: Reg) -> Reg:
 
 def log1p_wide(b: Emitter, x: Reg, x_low: Reg | None = None, base: Base = NATURAL) -> Reg:
     """log_b(1 + x + x_low) for x > -1; the sign of zero and the special values are the caller's."""
-    if wide.usable(b, x):
-        return wide_logarithm.log1p(b, x, x_low, base)
+    if lookup.usable(b, x):
+        return logarithm.log1p(b, x, x_low, base)
     dtype = x.dtype
     larger, smaller = b.max(x, 1.0), b.min(x, 1.0)
     u, low = two_sum(b, larger, smaller)
@@ -159,8 +158,8 @@ def log1p_wide(b: Emitter, x: Reg, x_low: Reg | None = None, base: Base = NATURA
 
 def log1p(b: Emitter, x: Reg) -> Reg:
     """ln(1 + x), within 1 ulp."""
-    if wide.usable(b, x):
-        return b.copysign(wide_logarithm.log1p(b, x, None, NATURAL, careful=True), x)
+    if lookup.usable(b, x):
+        return b.copysign(logarithm.log1p(b, x, None, NATURAL, careful=True), x)
     return b.copysign(patch(b, b.add(x, 1.0), log1p_wide(b, x)), x)
 
 

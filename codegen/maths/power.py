@@ -23,10 +23,9 @@ from .support import (
     two_product,
     two_sum,
 )
-from .tables import powers as power_tables
+from .tables import powers
 from .tables.coefficients import LOG2_IN_F64, LOG2_WIDE
-from .wide import lookup as wide
-from .wide import power as wide_power
+from .wide import lookup, power
 
 #: 2 / ln 2 and 2 / (3 ln 2), as double words (mpmath).
 TWO_OVER_LN2: Final = (float.fromhex("0x1.71547652b82fep+1"), float.fromhex("0x1.777d0ffda0d24p-55"))
@@ -85,8 +84,8 @@ def _pow_f64(b: Emitter, size: Reg, y: Reg) -> Reg:
 
 def pow(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
     """x^y, within 1.2 ulp in f32, 1.8 in f64; special values as C99, annex F.10.4.4."""
-    if wide.usable(b, x):
-        return wide_power.pow(b, x, y)
+    if lookup.usable(b, x):
+        return power.pow(b, x, y)
     size = b.abs(x)
     value = _pow_f32(b, size, y) if x.dtype == "f32" else _pow_f64(b, size, y)
     integer = b.eq(b.trunc(y), y)
@@ -127,14 +126,14 @@ def _reciprocal_cbrt_guess(b: Emitter, x: Reg) -> Reg:
 def _cbrt_wide(b: Emitter, x: Reg) -> Reg:
     """With |x| = 2^(3k) m and c near 1/m: 2^k c^(-1/3) (1 + f)^(1/3), f = m c - 1; 1/2 <= m < 4."""
     dtype = x.dtype
-    exponent = wide.exponent(b, x)
+    exponent = lookup.exponent(b, x)
     k = b.exact("fsub", muladd(b, exponent, 1 / 3, MAGIC[dtype]), MAGIC[dtype])
-    m = wide.scale(b, b.abs(x), b.mul(k, -3.0))
+    m = lookup.scale(b, b.abs(x), b.mul(k, -3.0))
     index = b.lshr(b.bits(m), STORED[dtype] - 3)
-    f = b.fma(m, wide.lookup(b, power_tables.CUBE_INVERSES[dtype], index, dtype), b.const(-1.0, m))
-    root = wide.lookup(b, power_tables.CUBE_ROOTS[dtype], index, dtype)
-    bend = b.mul(f, polynomial(b, f, power_tables.CUBE_SERIES[dtype]))
-    value = b.copysign(wide.scale(b, muladd(b, root, bend, root), k), x)
+    f = b.fma(m, lookup.lookup(b, powers.CUBE_INVERSES[dtype], index, dtype), b.const(-1.0, m))
+    root = lookup.lookup(b, powers.CUBE_ROOTS[dtype], index, dtype)
+    bend = b.mul(f, polynomial(b, f, powers.CUBE_SERIES[dtype]))
+    value = b.copysign(lookup.scale(b, muladd(b, root, bend, root), k), x)
     return b.select(b.lt(b.abs(exponent), INFINITY), value, x)
 
 
@@ -143,7 +142,7 @@ def cbrt(b: Emitter, x: Reg) -> Reg:
 
     y = x^(-1/3) by iterations in h = 1 - x y^3, then c = x y^2 with one correction from its exact residual.
     """
-    if wide.usable(b, x):
+    if lookup.usable(b, x):
         return _cbrt_wide(b, x)
     limit, lift, drop = CBRT_LIFT[x.dtype]
     size = b.abs(x)
@@ -189,10 +188,10 @@ def hypot(b: Emitter, x: Reg, y: Reg) -> Reg:
 
 def rsqrt(b: Emitter, x: Reg) -> Reg:
     """1 / sqrt(x), within 1 ulp."""
-    if wide.usable(b, x):
-        return wide.rsqrt(b, x)
+    if lookup.usable(b, x):
+        return lookup.rsqrt(b, x)
     guess = b.div(1.0, b.sqrt(x))
-    return wide.rsqrt_step(b, x, guess)
+    return lookup.rsqrt_step(b, x, guess)
 
 
 def reciprocal(b: Emitter, x: Reg) -> Reg:

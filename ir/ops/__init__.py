@@ -17,8 +17,7 @@ from . import (
     sorting,
     transcendental,
 )
-from .control_flow import definitions as control
-from .control_flow import rewinding
+from .control_flow import definitions, rewinding
 
 __all__ = [
     "arithmetic",

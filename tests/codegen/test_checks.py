@@ -12,14 +12,14 @@ from tracejit.codegen.instrument.variants.access_checks import AccessChecks
 from tracejit.codegen.instrument.variants.variants import PLAIN
 
 import tracejit as tj
-from tracejit.codegen.nest import fusions as fusion
+from tracejit.codegen.nest import fusions
 from tracejit.codegen.nest.loop_nest import Memory, Nest, Write
 from tracejit.ir.errors import CompileError
 from tracejit.runtime.executable import Executable
 
 from ..fuzz.graphs import program
 
-SCHEDULE = fusion.schedule
+SCHEDULE = fusions.schedule
 
 
 def checked(f: Callable[..., Any], *args: Any) -> Executable:
@@ -34,7 +34,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, change: Callable[[Nest], None]) -> Non
         change(nest)
         return nest
 
-    monkeypatch.setattr(fusion, "schedule", wrong)
+    monkeypatch.setattr(fusions, "schedule", wrong)
 
 
 def longer(by: int) -> Callable[[Nest], None]:
@@ -223,5 +223,5 @@ def test_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(CompileError, match="checked code: kernel k0"):
             f(tj.ones(10))
     monkeypatch.setenv("TRACEJIT_CHECK", "0")
-    monkeypatch.setattr(fusion, "schedule", SCHEDULE)
+    monkeypatch.setattr(fusions, "schedule", SCHEDULE)
     assert "check" not in Executable(tj.trace(double, tj.ones(10))).module.text

@@ -14,8 +14,8 @@ import pytest
 import tracejit as tj
 from tracejit.codegen.kernels import lowerings
 from tracejit.codegen.module.writer import writer as module
-from tracejit.codegen.nest import fusions as fusion
-from tracejit.codegen.nest.writing import nest_writer as fused
+from tracejit.codegen.nest import fusions
+from tracejit.codegen.nest.writing import nest_writer
 from tracejit.ir import passes
 from tracejit.ir.graph import Function, Instruction
 from tracejit.ir.interpreter import interpret
@@ -139,9 +139,9 @@ def raises(*_: Any, **__: Any) -> Any:
 @pytest.mark.parametrize(
     ("where", "what"),
     [
-        (fusion, "schedule"),
-        (fused.NestWriter, "write"),
-        (fusion, "overwritable"),
+        (fusions, "schedule"),
+        (nest_writer.NestWriter, "write"),
+        (fusions, "overwritable"),
         (module, "plan_buffers"),
         (module, "write_control"),
         (lowerings, "register_kernel"),
@@ -200,7 +200,7 @@ def test_no_fusion_and_no_way_around(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("text", ["  %x = no such thing\n", "  %x = add i32 1, 2.0\n"])
 def test_text_that_llvm_rejects(program: Any, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel is found, and the others stay."""
-    before = fusion.Fusions.kernel
+    before = fusions.Fusions.kernel
 
     def spoiled(self: Any, instruction: Instruction, *more: Any) -> Any:
         kernel = before(self, instruction, *more)
@@ -209,7 +209,7 @@ def test_text_that_llvm_rejects(program: Any, text: str, monkeypatch: pytest.Mon
 
     if not any(one.op.kind is Kind.REGION for one in tj.jit(program).lower(X).fused.instructions()):
         pytest.skip("the program has none")
-    monkeypatch.setattr(fusion.Fusions, "kernel", spoiled)
+    monkeypatch.setattr(fusions.Fusions, "kernel", spoiled)
     jitted = run_degraded(program, "LLVM rejects")
     if program is rows:
         assert "matmul" not in {one.op for one in jitted.explain().signatures[0].programs[0].host_calls}

@@ -10,7 +10,7 @@ import pytest
 from tracejit.codegen.llvm.compiler.target import host
 
 import tracejit as tj
-from tracejit.codegen.nest import row_blocks as rowblocks
+from tracejit.codegen.nest import row_blocks
 from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.passes import run_passes
 
@@ -22,7 +22,7 @@ SHAPES = [(7, 33), (8, 64), (9, 5), (16, 2), (17, 16), (33, 40), (130, 19)]
 
 
 def always_blocks(set_attribute: Any) -> None:
-    set_attribute(rowblocks, "LEAST_CYCLES", 0)
+    set_attribute(row_blocks, "LEAST_CYCLES", 0)
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def check(arrays: list[Array], build: Any, *, blocked: bool = True, rtol: float 
     bodies = [one for one in run_passes(function).body if one.op.name == "fusion"]
     nests = [schedule(one.regions[0], "nest", host()) for one in bodies]
     enough = [one for one in nests if one.row_lanes and one.sizes[one.parallel - 1] >= one.lanes]
-    assert not enough or any(rowblocks.rows_at_a_time(one) > 1 for one in nests) == blocked
+    assert not enough or any(row_blocks.rows_at_a_time(one) > 1 for one in nests) == blocked
     for got, want in zip(native(function, arrays), interpret(function, arrays), strict=True):
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
 

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
-from tracejit.codegen.nest.reductions import cross_row as across
+from tracejit.codegen.nest.reductions import cross_row
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import PIPELINE
-from tracejit.ir.passes.fusion import horizontal as siblings
-from tracejit.ir.passes.fusion import rematerialize_after as cheap
-from tracejit.ir.passes.fusion import rematerialize_before as recompute
+from tracejit.ir.passes.fusion import horizontal, rematerialize_after, rematerialize_before
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
 from tracejit.ir.types import TensorType
@@ -133,8 +131,8 @@ def threaded(subject: Subject) -> None:
 
 def as_if_large(subject: Subject) -> None:
     """Small arrays treated as large ones are: joined, cut into chunks, computed again."""
-    settings = ((siblings, "LARGE", 0), (cheap, "LEAST_BYTES", 0), (recompute, "LEAST_BYTES", 0),
-                (across, "PARALLEL_TASKS", 0), (across, "TASK_CYCLES", 1))  # fmt: skip
+    settings = ((horizontal, "LARGE", 0), (rematerialize_after, "LEAST_BYTES", 0), (rematerialize_before, "LEAST_BYTES", 0),
+                (cross_row, "PARALLEL_TASKS", 0), (cross_row, "TASK_CYCLES", 1))  # fmt: skip
     before = [getattr(module, name) for module, name, _ in settings]
     for module, name, value in settings:
         setattr(module, name, value)

@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.algebra import narrow_axes as narrow
+from tracejit.ir.passes.algebra import narrow_axes
 from tracejit.ir.passes.algebra.narrow_axes import LEAST_ROWS, MOST_COLUMNS, write_out_columns
 from tracejit.ir.verifier import verify
 
@@ -19,7 +19,7 @@ BEFORE = tuple(one for one in PIPELINE if one.name not in ("narrow", "recompute"
 @pytest.fixture
 def few_rows(monkeypatch):
     """The pass works on small arrays, too."""
-    monkeypatch.setattr(narrow, "LEAST_ROWS", 1)
+    monkeypatch.setattr(narrow_axes, "LEAST_ROWS", 1)
 
 
 def columns(f, *arrays):

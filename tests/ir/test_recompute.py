@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.fusion import rematerialize_before as module
+from tracejit.ir.passes.fusion import rematerialize_before
 from tracejit.ir.passes.fusion.rematerialize_before import compute_again
 from tracejit.ir.verifier import verify
 
@@ -76,8 +76,8 @@ def test_small_values_stay():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed, monkeypatch):
-    monkeypatch.setattr(module, "LEAST_BYTES", 1)
-    monkeypatch.setattr(module, "SMALL", 1)
+    monkeypatch.setattr(rematerialize_before, "LEAST_BYTES", 1)
+    monkeypatch.setattr(rematerialize_before, "SMALL", 1)
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(1, 12, int(rng.integers(2, 4))).tolist())
     given = []

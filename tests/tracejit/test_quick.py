@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager import native_ops as quick
+from tracejit.eager import native_ops
 from tracejit.eager.layout import entry_layout_of_tensors
 from tracejit.ir.ops.define import ufunc_behind
 from tracejit.ir.registry import OPS
@@ -27,7 +27,7 @@ if sys.implementation.name != "cpython" or sys.platform != "linux":
 assert LAYOUT is not None
 assert not eager_problem()
 
-OFFERS = {one.op.name: one for one in quick._OFFERS}
+OFFERS = {one.op.name: one for one in native_ops._OFFERS}
 SPECIAL = (
     0.0,
     -0.0,
@@ -117,15 +117,15 @@ def test_functions_on_arrays_take_no_tensors(natives: NativeOps) -> None:
 
 
 def test_backward_passes_use_them_until_a_kernel_changes() -> None:
-    assert quick.load() == ""
+    assert native_ops.load() == ""
     mul = OPS["mul"]
-    assert quick.kernel_on_arrays(mul) is not mul.kernel is np.multiply
+    assert native_ops.kernel_on_arrays(mul) is not mul.kernel is np.multiply
     x = tj.tensor([2.0, 3.0], requires_grad=True)
     with tj.profile() as profile:
-        assert quick.kernel_on_arrays(mul) is mul.kernel
+        assert native_ops.kernel_on_arrays(mul) is mul.kernel
         (x * x).sum().backward()
     assert str(profile).count("mul") > 0
-    assert quick.kernel_on_arrays(mul) is not mul.kernel
+    assert native_ops.kernel_on_arrays(mul) is not mul.kernel
     assert x.grad is not None
     assert x.grad.tolist() == [4.0, 6.0]
 
@@ -308,7 +308,7 @@ def test_what_recording_raises_is_raised(natives: NativeOps) -> None:
 
 
 def test_observers_and_backends_see_every_op() -> None:
-    assert quick.load() == ""
+    assert native_ops.load() == ""
     x = tj.ones(4)
     with tj.profile() as profile:
         x + x
@@ -329,7 +329,7 @@ def test_observers_and_backends_see_every_op() -> None:
 
 
 def test_traces_see_every_op() -> None:
-    assert quick.load() == ""
+    assert native_ops.load() == ""
     x = tj.ones(4)
     f = tj.jit(lambda x: tj.sin(x + x) * 2.0)
     assert [one for one in ("add", "sin", "mul") if f" {one}(" in f.lower(x).as_text("trace")] == [
@@ -452,7 +452,7 @@ def test_in_a_process_of_its_own(program: str) -> None:
 
 def test_concurrent_loading_is_done_once() -> None:
     found: list[str] = []
-    threads = [threading.Thread(target=lambda: found.append(quick.load())) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: found.append(native_ops.load())) for _ in range(4)]
     for one in threads:
         one.start()
     for one in threads:

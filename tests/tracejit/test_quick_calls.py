@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager import native_ops as quick
+from tracejit.eager import native_ops
 from tracejit.eager.layout import entry_layout_of_tensors
 from tracejit.ir.registry import OPS
 from tracejit.runtime.native.eager import NativeOps, eager_problem
@@ -27,13 +27,13 @@ assert not eager_problem()
 
 @pytest.fixture(autouse=True)
 def _loaded() -> None:
-    assert quick.load() == ""
+    assert native_ops.load() == ""
 
 
 @contextmanager
 def slowly() -> Iterator[None]:
     """Only Python functions."""
-    known = [(one, one.run) for one in quick._QUICK_CALLS]
+    known = [(one, one.run) for one in native_ops._QUICK_CALLS]
     for one, _ in known:
         one.run = one.slow
     try:
@@ -186,7 +186,7 @@ def test_most_calls_are_native() -> None:
         "cast": (np.dtype("f4"),), "copy": (),
         "where": (x, 0.5), "gather": (tj.tensor([1]),),
     }  # fmt: skip
-    for one in quick._QUICK_CALLS:
+    for one in native_ops._QUICK_CALLS:
         name = one._evals[0][0].name
         if name in arguments:
             native = natives.make_call(

@@ -15,7 +15,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.array import joining
-from tracejit.eager import native_ops as quick
+from tracejit.eager import native_ops
 from tracejit.eager.layout import entry_layout_of_tensors
 from tracejit.ir.registry import OPS
 from tracejit.runtime.native.eager import NativeOps
@@ -28,13 +28,13 @@ if sys.implementation.name != "cpython" or sys.platform != "linux":
 
 @pytest.fixture(autouse=True)
 def _loaded() -> None:
-    assert quick.load() == ""
+    assert native_ops.load() == ""
 
 
 class Native:
     """A native join with a count of the calls that it gave back."""
 
-    def __init__(self, known: quick.QuickJoin) -> None:
+    def __init__(self, known: native_ops.QuickJoin) -> None:
         natives = NativeOps(entry_layout_of_tensors())  # type: ignore[arg-type]
         self.missed, self.plain = 0, known.slow
         native = known.make(natives, self._slow)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager import native_ops as quick
+from tracejit.eager import native_ops
 from tracejit.ir.registry import OPS
 
 from .test_quick_calls import slowly
@@ -21,7 +21,7 @@ if sys.implementation.name != "cpython" or sys.platform != "linux":
 
 @pytest.fixture(autouse=True)
 def _loaded() -> None:
-    assert quick.load() == ""
+    assert native_ops.load() == ""
 
 
 def parts_of(mixed: bool) -> list[Any]:

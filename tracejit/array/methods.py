@@ -24,10 +24,8 @@ from . import (
     sorting,
     statistics,
 )
-from .elementwise import arithmetic as elementwise
-from .elementwise import floats, logic, transcendental
-from .indexing import access as indexing
-from .indexing import inplace
+from .elementwise import arithmetic, floats, logic, transcendental
+from .indexing import access, inplace
 from .indexing.searching import take
 
 __all__ = ["bind"]
@@ -57,7 +55,7 @@ def _comparison(function: _Binary) -> _Binary:
 def _iterate(x: Tensor) -> Iterator[Tensor]:
     if x.ndim == 0:
         raise DTypeError("iteration over a tensor of rank 0")
-    return (indexing.getitem(x, row) for row in range(x.shape[0]))
+    return (access.getitem(x, row) for row in range(x.shape[0]))
 
 
 def _method_shape(sizes: tuple[Any, ...]) -> Any:
@@ -126,13 +124,13 @@ def _sort(
 
 
 _OPERATORS: dict[str, _Binary] = {
-    "add": elementwise.add,
-    "sub": elementwise.subtract,
-    "mul": elementwise.multiply,
-    "truediv": elementwise.divide,
-    "floordiv": elementwise.floor_divide,
-    "mod": elementwise.remainder,
-    "pow": elementwise.power,
+    "add": arithmetic.add,
+    "sub": arithmetic.subtract,
+    "mul": arithmetic.multiply,
+    "truediv": arithmetic.divide,
+    "floordiv": arithmetic.floor_divide,
+    "mod": arithmetic.remainder,
+    "pow": arithmetic.power,
     "matmul": contraction.matmul,
     "and": logic.bitwise_and,
     "or": logic.bitwise_or,
@@ -141,9 +139,9 @@ _OPERATORS: dict[str, _Binary] = {
     "rshift": logic.right_shift,
 }
 _METHODS: dict[str, Callable[..., Any]] = {
-    "__neg__": elementwise.negative,
+    "__neg__": arithmetic.negative,
     "__pos__": floats.positive,
-    "__abs__": elementwise.absolute,
+    "__abs__": arithmetic.absolute,
     "__invert__": logic.bitwise_not,
     "__lt__": logic.less,
     "__le__": logic.less_equal,
@@ -154,8 +152,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__divmod__": floats.divmod,
     "__rdivmod__": _reflected(floats.divmod),
     "__round__": _round,
-    "__getitem__": indexing.getitem,
-    "__setitem__": indexing.setitem,
+    "__getitem__": access.getitem,
+    "__setitem__": access.setitem,
     "__iter__": _iterate,
     "__copy__": copying.copied,
     "__deepcopy__": copying.deep_copied,
@@ -203,15 +201,15 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "le": logic.less_equal,
     "gt": logic.greater,
     "ge": logic.greater_equal,
-    "abs": elementwise.absolute,
+    "abs": arithmetic.absolute,
     "exp": transcendental.exp,
     "log": transcendental.log,
-    "sqrt": elementwise.sqrt,
+    "sqrt": arithmetic.sqrt,
     "sin": transcendental.sin,
     "cos": transcendental.cos,
     "tanh": transcendental.tanh,
-    "square": elementwise.square,
-    "pow": elementwise.power,
+    "square": arithmetic.square,
+    "pow": arithmetic.power,
     "matmul": contraction.matmul,
     "clamp": floats.clip,
     "view": _reshape,

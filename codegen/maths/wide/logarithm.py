@@ -13,7 +13,7 @@ from typing import Final
 from ...llvm.emitter import Emitter, Reg
 from ..bases import Base
 from ..support import INFINITY, STORED, muladd, polynomial, two_sum
-from . import lookup as wide
+from . import lookup
 
 #: Bits of a significand that choose a cell.
 CELL_BITS: Final = {"f32": 5, "f64": 4}
@@ -23,8 +23,8 @@ POSITIVE_IN_THE_MIDDLE: Final = 3 + 8
 
 def split(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
     """(e, m) with x = 2^e m, 3/4 <= m < 3/2, denormals too. NaN as m for x < 0."""
-    m = wide.significand(b, x, POSITIVE_IN_THE_MIDDLE)
-    return b.exact("fsub", wide.exponent(b, x), wide.exponent(b, m)), m
+    m = lookup.significand(b, x, POSITIVE_IN_THE_MIDDLE)
+    return b.exact("fsub", lookup.exponent(b, x), lookup.exponent(b, m)), m
 
 
 def cell(b: Emitter, m: Reg) -> Reg:
@@ -36,9 +36,9 @@ def combine(b: Emitter, e: Reg, m: Reg, low: Reg | None, base: Base, careful: bo
     """log_b(2^e (m + low)); with `careful`, for which the base must be e, one rounding less."""
     dtype = m.dtype
     index = cell(b, m)
-    c = wide.lookup(b, base.inverses[dtype], index, dtype)
+    c = lookup.lookup(b, base.inverses[dtype], index, dtype)
     f = b.fma(m, c, b.const(-1.0, m))
-    shift = wide.lookup(b, base.logs[dtype], index, dtype)
+    shift = lookup.lookup(b, base.logs[dtype], index, dtype)
     two_high, two_low, scale = base.two_high[dtype], base.two_low[dtype], base.e_high[dtype]
     main = b.exact("fadd", e, shift) if two_high == 1.0 else muladd(b, e, two_high, shift)
     bend = polynomial(b, f, base.series[dtype])
@@ -85,7 +85,7 @@ def log1p(
     if x_low is not None:
         low = b.add(low, x_low)
     e, m = split(b, u)
-    low = wide.scale(b, low, b.neg(e))
+    low = lookup.scale(b, low, b.neg(e))
     value = combine(b, e if more is None else b.add(e, more), m, low, base, careful)
     # NaN may have come of the low part
     return value if careful else b.select(b.lt(b.abs(e), INFINITY), value, e)
@@ -94,5 +94,5 @@ def log1p(
 def of_double_word(b: Emitter, x: Reg, x_low: Reg, base: Base, more: Reg) -> Reg:
     """log_b(2^more (x + x_low)) for x > 0, infinity and NaN for themselves."""
     e, m = split(b, x)
-    low = wide.scale(b, x_low, b.neg(e))
+    low = lookup.scale(b, x_low, b.neg(e))
     return combine(b, b.add(e, more), m, low, base, False)

@@ -12,8 +12,8 @@ from ...llvm.emitter import Emitter, Reg, suffix
 from ..bases import BINARY
 from ..exponential import exp2_wide
 from ..support import INFINITY, NAN, BlockEmitter, muladd, polynomial, rarely, two_product, two_sum
-from ..tables import logarithms as logarithm_tables
-from . import lookup as wide
+from ..tables import logarithms
+from . import lookup
 from .logarithm import cell
 
 #: `wide.significand`'s selection: 3/4 <= m < 3/2, of |x|.
@@ -25,15 +25,15 @@ LIMIT: Final = {"f32": 192.0, "f64": 1200.0}
 def _log2(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
     """log2 |x| as a double word; the upper one infinite where x is 0 or infinite."""
     dtype = x.dtype
-    m = wide.significand(b, x, SIZE_IN_THE_MIDDLE)
-    e = b.exact("fsub", wide.exponent(b, x), wide.exponent(b, m))
+    m = lookup.significand(b, x, SIZE_IN_THE_MIDDLE)
+    e = b.exact("fsub", lookup.exponent(b, x), lookup.exponent(b, m))
     index = cell(b, m)
     c, high, low = (
-        wide.lookup(b, table[dtype], index, dtype)
+        lookup.lookup(b, table[dtype], index, dtype)
         for table in (
-            logarithm_tables.SHORT_INVERSES,
-            logarithm_tables.SHORT_LOGS,
-            logarithm_tables.SHORT_LOGS_LOW,
+            logarithms.SHORT_INVERSES,
+            logarithms.SHORT_LOGS,
+            logarithms.SHORT_LOGS_LOW,
         )
     )
     f = b.fma(m, c, b.const(-1.0, m))  # exact
@@ -41,7 +41,7 @@ def _log2(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
     bent = b.fma(minus_half, f, f)
     bent_low = b.fma(minus_half, f, b.exact("fsub", f, bent))
     cube = b.mul(b.mul(f, f), f)
-    bent_low = muladd(b, cube, polynomial(b, f, logarithm_tables.SHORT_SERIES[dtype]), bent_low)
+    bent_low = muladd(b, cube, polynomial(b, f, logarithms.SHORT_SERIES[dtype]), bent_low)
     near, near_low = two_product(b, bent, BINARY.e_high[dtype])
     near_low = muladd(b, bent, BINARY.e_low[dtype], near_low)
     near_low = muladd(b, bent_low, BINARY.e_high[dtype], near_low)

@@ -17,10 +17,9 @@ from ...eager.tensor import Tensor
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.graph import Value
 from ...state import STATE
-from ..elementwise import arithmetic as elementwise
-from ..elementwise import floats, transcendental
+from ..elementwise import arithmetic, floats, transcendental
 from ..operands import SCALARS, as_tensor, cast
-from . import access as indexing
+from . import access
 from .writing import before, check_writeable, count_write, replace, writes_memory
 
 __all__ = ["METHODS", "in_place_operator"]
@@ -96,23 +95,23 @@ def _binary(name: str, function: Callable[[Any, Any], Tensor]) -> Callable[[Tens
 
 def _add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Add ``alpha * other`` in place. Returns the tensor."""
-    return write(self, "add_", (other,), lambda x, y: elementwise.add(x, _scaled(y, alpha)))
+    return write(self, "add_", (other,), lambda x, y: arithmetic.add(x, _scaled(y, alpha)))
 
 
 def _sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Subtract ``alpha * other`` in place. Returns the tensor."""
-    return write(self, "sub_", (other,), lambda x, y: elementwise.subtract(x, _scaled(y, alpha)))
+    return write(self, "sub_", (other,), lambda x, y: arithmetic.subtract(x, _scaled(y, alpha)))
 
 
 def _scaled(y: Any, alpha: Any) -> Any:
-    return y if type(alpha) in SCALARS and alpha == 1 else elementwise.multiply(y, alpha)
+    return y if type(alpha) in SCALARS and alpha == 1 else arithmetic.multiply(y, alpha)
 
 
 def _fill_(self: Tensor, value: Any) -> Tensor:
     """Every element becomes `value`, in place. Returns the tensor."""
     if not (type(value) in SCALARS or as_tensor(value).ndim == 0):
         raise ShapeError(f"fill_: expected a number or a tensor of rank 0, got shape {np.shape(value)}")
-    indexing.setitem(self, Ellipsis, value)
+    access.setitem(self, Ellipsis, value)
     return self
 
 
@@ -123,7 +122,7 @@ def _zero_(self: Tensor) -> Tensor:
 
 def _copy_(self: Tensor, source: Any) -> Tensor:
     """The elements of `source`, broadcast and converted, become this tensor's. Returns the tensor."""
-    indexing.setitem(self, Ellipsis, source)
+    access.setitem(self, Ellipsis, source)
     return self
 
 
@@ -164,31 +163,31 @@ def _masked_fill_(self: Tensor, mask: Any, value: Any) -> Tensor:
 
 
 _UNARY = {
-    "abs_": elementwise.absolute,
-    "ceil_": elementwise.ceil,
+    "abs_": arithmetic.absolute,
+    "ceil_": arithmetic.ceil,
     "cos_": transcendental.cos,
     "cosh_": transcendental.cosh,
     "exp_": transcendental.exp,
     "expm1_": transcendental.expm1,
-    "floor_": elementwise.floor,
+    "floor_": arithmetic.floor,
     "log1p_": transcendental.log1p,
     "log_": transcendental.log,
-    "neg_": elementwise.negative,
-    "reciprocal_": elementwise.reciprocal,
+    "neg_": arithmetic.negative,
+    "reciprocal_": arithmetic.reciprocal,
     "round_": floats.round,
     "sin_": transcendental.sin,
     "sinh_": transcendental.sinh,
-    "sqrt_": elementwise.sqrt,
-    "square_": elementwise.square,
+    "sqrt_": arithmetic.sqrt,
+    "square_": arithmetic.square,
     "tan_": transcendental.tan,
     "tanh_": transcendental.tanh,
-    "trunc_": elementwise.trunc,
+    "trunc_": arithmetic.trunc,
 }
 _BINARY = {
-    "div_": elementwise.divide,
-    "mul_": elementwise.multiply,
-    "pow_": elementwise.power,
-    "remainder_": elementwise.remainder,
+    "div_": arithmetic.divide,
+    "mul_": arithmetic.multiply,
+    "pow_": arithmetic.power,
+    "remainder_": arithmetic.remainder,
 }
 
 #: The methods by PyTorch's names.

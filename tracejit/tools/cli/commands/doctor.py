@@ -17,7 +17,7 @@ from ....array.creation import tensor
 from ....codegen.kernels.gemm.tiles import tile_for
 from ....codegen.llvm.loading import llvm_binding
 from ....codegen.llvm.target import host
-from ....eager import native_ops as quick
+from ....eager import native_ops
 from ....eager.layout import entry_layout_of_tensors
 from ....jitted.jit import jit
 from ....runtime.cache.store import CACHE
@@ -80,7 +80,7 @@ def examine() -> dict[str, str]:
 
 
 def _native_eager() -> str:
-    problem = quick.load()
+    problem = native_ops.load()
     return f"not available here: {problem}" if problem else "in use after a thousand eager operations"
 
 
