@@ -22,7 +22,7 @@ from .control_flow import definitions, rewinding
 __all__ = [
     "arithmetic",
     "callbacks",
-    "control",
+    "definitions",
     "convolution",
     "cumulative",
     "differentiation",

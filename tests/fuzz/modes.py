@@ -131,8 +131,13 @@ def threaded(subject: Subject) -> None:
 
 def as_if_large(subject: Subject) -> None:
     """Small arrays treated as large ones are: joined, cut into chunks, computed again."""
-    settings = ((horizontal, "LARGE", 0), (rematerialize_after, "LEAST_BYTES", 0), (rematerialize_before, "LEAST_BYTES", 0),
-                (cross_row, "PARALLEL_TASKS", 0), (cross_row, "TASK_CYCLES", 1))  # fmt: skip
+    settings = (
+        (horizontal, "LARGE", 0),
+        (rematerialize_after, "LEAST_BYTES", 0),
+        (rematerialize_before, "LEAST_BYTES", 0),
+        (cross_row, "PARALLEL_TASKS", 0),
+        (cross_row, "TASK_CYCLES", 1),
+    )
     before = [getattr(module, name) for module, name, _ in settings]
     for module, name, value in settings:
         setattr(module, name, value)
