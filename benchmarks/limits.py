@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
-from tracejit.codegen.llvm.compiler.compiler import compile_module
-from tracejit.codegen.llvm.compiler.target import host
 
+from tracejit.codegen.llvm.compiler import compile_module
+from tracejit.codegen.llvm.target import host
 from tracejit.runtime.threads import available_cores
 
 from .workload import Workload

@@ -311,10 +311,10 @@ BY_NAME_OF_OP: dict[str, Maker] = {
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
-    "interpreted": "made where the compiler fails: tests/codegen/test_recovery.py",
-    "custom_rule": "its meaning is its regions: tests/tracejit/test_custom_grad.py",
+    "interpreted": "made where the compiler fails: tests/codegen/module/test_recovery.py",
+    "custom_rule": "its meaning is its regions: tests/tracejit/transforms/test_custom_grad.py",
     "pure_callback": "its meaning is a Python function: tests/tracejit/test_callbacks.py",
-    "debug_callback": "what it does is the point: tests/tracejit/test_debug.py",
+    "debug_callback": "what it does is the point: tests/tracejit/tools/test_debug.py",
     **dict.fromkeys(
         ("switch", "while", "scan", "while_vjp", "rewind"),
         "their meaning is their regions: tests/ir/test_control.py",

@@ -23,9 +23,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tracejit.codegen.llvm.compiler.target import Target
-from tracejit.codegen.llvm.compiler.targets import named_target
 
+from tracejit.codegen.llvm.target import Target
+from tracejit.codegen.llvm.targets import named_target
 from tracejit.ir.dtypes import is_float
 from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function

@@ -22,9 +22,9 @@ from .control_flow import definitions, rewinding
 __all__ = [
     "arithmetic",
     "callbacks",
-    "definitions",
     "convolution",
     "cumulative",
+    "definitions",
     "differentiation",
     "fusion",
     "logic",

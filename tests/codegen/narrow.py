@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 
 import pytest
-from tracejit.codegen.llvm.compiler.target import host
+
+from tracejit.codegen.llvm.target import host
 
 from ..runtime.programs import python
 

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.llvm.compiler import compiler as llvm
-from tracejit.codegen.llvm.compiler import pieces
+from tracejit.codegen.llvm import compiler, pieces
 from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.native.loader import load
@@ -53,7 +52,7 @@ def test_code_from_pieces_is_the_same(size: int, settings: str, monkeypatch: pyt
         counts.append(len(made))
         return made
 
-    monkeypatch.setattr(llvm, "cut", noted)
+    monkeypatch.setattr(compiler, "cut", noted)
     executable = Executable(function)
     assert max(counts) > 3
     for _ in range(2):
@@ -97,8 +96,8 @@ define i64 @main(i64 %x) nounwind {
 }
 """
     assert len(pieces.cut(text)) == 3
-    image, _ = llvm.emit_object(text)
-    for library in (llvm.link_object(image, ["main"]), load(image, ["main"], {})):
+    image, _ = compiler.emit_object(text)
+    for library in (compiler.link_object(image, ["main"]), load(image, ["main"], {})):
         call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.addresses["main"])
         assert (call(-1), call(2)) == (1 + 10 + 25, 2 + 10 + 45)
 
@@ -121,7 +120,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def _background_pieces(monkeypatch: pytest.MonkeyPatch, at_second: Any) -> list[str]:
     """The pieces that the background compiles; ``at_second()`` is called at the second."""
     emitted: list[str] = []
-    emit = llvm._emit
+    emit = compiler._emit
 
     def noted(text: str, *others: Any) -> bytes:
         if threading.current_thread() is not threading.main_thread() and re.search(r"@k\d", text):
@@ -130,7 +129,7 @@ def _background_pieces(monkeypatch: pytest.MonkeyPatch, at_second: Any) -> list[
                 at_second()
         return emit(text, *others)
 
-    monkeypatch.setattr(llvm, "_emit", noted)
+    monkeypatch.setattr(compiler, "_emit", noted)
     return emitted
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracejit.runtime.cache.store.store import CACHE, DiskCache
 
 import tracejit as tj
 from tracejit.ir.registry import OPS
-from tracejit.runtime.cache.store import keys
+from tracejit.runtime.cache import keys
+from tracejit.runtime.cache.store import CACHE, DiskCache
 from tracejit.runtime.executable import Executable
 
 from ..support import function_of

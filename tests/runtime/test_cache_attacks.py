@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracejit.runtime.cache.store.store import CACHE, DiskCache
 
 import tracejit as tj
+from tracejit.runtime.cache.store import CACHE, DiskCache
 from tracejit.runtime.executable import Executable
 
 from ..support import function_of

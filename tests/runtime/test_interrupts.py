@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.control.regions import polling
+from tracejit.codegen.control import polling
 from tracejit.codegen.interface import POLL
 from tracejit.runtime.executable import Executable
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tracejit.codegen.llvm.compiler.compiler import Effort, emit_object, link_object
-from tracejit.runtime.cache.store.objects import link
 
+from tracejit.codegen.llvm.compiler import Effort, emit_object, link_object
+from tracejit.runtime.cache.objects import link
 from tracejit.runtime.native.loader import Unlinkable, load
 
 pytestmark = pytest.mark.skipif(

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracejit.codegen.module.generated.allocator import CACHE_LIMIT
 
 import tracejit as tj
+from tracejit.codegen.native.allocator import CACHE_LIMIT
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.native.allocator import cached_bytes
 

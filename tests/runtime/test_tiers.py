@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracejit.runtime.cache.store.code import Code
 
 import tracejit as tj
-from tracejit.codegen.llvm.compiler import compiler as llvm
+from tracejit.codegen.llvm import compiler
 from tracejit.runtime import tiers
+from tracejit.runtime.cache.code import Code
 from tracejit.runtime.executable import Executable
 
 ROOT = Path(__file__).parents[2]
@@ -198,7 +198,7 @@ def test_what_is_dropped_is_not_compiled(held: threading.Event, monkeypatch: pyt
     executable = Executable(tj.trace(lambda x: x + 1, np.ones(3)))
     gone = weakref.ref(executable)
     compiled: list[str] = []
-    monkeypatch.setattr(llvm, "emit_object", lambda text, **_: compiled.append(text))
+    monkeypatch.setattr(compiler, "emit_object", lambda text, **_: compiled.append(text))
     del executable
     gc.collect()
     assert gone() is None
@@ -216,7 +216,7 @@ def test_errors_in_the_background_are_told(held: threading.Event, monkeypatch: p
     def fail(text: str, *_: Any, **__: Any) -> Any:
         raise RuntimeError("no full code today")
 
-    monkeypatch.setattr(llvm, "emit_object", fail)
+    monkeypatch.setattr(compiler, "emit_object", fail)
     held.set()
     assert tiers.BACKGROUND.wait(60)
     assert [str(one.exc_value) for one in told] == ["no full code today"]
@@ -228,15 +228,15 @@ def test_the_disk_cache_keeps_the_full_code(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.delenv("TRACEJIT_CACHE")
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
     images: list[bytes] = []
-    emit = llvm.emit_object
+    emit = compiler.emit_object
 
-    def noted(text: str, effort: llvm.Effort = llvm.Effort.FULL, **more: Any) -> Any:
+    def noted(text: str, effort: compiler.Effort = compiler.Effort.FULL, **more: Any) -> Any:
         made = emit(text, effort, **more)
-        if effort is llvm.Effort.FULL and "@main" in text:
+        if effort is compiler.Effort.FULL and "@main" in text:
             images.append(made[0])
         return made
 
-    monkeypatch.setattr(llvm, "emit_object", noted)
+    monkeypatch.setattr(compiler, "emit_object", noted)
     function = tj.trace(mixed, *inputs())
     executable = Executable(function)
     quick = bits(executable(inputs()))

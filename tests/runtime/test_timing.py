@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tracejit.codegen.instrument.variants.variants import PLAIN
 
 import tracejit as tj
+from tracejit.codegen.instrument.variants import PLAIN
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.timing import MAX_EVENTS, TimedExecutable, measure_kernels, timed
 

@@ -1,7 +1,7 @@
 """The operators and methods that ``methods.bind`` gives Tensor, declared for type checkers.
 
-Only read while type checking: Tensor derives from `Signatures` there. `tests/tracejit/test_signatures.py`
-keeps this list and what is bound the same.
+Only read while type checking: Tensor derives from `Signatures` there.
+`tests/tracejit/jitted/test_signatures.py` keeps this list and what is bound the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Coefficient tables of the maths functions, lowest power first, by dtype.
 
-Every table is a minimax polynomial, computed by the Remez exchange of ``tests/codegen/maths_minimax.py``
-in mpmath at 60 digits and rounded to the dtype; the comment above each gives the identity, the interval,
-the weight of the error, and the largest weighted error before rounding.
+Every table is a minimax polynomial, computed by the Remez exchange of
+``tests/codegen/maths/maths_minimax.py`` in mpmath at 60 digits and rounded to the dtype; the comment
+above each gives the identity, the interval, the weight of the error, and the largest weighted error
+before rounding.
 """
 
 from __future__ import annotations

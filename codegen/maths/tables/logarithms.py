@@ -1,8 +1,8 @@
 """Tables of logarithms that AVX-512 looks up in its registers (`wide.lookup`), and the short series of each.
 
-Made by ``python tests/codegen/maths_tables.py``, in mpmath at 60 digits. The cells are chosen by the leading
-bits of a significand m in [3/4, 3/2), 5 in f32 and 4 in f64; indices from the middle on are those of numbers
-below 1. With c near 1/m, f = m c - 1 is small, and c = 1 in the three cells at 1.
+Made by ``python tests/codegen/maths/maths_tables.py``, in mpmath at 60 digits. The cells are chosen by
+the leading bits of a significand m in [3/4, 3/2), 5 in f32 and 4 in f64; indices from the middle on are
+those of numbers below 1. With c near 1/m, f = m c - 1 is small, and c = 1 in the three cells at 1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Functions as polynomials on many ranges, whose coefficients AVX-512 looks up in its registers.
 
-Made by ``python tests/codegen/maths_tables.py``, in mpmath at 60 digits.
+Made by ``python tests/codegen/maths/maths_tables.py``, in mpmath at 60 digits.
 """
 
 from __future__ import annotations

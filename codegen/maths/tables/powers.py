@@ -1,6 +1,6 @@
 """Tables of powers and roots that AVX-512 looks up in its registers (`wide.lookup`), and the series of each.
 
-Made by ``python tests/codegen/maths_tables.py``, in mpmath at 60 digits.
+Made by ``python tests/codegen/maths/maths_tables.py``, in mpmath at 60 digits.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracejit as tj
 
-from ..functions import Cube
+from ..autograd.functions import Cube
 from .common import leaf, refuses, values
 
 

@@ -1,0 +1,33 @@
+"""Masked stores write their lanes and nothing else."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from tracejit.codegen.llvm.compiler import emit_object, link_object
+from tracejit.codegen.llvm.emitter import Reg
+from tracejit.codegen.llvm.loops import FunctionWriter
+
+
+@pytest.mark.parametrize("dtype", ["u8", "u16", "u32"])
+@pytest.mark.parametrize("count", [1, 2, 3, 15])
+@pytest.mark.parametrize("first", [0, 1])
+def test_stores_of_narrowed_lanes(dtype: str, count: int, first: int) -> None:
+    """LLVM 22 by itself stores a lane of its own as wide as it was."""
+    w = FunctionWriter()
+    wide = w.load("%b0", "u32", 16)
+    lanes = ", ".join(f"i1 {'true' if first <= i < first + count else 'false'}" for i in range(16))
+    w.store(w.cast(wide, dtype), "%b1", Reg(f"<{lanes}>", "bool", 16))
+    w.line("ret void")
+    text = "\n".join([*w.declarations.values(), w.function("void @narrowed(ptr %b0, ptr %b1)")])
+    image, _ = emit_object(text)
+    library = link_object(image, ["narrowed"])
+    x, out = np.arange(100, 116, dtype="u4"), np.full(32, 7, f"u{int(dtype[1:]) // 8}")
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(library.addresses["narrowed"])
+    run(x.ctypes.data, out.ctypes.data)
+    want = np.full_like(out, 7)
+    want[first : first + count] = x[first : first + count]
+    np.testing.assert_array_equal(out, want)

@@ -1,0 +1,317 @@
+"""The tables of `codegen.maths`, made again: ``python tests/codegen/maths/maths_tables.py``.
+
+A cell is a range of significands in [3/4, 3/2) that share their leading bits; its `c` is near the
+reciprocal of its middle, so that f = m c - 1 is small, and 1 in the three cells at 1, so that f = m - 1
+there.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any, Final
+
+import mpmath as mp
+
+if __name__ == "__main__":
+    from maths_minimax import Spec, guarded, remez, rounded
+else:
+    from .maths_minimax import Spec, guarded, remez, rounded
+
+mp.mp.dps = 60
+#: Leading bits of the significand that choose the cell.
+BITS: Final = {"f32": 5, "f64": 4}
+#: Logarithms of c are multiples of this, so that a multiple of the exponent's is added exactly: 150 log_b 2
+#: or 1075 log_b 2 has so many bits left.
+QUANTUM: Final = {
+    "NATURAL": {"f32": mp.mpf(2) ** -17, "f64": mp.mpf(2) ** -43},
+    "BINARY": {"f32": mp.mpf(2) ** -16, "f64": mp.mpf(2) ** -42},
+    "DECIMAL": {"f32": mp.mpf(2) ** -18, "f64": mp.mpf(2) ** -44},
+}
+BASES: Final = {"NATURAL": mp.e, "BINARY": mp.mpf(2), "DECIMAL": mp.mpf(10)}
+STORED: Final = {"f32": 23, "f64": 52}
+
+
+def cells(dtype: str) -> list[tuple[Any, Any]]:
+    """The interval of each index; indices of significands from 3/2 on are those of [3/4, 1)."""
+    count = 1 << BITS[dtype]
+    found = []
+    for i in range(count):
+        low, high = 1 + mp.mpf(i) / count, 1 + mp.mpf(i + 1) / count
+        found.append((low, high) if 2 * i < count else (low / 2, high / 2))
+    return found
+
+
+def is_at_one(low: Any, high: Any) -> bool:
+    """The first cell from 1 on, and the two below it, which are half as wide."""
+    return low == 1 or (1 - high < 3 * (high - low) / 2 and high <= 1)
+
+
+def ulp(x: Any, dtype: str) -> Any:
+    """The unit in the last place of a float of that size."""
+    return mp.mpf(2) ** (mp.floor(mp.log(abs(x), 2)) - STORED[dtype])
+
+
+def fortunate(low: Any, high: Any, dtype: str, name: str) -> tuple[float, Any]:
+    """(c, -log_base c): a float c whose logarithm is nearly a multiple of the quantum.
+
+    Of those in the middle third of the range for which |f| is small, the one with the least error at the
+    cell's ends: what is missing from the logarithm, and the rounding of f, which counts where the result is
+    small.
+    """
+    if is_at_one(low, high):
+        return 1.0, mp.mpf(0)
+    base, quantum = BASES[name], QUANTUM[name][dtype]
+    logarithm, scale = -mp.log((low + high) / 2) / mp.log(base), 1 / mp.log(base)
+    reach = int((high - low) / 3 / quantum * scale)
+    # 1 / middle is a fraction: steps that were all alike would meet the same errors again
+    steps = range(-reach, reach + 1) if reach < 3000 else (i * abs(i) * 17 for i in range(-1500, 1501))
+    best = None
+    for i in steps:
+        value = mp.nint(-logarithm / quantum + i) * quantum
+        c = rounded(base ** (-value), dtype)
+        missing = abs(-mp.log(c) * scale - value)
+        error = max(
+            (missing + ulp(end * c - 1, dtype) * scale) / ulp(mp.log(end) * scale, dtype)
+            for end in (low, high)
+        )
+        if best is None or error < best[0]:
+            best = error, c, value
+    assert best is not None
+    return best[1], best[2]
+
+
+def short(low: Any, high: Any, dtype: str) -> float:
+    """A multiple of 1/32: m c - 1 is then exact."""
+    if low == 1 or high == 1:
+        return 1.0
+    return float(
+        min((mp.mpf(k) / 32 for k in range(16, 48)), key=lambda c: max(abs(low * c - 1), abs(high * c - 1)))
+    )
+
+
+def reach(chosen: list[float], dtype: str) -> tuple[Any, Any]:
+    """The range of f over all cells."""
+    ends = [(low * c - 1, high * c - 1) for (low, high), c in zip(cells(dtype), chosen, strict=True)]
+    return min(one for one, _ in ends), max(one for _, one in ends)
+
+
+def show(name: str, rows: dict[str, tuple[float, ...]], comment: str) -> None:
+    """Print one table as it stands in the module."""
+    print(textwrap.fill(comment, 105, initial_indent="#: ", subsequent_indent="#: "))
+    print(f"{name}: Final[Table] = {{")
+    for dtype, row in rows.items():
+        items = ", ".join(repr(float(one)) for one in row)
+        body = textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        print(f'    "{dtype}": (\n{body},\n    ),')
+    print("}\n", flush=True)
+
+
+def logarithms(name: str, degrees: dict[str, int]) -> None:
+    base = BASES[name]
+    scale = 1 / mp.log(base)
+    inverses, logs, series, notes = {}, {}, {}, []
+    for dtype, degree in degrees.items():
+        pairs = [fortunate(low, high, dtype, name) for low, high in cells(dtype)]
+        inverses[dtype] = tuple(c for c, _ in pairs)
+        logs[dtype] = tuple(float(value) for _, value in pairs)
+        low, high = reach([c for c, _ in pairs], dtype)
+        if name == "NATURAL":
+            target, weight = (lambda f: (mp.log1p(f) - f) / f**2), (lambda f: f**2 / mp.log1p(f))
+        else:
+            leading = rounded(scale, dtype)
+            target = lambda f, leading=leading: scale * mp.log1p(f) / f - leading  # noqa: E731
+            weight = lambda f: f / mp.log1p(f) / scale  # noqa: E731
+            degree += 1
+        coefficients, worst = remez(Spec(name, guarded(target), guarded(weight), low, high, degree, dtype))
+        series[dtype] = tuple(rounded(one, dtype) for one in coefficients)
+        miss = max(abs(-mp.log(c) * scale - value) for c, value in pairs)
+        notes.append(
+            f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(low):.4f} <= f <= {float(high):.4f}, "
+            f"logarithms to 2^{float(mp.log(miss, 2)):.1f}"
+        )
+    powers = " or ".join(f"2^{int(mp.log(one, 2))}" for one in QUANTUM[name].values())
+    of = {"NATURAL": "ln", "BINARY": "log2", "DECIMAL": "log10"}[name]
+    show(f"{name}_INVERSES", inverses, f"c of each cell, such that {of} c is nearly a multiple of {powers}.")
+    show(f"{name}_LOGS", logs, f"-{of} c of each cell.")
+    if name == "NATURAL":
+        formula = "ln(1 + f) = f + f^2 P(f)"
+    else:
+        formula = f"{of}(1 + f) = K f + f P(f), K = {of} e rounded"
+    show(f"{name}_SERIES", series, f"{formula}; relative. Errors: {'; '.join(notes)}.")
+
+
+def wide_log2(degrees: dict[str, int]) -> None:
+    inverses, highs, lows, series, notes = {}, {}, {}, {}, []
+    for dtype, degree in degrees.items():
+        chosen = [short(low, high, dtype) for low, high in cells(dtype)]
+        inverses[dtype] = tuple(chosen)
+        exact = [-mp.log(c) / mp.log(2) for c in chosen]
+        high = [mp.nint(one / QUANTUM["BINARY"][dtype]) * QUANTUM["BINARY"][dtype] for one in exact]
+        highs[dtype] = tuple(float(one) for one in high)
+        lows[dtype] = tuple(rounded(a - b, dtype) for a, b in zip(exact, high, strict=True))
+        least, most = reach(chosen, dtype)
+        target = lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3  # noqa: E731
+        coefficients, worst = remez(
+            Spec("", guarded(target), guarded(lambda f: f**3 / mp.log1p(f)), least, most, degree, dtype)
+        )
+        series[dtype] = tuple(rounded(one, dtype) for one in coefficients)
+        notes.append(
+            f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(least):.4f} <= f <= {float(most):.4f}"
+        )
+    show(
+        "SHORT_INVERSES", inverses, "c of each cell for `pow`: a multiple of 1/32, so that m c - 1 is exact."
+    )
+    show("SHORT_LOGS", highs, "-log2 c of each cell, a multiple of 2^-16 (f32) or 2^-42 (f64).")
+    show("SHORT_LOGS_LOW", lows, "What is missing from those.")
+    show("SHORT_SERIES", series, f"ln(1 + f) = f - f^2/2 + f^3 P(f); relative. Errors: {'; '.join(notes)}.")
+
+
+def exponentials() -> None:
+    powers = [mp.mpf(2) ** (mp.mpf(j) / 16) for j in range(16)]
+    upper = [float(one) for one in powers]
+    low = [float(one / h - 1) for one, h in zip(powers, upper, strict=True)]
+    show("POWERS", {"f64": tuple(upper)}, "2^(j/16).")
+    show("POWERS_LOW", {"f64": tuple(low)}, "What is missing from those, over them.")
+    wider = 1 + mp.mpf(2) ** -16
+    bend: Any = lambda r: (mp.expm1(r) - r) / r**2  # noqa: E731
+    formula, top = "e^r = 1 + r + r^2 P(r), |r| <= ln(2)/32", mp.log(2) / 32 * wider
+    for name, degree, high, target, weight, note in (
+        ("EXP_SHORT", 4, top, bend, lambda r: r**2, formula),
+        ("EXPM1_SHORT", 5, top, bend, lambda r: r**2 / mp.expm1(r), f"{formula}; relative to e^r - 1"),
+        (
+            "EXP2_SHORT",
+            5,
+            wider / 32,
+            lambda r: mp.expm1(r * mp.log(2)) / r,
+            lambda r: r,
+            "2^r = 1 + r P(r), |r| <= 1/32",
+        ),
+    ):
+        found, worst = remez(Spec(name, guarded(target), guarded(weight), -high, high, degree, "f64"))
+        rows = {"f64": tuple(map(float, found))}
+        show(name, rows, f"{note}. Error: 2^{float(mp.log(worst, 2)):.1f}.")
+
+
+def quarters(name: str, function: Any, lowest: int, degree: int, plus_x: bool = False) -> None:
+    """A function of f32 on quarters of binades, from 0 on in the first: centres, and a row for each power."""
+    rows: list[list[float]] = []
+    worst = mp.mpf(0)
+    for i in range(32):
+        low = mp.mpf(2) ** (lowest + i // 4) * (1 + mp.mpf(i % 4) / 4)
+        high = low + mp.mpf(2) ** (lowest + i // 4) / 4
+        centre = 0.0
+        if i:  # where the function is nearly a float
+            middle = rounded((low + high) / 2, "f32")
+            spacing = ulp(middle, "f32")
+            tries = [middle + float(spacing) * j for j in range(-1500, 1501)]
+            centre = min(
+                tries, key=lambda c: abs(function(mp.mpf(c)) / rounded(function(mp.mpf(c)), "f32") - 1)
+            )
+        start = mp.mpf(0) if i == 0 else low
+        origin = function(mp.mpf(centre))
+        less = 1 if plus_x and i == 0 else 0
+
+        def target(d: Any, centre: float = centre, origin: Any = origin, less: int = less) -> Any:
+            return (function(centre + d) - origin) / d - less
+
+        def weight(d: Any, centre: float = centre) -> Any:
+            return d / function(centre + d)
+
+        c, error = remez(
+            Spec(name, guarded(target), guarded(weight), start - centre, high - centre, degree - 1, "f32")
+        )
+        worst = max(worst, error)
+        rows.append([centre, rounded(origin, "f32"), *(rounded(one, "f32") for one in c)])
+    print(f"#: {name.lower()} x = sum of row[k + 1] (x - row[0])^k in each of 32 quarters of binades from")
+    first = "in the first one, from 0 on, that plus x" if plus_x else "the first one from 0 on"
+    print(f"#: 2^{lowest} on, {first}; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
+    print(f"{name}_QUARTERS: Final = (")
+    for column in zip(*rows, strict=True):
+        print("    (")
+        items = ", ".join(map(repr, column))
+        print(textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8) + ",")
+        print("    ),")
+    print(")\n", flush=True)
+
+
+#: The distance of the centres of erf's cells, a number of few bits.
+ERF_STEP: Final = mp.mpf(51) / 64
+
+
+def error_function(degree: int) -> None:
+    """erf in f64 by 8 polynomials around multiples of a step; around 0 for positive numbers alone."""
+    rows, worst = [], mp.mpf(0)
+    half = ERF_STEP / 2 * (1 + mp.mpf(2) ** -30)
+    for i in range(8):
+        centre = i * ERF_STEP
+        start = mp.erf(centre)
+
+        def target(d: Any, centre: Any = centre, start: Any = start) -> Any:
+            return (mp.erf(centre + d) - start) / d
+
+        def weight(d: Any, centre: Any = centre) -> Any:
+            return d / mp.erf(centre + d)
+
+        low = -half if i else mp.mpf(0)
+        found, error = remez(Spec("ERF", guarded(target), guarded(weight), low, half, degree - 1, "f64"))
+        worst = max(worst, error)
+        # The last one is rounded up, so that the sum at its end is 1.
+        first = max(float(start), math.nextafter(float(start), 2.0) if float(start) < start else 0.0)
+        rows.append([first if i == 7 else float(start), *map(float, found)])
+    print("#: The distance of the centres of erf's cells.")
+    print(f"ERF_STEP: Final = {float(ERF_STEP)}")
+    print("#: erf x = sum of row[k] (x - c)^k, c the nearest multiple of that step, the one of the column; a")
+    print(f"#: row for each power; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
+    print("ERF_CELLS: Final = (")
+    for column in zip(*rows, strict=True):
+        items = ", ".join(map(repr, column))
+        print("    (")
+        print(textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8) + ",")
+        print("    ),")
+    print(")\n", flush=True)
+
+
+def cube_roots(degrees: dict[str, int]) -> None:
+    """By the lowest two bits of an exponent from -1 to 1 and three bits of the significand."""
+    inverses, roots, series, notes = {}, {}, {}, []
+    for dtype, degree in degrees.items():
+        c, t = [1.0] * 32, [1.0] * 32
+        low_f, high_f = mp.mpf(0), mp.mpf(0)
+        for exponent, row in ((-1, 16), (0, 24), (1, 0)):
+            for i in range(8):
+                low = mp.mpf(2) ** exponent * (1 + mp.mpf(i) / 8)
+                high = low + mp.mpf(2) ** exponent / 8
+                middle = rounded(mp.cbrt((low + high) / 2), dtype)
+                tries = [middle + float(ulp(middle, dtype)) * (j * abs(j) + j) for j in range(-1000, 1001)]
+                if dtype == "f32":
+                    tries = [middle + float(ulp(middle, dtype)) * j for j in range(-2000, 2001)]
+                t[row + i] = min(tries, key=lambda r: abs(r * mp.cbrt(rounded(mp.mpf(r) ** -3, dtype)) - 1))
+                c[row + i] = rounded(mp.mpf(t[row + i]) ** -3, dtype)
+                low_f, high_f = min(low_f, low * c[row + i] - 1), max(high_f, high * c[row + i] - 1)
+        inverses[dtype], roots[dtype] = tuple(c), tuple(t)
+        wanted = guarded(lambda f: (mp.cbrt(1 + f) - 1) / f)
+        found, worst = remez(Spec("", wanted, guarded(lambda f: f), low_f, high_f, degree, dtype))
+        series[dtype] = tuple(rounded(one, dtype) for one in found)
+        notes.append(
+            f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(low_f):.4f} <= f <= {float(high_f):.4f}"
+        )
+    show("CUBE_INVERSES", inverses, "c near 1/m, such that the cube root of 1/c is nearly a float.")
+    show("CUBE_ROOTS", roots, "That root.")
+    show("CUBE_SERIES", series, f"(1 + f)^(1/3) = 1 + f P(f). Errors: {'; '.join(notes)}.")
+
+
+def main() -> None:
+    logarithms("NATURAL", {"f32": 3, "f64": 9})
+    logarithms("BINARY", {"f32": 3, "f64": 9})
+    logarithms("DECIMAL", {"f32": 3, "f64": 9})
+    wide_log2({"f32": 3, "f64": 9})
+    exponentials()
+    quarters("TANH", mp.tanh, -4, 5)
+    quarters("ERF", mp.erf, -6, 5, True)
+    error_function(16)
+    cube_roots({"f32": 3, "f64": 8})
+
+
+if __name__ == "__main__":
+    main()

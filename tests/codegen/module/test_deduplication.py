@@ -1,0 +1,76 @@
+"""Kernels of equal code are compiled once."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.codegen.module.writer import MANY_CALLS
+from tracejit.runtime.executable import Executable
+
+
+def _functions(executable: Executable) -> list[str]:
+    return re.findall(r"define internal \w+ @(\w+)\(", executable.module.text)
+
+
+def test_layers_share_their_code() -> None:
+    def network(x, *weights):
+        for w, b in zip(weights[::2], weights[1::2], strict=True):
+            x = tj.tanh(x @ w + b)
+        return x
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((8, 16))
+    weights = [rng.standard_normal(shape) for _ in range(6) for shape in ((16, 16), (16,))]
+    executable = Executable(tj.trace(network, x, *weights))
+    assert len(executable.module.kernels) >= 6
+    assert len(_functions(executable)) <= 3
+    want = x
+    for w, b in zip(weights[::2], weights[1::2], strict=True):
+        want = np.tanh(want @ w + b)
+    np.testing.assert_allclose(executable([x, *weights])[0], want, rtol=1e-12)
+
+
+def test_equal_code_that_fails_says_which_op() -> None:
+    """Both gathers have one function; the messages stay apart."""
+    f = tj.jit(lambda x, i, j: (x[i] * 2, x[j] + 1))
+    x, good, bad = np.arange(5.0), np.array([1, 2]), np.array([1, 7])
+    f(x, good, good)
+    for args in ((bad, good), (good, bad)):
+        with pytest.raises(IndexError, match="axis 0 with size 5"):
+            f(x, *args)
+    assert np.array_equal(f(x, good, good)[1], x[good] + 1)
+
+
+def test_parallel_kernels_that_are_equal() -> None:
+    x = np.linspace(0.0, 1.0, 600_000)
+    f = tj.jit(lambda x, y: (tj.cumsum(tj.sin(x)), tj.cumsum(tj.sin(y))))
+    one, two = f(x, x[::-1].copy())
+    np.testing.assert_allclose(one, np.cumsum(np.sin(x)), rtol=1e-9)
+    np.testing.assert_allclose(two, np.cumsum(np.sin(x[::-1])), rtol=1e-9)
+
+
+def test_other_constants_are_other_code() -> None:
+    executable = Executable(tj.trace(lambda x: (tj.flip(x, 0) * 2.0, x.sum() * 3.0), np.ones(40)))
+    assert len(set(_functions(executable))) == len(executable.module.kernels)
+
+
+def test_long_rows_of_calls_are_compiled_in_silence(capfd: pytest.CaptureFixture[str]) -> None:
+    """LLVM says on standard error when a pass skips a function."""
+
+    def network(x, w):
+        for _ in range(MANY_CALLS):
+            x = tj.tanh(x @ w) * 0.5
+        return x
+
+    x, w = np.ones((2, 3)), np.ones((3, 3)) / 7
+    executable = Executable(tj.trace(network, x, w))
+    assert "optnone" in executable.module.text
+    want = x
+    for _ in range(MANY_CALLS):
+        want = np.tanh(want @ w) * 0.5
+    np.testing.assert_allclose(executable([x, w])[0], want, rtol=1e-9)
+    assert capfd.readouterr() == ("", "")

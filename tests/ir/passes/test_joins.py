@@ -1,0 +1,103 @@
+"""Rolls and their like are read where they lie: the same values, one nest for each step of a stencil."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.ir.passes import PIPELINE, run_passes
+from tracejit.ir.passes.layout.joins import LEAST_COLUMNS, read_joined
+from tracejit.ir.verifier import verify
+
+from ...support import interpret, native
+
+OPTIMIZE = tuple(one for one in PIPELINE if one.name not in ("joins", "fuse"))
+
+
+def ring(u):
+    around = tj.roll(u, 1, 0) + tj.roll(u, -1, 0) + tj.roll(u, 1, 1) + tj.roll(u, -1, 1)
+    return u + 0.2 * (around - 4.0 * u)
+
+
+def read(f, *arrays):
+    """What the pass makes of a program, checked against the interpreter of it as it was."""
+    before = run_passes(tj.trace(f, *arrays), OPTIMIZE)
+    after = read_joined(before)
+    verify(after)
+    wanted = interpret(before, list(arrays))
+    for found in (interpret(after, list(arrays)), native(tj.trace(f, *arrays), list(arrays))):
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
+    return after
+
+
+def concats(function):
+    return sum(one.op.name == "concat" for one in function.body)
+
+
+def array(*shape, dtype="f8"):
+    return np.random.default_rng(len(shape)).normal(size=shape).astype(dtype)
+
+
+@pytest.mark.parametrize("shape", [(32, 32), (33, 47), (2, 600), (40, LEAST_COLUMNS), (1, 1100)])
+def test_a_stencil_on_a_ring_is_one_nest(shape):
+    u = array(*shape)
+    assert concats(read(ring, u)) == 0
+    found = [one for one in run_passes(tj.trace(ring, u)).body if one.op.name == "fusion"]
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i1", "?"])
+@pytest.mark.parametrize("shift", [1, -1, 7, 16, 700, 1099])
+def test_every_shift(shift, dtype):
+    """The seam at either end and in the middle; bools among them."""
+    x = (array(1100) * 9).astype(dtype)
+
+    def f(x):
+        return tj.where(tj.roll(x, shift) > x, tj.roll(x, shift), x)
+
+    assert concats(read(f, x)) == 0
+
+
+def test_rows_and_reductions():
+    x = array(60, 70)
+    assert concats(read(lambda x: (tj.roll(x, 3, 1) * x).sum(1), x)) == 0
+    assert concats(read(lambda x: (tj.roll(x, 3, 0) * x).sum(0), x)) == 0
+    assert concats(read(lambda x: tj.roll(tj.roll(x.T, 2, 0), 5, 1) * 2, x)) == 1  # the inner one is cut
+
+
+def test_three_parts():
+    x = array(50, 60)
+
+    def f(x):
+        wide = tj.pad(x, ((0, 0), (1, 1)), mode="wrap")
+        return wide * 2.0, tj.concatenate([x[:, 5:], x, x[:, :9]], 1) + 1.0
+
+    assert concats(read(f, x)) == 0
+
+
+def test_gradients_and_loops():
+    u = array(40, 50)
+
+    def energy(u):
+        return (tj.fori_loop(0, 5, lambda _, u: ring(u), u) ** 2).sum()
+
+    v = np.asarray(tj.jit(tj.grad(energy))(u))
+    w = tj.tensor(u).requires_grad_()
+    energy(w).backward()
+    np.testing.assert_allclose(v, np.asarray(w.grad), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: tj.roll(x, 1, 0),  # a result
+        lambda x: tj.roll(x, 1, 0) @ x,  # read by a product
+        lambda x: tj.concatenate([x, x], 0) + 1.0,  # no slices
+        lambda x: tj.roll(x[:4], 1, 0) + 1.0,  # small
+        lambda x: tj.roll(x[:, :8], 1, 0).T[:, ::2] + 1.0,  # through views
+    ],
+)
+def test_others_stay(f):
+    assert concats(read(f, array(36, 36))) == 1
