@@ -44,7 +44,7 @@ def key_of(*parts: str) -> str:
 def environment() -> str:
     """What all machine code of this process depends on."""
     return key_of(
-        *_sources(Path(__file__).parents[1]),
+        *_sources(Path(__file__).parents[2]),
         *_llvm(),
         np.__version__,
         sys.platform,

@@ -27,15 +27,7 @@ from ..ir.types import (
     remove_axes,
     resolve_reshape,
 )
-from .elementwise.recorders import (
-    new_axis,
-    of_cast,
-    of_copy,
-    of_reshape,
-    of_transpose,
-    reshaping,
-    transposing,
-)
+from .elementwise import recorders
 from .indexing.access import getitem
 from .operands import as_tensor, broadcast, cast, permuted, reshaped, run, tensor_argument
 
@@ -85,10 +77,15 @@ def _cast(x: Any, dtype: Any) -> Tensor:
 
 
 _RESHAPE: Final = QuickCall(
-    np.ndarray.reshape, _reshape, of_reshape, "reshape", second="shape", step=reshaping
+    np.ndarray.reshape, _reshape, recorders.of_reshape, "reshape", second="shape", step=recorders.reshaping
 )
 _TRANSPOSE: Final = QuickCall(
-    np.ndarray.transpose, _transpose, of_transpose, "transpose", second="axis", step=transposing
+    np.ndarray.transpose,
+    _transpose,
+    recorders.of_transpose,
+    "transpose",
+    second="axis",
+    step=recorders.transposing,
 )
 
 
@@ -102,7 +99,7 @@ def _converted(x: Any, dtype: Any) -> Any:
 
 
 _LOSSLESS: Final[dict[Any, bool]] = {}
-_CAST: Final = QuickCall(_converted, _cast, of_cast, "cast")
+_CAST: Final = QuickCall(_converted, _cast, recorders.of_cast, "cast")
 
 
 @named("copy")
@@ -110,7 +107,7 @@ def _copy(x: Any) -> Tensor:
     return cast(as_tensor(x), as_tensor(x).dtype, copy=True)
 
 
-_COPY: Final = QuickCall(np.ndarray.__copy__, _copy, of_copy, "copy")
+_COPY: Final = QuickCall(np.ndarray.__copy__, _copy, recorders.of_copy, "copy")
 
 
 def reshape(x: Any, shape: Any) -> Tensor:
@@ -281,7 +278,7 @@ def expand_dims(x: Any, axis: Any) -> Tensor:
     Raises AxisError. Semantics: ``numpy.expand_dims``.
     """
     if type(axis) is int and type(x) is Tensor and -x.ndim - 1 <= axis <= x.ndim:
-        return getitem(x, new_axis(axis % (x.ndim + 1)))
+        return getitem(x, recorders.new_axis(axis % (x.ndim + 1)))
     x = tensor_argument("expand_dims", x)
     if axis is None:
         raise AxisError("expand_dims: axis must be an integer or a tuple of integers, got None")

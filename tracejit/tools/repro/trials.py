@@ -80,7 +80,7 @@ class Trials:
             "TRACEJIT_CACHE": "0",
             "TRACEJIT_CHECK": "1" if check else os.environ.get("TRACEJIT_CHECK", "0"),
         }
-        package = str(Path(__file__).resolve().parents[2])
+        package = str(Path(__file__).resolve().parents[3])
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [package, env.get("PYTHONPATH", "")]))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tracejit.tools.repro.server", *setup],
