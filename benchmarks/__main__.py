@@ -37,7 +37,7 @@ def _options() -> argparse.Namespace:
     options.chosen = chosen(parser, options.only, GROUPS[options.group])
     peers = LIBRARIES[1:] if options.peers is None else chosen_peers(parser, options.peers)
     if options.quick and options.peers is None:
-        peers = tuple(one for one in peers if one != COMPILED_TORCH)
+        peers = tuple(peer for peer in peers if peer != COMPILED_TORCH)
     options.libraries = (OURS, *peers)
     options.threads = tuple(int(one) for one in options.threads.split(","))
     return options
@@ -52,7 +52,7 @@ def _save(
 ) -> None:
     """Write the files that were asked for; after each workload, as a run may be stopped."""
     if options.json is not None:
-        results = [report.as_json(one, limit) for one, limit in zip(outcomes, bounds, strict=True)]
+        results = [report.as_json(outcome, limit) for outcome, limit in zip(outcomes, bounds, strict=True)]
         options.json.write_text(json.dumps({**found, "results": results}, indent=1) + "\n")
     if options.markdown is not None:
         options.markdown.write_text(report.table(outcomes, _peers(options, found["versions"])) + "\n")
@@ -83,7 +83,7 @@ def main() -> int:
             )
             _save(options, {"machine": machine, "versions": versions}, outcomes, bounds)
     print("", *report.summary(outcomes, _peers(options, versions)), sep="\n")
-    return 1 if any(one.disagreements or one.failures for one in outcomes) else 0
+    return 1 if any(outcome.disagreements or outcome.failures for outcome in outcomes) else 0
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ COLOURS: Final = {
 
 def svg(outcomes: list[Outcome], title: str) -> str:
     """The chart's text."""
-    shown = [one for one in outcomes if one.ratios]
+    shown = [outcome for outcome in outcomes if outcome.ratios]
     height = TOP + ROW * len(shown) + 30
     bottom = TOP + ROW * len(shown)
     lines = [

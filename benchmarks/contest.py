@@ -230,7 +230,7 @@ def _best_threads(samples: dict[str, list[float]]) -> tuple[dict[str, list[float
 def difference(workload: Workload, name: str, values: dict[str, list[Any]]) -> str:
     """How `name`'s results differ from ours, empty where they agree."""
     ours, theirs = values[OURS], values[name]
-    if [one.shape for one in ours] != [one.shape for one in theirs]:
+    if [our.shape for our in ours] != [their.shape for their in theirs]:
         return f"{name}: shapes {[one.shape for one in theirs]}, ours {[one.shape for one in ours]}"
     for position, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
         if mine.dtype != other.dtype:

@@ -232,7 +232,7 @@ def _torch() -> Library:
             flat, form = tree.tree_flatten([args[i] for i in argnums])
             flat = [one.detach().requires_grad_() for one in flat]
             fresh = dict(zip(argnums, tree.tree_unflatten(flat, form), strict=True))
-            value = f(*(fresh.get(i, one) for i, one in enumerate(args)))
+            value = f(*(fresh.get(i, argument) for i, argument in enumerate(args)))
             gradients = torch.autograd.grad(value, flat)
             return value.detach(), tuple(tree.tree_unflatten(list(gradients), form))
 

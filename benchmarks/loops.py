@@ -118,7 +118,7 @@ def _ratios(
     samples = interleave(turns, effort.rounds)
     first = next(iter(samples.values()))
     return {
-        name: statistics.median([one / base for one, base in zip(seconds, first, strict=True)])
+        name: statistics.median([second / base for second, base in zip(seconds, first, strict=True)])
         for name, seconds in samples.items()
     }
 

@@ -76,13 +76,13 @@ def summary(outcomes: list[Outcome], peers: list[str]) -> list[str]:
     """Geometric means, first calls, and how many workloads are slower than the best peer."""
     lines = []
     for peer in peers:
-        ratios = [one.ratios[peer].median for one in outcomes if peer in one.ratios]
+        ratios = [outcome.ratios[peer].median for outcome in outcomes if peer in outcome.ratios]
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
             lines.append(f"{peer}: geometric mean {mean:.2f} of {len(ratios)} workloads")
-    for peer in [one for one in peers if one in FIRST_CALL_GOALS]:
+    for peer in [peer for peer in peers if peer in FIRST_CALL_GOALS]:
         lines += _first_calls(outcomes, peer)
-    slower = [one for one in outcomes if one.ratio is not None and one.ratio.median < one.workload.goal]
+    slower = [outcome for outcome in outcomes if outcome.ratio is not None and outcome.ratio.median < outcome.workload.goal]
     slower.sort(key=lambda one: one.ratio.median if one.ratio is not None else 0.0)
     lines.append(f"behind the goal: {len(slower)} of {len(outcomes)} workloads")
     lines += [
@@ -95,7 +95,7 @@ def summary(outcomes: list[Outcome], peers: list[str]) -> list[str]:
 
 def _first_calls(outcomes: list[Outcome], peer: str) -> list[str]:
     """How many times ours the first calls of a peer take, and where that is below the goal."""
-    found = {one.workload.name: first_call_ratio(one, peer) for one in outcomes}
+    found = {outcome.workload.name: first_call_ratio(outcome, peer) for outcome in outcomes}
     ratios = {name: ratio for name, ratio in found.items() if ratio is not None}
     if not ratios:
         return []
@@ -157,9 +157,9 @@ def as_json(outcome: Outcome, limit: float | None) -> dict[str, Any]:
     return {
         "name": outcome.workload.name,
         "what": outcome.workload.what,
-        "seconds": {name: spread(one) for name, one in outcome.seconds.items()},
+        "seconds": {name: spread(second) for name, second in outcome.seconds.items()},
         "threads": outcome.threads,
-        "ratios": {name: spread(one) for name, one in outcome.ratios.items()},
+        "ratios": {name: spread(ratio) for name, ratio in outcome.ratios.items()},
         "first": outcome.first,
         "limit": limit,
         "goal": outcome.workload.goal,

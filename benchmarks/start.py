@@ -96,7 +96,7 @@ def _import_seconds(module: str) -> float:
 
 
 def _child(name: str, library: str) -> None:
-    workload = next(one for one in WORKLOADS if one.name == name)
+    workload = next(workload for workload in WORKLOADS if workload.name == name)
     lib = load(library)
     assert lib is not None, f"{library} is not installed"
     args, f = workload.arguments(lib), workload.function(lib)
@@ -126,7 +126,7 @@ def _warm(names: list[str], processes: int) -> int:
         cold_and_warm(name)  # leaves bytecode behind
         pairs = [cold_and_warm(name) for _ in range(processes)]
         cold, warm = (Spread.of(list(samples)) for samples in zip(*pairs, strict=True))
-        ratio = Spread.of([one[1] / one[0] for one in pairs])
+        ratio = Spread.of([pair[1] / pair[0] for pair in pairs])
         text = f"{ratio.median:.3f} ({ratio.least:.3f}-{ratio.most:.3f})"
         print(line((name, duration(cold.median), duration(warm.median), text), widths), flush=True)
         failed += [name] * (ratio.median > WARM)

@@ -41,7 +41,7 @@ def main(*, quick: bool = False) -> dict[str, float]:
         samples = interleave(turns, effort.rounds)
     ratios = {}
     for name, seconds in samples.items():
-        each = [one / built_in for one, built_in in zip(seconds, samples["built-in"], strict=True)]
+        each = [second / built_in for second, built_in in zip(seconds, samples["built-in"], strict=True)]
         ratios[name] = statistics.median(each)
         print(f"{name:20} {statistics.median(seconds) * 1e3:8.3f} ms, ratio {ratios[name]:.2f}")
     return ratios

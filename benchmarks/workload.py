@@ -79,7 +79,7 @@ class Workload:
             return self.inputs(*self.sizes)
         convert = lib.array if self.given == "array" else lib.variable
         assert convert is not None, f"{lib.name} has no eager gradients"
-        return tuple(_convert(one, convert) for one in self.inputs(*self.sizes))
+        return tuple(_convert(input_, convert) for input_ in self.inputs(*self.sizes))
 
 
 def _convert(tree: Any, leaf: Callable[[Any], Any]) -> Any:

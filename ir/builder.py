@@ -60,7 +60,7 @@ class Builder(OpNamespace):
         try:
             given = tuple([operand.type for operand in operands])
         except AttributeError:
-            wrong = next(one for one in operands if not isinstance(one, Value))
+            wrong = next(operand for operand in operands if not isinstance(operand, Value))
             raise TracejitError(f"{op.name}: expected a Value, got {wrong!r}") from None
         if op.regions is not None:
             inferred = op.regions.types(given, attrs, regions)
@@ -72,7 +72,7 @@ class Builder(OpNamespace):
 
     def repeat(self, instruction: Instruction, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """Append `instruction` on other operands of its own operands' types; returns the results there."""
-        results = tuple([Value(one.type) for one in instruction.results])
+        results = tuple([Value(result.type) for result in instruction.results])
         op, attrs, regions = instruction.op, instruction.attrs, instruction.regions
         self.body.append(Instruction(op, operands, attrs, results, instruction.location, regions))
         return results
@@ -96,19 +96,19 @@ class Builder(OpNamespace):
 
     def _matched(self, op: Op, operands: tuple[Any, ...]) -> tuple[Value, ...]:
         """Operands cast to the op's loop types and broadcast to one shape."""
-        shapes = [() if isinstance(one, _SCALARS) else one.type.shape for one in operands]
+        shapes = [() if isinstance(operand, _SCALARS) else operand.type.shape for operand in operands]
         shape, equal = shapes[0], shapes.count(shapes[0]) == len(shapes)
         if not equal:
             shape = broadcast_shapes(op.name, *shapes)
         if op.promote is None:
-            return tuple([self.broadcast_to(one, shape) for one in operands])
-        kinds = tuple([self.operand_kind(one) for one in operands])
+            return tuple([self.broadcast_to(operand, shape) for operand in operands])
+        kinds = tuple([self.operand_kind(operand) for operand in operands])
         loop = op.promote(kinds)
-        if equal and all(map(is_, kinds, loop)) and not any(isinstance(one, bool) for one in operands):
+        if equal and all(map(is_, kinds, loop)) and not any(isinstance(operand, bool) for operand in operands):
             return operands  # the usual case: numbers and weak values are of other kinds than dtypes
         if op.name in COMPARISONS:
             operands, loop = self._wide_enough(operands, loop)
-        return tuple([self._converted(one, dtype, shape) for one, dtype in zip(operands, loop, strict=True)])
+        return tuple([self._converted(operand, dtype, shape) for operand, dtype in zip(operands, loop, strict=True)])
 
     def operand_kind(self, value: Any) -> Operand:
         """What `value` is to promotion."""

@@ -67,7 +67,7 @@ def _write(
             lines.append("{")
             _write(lines, region, numbers, types, remark)
             lines.append("}")
-    lines.append(repr([numbers[one] for one in function.results]))
+    lines.append(repr([numbers[result] for result in function.results]))
 
 
 def attributes(attrs: Mapping[str, Any]) -> list[str]:

@@ -25,17 +25,17 @@ _MOVABLE: Final = frozenset(
 def needed(function: Function, results: Iterable[Value]) -> set[Value]:
     """The values of `function` that `results` depend on, parameters among them."""
     live = set(results)
-    for one in reversed(function.body):
-        if any(result in live for result in one.results):
-            live.update(one.operands)
+    for instruction in reversed(function.body):
+        if any(result in live for result in instruction.results):
+            live.update(instruction.operands)
     return live
 
 
 def invariant(body: Function, params: Iterable[Value]) -> set[Value]:
     """The values of a loop's body that only depend on `params`, its invariants."""
     same = set(params)
-    for one in body.body:
-        fallible = one.op.name == "pow" and one.result.dtype.kind != "f" if len(one.results) == 1 else True
-        if one.op.kind in _MOVABLE and not fallible and all(operand in same for operand in one.operands):
-            same.update(one.results)
+    for instruction in body.body:
+        fallible = instruction.op.name == "pow" and instruction.result.dtype.kind != "f" if len(instruction.results) == 1 else True
+        if instruction.op.kind in _MOVABLE and not fallible and all(operand in same for operand in instruction.operands):
+            same.update(instruction.results)
     return same

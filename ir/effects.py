@@ -23,18 +23,18 @@ def without_effects(function: Function) -> Function:
     *Requires*: results of ops with an effect are used by nothing. *Ensures*: the same results; itself where
     there is no effect.
     """
-    if not any(has_effect(one) for one in function.body):
+    if not any(has_effect(instruction) for instruction in function.body):
         return function
     body = [
         Instruction(
-            one.op,
-            one.operands,
-            one.attrs,
-            one.results,
-            one.location,
-            tuple([without_effects(region) for region in one.regions]),
+            instruction.op,
+            instruction.operands,
+            instruction.attrs,
+            instruction.results,
+            instruction.location,
+            tuple([without_effects(region) for region in instruction.regions]),
         )
-        for one in function.body
-        if not one.op.effect
+        for instruction in function.body
+        if not instruction.op.effect
     ]
     return Function(function.name, function.params, tuple(body), function.results)

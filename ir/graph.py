@@ -82,7 +82,7 @@ class Instruction:
 
     def also_for(self, others: Iterable[Instruction]) -> Instruction:
         """This instruction where it does the work of `others` too; itself unless ops are numbered."""
-        origins = tuple(dict.fromkeys([*self.origins, *(n for one in others for n in one.origins)]))
+        origins = tuple(dict.fromkeys([*self.origins, *(n for other in others for n in other.origins)]))
         if self.location is None or origins == self.origins:
             return self
         location = Location(self.location.file, self.location.line, self.location.gradient, origins)

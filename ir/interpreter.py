@@ -68,8 +68,8 @@ def interpret_watched(
         for instruction in function.body:
             if instruction.op.regions is None:
                 run_instruction(instruction, values)
-                operands = [values[one] for one in instruction.operands]
-                results = [values[one] for one in instruction.results]
+                operands = [values[operand] for operand in instruction.operands]
+                results = [values[result] for result in instruction.results]
                 watch(Step(instruction, operands, results, rounds))
             else:
                 _run_watched(instruction, values, watch, rounds)

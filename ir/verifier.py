@@ -82,7 +82,7 @@ def _check_regions(function: Function, instruction: Instruction) -> None:
         expected = regions.types(types, instruction.attrs, instruction.regions)
     except TracejitError as error:
         raise _failure(function, instruction, str(error)) from error
-    if expected != tuple(one.type for one in instruction.results):
+    if expected != tuple(result.type for result in instruction.results):
         raise _failure(
             function,
             instruction,

@@ -62,7 +62,7 @@ def machine_code(
             raise
         except Exception as error:
             failing = [
-                one.instruction for one in module.kernels if one.instruction and _fails(module, one.text)
+                kernel.instruction for kernel in module.kernels if kernel.instruction and _fails(module, kernel.text)
             ]
             if not (failing or whole):
                 raise

@@ -291,11 +291,11 @@ class Executable:
             raise CompileError(f"expected {len(self.source.params)} arguments, got {len(args)}")
         plain = [self._plain(arg, i) for i, arg in enumerate(args)]
         results = [
-            into[i] if into and i in into else empty(one.shape, one.dtype)
-            for i, one in enumerate(self.source.results)
+            into[i] if into and i in into else empty(result.shape, result.dtype)
+            for i, result in enumerate(self.source.results)
         ]
         inputs = (ctypes.c_void_p * max(1, len(plain)))(*[one.ctypes.data for one in plain])
-        outputs = (ctypes.c_void_p * max(1, len(results)))(*[one.ctypes.data for one in results])
+        outputs = (ctypes.c_void_p * max(1, len(results)))(*[result.ctypes.data for result in results])
         status = self._main(ctypes.addressof(inputs), ctypes.addressof(outputs))
         if status:
             self.fail(status)

@@ -21,8 +21,8 @@ def callback_of(call: HostCall, raised: threading.local) -> Any:
     A user's own function among them (ops with an attribute `callback`) has its exceptions raised as they are.
     """
     instruction = call.instruction
-    operands = [(one.shape, one.dtype) for one in instruction.operands]
-    results = [(one.shape, one.dtype) for one in instruction.results]
+    operands = [(operand.shape, operand.dtype) for operand in instruction.operands]
+    results = [(result.shape, result.dtype) for result in instruction.results]
 
     def run(pointers: int) -> int:
         addresses = (ctypes.c_void_p * (len(operands) + len(results))).from_address(pointers)

@@ -158,8 +158,8 @@ class _Background:
         jobs = [self._current] if self._current is not None else []
         jobs += self._queue
         self.__init__()  # type: ignore[misc]
-        for one in jobs:
-            self.submit(one)
+        for job in jobs:
+            self.submit(job)
 
 
 BACKGROUND: Final = _Background()

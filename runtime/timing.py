@@ -95,9 +95,9 @@ def prepared_call(executable: Executable, args: Sequence[Array]) -> Callable[[],
     Raises what the call raises.
     """
     plain = [executable._plain(arg, i) for i, arg in enumerate(args)]
-    results = [empty(one.shape, one.dtype) for one in executable.source.results]
+    results = [empty(result.shape, result.dtype) for result in executable.source.results]
     inputs = (ctypes.c_void_p * max(1, len(plain)))(*[one.ctypes.data for one in plain])
-    outputs = (ctypes.c_void_p * max(1, len(results)))(*[one.ctypes.data for one in results])
+    outputs = (ctypes.c_void_p * max(1, len(results)))(*[result.ctypes.data for result in results])
     main, first, second = executable._main, ctypes.addressof(inputs), ctypes.addressof(outputs)
     alive = plain, results, inputs, outputs
 

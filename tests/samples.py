@@ -22,7 +22,7 @@ from .support import Array, type_of
 
 SHAPES = [(), (1,), (0,), (3,), (17,), (5, 33), (2, 3, 4), (100,)]
 DTYPES = list(BY_NAME.values())
-FLOATS = [one for one in DTYPES if one.kind == "f"]
+FLOATS = [dtype for dtype in DTYPES if dtype.kind == "f"]
 I64 = BY_NAME["i64"]
 
 
@@ -337,7 +337,7 @@ def samples_of(op: Op, rng: np.random.Generator) -> list[Sample]:
 def accepted(op: Op, sample: Sample) -> bool:
     """Whether the op's type rule takes the sample's types."""
     try:
-        op.infer(tuple(type_of(one) for one in sample.operands), sample.attrs)
+        op.infer(tuple(type_of(operand) for operand in sample.operands), sample.attrs)
     except TracejitError:
         return False
     return True
@@ -384,7 +384,7 @@ def np_convolve(x: Array, w: Array, stride: Any, padding: Any, dilation: Any) ->
 def _np_scatter(x: Array, v: Array, *indices: Array, mode: str) -> Array:
     out = x.copy()
     for place in np.ndindex(indices[0].shape):
-        at = tuple(int(one[place]) for one in indices)
+        at = tuple(int(index[place]) for index in indices)
         out[at] = np.add(out[at], v[place], dtype=x.dtype) if mode == "add" else v[place]
     return out
 

@@ -38,7 +38,7 @@ def function_of(name: str, operands: list[Array], build: Any) -> Function:
     """A Function whose parameters have the types of `operands` and whose results `build(b, *params)`
     gives."""
     b = Builder()
-    params = [b.parameter(type_of(one), f"x{i}") for i, one in enumerate(operands)]
+    params = [b.parameter(type_of(operand), f"x{i}") for i, operand in enumerate(operands)]
     results = build(b, *params)
     return b.finish(name, list(results) if isinstance(results, (tuple, list)) else [results])
 
@@ -86,10 +86,10 @@ def mismatch(
 
 def native(function: Function, arrays: list[Array]) -> list[Array]:
     """The results of the compiled Function, and a check that it left its arguments alone."""
-    before = [one.copy() for one in arrays]
+    before = [array.copy() for array in arrays]
     results = Executable(function)(arrays)
-    for one, kept in zip(arrays, before, strict=True):
-        assert one.tobytes() == kept.tobytes(), "a compiled Function changed an argument"
+    for array, kept in zip(arrays, before, strict=True):
+        assert array.tobytes() == kept.tobytes(), "a compiled Function changed an argument"
     return results
 
 

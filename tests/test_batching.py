@@ -66,10 +66,10 @@ def loop(op: Op, sample: Sample, mapped: tuple[bool, ...], size: int) -> Iterato
 
 def stacked(op: Op, sample: Sample, mapped: tuple[bool, ...], size: int) -> list[Array]:
     return [
-        np.array([example(op, i, one, number) for number in range(size)], one.dtype).reshape(size, *one.shape)
+        np.array([example(op, i, operand, number) for number in range(size)], operand.dtype).reshape(size, *operand.shape)
         if many
-        else one
-        for i, (one, many) in enumerate(zip(sample.operands, mapped, strict=True))
+        else operand
+        for i, (operand, many) in enumerate(zip(sample.operands, mapped, strict=True))
     ]
 
 
@@ -164,7 +164,7 @@ def test_what_is_not_mapped_is_computed_once() -> None:
     )
     batched, mapped = batch(function, (True, False), 5)
     assert mapped == (True, False, False)
-    assert [str(one.type) for one in batched.results] == ["f64[5,3]", "f64[3]", "f64[2]"]
+    assert [str(result.type) for result in batched.results] == ["f64[5,3]", "f64[3]", "f64[2]"]
     assert str(batched) == (
         """func @f_batched(%x: f64[5,3], %y: f64[3]) -> (f64[5,3], f64[3], f64[2]) {
   %0: f64[3]   = exp(%y)
@@ -191,10 +191,10 @@ def test_products_with_a_shared_matrix(x, y, ops) -> None:
     arrays = [rng.normal(size=shape) for _, shape in (x, y)]
     function = function_of("f", arrays, lambda b, x, y: b.matmul(x, y))
     batched, _ = batch(function, (x[0], y[0]), 7)
-    assert [one.op.name for one in batched.body] == ops
+    assert [instruction.op.name for instruction in batched.body] == ops
     many = [
-        rng.normal(size=(7, *one.shape)) if mapped else one
-        for one, (mapped, _) in zip(arrays, (x, y), strict=True)
+        rng.normal(size=(7, *array.shape)) if mapped else array
+        for array, (mapped, _) in zip(arrays, (x, y), strict=True)
     ]
     np.testing.assert_allclose(interpret(batched, many)[0], np.matmul(*many), rtol=1e-13)
 
@@ -203,7 +203,7 @@ def test_a_fused_function() -> None:
     x, y = np.linspace(-1, 1, 15).reshape(3, 5), np.linspace(2, 3, 5)
     function = function_of("f", [x[0], y], lambda b, x, y: b.div(b.exp(x), b.sum(b.mul(x, y), axes=(0,))))
     fused = run_passes(function, PIPELINE)
-    assert "fusion" in {one.op.name for one in fused.body}
+    assert "fusion" in {instruction.op.name for instruction in fused.body}
     batched, _ = batch(fused, (True, False), 3)
     verify(batched)
     want = np.array([interpret(function, [row, y])[0] for row in x])
@@ -236,7 +236,7 @@ def test_custom_vjp(mapped: tuple[bool, bool]) -> None:
     assert np.array_equal(native(batched, [x, w])[0], x * w)
     b = Builder()
     (instruction,) = batched.body
-    (ct,) = [b.parameter(one.type) for one in batched.results]
+    (ct,) = [b.parameter(result.type) for result in batched.results]
     assert OPS["custom_vjp"].regions is not None
     pull = OPS["custom_vjp"].regions.pull
     assert pull is not None

@@ -184,22 +184,22 @@ def test_empty_axes(name: str, dtype: Any) -> None:
     if not function.params or dtype is INT64:
         return
     for size in (0, 1):
-        rows = [np.stack([one] * size) if size else np.empty((0, *one.shape), one.dtype) for one in arrays]
+        rows = [np.stack([array] * size) if size else np.empty((0, *array.shape), array.dtype) for array in arrays]
         mapped, _ = batch(function, [True] * len(arrays), size)
         check(mapped, rows, f"batch of {size}")
     if (
         op.vjp is not NONDIFF
         and name != "undifferentiable"
-        and all(one.dtype.kind == "f" for one in function.results)
+        and all(result.dtype.kind == "f" for result in function.results)
     ):
-        floats = [i for i, one in enumerate(function.params) if one.dtype.kind == "f"]
+        floats = [i for i, param in enumerate(function.params) if param.dtype.kind == "f"]
         check(gradient(squared(function), floats), arrays, "gradient")
 
 
 def squared(function: Function) -> Function:
     """The sum of the squares of all results."""
     b = Builder()
-    params = [b.parameter(one.type, one.hint) for one in function.params]
+    params = [b.parameter(param.type, param.hint) for param in function.params]
     results = inline(b, function, params)
     total = b.full(value=0.0, shape=(), dtype=FLOAT64)
     for result in results:

@@ -63,7 +63,7 @@ _EXPECTATION = re.compile(r"^\s*; (check|error):")
 
 def _gradient(function: Function) -> Function:
     """The optimised gradient by every floating parameter."""
-    wrt = [i for i, one in enumerate(function.params) if is_float(one.dtype)]
+    wrt = [i for i, param in enumerate(function.params) if is_float(param.dtype)]
     derived = gradient(function, wrt)
     verify(derived)
     return run_passes(derived, OPTIMIZE)

@@ -75,20 +75,20 @@ def check_program(seed: int) -> None:
             pytest.fail(f"seed {seed}, after {step.name}: {error}")
         compare(interpret(function, made.arrays), want, made, f"after {step.name}", seed)
     check_text(function, seed)
-    copies = [one.copy() for one in made.arrays]
+    copies = [array.copy() for array in made.arrays]
     try:
         executable = Executable(made.function)
     except Exception as error:
         pytest.fail(f"seed {seed} does not compile: {type(error).__name__}: {error}\n{made.function}")
     for again in range(2):  # twice: buffers are kept between calls
         compare(executable(made.arrays), want, made, f"native call {again}", seed)
-    for one, copy in zip(made.arrays, copies, strict=True):
-        assert one.tobytes() == copy.tobytes(), f"seed {seed}: native code changed an argument"
+    for array, copy in zip(made.arrays, copies, strict=True):
+        assert array.tobytes() == copy.tobytes(), f"seed {seed}: native code changed an argument"
 
 
 def check_gradient(seed: int) -> None:
     made = smooth_program(seed)
-    wrt = [i for i, one in enumerate(made.function.params) if one.dtype.kind == "f"]
+    wrt = [i for i, param in enumerate(made.function.params) if param.dtype.kind == "f"]
     derived = gradient(made.function, wrt)
     verify(derived)
     check_text(derived, seed)
@@ -167,8 +167,8 @@ def check_batched(seed: int) -> None:
     function, flags = batch(made.function, mapped, 3)
     verify(function)
     given = [
-        np.stack([one, np.roll(one.reshape(-1), 1).reshape(one.shape), one]) if many else one
-        for one, many in zip(made.arrays, mapped, strict=True)
+        np.stack([array, np.roll(array.reshape(-1), 1).reshape(array.shape), array]) if many else array
+        for array, many in zip(made.arrays, mapped, strict=True)
     ]
     want = interpret(made.function, made.arrays)
     for way, results in (
@@ -177,7 +177,7 @@ def check_batched(seed: int) -> None:
     ):
         for example in (0, 2):
             rows = [
-                np.asarray(one[example]) if many else one for one, many in zip(results, flags, strict=True)
+                np.asarray(result[example]) if many else result for result, many in zip(results, flags, strict=True)
             ]
             compare(rows, want, made, f"example {example} of the batched program, {way}", seed)
 

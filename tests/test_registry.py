@@ -41,7 +41,7 @@ def function_of_samples(op: Op, samples: list[Sample]) -> tuple[Function, list[A
     b = Builder()
     results, arrays = [], []
     for sample in samples:
-        params = tuple(b.parameter(type_of(one), f"x{len(b.params)}") for one in sample.operands)
+        params = tuple(b.parameter(type_of(operand), f"x{len(b.params)}") for operand in sample.operands)
         results.extend(b.append(op, params, sample.attrs))
         arrays.extend(sample.operands)
     return b.finish(op.name, results), arrays
@@ -76,7 +76,7 @@ def tolerance(op: Op, sample: Sample, want: Array) -> dict[str, Any]:
 
 def _terms(op: Op, sample: Sample) -> Any:
     """The sum of absolute terms of each result of a summing op, None for other ops."""
-    sizes = [np.abs(one.astype(np.float64)) for one in sample.operands if one.dtype.kind == "f"]
+    sizes = [np.abs(operand.astype(np.float64)) for operand in sample.operands if operand.dtype.kind == "f"]
     if op.name in ("sum", "mean"):
         return np.sum(sizes[0], axis=sample.attrs["axes"])
     if op.name == "cumsum":
@@ -122,7 +122,7 @@ def test_type_rule_and_eval_agree_with_numpy(name: str) -> None:
     op = OPS[name]
     meaning = numpy_meaning(op)
     for sample in walk(op):
-        (inferred,) = op.infer(tuple(type_of(one) for one in sample.operands), sample.attrs)
+        (inferred,) = op.infer(tuple(type_of(operand) for operand in sample.operands), sample.attrs)
         with np.errstate(all="ignore"):
             want = np.asarray(meaning(*sample.operands, **sample.attrs))
             got = np.asarray(op.eval(*sample.operands, **sample.attrs))
@@ -192,13 +192,13 @@ def test_promotion_is_numpys(name: str) -> None:
     for x in first:
         for y in others:
             operands = [x] + [y] * (len(op.params) - 1)
-            if all(isinstance(one, (bool, int, float)) for one in operands):
+            if all(isinstance(operand, (bool, int, float)) for operand in operands):
                 continue
             b = Builder()
             values = [
-                b.parameter(TensorType(one, (2,))) if isinstance(one, np.dtype) else one for one in operands
+                b.parameter(TensorType(operand, (2,))) if isinstance(operand, np.dtype) else operand for operand in operands
             ]
-            arrays = [np.ones(2, one) if isinstance(one, np.dtype) else one for one in operands]
+            arrays = [np.ones(2, operand) if isinstance(operand, np.dtype) else operand for operand in operands]
             try:
                 with np.errstate(all="ignore"):
                     want = np.asarray(ufunc(*arrays)).dtype

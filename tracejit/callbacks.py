@@ -59,12 +59,12 @@ def pure_callback(fn: Callable[..., Any], result_spec: Any, /, *args: Any, **kwa
     run = _Checked(fn, name, structure, types, results_structure)
     tracer = STATE.tracer
     if tracer is None:
-        results = [wrap(one) for one in run(*[own_array(one) for one in leaves])]
+        results = [wrap(one) for one in run(*[own_array(leaf) for leaf in leaves])]
     else:
         attrs = {
             "callback": named(run, name),
-            "shapes": tuple([one.shape for one in types]),
-            "dtypes": tuple([one.dtype for one in types]),
+            "shapes": tuple([type_.shape for type_ in types]),
+            "dtypes": tuple([type_.dtype for type_ in types]),
         }
         results = append(tracer, "pure_callback", leaves, attrs)
     refuse_gradients("PureCallbackBackward", results, leaves, no_gradient(name.strip("<>")))
@@ -82,7 +82,7 @@ def append(tracer: Tracer, op: str, leaves: Sequence[Any], attrs: dict[str, Any]
     """The results of a callback op, added to the running trace."""
     if not tracer.pinned_location:
         tracer.location = user_location()
-    values = tuple([as_value(tracer, one) for one in leaves])
+    values = tuple([as_value(tracer, leaf) for leaf in leaves])
     return [wrap(one) for one in tracer.append(OPS[op], values, attrs)]
 
 

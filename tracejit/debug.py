@@ -69,7 +69,7 @@ def callback(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
     if QUIET.on:
         return
     leaves, structure = flatten((args, kwargs))
-    positions = [i for i, one in enumerate(leaves) if isinstance(one, (Tensor, np.ndarray))]
+    positions = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (Tensor, np.ndarray))]
     tensors = [leaves[i] for i in positions]
     for position in positions:
         leaves[position] = None  # what was traced must not be kept alive by the program that it became
@@ -82,7 +82,7 @@ def callback(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
         fn(*positional, **keyword)
 
     if STATE.tracer is None:
-        run(*[own_array(one) for one in tensors])
+        run(*[own_array(tensor) for tensor in tensors])
         return
     name = named(run, getattr(fn, "__name__", type(fn).__name__))
     append(STATE.tracer, "debug_callback", tensors, {"callback": name})

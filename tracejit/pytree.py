@@ -137,7 +137,7 @@ def _walk(tree: Any, leaves: list[Any]) -> Any:
     registered = _REGISTERED.get(cls)
     if registered is not None:
         children, aux = registered.flatten(tree)
-        return ("node", (cls, aux), tuple([_walk(one, leaves) for one in children]))
+        return ("node", (cls, aux), tuple([_walk(child, leaves) for child in children]))
     if isinstance(tree, tuple) and hasattr(cls, "_fields"):
         return ("namedtuple", cls, tuple([_walk(one, leaves) for one in tree]))
     if hasattr(cls, "__dataclass_fields__"):
@@ -159,7 +159,7 @@ def count_leaves(shape: Any) -> int:
 def _field_names(cls: type) -> tuple[str, ...]:
     from dataclasses import fields  # loaded already by whoever defined `cls`
 
-    return tuple(one.name for one in fields(cls))
+    return tuple(field.name for field in fields(cls))
 
 
 def _ordered_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:

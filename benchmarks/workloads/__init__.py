@@ -35,7 +35,7 @@ def chosen(
     parser: argparse.ArgumentParser, only: list[str] | None, workloads: tuple[Workload, ...] = WORKLOADS
 ) -> list[Workload]:
     """The workloads whose names begin so, all of them by default; the parser's error where there are none."""
-    found = [one for one in workloads if not only or one.name.startswith(tuple(only))]
+    found = [workload for workload in workloads if not only or workload.name.startswith(tuple(only))]
     if not found:
         parser.error(f"no workload is called so; there are {', '.join(one.name for one in workloads)}")
     return found

@@ -62,8 +62,8 @@ class ElementWriter(PackingWriter, abc.ABC):
     def store(self, elements: Elements, target: Stored, first: int) -> None:
         """Write registers to `target`, from element `first` on."""
         assert isinstance(elements, list)
-        for i, one in enumerate(elements):
-            self.w.store(one, self.w.offset(target.pointer, target.dtype, first + i))
+        for i, element in enumerate(elements):
+            self.w.store(element, self.w.offset(target.pointer, target.dtype, first + i))
 
     # -- functions --------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         for value, left in targets.items():  # parameters
             for place in left:
                 self.store(self._loaded(value, values), place, 0)
-        return [self._loaded(one, values) for one in function.results]
+        return [self._loaded(result, values) for result in function.results]
 
     def _load_operands(self, one: Instruction, values: dict[Value, Elements]) -> None:
         """Load what `one` reads as a whole: neither what it reads at some indices, nor slices."""

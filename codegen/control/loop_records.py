@@ -38,12 +38,12 @@ class Stack:
         self.w, self.fails = w, fails
         self.offsets: list[int] = []
         top = 0
-        for one in values:
-            alignment = _LARGE if one.type.nbytes >= _LARGE else 8
+        for value in values:
+            alignment = _LARGE if value.type.nbytes >= _LARGE else 8
             top = -(-top // alignment) * alignment
             self.offsets.append(top)
-            top += one.type.nbytes
-        large = any(one.type.nbytes >= _LARGE for one in values)
+            top += value.type.nbytes
+        large = any(value.type.nbytes >= _LARGE for value in values)
         self.nbytes = -(-max(top, 1) // (_LARGE if large else 8)) * (_LARGE if large else 8)
         self.slot = w.holder()
         _define(w)

@@ -40,22 +40,22 @@ def in_groups(function: Function) -> list[list[Instruction]]:
     groups: list[list[Instruction]] = []
     group_of: dict[Instruction, list[Instruction]] = {}
     alike: dict[object, list[Instruction]] = {}
-    for one in function.body:
-        expensive = _expensive(one)
+    for instruction in function.body:
+        expensive = _expensive(instruction)
         # ops on one level do not depend on each other
-        own = max([level.get(operand, 0) for operand in one.operands], default=0) + expensive
-        level.update(dict.fromkeys(one.results, own))
+        own = max([level.get(operand, 0) for operand in instruction.operands], default=0) + expensive
+        level.update(dict.fromkeys(instruction.results, own))
         group: list[Instruction] = []
         if expensive:
-            types = tuple([operand.dtype for operand in one.operands])
-            key = (own, one.op.name, types, repr(tuple(one.attrs.items())))
+            types = tuple([operand.dtype for operand in instruction.operands])
+            key = (own, instruction.op.name, types, repr(tuple(instruction.attrs.items())))
             known = alike.get(key)
             if known is not None and sum(member.result.type.size for member in known) < GROUP_ELEMENTS:
                 group = known
             alike[key] = group
-        group.append(one)
-        group_of[one] = group
-    defs = {result: one for one in function.body for result in one.results}
+        group.append(instruction)
+        group_of[instruction] = group
+    defs = {result: instruction for instruction in function.body for result in instruction.results}
     placed: set[Value] = set()
     for one in function.body:
         stack = [one]
@@ -142,7 +142,7 @@ class PackingWriter(OpWriter):
         return found
 
     def _vector(self, scalars: Sequence[Reg]) -> Reg:
-        if all(one.text == scalars[0].text for one in scalars):
+        if all(scalar.text == scalars[0].text for scalar in scalars):
             return self.w.splat(scalars[0], len(scalars))
         dtype, lanes = scalars[0].dtype, len(scalars)
         kind, text = llvm_type(dtype, lanes), "poison"

@@ -244,10 +244,10 @@ class _ControlWriter:
         w, count = self.w, self.count
         own = len(self.operands) - self.instruction.attrs["states"]
         kept = on_stack(self.instruction)
-        values = [one for one, on in zip(self.instruction.operands, kept, strict=False) if on]
+        values = [operand for operand, on in zip(self.instruction.operands, kept, strict=False) if on]
         self._describe(f"{count} carries, {len(values)} of them on a stack, {len(self.results)} states")
         codes = [self._region(number, UNKNOWN_TRIPS) for number in range(3)]
-        nbytes = sum(one.type.nbytes for one in values)
+        nbytes = sum(value.type.nbytes for value in values)
         stack = Stack(w, values, lambda: self.writer.fail(no_memory(nbytes))) if values else None
         invariants, inits = self.operands[count:own], self.operands[own:]
         steps, address = self._run_forward(codes, stack, invariants)

@@ -78,7 +78,7 @@ class AccessChecks(Instrument):
             if begun:
                 # the parts of a kernel take what it takes, under the same names; tasks from their context
                 part = begun[1] == kernel.name or begun[1].startswith(f"{kernel.name}_")
-                tables = {name: one for name, one in buffers.items() if name.startswith("@")}
+                tables = {name: buffer for name, buffer in buffers.items() if name.startswith("@")}
                 buffers = {name: one for name, one in given.items() if part and f"ptr {name}," in line}
                 buffers |= tables
             taken = _TAKEN.match(line)

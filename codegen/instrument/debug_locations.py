@@ -108,7 +108,7 @@ def with_debug_lines(lines: Sequence[Marked], groups: Groups, functions: Sequenc
 def optimized_lines(text: str, groups: Groups) -> list[Marked]:
     """The lines of LLVM's own print of a module with debug locations, each with its ops."""
     lines = text.split("\n")
-    line_of = {match[1]: int(match[2]) for one in lines if (match := _DEFINED.match(one))}
+    line_of = {match[1]: int(match[2]) for line in lines if (match := _DEFINED.match(line))}
     found: list[Marked] = []
     for line in lines:
         if line.startswith("!"):

@@ -216,8 +216,8 @@ class FunctionWriter(MathsEmitter):
         """Whether all of `pointers` are multiples of `to`."""
         places = [self.assign(f"ptrtoint ptr {one} to i64", "i64") for one in pointers]
         together = places[0]
-        for one in places[1:]:
-            together = self.or_(together, one)
+        for place in places[1:]:
+            together = self.or_(together, place)
         return self.eq(self.and_(together, to - 1), 0)
 
     def _lane_pointers(self, pointer: str, dtype: str, stride: int, lanes: int) -> str:

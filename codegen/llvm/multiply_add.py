@@ -56,7 +56,7 @@ def _joined(text: str, types: set[str]) -> str:
             products[found[1]] = number, found
         elif (found := _SUM.fullmatch(line)) is not None:
             sums.append((number, found))
-    sums = [one for one in sums if one[1][4] in products or one[1][5] in products]
+    sums = [sum_ for sum_ in sums if sum_[1][4] in products or sum_[1][5] in products]
     uses = Counter(_NAME.findall(text)) if sums else Counter[str]()
     for number, found in sums:
         name, op, kind, left, right = found.groups()

@@ -51,8 +51,8 @@ def muladd(b: Emitter, x: Number, y: Number, z: Number) -> Reg:
 def horner(b: Emitter, x: Reg, coefficients: Sequence[float]) -> Reg:
     """The polynomial with these coefficients, constant term first, by Horner's rule."""
     total: Reg | None = None
-    for one in reversed(coefficients):
-        total = b.const(one, x) if total is None else muladd(b, total, x, one)
+    for coefficient in reversed(coefficients):
+        total = b.const(coefficient, x) if total is None else muladd(b, total, x, coefficient)
     assert total is not None
     return total
 

@@ -121,7 +121,7 @@ def plans_of(instruction: Instruction, kernels: Kernels) -> tuple[Plan, ...]:
 def on_stack(rewind: Instruction) -> list[bool]:
     """Which carries of a ``rewind`` its backward step reads, so that each step's are kept."""
     backward = rewind.regions[2]
-    read = {operand for one in backward.body for operand in one.operands} | set(backward.results)
+    read = {operand for instruction in backward.body for operand in instruction.operands} | set(backward.results)
     return [param in read for param in backward.params[: rewind.attrs["carries"]]]
 
 
@@ -176,7 +176,7 @@ def plan_buffers(
 class _Planner:
     def __init__(self, function: Function, kernels: Kernels, donated: Collection[int] | None) -> None:
         self.function, self.kernels = function, kernels
-        self.defs = {result: one for one in function.body for result in one.results}
+        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.plan = Plan()
         #: The value whose memory a value shares.
         self.owner: dict[Value, Value] = {}
@@ -185,7 +185,7 @@ class _Planner:
         taken = {function.params[position].type for position in donated or ()}
         #: The results whose arrays may hold other values before.
         self.lending = [
-            i for i, one in enumerate(function.results) if donated is not None and one.type not in taken
+            i for i, result in enumerate(function.results) if donated is not None and result.type not in taken
         ]
         self.regions: dict[Instruction, tuple[Plan, ...]] = {}
         #: Of loops, the carries that have their first value's memory as their second buffer.
@@ -204,12 +204,12 @@ class _Planner:
         for position, param in enumerate(function.params):
             plan.places[param] = Place("input", position)
         constants = 0
-        for one in function.body:
-            if one.op.kind is Kind.CREATION:
-                plan.places[one.result] = Place("constant", constants)
+        for instruction in function.body:
+            if instruction.op.kind is Kind.CREATION:
+                plan.places[instruction.result] = Place("constant", constants)
                 constants += 1
-            elif one.op.kind in CONTROL:
-                self.regions[one] = plans_of(one, self.kernels)
+            elif instruction.op.kind in CONTROL:
+                self.regions[instruction] = plans_of(instruction, self.kernels)
         self._find_last_uses()
         for position, result in enumerate(function.results):
             root = self.root(result)
@@ -224,8 +224,8 @@ class _Planner:
                 plan.places[one.result] = plan.places[self.root(one.result)]
         plan.replaceable = self._replaceable(carries, first)
         if self.donated:
-            fusions = [one for one in function.body if one.op.kind is Kind.REGION]
-            plan.overwrites = {one: self.kernels.overwrites(one) for one in fusions}
+            fusions = [instruction for instruction in function.body if instruction.op.kind is Kind.REGION]
+            plan.overwrites = {fusion: self.kernels.overwrites(fusion) for fusion in fusions}
         return plan
 
     def _replaceable(self, carries: int, first: int) -> frozenset[int]:
@@ -233,22 +233,22 @@ class _Planner:
         places first."""
         found = set()
         seen: set[Place] = set()
-        for number, one in enumerate(self.function.body):
-            for place in {self.plan.places[result] for result in one.results} - seen:
+        for number, instruction in enumerate(self.function.body):
+            for place in {self.plan.places[result] for result in instruction.results} - seen:
                 if place.kind != "output" or place.index >= carries:
                     continue
                 seen.add(place)
                 param = self.function.params[first + place.index]
                 if self.last_use.get(param) == number and any(
-                    x is param and self.plan.places[result] == place for result, x in self._overwritten(one)
+                    x is param and self.plan.places[result] == place for result, x in self._overwritten(instruction)
                 ):
                     found.add(place.index)
         return frozenset(found)
 
     def _find_last_uses(self) -> None:
-        for position, one in enumerate(self.function.body):
-            if one.op.kind is not Kind.VIEW:
-                for value in reads(one, self.defs):
+        for position, instruction in enumerate(self.function.body):
+            if instruction.op.kind is not Kind.VIEW:
+                for value in reads(instruction, self.defs):
                     self.last_use[self.root(value)] = position
         for result in self.function.results:
             self.last_use[self.root(result)] = len(self.function.body)

@@ -89,25 +89,25 @@ def cost_of(instruction: Instruction, defs: Mapping[Value, Instruction] | None =
         return Cost()
     if kind in CONTROL:
         return _control(instruction)
-    written = sum(one.type.nbytes for one in instruction.results)
+    written = sum(result.type.nbytes for result in instruction.results)
     if kind is Kind.REGION and instruction.regions:
         (region,) = instruction.regions[-1:]
-        work = sum((_work(one) for one in region.body), Cost())
+        work = sum((_work(instruction) for instruction in region.body), Cost())
         return work + Cost(read=_read_by(region), written=written)
     return _work(instruction) + Cost(read=_read(instruction, defs or {}), written=written)
 
 
 def cost_of_function(function: Function) -> Cost:
     """The cost of one call of a fused Function."""
-    defs = {result: one for one in function.body for result in one.results}
-    return sum((cost_of(one, defs) for one in function.body), Cost())
+    defs = {result: instruction for instruction in function.body for result in instruction.results}
+    return sum((cost_of(instruction, defs) for instruction in function.body), Cost())
 
 
 def _control(instruction: Instruction) -> Cost:
     """A scan runs its body as often as it says; of branches the dearest counts."""
     costs = [cost_of_function(region) for region in instruction.regions]
     if instruction.op.kind is Kind.SWITCH:
-        return max(costs, key=lambda one: (one.flops, one.bytes))
+        return max(costs, key=lambda cost: (cost.flops, cost.bytes))
     if instruction.op.kind is Kind.SCAN:
         return sum(costs, Cost()).times(instruction.attrs["length"])
     return sum(costs, Cost(exact=False))
@@ -137,7 +137,7 @@ def _work(instruction: Instruction) -> Cost:
 
 def _read_by(region: Function) -> int:
     """Bytes that a fusion region reads of its parameters, each distinct element once."""
-    defs = {result: one for one in region.body for result in one.results}
+    defs = {result: instruction for instruction in region.body for result in instruction.results}
     touched: dict[Value, int] = dict.fromkeys(region.params, 0)
     seen: set[tuple[Value, Access]] = set()
     for value, shape in _uses(region):
@@ -150,9 +150,9 @@ def _read_by(region: Function) -> int:
 
 def _uses(region: Function) -> Iterable[tuple[Value, tuple[int, ...]]]:
     """Values that members read, and the region's results: views only lead there."""
-    for one in region.body:
-        if one.op.kind is not Kind.VIEW:
-            yield from ((operand, operand.shape) for operand in one.operands)
+    for instruction in region.body:
+        if instruction.op.kind is not Kind.VIEW:
+            yield from ((operand, operand.shape) for operand in instruction.operands)
     yield from ((result, result.shape) for result in region.results)
 
 
@@ -168,7 +168,7 @@ def _read(instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
     operands = list(instruction.operands)
     total = 0
     if kind is Kind.GATHER:  # one element for each of the result, however large the table is
-        total, operands = sum(one.type.nbytes for one in instruction.results), operands[1:]
+        total, operands = sum(result.type.nbytes for result in instruction.results), operands[1:]
     for operand in operands:
         source, access = resolve(operand, defs)
         total += min(_elements(access, operand.shape), source.type.size) * operand.dtype.itemsize

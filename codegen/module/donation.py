@@ -42,16 +42,16 @@ class _Analysis:
 
     def __init__(self, function: Function, plan: Plan) -> None:
         self.function, self.plan = function, plan
-        self.defs = {result: one for one in function.body for result in one.results}
+        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.first_write: dict[int, int] = {}
         self.last_read: dict[Value, int] = {}
         self.copied: dict[int, Value] = {}
-        for position, one in enumerate(function.body):
-            if one.op.kind is Kind.VIEW:
+        for position, instruction in enumerate(function.body):
+            if instruction.op.kind is Kind.VIEW:
                 continue
-            for operand in reads(one, self.defs):
+            for operand in reads(instruction, self.defs):
                 self.last_read[self._root(operand)] = position
-            for value in one.results:
+            for value in instruction.results:
                 place = plan.places[value]
                 if place.kind == "output":
                     self.first_write.setdefault(place.index, position)

@@ -103,8 +103,8 @@ _BY_NUMPY = "NumPy computes it"
 
 def _instead(before: Function, after: Function) -> str:
     """What is in place of an instruction."""
-    fewer = sum(one.op.kind is Kind.HOST for one in after.instructions()) == sum(
-        one.op.kind is Kind.HOST for one in before.instructions()
+    fewer = sum(instruction.op.kind is Kind.HOST for instruction in after.instructions()) == sum(
+        instruction.op.kind is Kind.HOST for instruction in before.instructions()
     )
     return _OP_BY_OP if fewer else _BY_NUMPY
 

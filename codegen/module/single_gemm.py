@@ -51,15 +51,15 @@ class LoneProduct:
 
 def lone_product(function: Function, target: Target) -> LoneProduct | None:
     """What `function` multiplies, None where it does something else, or adds in another order."""
-    work = [one for one in function.body if one.op.kind is not Kind.VIEW]
+    work = [instruction for instruction in function.body if instruction.op.kind is not Kind.VIEW]
     if len(work) != 1 or work[0].op.kind is not Kind.CONTRACTION:
         return None
     (product,) = work
     if function.results != product.results or len(product.result.shape) != 2:
         return None
-    defs = {result: one for one in function.body for result in one.results}
+    defs = {result: instruction for instruction in function.body for result in instruction.results}
     sources = [resolve(operand, defs)[0] for operand in product.operands]
-    if any(one not in function.params for one in sources):
+    if any(source not in function.params for source in sources):
         return None
     found = as_packed(product, defs, target)
     if found is None:
@@ -68,7 +68,7 @@ def lone_product(function: Function, target: Target) -> LoneProduct | None:
     itemsize = product.result.dtype.itemsize
     numbers = (
         *descriptor(cut, x.strides[-2:], y.strides[-2:]),
-        *[function.params.index(one) for one in sources],
+        *[function.params.index(source) for source in sources],
         x.offset * itemsize, y.offset * itemsize, cut.workspace,
     )  # fmt: skip
     terms = cut.m * cut.n * cut.k

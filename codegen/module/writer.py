@@ -72,7 +72,7 @@ class _ModuleWriter(ExitWriter):
         self.function, self.target, self.instrument = function, target, instrument
         instrument.begin()
         self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
-        self.defs = {result: one for one in function.body for result in one.results}
+        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.fusions = Fusions(target)
         self.plan: Plan = plan_buffers(function, self.fusions, donated=donated)
         self.cycles, self.slower = 0.0, 0.0
@@ -107,9 +107,9 @@ class _ModuleWriter(ExitWriter):
         products = sorted({kernel.product for kernel in self.kernels if kernel.product})
         cycles = self.cycles + 1e5 * len(self.host_calls)
         unrolled = {
-            one.name: len(one.text)
-            for one in self.kernels
-            if one.instruction and one.instruction.op.kind is Kind.CONTRACTION
+            kernel.name: len(kernel.text)
+            for kernel in self.kernels
+            if kernel.instruction and kernel.instruction.op.kind is Kind.CONTRACTION
         }
         text = "\n".join([*head, *self.functions, main])
         return Module(
@@ -218,7 +218,7 @@ class _ModuleWriter(ExitWriter):
     # -- kernels ----------------------------------------------------------------------------------
 
     def _kernel(self, instruction: Instruction, name: str) -> None:
-        read = [self._memory_of(instruction, one) for one in instruction.operands]
+        read = [self._memory_of(instruction, operand) for operand in instruction.operands]
         operands = [self._pointer(one) for one in read]
         results = [self._pointer(result) for result in instruction.results]
         kernel = self._lower(instruction, name)
@@ -363,7 +363,7 @@ class _RegionWriter(_ModuleWriter):
         self.prefix, self.trips = f"{name}_", parent.trips * trips
         self.function, self.plan, self.cycles, self.parallel = function, plan, 0.0, False
         self.slower = 0.0
-        self.defs = {result: one for one in function.body for result in one.results}
+        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.w = FunctionWriter(self.declarations)
         self.pointers, self.failures, self.stop = {}, [], ""
 

@@ -59,7 +59,7 @@ def is_division(member: Member) -> bool:
 
 def divisors(members: Sequence[Member]) -> set[Value]:
     """The values that the full-level ones of `members` divide by."""
-    found = (one.operands[1] for one in members if is_division(one) and not one.row_level)
+    found = (member.operands[1] for member in members if is_division(member) and not member.row_level)
     return {one for one in found if isinstance(one, Value)}
 
 

@@ -94,7 +94,7 @@ class Member:
 
 def body_cost(members: Iterable[Member]) -> float:
     """The cost of those that do something at each element before it is folded."""
-    return sum(one.instruction.op.cost for one in members if not (one.row_level or one.is_reduction))
+    return sum(member.instruction.op.cost for member in members if not (member.row_level or member.is_reduction))
 
 
 @record
@@ -184,9 +184,9 @@ class Nest:
         There NumPy, whose results lie like its operands, adds along memory, in pairs.
         """
         dim = self.vector_dim
-        leaves = [memory for member in self.members for one in member.operands for memory in memories_of(one)]
-        steps = [[abs(stride) for stride in one.strides] for one in leaves]
-        return dim is not None and any(one[dim] > 1 and 1 in one for one in steps)
+        leaves = [memory for member in self.members for operand in member.operands for memory in memories_of(operand)]
+        steps = [[abs(stride) for stride in leaf.strides] for leaf in leaves]
+        return dim is not None and any(step[dim] > 1 and 1 in step for step in steps)
 
     @property
     def copies_are_apart(self) -> bool:
@@ -202,7 +202,7 @@ class Nest:
         return self.row_lanes and (
             any(member.in_any_order for member in folds)
             or (self.unroll > 1 and body_cost(self.members) > SHORT_BODY)
-            or (self.unroll > 1 and any(not (one.row_level or one.stage in folding) for one in self.writes))
+            or (self.unroll > 1 and any(not (write.row_level or write.stage in folding) for write in self.writes))
         )
 
     def __str__(self) -> str:
@@ -251,7 +251,7 @@ class Nest:
         return lines
 
     def _member_text(self, member: Member, names: dict[Value, str], buffers: Sequence[str]) -> str:
-        operands = ", ".join(self._source_text(one, names, buffers) for one in member.operands)
+        operands = ", ".join(self._source_text(operand, names, buffers) for operand in member.operands)
         level = "fold" if member.is_reduction else ("row" if member.row_level else "each")
         return f"{level} {names[member.value]} = {member.instruction.op.name}({operands})"
 

@@ -31,17 +31,17 @@ def rows_at_a_time(nest: Nest) -> int:
     """How many rows of `nest` make a block; 1 where they are done one by one."""
     if not nest.row_lanes or not nest.parallel or nest.split is not None or nest.kept:
         return 1
-    level = [one for one in nest.members if one.row_level and not one.is_reduction]
+    level = [member for member in nest.members if member.row_level and not member.is_reduction]
     cost = sum(one.instruction.op.cost for one in level)
     sources = [source for one in level for source in one.operands]
-    sources += [one.source for one in nest.writes if one.row_level]
-    if cost < LEAST_CYCLES or any(isinstance(one, Window) for one in sources):
+    sources += [write.source for write in nest.writes if write.row_level]
+    if cost < LEAST_CYCLES or any(isinstance(source, Window) for source in sources):
         return 1
     read = {
         memory
-        for one in nest.members
-        for source in one.operands
-        if not one.row_level or one.is_reduction
+        for member in nest.members
+        for source in member.operands
+        if not member.row_level or member.is_reduction
         for memory in memories_of(source)
         if memory.buffer is not None and memory.strides[-1] and memory.strides[nest.parallel - 1]
     }
@@ -106,7 +106,7 @@ class _Block:
         for stage in range(nest.stages):
             for member in nest.members:
                 if member.row_level and not member.is_reduction and member.stage == stage:
-                    operands = [self._source(one, here) for one in member.operands]
+                    operands = [self._source(operand, here) for operand in member.operands]
                     self._know(member.value, writer.emit(member, operands))
             plan = writer.planned(stage)
             if plan is not None:

@@ -35,12 +35,12 @@ class _Scheduler:
         self.region = region
         self.name = name
         self.target = target
-        self.defs = {result: one for one in region.body for result in one.results}
+        self.defs = {result: instruction for instruction in region.body for result in instruction.results}
         self.buffers = {param: i for i, param in enumerate(region.params)}
         self.computed = {
-            one.result: one
-            for one in region.body
-            if one.op.kind is Kind.REDUCTION or (one.op.kind is Kind.ELEMENTWISE)
+            instruction.result: instruction
+            for instruction in region.body
+            if instruction.op.kind is Kind.REDUCTION or (instruction.op.kind is Kind.ELEMENTWISE)
         }
         self.domain, self.axes = self._domain()
         #: Reductions across rows, and the fold of each row for those that fold rows first.
@@ -58,7 +58,7 @@ class _Scheduler:
         row_lanes = bool(self.axes) and self._last_wide_axis() in self.axes
         sizes, parallel, merge = self._merged_dims(members, writes)
         for member in members:
-            member.operands = tuple(_remap(one, merge) for one in member.operands)
+            member.operands = tuple(_remap(operand, merge) for operand in member.operands)
         writes = [
             Write(_remap(w.source, merge), _remap(w.memory, merge), w.row_level, w.stage, w.fold)  # type: ignore[arg-type]
             for w in writes
@@ -81,7 +81,7 @@ class _Scheduler:
             return row_axes(reductions)
         values = [*self.computed, *self.region.results]
         if self.computed:  # columns that are put side by side have one dimension less than what they make
-            values = [one for one in values if not self._columns(one)]
+            values = [value for value in values if not self._columns(value)]
         return max((value.shape for value in values), key=lambda shape: (len(shape), shape)), ()
 
     def _reduces_rows(self, reduction: Instruction) -> bool:
@@ -108,7 +108,7 @@ class _Scheduler:
             row_level = not reduction and instruction.result.shape != self.domain
             shape = self.domain if reduction else instruction.result.shape
             operands = tuple(self._source(operand, shape) for operand in instruction.operands)
-            stage = max((self._available(one, known) for one in operands), default=0)
+            stage = max((self._available(operand, known) for operand in operands), default=0)
             member = Member(instruction, operands, row_level or reduction, stage)
             members.append(member)
             known[instruction.result] = member
@@ -137,7 +137,7 @@ class _Scheduler:
         if definition.op.kind is Kind.UPDATE:
             return self._window(definition, access, shape)
         axis = definition.attrs["axis"]
-        counting = Access(tuple(one if i == axis else (None, 0, 0) for i, one in enumerate(access.dims)))
+        counting = Access(tuple(dim if i == axis else (None, 0, 0) for i, dim in enumerate(access.dims)))
         ones = tuple(1 if i == axis else 0 for i in range(len(source.shape)))
         strides, offset = element_strides(counting, ones, len(shape))
         return Memory(None, dtype, self._spread(strides, shape), offset)
@@ -240,9 +240,9 @@ class _Scheduler:
     ) -> tuple[tuple[int, ...], int, list[list[int]]]:
         """Loop sizes, how many are parallel, and which of the ordered dimensions make up each."""
         accesses = {
-            one
+            memory
             for source in [*(s for m in members for s in m.operands), *(w.source for w in writes)]
-            for one in memories_of(source)
+            for memory in memories_of(source)
         } | {write.memory for write in writes}
         sizes = [self.domain[axis] for axis in self.order]
         boundary = len(self.order) - len(self.axes)
@@ -254,7 +254,7 @@ class _Scheduler:
             if (
                 last is not None
                 and (last < boundary) == (dim < boundary)
-                and all(one.strides[last] == one.strides[dim] * size for one in accesses)
+                and all(access.strides[last] == access.strides[dim] * size for access in accesses)
             ):
                 groups[-1].append(dim)
             else:
@@ -277,7 +277,7 @@ class _Scheduler:
         extent = nest.sizes[nest.vector_dim]
         dtypes = {SHORT_NAME[member.value.dtype] for member in nest.members}
         for member in nest.members:
-            dtypes |= {one.dtype for one in member.operands if not isinstance(one, Value)}
+            dtypes |= {operand.dtype for operand in member.operands if not isinstance(operand, Value)}
         dtypes |= {write.memory.dtype for write in nest.writes}
         wide = [self.target.lanes(dtype) for dtype in dtypes if dtype != "bool"]
         nest.lanes = min(wide, default=self.target.lanes("u8"))
@@ -303,10 +303,10 @@ class _Scheduler:
             result.type.nbytes for result in self.region.results
         )
         strided = any(
-            isinstance(one, Memory) and one.buffer is not None and nest.vector_dim is not None
-            and one.strides[nest.vector_dim] not in (0, 1)
+            isinstance(operand, Memory) and operand.buffer is not None and nest.vector_dim is not None
+            and operand.strides[nest.vector_dim] not in (0, 1)
             for member in nest.members
-            for one in member.operands
+            for operand in member.operands
         )  # fmt: skip
         nest.cycles = elements * (per_element + 1) / nest.lanes * (4 if strided else 1) + nest.nbytes / 8
 

@@ -56,7 +56,7 @@ def _worth_keeping(nest: Nest) -> list[Member]:
     by_value = {member.value: member for member in nest.members}
     cost: dict[Value, float] = {}
     for member in nest.members:
-        inputs = sum(cost.get(one, 0.0) for one in member.operands if isinstance(one, Value))
+        inputs = sum(cost.get(operand, 0.0) for operand in member.operands if isinstance(operand, Value))
         free = member.row_level or member.value in stored
         cost[member.value] = 0.0 if free else inputs + member.instruction.op.cost
     used_late = {

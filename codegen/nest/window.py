@@ -32,7 +32,7 @@ class Interior:
     def __init__(self, nest: Nest) -> None:
         self.checks: dict[int, dict[Check, bool]] = {}
         self.ranges: dict[int, tuple[int, int]] = {}
-        sources = [one for member in nest.members for one in member.operands]
+        sources = [operand for member in nest.members for operand in member.operands]
         sources += [write.source for write in nest.writes]
         for one in sources if len(nest.members) <= MOST_MEMBERS else ():
             for check in one.checks if isinstance(one, Window) else ():
@@ -96,7 +96,7 @@ def write_line(
         rest(stop)
         writer.known = {}
 
-    outer = [one for one in interior.ranges if one in writer.at]
+    outer = [range_ for range_ in interior.ranges if range_ in writer.at]
     if not interior.ranges:
         plain()
     elif not outer:

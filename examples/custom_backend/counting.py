@@ -18,7 +18,7 @@ class CountingBackend(tj.extend.Backend):
         """Run the kernel, then add up."""
         result = super().run_kernel(kernel, inputs, attrs)
         name = kernel.name
-        arrays = [one for one in inputs if isinstance(one, np.ndarray)]
+        arrays = [input_ for input_ in inputs if isinstance(input_, np.ndarray)]
         results = result if isinstance(result, tuple) else (result,)
         self.calls[name] = self.calls.get(name, 0) + 1
         self.flops[name] = self.flops.get(name, 0) + operations(OPS[name].kind, arrays, results)
@@ -39,7 +39,7 @@ def operations(kind, inputs, results):
     if kind is Kind.CONTRACTION:
         return 2 * results[0].size * inputs[0].shape[-1]
     if kind is Kind.ELEMENTWISE:
-        return sum(np.size(one) for one in results)
+        return sum(np.size(result) for result in results)
     if kind in (Kind.REDUCTION, Kind.CUMULATIVE, Kind.ARG_REDUCTION):
         return inputs[0].size
     return 0  # views and movement

@@ -29,7 +29,7 @@ def _infer(types: Types, attrs: Attrs) -> Types:
 
 def _call(*inputs: Any, callback: str, shapes: Any, dtypes: Any) -> Any:
     # copies: the operands' memory is the program's, and used for other things afterwards
-    results = callable_of(callback)(*[np.array(one) for one in inputs])
+    results = callable_of(callback)(*[np.array(input_) for input_ in inputs])
     return results if len(results) > 1 else results[0]
 
 
@@ -51,7 +51,7 @@ def _each(name: str, mapped: Any, size: int) -> CallbackName:
 
     def call(*inputs: Any) -> Any:
         return [
-            callback(*[one[i] if many else one for one, many in zip(inputs, mapped, strict=True)])
+            callback(*[input_[i] if many else input_ for input_, many in zip(inputs, mapped, strict=True)])
             for i in range(size)
         ]
 
@@ -84,7 +84,7 @@ PURE_CALLBACK = define(
 
 
 def _effect(*inputs: Any, callback: str) -> Any:
-    callable_of(callback)(*[np.array(one) for one in inputs])
+    callable_of(callback)(*[np.array(input_) for input_ in inputs])
     return np.True_
 
 

@@ -68,7 +68,7 @@ def region_count(name: str, regions: tuple[Any, ...], count: int) -> None:
 
 def check_parameters(name: str, which: str, region: Any, types: tuple[TensorType, ...]) -> None:
     """Raise ShapeError unless `region` takes arguments of `types`."""
-    given = tuple(one.type for one in region.params)
+    given = tuple(param.type for param in region.params)
     if given != types:
         raise ShapeError(
             f"{name}: the parameters of {which} must have types ({', '.join(map(str, types))}), got "
@@ -82,7 +82,7 @@ def same_as_region(
     """The type rule of an op that is its one region applied to its operands."""
     region_count("fusion", regions, 1)
     check_parameters("fusion", "the region", regions[0], types)
-    return tuple(one.type for one in regions[0].results)
+    return tuple(result.type for result in regions[0].results)
 
 
 def elementwise(
@@ -106,7 +106,7 @@ def elementwise(
         return ufunc_types(ufunc, operands)[: ufunc.nin]
 
     def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-        dtypes = tuple([one.dtype for one in types])
+        dtypes = tuple([type_.dtype for type_ in types])
         loop = ufunc_types(ufunc, dtypes)
         if loop[: ufunc.nin] != dtypes and not (floating and all(map(is_float, dtypes))):
             given = ", ".join(map(str, types))
@@ -130,7 +130,7 @@ def elementwise(
 
 def same_shape(name: str, types: tuple[TensorType, ...]) -> tuple[int, ...]:
     """The one shape of `types`; in the IR broadcasting is explicit."""
-    shapes = [one.shape for one in types]
+    shapes = [type_.shape for type_ in types]
     if shapes.count(shapes[0]) != len(shapes):
         given = ", ".join(map(str, types))
         raise ShapeError(f"{name}: operands must have equal shapes (broadcast is an op), got ({given})")
@@ -144,7 +144,7 @@ def floating_kernel(ufunc: np.ufunc) -> Callable[..., Any]:
         for operand in operands:
             if getattr(operand, "dtype", None) not in _FLOAT_DTYPES:
                 types = ufunc_types(ufunc, tuple(map(_operand_of, operands)))
-                return ufunc(*(np.asarray(one, t) for one, t in zip(operands, types, strict=False)))
+                return ufunc(*(np.asarray(operand, t) for operand, t in zip(operands, types, strict=False)))
         return ufunc(*operands)
 
     setattr(kernel, "ufunc", ufunc)  # noqa: B010

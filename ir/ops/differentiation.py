@@ -24,13 +24,13 @@ def _custom_types(types: Types, attrs: Attrs, regions: tuple[Any, ...], name: st
     region_count(name, regions, 2)
     forward, backward = regions
     check_parameters(name, "the forward region", forward, types)
-    results = tuple(one.type for one in forward.results)
+    results = tuple(result.type for result in forward.results)
     count, wrt = attrs["outputs"], attrs["wrt"]
     if not 0 <= count <= len(results) or any(not 0 <= one < len(types) for one in wrt):
         raise ShapeError(f"{name}: outputs={count} or wrt={list(wrt)} is out of range")
-    cotangents = tuple(one for one in results[:count] if is_float(one.dtype))
+    cotangents = tuple(result for result in results[:count] if is_float(result.dtype))
     check_parameters(name, "the backward region", backward, (*types, *results, *cotangents))
-    gradients = tuple(one.type for one in backward.results)
+    gradients = tuple(result.type for result in backward.results)
     if gradients != tuple(types[one] for one in wrt):
         raise ShapeError(
             f"{name}: the backward region must return the types of operands {list(wrt)}, got "
@@ -112,7 +112,7 @@ def _rule_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
     results = _custom_types(types, attrs, regions[:2], "custom_rule")
     primal = regions[2]
     check_parameters("custom_rule", "the primal region", primal, types)
-    given = tuple(one.type for one in primal.results)
+    given = tuple(result.type for result in primal.results)
     if given != results[: attrs["outputs"]]:
         raise ShapeError(
             f"custom_rule: the primal region returns ({', '.join(map(str, given))}), the forward region "
@@ -125,19 +125,19 @@ def _rule_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
     """The user's backward for the outputs; the ops of the forward region for what backward uses of it."""
     outputs, operands = instruction.attrs["outputs"], instruction.operands
     found: list[Any] = [None] * len(operands)
-    if any(one is not None for one in cotangents[:outputs]):
+    if any(cotangent is not None for cotangent in cotangents[:outputs]):
         found = _custom_pull(b, instruction, cotangents)
     seeds: dict[Any, Any] = {}
     start = len(b.body)
     values: tuple[Any, ...] = ()
-    if any(one is not None for one in cotangents[outputs:]):
+    if any(cotangent is not None for cotangent in cotangents[outputs:]):
         values = inline(b, without_effects(instruction.regions[0]), operands)
     body = tuple(b.body[start:])
     for value, cotangent in zip(values[outputs:], cotangents[outputs:], strict=False):
         if cotangent is not None:
             known = seeds.get(value)
             seeds[value] = cotangent if known is None else b.add(known, cotangent)
-    targets = list(dict.fromkeys(one for one in operands if is_float(one.dtype)))
+    targets = list(dict.fromkeys(operand for operand in operands if is_float(operand.dtype)))
     for target, part in zip(targets, pull_back(b, body, seeds, targets), strict=True):
         position = operands.index(target)
         if part is not None:
@@ -149,7 +149,7 @@ def _rule_expand(b: Any, instruction: Any, used: Any) -> Any:
     """The primal region, unless something was differentiated and so uses what the forward region kept."""
     forward, _, primal = instruction.regions
     outputs, operands = instruction.attrs["outputs"], instruction.operands
-    if any(one in used for one in instruction.results[outputs:]):
+    if any(result in used for result in instruction.results[outputs:]):
         return inline(b, forward, operands)
     return (*inline(b, primal, operands), *[None] * (len(instruction.results) - outputs))
 

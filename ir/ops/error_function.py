@@ -158,8 +158,8 @@ def _quotient(x: Array, over: Sequence[float], under: Sequence[float]) -> Array:
 def _polynomial(x: Array, coefficients: Sequence[float]) -> Array:
     """Horner's rule, the constant term first, in one array."""
     total: Array = x * coefficients[-1]
-    for one in coefficients[-2:0:-1]:
-        total += one
+    for coefficient in coefficients[-2:0:-1]:
+        total += coefficient
         total *= x
     total += coefficients[0]
     return total

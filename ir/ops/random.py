@@ -81,27 +81,27 @@ def _threefry_eval(key: Any, counter: Any) -> Any:
     shape = np.broadcast_shapes(arrays[0].shape, arrays[1].shape)
     out = np.empty(shape, _UINT64)
     if out.size <= _FEW:
-        pairs = zip(*(np.broadcast_to(one, shape).ravel().tolist() for one in arrays), strict=True)
+        pairs = zip(*(np.broadcast_to(array, shape).ravel().tolist() for array in arrays), strict=True)
         return np.array([threefry_of_ints(*pair) for pair in pairs], _UINT64).reshape(shape)
-    rows = [(one if one.size == 1 else np.broadcast_to(one, shape)).reshape(-1) for one in arrays]
+    rows = [(array if array.size == 1 else np.broadcast_to(array, shape)).reshape(-1) for array in arrays]
     flat = out.reshape(-1)
     for start in range(0, out.size, _BLOCK):
         part = slice(start, start + _BLOCK)
-        flat[part] = _threefry_of_rows(*(one if one.size == 1 else one[part] for one in rows))
+        flat[part] = _threefry_of_rows(*(row if row.size == 1 else row[part] for row in rows))
     return out
 
 
 def _threefry_promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
     # No conversion: a signed or narrower counter is most likely a mistake.
-    for one in operands:
-        if one is not _UINT64 and one is not int:
+    for operand in operands:
+        if operand is not _UINT64 and operand is not int:
             given = ", ".join(map(describe, operands))
             raise DTypeError(f"threefry: expected operands of dtype uint64, got ({given})")
     return (_UINT64, _UINT64)
 
 
 def _threefry_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-    _threefry_promote(tuple(one.dtype for one in types))
+    _threefry_promote(tuple(type_.dtype for type_ in types))
     return (TensorType(_UINT64, same_shape("threefry", types)),)
 
 

@@ -174,9 +174,9 @@ def _concat_infer(types: Types, attrs: Attrs) -> Types:
     axis = normalize_axis("concat", attrs["axis"], types[0].ndim)
     first = types[0]
     total = 0
-    for one in types:
-        rest, wanted = list(one.shape), list(first.shape)
-        if one.dtype is not first.dtype or len(rest) != len(wanted):
+    for type_ in types:
+        rest, wanted = list(type_.shape), list(first.shape)
+        if type_.dtype is not first.dtype or len(rest) != len(wanted):
             raise ShapeError(f"concat: operands differ in dtype or rank: {', '.join(map(str, types))}")
         total += rest.pop(axis)
         wanted.pop(axis)
@@ -230,8 +230,8 @@ UPDATE = define(
 def _check_indices(name: str, operand: TensorType, indices: Types) -> tuple[int, ...]:
     if not indices or len(indices) > operand.ndim:
         raise ShapeError(f"{name}: {len(indices)} index arrays for an operand of rank {operand.ndim}")
-    for one in indices:
-        if one.dtype is not INT64 or one.shape != indices[0].shape:
+    for index in indices:
+        if index.dtype is not INT64 or index.shape != indices[0].shape:
             given = ", ".join(map(str, indices))
             raise DTypeError(f"{name}: indices must be int64 arrays of one shape, got ({given})")
     return indices[0].shape + operand.shape[len(indices) :]

@@ -93,10 +93,10 @@ def run_passes(
     raises is left out with a CompilerWarning, whose text is added there.
     """
     checking = os.environ.get("TRACEJIT_VERIFY") == "1"
-    for one in passes:
+    for pass_ in passes:
         start = time.perf_counter()
         try:
-            after = apply_pass(one, function)
+            after = apply_pass(pass_, function)
             if checking:
                 verify(after)
         except not_ours():
@@ -104,11 +104,11 @@ def run_passes(
         except Exception as error:
             if failures is None:
                 raise
-            after = _without_pass(one, function, error, failures)
+            after = _without_pass(pass_, function, error, failures)
         function = after
         seconds = time.perf_counter() - start
         if observe:
-            observe(one.name, function, seconds)
+            observe(pass_.name, function, seconds)
     return function
 
 

@@ -17,29 +17,29 @@ from .loops.control_flow import CONTROL
 
 def fuse_nothing(function: Function) -> Function:
     """In place of the pass ``fuse``: each op is a group of its own."""
-    defs = {result: one for one in function.body for result in one.results}
-    units = [([one], not why_alone(one)) for one in function.body if not is_inline(one, defs)]
+    defs = {result: instruction for instruction in function.body for result in instruction.results}
+    units = [([instruction], not why_alone(instruction)) for instruction in function.body if not is_inline(instruction, defs)]
     return outline(function, units)
 
 
 def without(function: Function, failing: Instruction) -> Function | None:
     """`function` with something simpler in place of the instruction `failing`, which may be in a region; None
     where it is not there or nothing is simpler."""
-    defs = {result: one for one in function.body for result in one.results}
+    defs = {result: instruction for instruction in function.body for result in instruction.results}
     body: list[Instruction] = []
     changed = False
-    for one in function.body:
-        simpler = _simpler(one, defs) if one is failing else _regions_without(one, failing)
-        body += [one] if simpler is None else simpler
+    for instruction in function.body:
+        simpler = _simpler(instruction, defs) if instruction is failing else _regions_without(instruction, failing)
+        body += [instruction] if simpler is None else simpler
         changed |= simpler is not None
     return Function(function.name, function.params, tuple(body), function.results) if changed else None
 
 
 def without_fusions(function: Function) -> Function:
     """`function` with all its fusions taken apart, also in regions; itself where none has several ops."""
-    for one in function.instructions():
-        if one.op.kind is Kind.REGION and _taken_apart(one) is not None:
-            function = without(function, one) or function
+    for instruction in function.instructions():
+        if instruction.op.kind is Kind.REGION and _taken_apart(instruction) is not None:
+            function = without(function, instruction) or function
     return function
 
 
@@ -78,17 +78,17 @@ def _taken_apart(fusion: Instruction) -> list[Instruction] | None:
     (region,) = fusion.regions
     apart = fuse_nothing(region)
     outer = dict(zip(apart.results, fusion.results, strict=False))
-    computed = {result for one in apart.body for result in one.results}
-    kernels = [one for one in apart.body if one.op.kind is not Kind.VIEW]
+    computed = {result for instruction in apart.body for result in instruction.results}
+    kernels = [instruction for instruction in apart.body if instruction.op.kind is not Kind.VIEW]
     if len(kernels) < 2 or len(outer) < len(fusion.results) or not outer.keys() <= computed:
         return None
     table = Substitution(dict(zip(region.params, fusion.operands, strict=True)))
     body = []
-    for one in apart.body:
-        results = tuple([outer.get(result) or Value(result.type) for result in one.results])
-        operands = table.all(one.operands)
-        body.append(Instruction(one.op, operands, one.attrs, results, one.location, one.regions))
-        table.table.update(zip(one.results, results, strict=True))
+    for instruction in apart.body:
+        results = tuple([outer.get(result) or Value(result.type) for result in instruction.results])
+        operands = table.all(instruction.operands)
+        body.append(Instruction(instruction.op, operands, instruction.attrs, results, instruction.location, instruction.regions))
+        table.table.update(zip(instruction.results, results, strict=True))
     return body
 
 

@@ -39,7 +39,7 @@ class Names:
         for position, param in enumerate(function.params):
             if param not in known:
                 known[param] = param.hint or f"arg{position}"
-        wanted = {known[one] for one in values if one in known}
+        wanted = {known[value] for value in values if value in known}
         named: dict[Value, str] = {}
         parameters = len(function.params)
         for position, value in enumerate(values):

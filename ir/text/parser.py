@@ -83,7 +83,7 @@ def parse_document(text: str) -> Document:
     while parser.peek().kind != "end":
         place = parser.peek()
         functions.append(parser.function())
-        if functions[-1].name in {one.name for one in functions[:-1]}:
+        if functions[-1].name in {function.name for function in functions[:-1]}:
             parser.fail(place.offset, f"there are two functions @{functions[-1].name}")
     return Document(functions, text, parser.names, parser.places, parser.comments)
 
@@ -182,8 +182,8 @@ class _Parser:
             results.append(self._use(names, self.take()))
             while self.accept(","):
                 results.append(self._use(names, self.expect("value")))
-        if [one.type for one in results] != result_types:
-            given = ", ".join(str(one.type) for one in results)
+        if [result.type for result in results] != result_types:
+            given = ", ".join(str(result.type) for result in results)
             wanted = ", ".join(map(str, result_types))
             self.fail(returned.offset, f"the signature returns ({wanted}), the body ({given})")
         end = self.expect("punctuation", "}")
@@ -233,7 +233,7 @@ class _Parser:
         word = self.expect("word")
         op = OPS.get(word.text)
         if op is None:
-            near = get_close_matches(word.text, [one.name for one in OPS], 1)
+            near = get_close_matches(word.text, [op.name for op in OPS], 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             self.fail(word.offset, f"there is no op named {word.text!r}{hint}")
         self.expect("punctuation", "(")

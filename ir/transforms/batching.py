@@ -43,8 +43,8 @@ def batch(function: Function, mapped: Sequence[bool], size: int) -> tuple[Functi
     """
     b = Builder()
     params = [
-        b.parameter(one.type.with_shape((size, *one.shape)) if many else one.type, one.hint)
-        for one, many in zip(function.params, mapped, strict=True)
+        b.parameter(param.type.with_shape((size, *param.shape)) if many else param.type, param.hint)
+        for param, many in zip(function.params, mapped, strict=True)
     ]
     results, flags = inline_batched(b, function, params, mapped, size)
     return b.finish(f"{function.name}_batched", results), flags
@@ -79,24 +79,24 @@ def inline_batched(
     many = {param for param, one in zip(function.params, mapped, strict=True) if one}
     for instruction in function.body:
         b.location = instruction.location
-        given = [values[one] for one in instruction.operands]
-        flags = [one in many for one in instruction.operands]
+        given = [values[operand] for operand in instruction.operands]
+        flags = [operand in many for operand in instruction.operands]
         if any(flags):
             made = rule_of(instruction)(b, instruction, given, flags, size)
             many.update(instruction.results)
         else:
             made = b.append(instruction.op, tuple(given), instruction.attrs, regions=instruction.regions)
         values.update(zip(instruction.results, made, strict=True))
-    return [values[one] for one in function.results], tuple([one in many for one in function.results])
+    return [values[result] for result in function.results], tuple([result in many for result in function.results])
 
 
 def mapped_results(function: Function, mapped: Sequence[bool]) -> list[bool]:
     """Which results of `function` differ between examples, where the parameters in `mapped` do."""
     many = {param for param, one in zip(function.params, mapped, strict=True) if one}
     for instruction in function.body:
-        if any(one in many for one in instruction.operands):
+        if any(operand in many for operand in instruction.operands):
             many.update(instruction.results)
-    return [one in many for one in function.results]
+    return [result in many for result in function.results]
 
 
 def rule_of(instruction: Instruction) -> BatchRule:
@@ -122,7 +122,7 @@ def spread(b: Builder, value: Value, size: int) -> Value:
 
 def all_mapped(b: Builder, operands: Sequence[Value], mapped: Sequence[bool], size: int) -> list[Value]:
     """`operands`, each with a batch axis."""
-    return [one if many else spread(b, one, size) for one, many in zip(operands, mapped, strict=True)]
+    return [operand if many else spread(b, operand, size) for operand, many in zip(operands, mapped, strict=True)]
 
 
 def shifted(axes: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -177,9 +177,9 @@ def batch_each(
     body.location = instruction.location
     place = {}
     for many in (False, True):  # a scan takes what all steps share first
-        for position, one in enumerate(instruction.operands):
+        for position, operand in enumerate(instruction.operands):
             if mapped[position] is many:
-                place[position] = body.parameter(one.type, f"x{position}")
+                place[position] = body.parameter(operand.type, f"x{position}")
     inner = tuple([place[position] for position in range(len(operands))])
     results = body.append(instruction.op, inner, instruction.attrs)
     region = body.finish(f"each_{instruction.op.name}", results)
@@ -243,7 +243,7 @@ def _batch_composite(
     op = instruction.op
     assert op.decompose is not None
     inner = Builder()
-    params = [inner.parameter(one.type) for one in instruction.operands]
+    params = [inner.parameter(operand.type) for operand in instruction.operands]
     made = op.decompose(inner, *params, **instruction.attrs)
     function = inner.finish(op.name, made if isinstance(made, tuple) else [made])
     results, flags = inline_batched(b, function, operands, mapped, size)

@@ -28,14 +28,14 @@ def push_forward(function: Function, wrt: Sequence[int], given: Sequence[int]) -
         [9.0, 3.0]
     """
     b = Builder()
-    params = [b.parameter(one.type, one.hint) for one in function.params]
+    params = [b.parameter(param.type, param.hint) for param in function.params]
     outputs = inline(b, function, params)
     b.location = None
     count = len(b.body)
     seeds = [_zeros(b, outputs[i]) for i in given]
     pulled = _Sum(b)
-    for position, one in zip(given, seeds, strict=True):
-        pulled.add(outputs[position], one)
+    for position, seed in zip(given, seeds, strict=True):
+        pulled.add(outputs[position], seed)
     slopes = pull_back(b, tuple(b.body[:count]), pulled.parts, [params[i] for i in wrt])
     b.location = None
     last = len(b.body)
@@ -52,7 +52,7 @@ def push_forward(function: Function, wrt: Sequence[int], given: Sequence[int]) -
     ]
     joint = b.finish(f"{function.name}_pushed", [*outputs, *results])
     live = needed(joint, joint.results)
-    body = tuple([one for one in joint.body if any(result in live for result in one.results)])
+    body = tuple([instruction for instruction in joint.body if any(result in live for result in instruction.results)])
     return Function(joint.name, joint.params, body, joint.results)
 
 

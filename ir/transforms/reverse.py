@@ -72,12 +72,12 @@ def pull_back(
     active = set(wrt)
     for instruction in body:
         if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
-            active.update(one for one in instruction.results if is_float(one.dtype))
+            active.update(result for result in instruction.results if is_float(result.dtype))
     cotangents = dict(seeds)
     for instruction in reversed(body):
         if instruction.op.regions is not None:
             _differentiate_regions(builder, instruction, cotangents, active)
-        elif instruction.op.vjp is not NONDIFF and any(one in cotangents for one in instruction.results):
+        elif instruction.op.vjp is not NONDIFF and any(result in cotangents for result in instruction.results):
             _differentiate(builder, instruction, cotangents, active)
     return [cotangents.get(value) for value in wrt]
 
@@ -117,8 +117,8 @@ def _differentiate_regions(
     builder: Builder, instruction: Instruction, cotangents: dict[Value, Value], active: set[Value]
 ) -> None:
     regions = instruction.op.regions
-    given = [cotangents.get(one) for one in instruction.results]
-    if all(one is None for one in given) or not any(one in active for one in instruction.operands):
+    given = [cotangents.get(result) for result in instruction.results]
+    if all(one is None for one in given) or not any(operand in active for operand in instruction.operands):
         return
     if regions is None or regions.pull is None:
         raise GradientError(f"{instruction.op.name}: no gradient")
@@ -153,8 +153,8 @@ def gradient(function: Function, wrt: Sequence[int]) -> Function:
     targets = [args[position] for position in wrt]
     cotangents = pull_back(builder, tuple(builder.body), {value: seed}, targets)
     gradients = [
-        builder.full(value=0.0, shape=target.shape, dtype=target.dtype) if one is None else one
-        for target, one in zip(targets, cotangents, strict=True)
+        builder.full(value=0.0, shape=target.shape, dtype=target.dtype) if cotangent is None else cotangent
+        for target, cotangent in zip(targets, cotangents, strict=True)
     ]
     return builder.finish(f"grad_{function.name}", [value, *gradients])
 
@@ -171,7 +171,7 @@ def split_pullback(function: Function, wrt: Sequence[int], given: Sequence[int] 
     outputs = inline(joint, function, args)
     length = len(joint.body)
     joint.location = None
-    floating = tuple(i for i, one in enumerate(outputs) if is_float(one.dtype))
+    floating = tuple(i for i, output in enumerate(outputs) if is_float(output.dtype))
     differentiable = floating if given is None else tuple(given)
     cotangents = [Value(outputs[i].type, f"ct{i}") for i in differentiable]
     seeds: dict[Value, Value] = {}
@@ -202,7 +202,7 @@ def _cut(
     joint: Builder, forward_body: tuple[Instruction, ...], gradients: list[Value], given: set[Value]
 ) -> tuple[list[Value], tuple[Instruction, ...]]:
     """The residuals, and the backward body in terms of them and the values in `given`."""
-    producers = {result: one for one in joint.body for result in one.results}
+    producers = {result: instruction for instruction in joint.body for result in instruction.results}
     forward = set(forward_body)
     residuals: dict[Value, None] = {}
     needed: set[Instruction] = set()
@@ -219,12 +219,12 @@ def _cut(
             continue
         needed.add(producer)
         stack.extend(producer.operands)
-    return list(residuals), tuple(one for one in joint.body if one in needed)
+    return list(residuals), tuple(instruction for instruction in joint.body if instruction in needed)
 
 
 def _effects(joint: Builder, forward: set[Instruction]) -> list[Value]:
     """The results of what the backward part does beside computing gradients."""
-    return [one.results[0] for one in joint.body if one not in forward and has_effect(one)]
+    return [instruction.results[0] for instruction in joint.body if instruction not in forward and has_effect(instruction)]
 
 
 __all__ = ["Pullback", "gradient", "inline", "pull_back", "rule_arguments", "split_pullback"]

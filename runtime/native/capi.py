@@ -74,9 +74,9 @@ def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterfa
         return None
     named: dict[str, Any] = {"Tensor": tensor_type, "ndarray": np.ndarray, "generic": np.generic}
     named["function"] = types.FunctionType
-    named |= {one.name: one for one in FLOATS}
+    named |= {number.name: number for number in FLOATS}
     objects = {name: named.get(name, getattr(builtins, name, None)) for name in ENTRY_OBJECTS}
-    symbols |= {f"object_{name}": id(one) for name, one in objects.items()}
+    symbols |= {f"object_{name}": id(object_) for name, object_ in objects.items()}
     offsets = {name: _slot_offset(tensor_type, name) for name in slots}
     if not (_array_layout_holds() and _slots_hold(tensor_type, offsets) and _containers_hold()):
         return None

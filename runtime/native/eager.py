@@ -146,8 +146,8 @@ class NativeOps:
             "remember": id(remember), "loops": len(loops),
         }  # fmt: skip
         words = [header[name] for name in EAGER_TABLE]
-        for one in loops:
-            words += _words(one, numbers=ufunc not in _TRUTHS)
+        for loop in loops:
+            words += _words(loop, numbers=ufunc not in _TRUTHS)
         return _bound(self._definition, words, slow, remember, ufunc)
 
 

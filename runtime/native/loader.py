@@ -125,10 +125,10 @@ class _Image:
         self.stubs: dict[int, int] = {}
 
     def _check_bounds(self) -> None:
-        for one in self.sections:
-            if one.kind != _NOBITS and one.offset + one.size > len(self.image):
+        for section in self.sections:
+            if section.kind != _NOBITS and section.offset + section.size > len(self.image):
                 raise Unlinkable("a section beyond the object's end")
-            if one.flags & _TLS:
+            if section.flags & _TLS:
                 raise Unlinkable("thread-local data")
 
     def _read_symbols(self) -> list[tuple[str, int, int, int]]:
@@ -178,16 +178,16 @@ class _Image:
     def _relocations(self) -> list[tuple[int, int, int, int, int]]:
         """Section, offset, type, symbol and addend of what must be filled in."""
         found = []
-        for one in self.sections:
+        for section in self.sections:
             if (
-                one.kind != _RELA
-                or not self.sections[one.info].flags & _ALLOC
-                or self._is_unwinding(one.info)
+                section.kind != _RELA
+                or not self.sections[section.info].flags & _ALLOC
+                or self._is_unwinding(section.info)
             ):
                 continue
-            for at in range(one.offset, one.offset + one.size, 24):
+            for at in range(section.offset, section.offset + section.size, 24):
                 offset, info, addend = struct.unpack_from("<QQq", self.image, at)
-                found.append((one.info, offset, info & 0xFFFFFFFF, info >> 32, addend))
+                found.append((section.info, offset, info & 0xFFFFFFFF, info >> 32, addend))
         return found
 
     def _is_unwinding(self, number: int) -> bool:
@@ -199,9 +199,9 @@ class _Image:
         """Give everything its offset; returns where what is sealed ends, and where all ends."""
         top = 0
         wanted = [
-            (number, one)
-            for number, one in enumerate(self.sections)
-            if one.flags & _ALLOC and one.size and not self._is_unwinding(number)
+            (number, section)
+            for number, section in enumerate(self.sections)
+            if section.flags & _ALLOC and section.size and not self._is_unwinding(number)
         ]
         for number, one in wanted:
             if not one.flags & _WRITE:

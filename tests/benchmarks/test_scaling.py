@@ -15,7 +15,7 @@ from benchmarks.timing import Spread
 from benchmarks.workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[2]
-BY_NAME = {one.name: one for one in WORKLOADS}
+BY_NAME = {workload.name: workload for workload in WORKLOADS}
 
 
 def test_a_quick_run() -> None:

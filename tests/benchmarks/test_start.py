@@ -7,7 +7,7 @@ from benchmarks.workloads import WORKLOADS
 
 
 def test_workloads_are_known() -> None:
-    assert set(WARMED) <= {one.name for one in WORKLOADS}
+    assert set(WARMED) <= {workload.name for workload in WORKLOADS}
 
 
 def test_a_warm_process_begins_sooner() -> None:

@@ -19,7 +19,7 @@ from benchmarks.timing import Spread, interleave
 from benchmarks.workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[2]
-BY_NAME = {one.name: one for one in WORKLOADS}
+BY_NAME = {workload.name: workload for workload in WORKLOADS}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -194,7 +194,7 @@ def test_results_are_read_back_and_put_together() -> None:
     files.append({"results": [{**files[0]["results"][0], "name": "a workload that is no more"}]})
     ((found, limit),) = render.outcomes(json.loads(json.dumps(files)))
     assert limit == 2e-3
-    assert {name: one.median for name, one in found.ratios.items()} == {
+    assert {name: ratio.median for name, ratio in found.ratios.items()} == {
         "jax": 4.0,
         "numpy": 0.5,
         "torch": 2.0,

@@ -11,7 +11,7 @@ import tracejit as tj
 from benchmarks.libraries import OURS, leaves, load
 from benchmarks.workloads import WORKLOADS
 
-COMPILED = [one for one in WORKLOADS if one.compiled and one.entered(OURS)]
+COMPILED = [workload for workload in WORKLOADS if workload.compiled and workload.entered(OURS)]
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def _restore_threads() -> Iterator[None]:
 
 
 def _bits(f: Any, arguments: tuple[Any, ...]) -> list[bytes]:
-    return [one.tobytes() for one in leaves(f(*arguments))]
+    return [leaf.tobytes() for leaf in leaves(f(*arguments))]
 
 
 @pytest.mark.slow

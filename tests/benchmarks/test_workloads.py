@@ -21,7 +21,7 @@ def tiny(workload: Workload) -> Workload:
     return dataclasses.replace(workload, sizes=workload.tiny)
 
 
-PLAIN = [tiny(one) for one in WORKLOADS if one.given != "variable" and not one.name.startswith("mlp")]
+PLAIN = [tiny(workload) for workload in WORKLOADS if workload.given != "variable" and not workload.name.startswith("mlp")]
 #: (workload, its gradients' arguments)
 GRADIENTS = [one for one in PLAIN if one.gradient is not None]
 
@@ -71,17 +71,17 @@ def test_gradients_are_differences(workload: Workload) -> None:
 
     def moved(by: float) -> float:
         places = dict(zip(workload.gradient or (), directions, strict=True))
-        return float(f(*(combine(one, places[i], by) if i in places else one for i, one in enumerate(args))))
+        return float(f(*(combine(argument, places[i], by) if i in places else argument for i, argument in enumerate(args))))
 
     expected = (moved(step) - moved(-step)) / (2 * step)
     parts = zip(leaves(gradients), leaves(directions), strict=True)
     found = sum(float(np.sum(one * direction)) for one, direction in parts)
-    scale = max(1.0, abs(expected), sum(float(np.abs(one).sum()) for one in leaves(gradients)))
+    scale = max(1.0, abs(expected), sum(float(np.abs(leaf).sum()) for leaf in leaves(gradients)))
     assert abs(found - expected) < 1e-6 * scale
 
 
 @pytest.mark.parametrize(
-    "workload", [tiny(one) for one in WORKLOADS if one.name.startswith("mlp")], ids=name_of
+    "workload", [tiny(workload) for workload in WORKLOADS if workload.name.startswith("mlp")], ids=name_of
 )
 def test_a_step_of_sgd_moves_against_the_gradient(workload: Workload) -> None:
     """Ten steps of the update make its loss smaller."""
@@ -93,12 +93,12 @@ def test_a_step_of_sgd_moves_against_the_gradient(workload: Workload) -> None:
     assert values[-1] < 0.9 * values[0]
 
 
-@pytest.mark.parametrize("workload", [tiny(one) for one in WORKLOADS if one.given == "variable"], ids=name_of)
+@pytest.mark.parametrize("workload", [tiny(workload) for workload in WORKLOADS if workload.given == "variable"], ids=name_of)
 def test_eager_workloads_run(workload: Workload) -> None:
     found = leaves(workload.function(OURS)(*workload.arguments(OURS)))
     assert all(np.isfinite(one).all() for one in found)
 
 
 def test_names_are_different() -> None:
-    names = [one.name for one in WORKLOADS]
+    names = [workload.name for workload in WORKLOADS]
     assert len(names) == len(set(names))

@@ -93,7 +93,7 @@ def agree(function: Function, arrays: list[Array]) -> None:
 
 def values(*shapes: tuple[int, ...]) -> list[Array]:
     rng = np.random.default_rng(7)
-    return [rng.normal(size=one) for one in shapes]
+    return [rng.normal(size=shape) for shape in shapes]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -144,7 +144,7 @@ def test_gradient_splits_where_cotangents_come_in(size: int) -> None:
     split = split_pullback(function, (0, 1, 2, 3))
     verify(split.forward)
     verify(split.backward)
-    assert [one.op.name for one in split.forward.body] == ["scan"]
+    assert [instruction.op.name for instruction in split.forward.body] == ["scan"]
     outcome = native(split.forward, arrays)
     cotangents = [np.cos(one) for one in outcome[: split.outputs]]
     gradients = native(split.backward, [*outcome[split.outputs :], *cotangents])
@@ -153,7 +153,7 @@ def test_gradient_splits_where_cotangents_come_in(size: int) -> None:
     eps = 1e-6
 
     def moved(step: float) -> list[Array]:
-        return interpret(function, [one + step * d for one, d in zip(arrays, directions, strict=True)])
+        return interpret(function, [array + step * d for array, d in zip(arrays, directions, strict=True)])
 
     slope = sum(
         float((ct * (p - m)).sum()) / (2 * eps)

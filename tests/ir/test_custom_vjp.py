@@ -63,7 +63,7 @@ def test_second_order_differentiates_the_backward_region() -> None:
 
 def test_it_is_gone_after_decompose() -> None:
     function = run_passes(parse_function(TEXT), OPTIMIZE)
-    assert [one.op.name for one in function.body] == ["mul", "mul", "mul"]
+    assert [instruction.op.name for instruction in function.body] == ["mul", "mul", "mul"]
     assert interpret(function, [X, Y])[0] == 40.0
 
 

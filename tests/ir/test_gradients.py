@@ -75,11 +75,11 @@ def sampled(op: Op) -> list[Sample]:
     rng = np.random.default_rng(zlib.crc32(op.name.encode()))
     chosen: dict[Any, Sample] = {}
     for sample in samples_of(op, rng):
-        floats = [i for i, one in enumerate(sample.operands) if one.dtype == FLOAT64]
-        size = sum(one.size for one in sample.operands)
+        floats = [i for i, operand in enumerate(sample.operands) if operand.dtype == FLOAT64]
+        size = sum(operand.size for operand in sample.operands)
         if not floats or size > 40:
             continue
-        if any(one.dtype == FLOAT32 for one in sample.operands):
+        if any(operand.dtype == FLOAT32 for operand in sample.operands):
             continue
         if sample.attrs.get("dtype", FLOAT64) != FLOAT64:  # casts to what is rounded
             continue
@@ -91,8 +91,8 @@ def sampled(op: Op) -> list[Sample]:
         operands = list(sample.operands)
         for i, value in zip(floats, values, strict=True):
             operands[i] = value
-        key = (tuple(one.ndim for one in operands), repr(sample.attrs))
-        if key not in chosen or size > sum(one.size for one in chosen[key].operands):
+        key = (tuple(operand.ndim for operand in operands), repr(sample.attrs))
+        if key not in chosen or size > sum(operand.size for operand in chosen[key].operands):
             chosen[key] = Sample(operands, sample.attrs)
     found = sorted(chosen.values(), key=lambda one: -sum(x.size for x in one.operands))
     return found[:8]
@@ -101,18 +101,18 @@ def sampled(op: Op) -> list[Sample]:
 def weighted(op: Op, sample: Sample, dtype: Any = FLOAT64) -> Function:
     """``sum(w * op(operands))`` with fixed irregular weights w."""
     b = Builder()
-    params = [b.parameter(type_of(one), f"x{i}") for i, one in enumerate(sample.operands)]
+    params = [b.parameter(type_of(operand), f"x{i}") for i, operand in enumerate(sample.operands)]
     (result,) = b.append(op, tuple(params), sample.attrs)
     return b.finish(op.name, [weigh(b, [result], 0.7)])
 
 
 def weigh(b: Any, values: Sequence[Any], phase: float) -> Any:
     total = None
-    for one in values:
-        weights = np.cos(phase + np.arange(one.type.size) * 1.3) + 0.4
-        w = b.constant(data=tuple(weights.tolist()), shape=(one.type.size,), dtype=FLOAT64)
-        w = b.cast(b.reshape(w, shape=one.shape), dtype=one.dtype)
-        part = b.sum(b.mul(one, w), axes=tuple(range(len(one.shape))))
+    for value in values:
+        weights = np.cos(phase + np.arange(value.type.size) * 1.3) + 0.4
+        w = b.constant(data=tuple(weights.tolist()), shape=(value.type.size,), dtype=FLOAT64)
+        w = b.cast(b.reshape(w, shape=value.shape), dtype=value.dtype)
+        part = b.sum(b.mul(value, w), axes=tuple(range(len(value.shape))))
         total = part if total is None else b.add(total, part)
     return total
 
@@ -123,7 +123,7 @@ def differences(function: Function, arrays: list[Array], position: int) -> Array
     for index in np.ndindex(out.shape):
         values = []
         for step in (STEP, -STEP):
-            moved = [one.copy() for one in arrays]
+            moved = [array.copy() for array in arrays]
             moved[position][index] += step
             values.append(float(interpret(function, moved)[0]))
         out[index] = (values[0] - values[1]) / (2 * STEP)
@@ -131,7 +131,7 @@ def differences(function: Function, arrays: list[Array], position: int) -> Array
 
 
 def float_positions(sample: Sample) -> list[int]:
-    return [i for i, one in enumerate(sample.operands) if one.dtype.kind == "f"]
+    return [i for i, operand in enumerate(sample.operands) if operand.dtype.kind == "f"]
 
 
 def check(function: Function, sample: Sample) -> Function:
@@ -159,7 +159,7 @@ def test_first_and_second_order(name: str) -> None:
     for sample in samples:
         first = check(weighted(op, sample), sample)
         b = Builder()
-        params = [b.parameter(one.type, one.hint) for one in first.params]
+        params = [b.parameter(param.type, param.hint) for param in first.params]
         _, *slopes = inline(b, first, params)
         check(b.finish(f"slope_{name}", [weigh(b, slopes, 0.2)]), sample)
 
@@ -172,12 +172,12 @@ def test_native_gradient_agrees_with_interpreter(name: str) -> None:
     arrays: list[Array] = []
     for sample in sampled(op):
         function = weighted(op, sample)
-        params = [b.parameter(one.type, f"x{len(b.params)}") for one in function.params]
+        params = [b.parameter(param.type, f"x{len(b.params)}") for param in function.params]
         first = gradient(function, float_positions(sample))
         slopes = inline(b, first, params)
         results.extend(slopes)
         inner = Builder()
-        again = [inner.parameter(one.type) for one in function.params]
+        again = [inner.parameter(param.type) for param in function.params]
         _, *inner_slopes = inline(inner, first, again)
         second = gradient(inner.finish("slope", [weigh(inner, inner_slopes, 0.2)]), float_positions(sample))
         results.extend(inline(b, second, params))
@@ -196,14 +196,14 @@ def test_gradients_keep_float32(name: str) -> None:
     """A float32 program has float32 gradients, as accurate as float32 allows."""
     op = OPS[name]
     for sample in sampled(op)[:3]:
-        single = [one.astype(np.float32) if one.dtype == FLOAT64 else one for one in sample.operands]
+        single = [operand.astype(np.float32) if operand.dtype == FLOAT64 else operand for operand in sample.operands]
         attrs = {key: FLOAT32 if value == FLOAT64 else value for key, value in sample.attrs.items()}
         narrow = Sample(single, attrs)
         if name == "cast":
             continue
         derived = gradient(weighted(op, narrow), float_positions(narrow))
         verify(derived)
-        assert {one.type.dtype for one in derived.results} == {FLOAT32}
+        assert {result.type.dtype for result in derived.results} == {FLOAT32}
         wide = Sample(
             [one.astype(np.float64) if one.dtype == FLOAT32 else one for one in single], sample.attrs
         )

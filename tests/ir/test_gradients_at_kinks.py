@@ -34,19 +34,19 @@ def summed(name: str, operands: list[Array], **attrs: Any) -> Function:
 
 def gradients(function: Function, arrays: list[Array]) -> list[Any]:
     """Gradients by every floating argument, interpreted, and checked to be the same natively."""
-    wrt = [i for i, one in enumerate(arrays) if one.dtype == FLOAT64]
+    wrt = [i for i, array in enumerate(arrays) if array.dtype == FLOAT64]
     derived = gradient(function, wrt)
     verify(derived)
     results = interpret(derived, arrays)
     for got, want in zip(native(derived, arrays), results, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-300)
-    return [one.tolist() for one in results[1:]]
+    return [result.tolist() for result in results[1:]]
 
 
 def second(function: Function, arrays: list[Array]) -> list[Any]:
     """The row sums of the Hessian with respect to the first argument."""
     first, b = gradient(function, [0]), Builder()
-    params = [b.parameter(one.type) for one in first.params]
+    params = [b.parameter(param.type) for param in first.params]
     _, slope = inline(b, first, params)
     return gradients(b.finish("slope", [total(b, slope)]), arrays)[0]  # type: ignore[no-any-return]
 

@@ -21,8 +21,8 @@ from ..fuzz.graphs import program
 
 def numbered(function):
     body = [
-        Instruction(one.op, one.operands, one.attrs, one.results, Location("f.py", i + 1, False, (i,)))
-        for i, one in enumerate(function.body)
+        Instruction(instruction.op, instruction.operands, instruction.attrs, instruction.results, Location("f.py", i + 1, False, (i,)))
+        for i, instruction in enumerate(function.body)
     ]
     return Function(function.name, function.params, tuple(body), function.results)
 
@@ -60,14 +60,14 @@ def test_gradients_say_so_and_name_the_line_that_they_are_of():
 
     body = tj.trace(tj.grad(loss), tj.ones(3)).body
     line = loss.__code__.co_firstlineno + 1
-    assert [(one.op.name, one.location.gradient) for one in body[:2]] == [("exp", False), ("mul", False)]
+    assert [(instruction.op.name, instruction.location.gradient) for instruction in body[:2]] == [("exp", False), ("mul", False)]
     assert body[-1].op.name == "add"
-    assert all(one.location.gradient and one.location.line == line for one in body[-3:])
+    assert all(instruction.location.gradient and instruction.location.line == line for instruction in body[-3:])
 
 
 def test_accumulated_cotangents_are_of_the_gradient():
     body = tj.trace(tj.grad(lambda x: (x * x * x).sum()), tj.ones(3)).body
-    gradient = [one for one in body if one.location.gradient]
+    gradient = [instruction for instruction in body if instruction.location.gradient]
     assert sum(one.op.name == "add" for one in gradient) == 2
 
 
@@ -144,9 +144,9 @@ def test_rows_are_the_text_with_the_instruction_of_each_line():
 def test_passes_lose_no_origins(seed):
     """Whatever passes make of a random program, each op that is left says which ops it stems from."""
     function, ops = number_all(program(seed).function)
-    for one in run_passes(function).instructions():
-        found = origins_of(one)
-        assert found, one.op.name
+    for instruction in run_passes(function).instructions():
+        found = origins_of(instruction)
+        assert found, instruction.op.name
         assert set(found) <= set(range(len(ops)))
 
 
@@ -157,4 +157,4 @@ def test_loops_and_branches_lose_no_origins():
         return chosen + tj.fori_loop(0, 3, lambda i, z: tj.tanh(z @ w), x).sum()
 
     function, _ = number_all(tj.trace(tj.grad(f), tj.ones((8, 8)), tj.ones((8, 8))))
-    assert all(origins_of(one) for one in run_passes(function).instructions())
+    assert all(origins_of(instruction) for instruction in run_passes(function).instructions())

@@ -57,7 +57,7 @@ def test_code_from_pieces_is_the_same(size: int, settings: str, monkeypatch: pyt
     assert max(counts) > 3
     for _ in range(2):
         results = executable([x, w])
-        assert [one.tobytes() for one in results] == whole
+        assert [result.tobytes() for result in results] == whole
         assert tiers.BACKGROUND.wait(120)  # and then by the full code
     assert executable.tier == "full"
     for result, expected in zip(results, interpret(function, [x, w]), strict=True):

@@ -127,7 +127,7 @@ CHANGES: dict[str, Any] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_damage_is_noticed_and_repaired(name: str, folder: Path) -> None:
     executable()
-    (entry,) = [one for one in entries(folder) if b"cycles" in one.read_bytes()]
+    (entry,) = [entry for entry in entries(folder) if b"cycles" in entry.read_bytes()]
     good = entry.read_bytes()
     entry.write_bytes(CHANGES[name](good))
     assert not executable().found
@@ -185,7 +185,7 @@ def test_the_size_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     cache.load("k10")
     os.utime(folder / "k10.tjc", (now + 100, now + 100))  # as reading does, in a later second
     cache._shrink()
-    assert sum(one.stat().st_size for one in entries(folder)) <= 1 << 20
+    assert sum(entry.stat().st_size for entry in entries(folder)) <= 1 << 20
     assert cache.load("k29") is not None
     assert cache.load("k10") is not None
     assert cache.load("k11") is None
@@ -223,7 +223,7 @@ def test_a_folder_that_others_can_write_is_not_used(folder: Path) -> None:
 def test_the_folder_is_made_for_its_owner(folder: Path) -> None:
     executable()
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert {one.stat().st_mode & 0o777 for one in entries(folder)} == {0o600}
+    assert {entry.stat().st_mode & 0o777 for entry in entries(folder)} == {0o600}
 
 
 def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,7 +242,7 @@ def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
 def test_ops_and_functions_of_this_process_are_not_kept(folder: Path) -> None:
     x = np.ones(3)
     tj.jit(lambda x: tj.pure_callback(np.sin, tj.ones(3), x))(x)
-    assert not any(b"cycles" in one.read_bytes() for one in entries(folder))
+    assert not any(b"cycles" in entry.read_bytes() for entry in entries(folder))
     before = OPS.copy()
     try:
         OPS.change(OPS["exp"], eval=lambda x: x)
@@ -302,7 +302,7 @@ def test_the_command(folder: Path) -> None:
     assert info["folder"] == str(folder)
     assert info["enabled"] is True
     assert info["entries"] == len(entries(folder)) > 0
-    assert info["bytes"] == sum(one.stat().st_size for one in entries(folder))
+    assert info["bytes"] == sum(entry.stat().st_size for entry in entries(folder))
     assert "in use   yes" in command("info")
     assert json.loads(command("clear", "--json"))["removed"] == info["entries"]
     assert entries(folder) == []

@@ -63,7 +63,7 @@ def test_programs_whose_entries_exchange_names_come_out_right(folder: Path) -> N
     programs = [(5, "f8", 2.0), (5, "f8", 3.0), (70_000, "f8", 2.0), (5, "f4", 2.0)]
     for program in programs:
         assert not make(*program).found
-    code = [one for one in entries(folder) if b"cycles" in one.read_bytes()]
+    code = [entry for entry in entries(folder) if b"cycles" in entry.read_bytes()]
     assert len(code) == len(programs)
     contents = [one.read_bytes() for one in code]
     for shift in range(1, len(code)):
@@ -154,7 +154,7 @@ def test_what_is_no_entry_counts_as_missing(name: str, folder: Path) -> None:
     if PLACES[name] is _of_another_user and os.getuid() != 0:
         pytest.skip("only root gives files away")
     executable()
-    code = [one for one in entries(folder) if b"cycles" in one.read_bytes()]
+    code = [entry for entry in entries(folder) if b"cycles" in entry.read_bytes()]
     (path,) = code
     good = path.read_bytes()
     path.unlink()

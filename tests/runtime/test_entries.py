@@ -161,7 +161,7 @@ def _random_tree(rng: random.Random, depth: int) -> Any:
 
 def _map(fn: Any, tree: Any) -> Any:
     leaves, structure = flatten(tree)
-    return structure.unflatten([fn(one) for one in leaves])
+    return structure.unflatten([fn(leaf) for leaf in leaves])
 
 
 def test_random_trees() -> None:
@@ -215,13 +215,13 @@ def test_references_balance_in_trees() -> None:
     f = tj.jit(lambda tree, *, k: {"sum": _map(lambda one: one * k, tree)["a"], "all": (tree["d"], None)})
     wrong = {**tree, "d": np.ones(4)}  # matches until its last leaf
     f(tree, k=2.0), f(wrong, k=2.0)
-    objects = [*tensors, *[one.numpy() for one in tensors], tensors[0].dtype, None, "a", "sum", "all", tree]
+    objects = [*tensors, *[tensor.numpy() for tensor in tensors], tensors[0].dtype, None, "a", "sum", "all", tree]
     gc.collect()
-    before = [sys.getrefcount(one) for one in objects]
+    before = [sys.getrefcount(object_) for object_ in objects]
     for _ in range(2000):
         f(tree, k=2.0), f(wrong, k=2.0)
     gc.collect()
-    after = [sys.getrefcount(one) for one in objects]
+    after = [sys.getrefcount(object_) for object_ in objects]
     assert max(abs(a - b) for a, b in zip(after, before, strict=True)) < 50, (before, after)
 
 

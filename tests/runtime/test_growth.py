@@ -114,8 +114,8 @@ def _threads() -> Run:
 
     def run(count: int) -> None:
         workers = [threading.Thread(target=_repeated(lambda: f(x)), args=(count // 400,)) for _ in range(4)]
-        for one in workers:
-            one.start()
+        for worker in workers:
+            worker.start()
         for one in workers:
             one.join()
 

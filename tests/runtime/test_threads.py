@@ -204,8 +204,8 @@ def run_at_once(count: int, work: Any) -> list[Any]:
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     for one in threads:
         one.join(60)
         assert not one.is_alive(), "deadlock"

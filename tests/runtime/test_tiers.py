@@ -47,7 +47,7 @@ def inputs(seed: int = 0) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 def bits(results: Any) -> list[bytes]:
-    return [np.asarray(one).tobytes() for one in results]
+    return [np.asarray(result).tobytes() for result in results]
 
 
 def test_both_tiers_give_the_same_bits(held: threading.Event) -> None:
@@ -81,13 +81,13 @@ def test_native_entries_go_to_the_full_code(held: threading.Event) -> None:
     assert "quick code until" in f.explain()
     tables = [holder for holder, _ in executable._followers]
     assert len(tables) == 2
-    assert all(quick.to_bytes(8, "little") in one for one in tables)
+    assert all(quick.to_bytes(8, "little") in table for table in tables)
     held.set()
     assert tiers.BACKGROUND.wait(60)
     assert executable.address != quick
     assert executable.tier == "full"
-    assert all(executable.address.to_bytes(8, "little") in one for one in tables)
-    assert all(quick.to_bytes(8, "little") not in one for one in tables)
+    assert all(executable.address.to_bytes(8, "little") in table for table in tables)
+    assert all(quick.to_bytes(8, "little") not in table for table in tables)
     assert f(x).tolist() == [3.0] * 3
     assert "quick code" not in f.explain()
     assert f.explain().signatures[0].programs[0].tier == "full"
@@ -167,7 +167,7 @@ def test_first_calls_of_many_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
     assert tiers.BACKGROUND.wait(60)
-    assert all(one.compiled.executable.tier == "full" for f in functions for one in f._signatures.values())
+    assert all(signature.compiled.executable.tier == "full" for f in functions for signature in f._signatures.values())
 
 
 def test_calls_go_on_while_the_code_is_replaced() -> None:
@@ -184,8 +184,8 @@ def test_calls_go_on_while_the_code_is_replaced() -> None:
         f = tj.jit(lambda x: tj.sin(x) * x + 0.5)
         wanted = f(x).numpy().tobytes()
         callers = [threading.Thread(target=call, args=(f, wanted)) for _ in range(3)]
-        for one in callers:
-            one.start()
+        for caller in callers:
+            caller.start()
         assert tiers.BACKGROUND.wait(60)
         stop.set()
         for one in callers:

@@ -33,15 +33,15 @@ def test_every_kernel_has_a_time_within_the_calls() -> None:
     results, times = variant.run_timed([x])
     end = time.monotonic_ns()
     np.testing.assert_array_equal(results[0], made([x])[0])
-    assert [one.site.kind for one in times.sites] == ["contraction", "map nest", "contraction"]
-    assert [one.runs for one in times.sites] == [1, 1, 1]
-    assert all(one.nanoseconds > 0 for one in times.sites)
+    assert [site.site.kind for site in times.sites] == ["contraction", "map nest", "contraction"]
+    assert [site.runs for site in times.sites] == [1, 1, 1]
+    assert all(site.nanoseconds > 0 for site in times.sites)
     assert times.events[:, 0].tolist() == [0, 1, 2]
     assert begin <= times.events[0, 1]
     assert (times.events[:, 2] >= times.events[:, 1]).all()
     assert (times.events[1:, 1] >= times.events[:-1, 2]).all(), "one after the other"
     assert times.events[-1, 2] <= end
-    assert [one.nanoseconds for one in times.sites] == (times.events[:, 2] - times.events[:, 1]).tolist()
+    assert [site.nanoseconds for site in times.sites] == (times.events[:, 2] - times.events[:, 1]).tolist()
 
 
 def test_a_slow_host_call_takes_what_it_takes() -> None:
@@ -50,7 +50,7 @@ def test_a_slow_host_call_takes_what_it_takes() -> None:
         return x
 
     made = executable(lambda x: tj.pure_callback(slow, tj.TensorType(tj.float64, (3,)), x) * 2, tj.ones(3))
-    times = {one.kind: one.seconds for one in measure_kernels(made, [np.ones(3)], repeats=1)}
+    times = {kernel.kind: kernel.seconds for kernel in measure_kernels(made, [np.ones(3)], repeats=1)}
     assert 0.02 <= times["host call"] < 1.0
     assert times["map nest"] < 0.02
 
@@ -74,7 +74,7 @@ def test_more_events_than_there_is_room_for() -> None:
 
     x = np.eye(20) * 0.5
     _, times = TimedExecutable(tj.trace(f, x)).run_timed([x])
-    assert [one.runs for one in times.sites] == [1, 3 * MAX_EVENTS, 3 * MAX_EVENTS]
+    assert [site.runs for site in times.sites] == [1, 3 * MAX_EVENTS, 3 * MAX_EVENTS]
     assert len(times.events) == MAX_EVENTS
 
 
@@ -93,7 +93,7 @@ def test_calls_at_the_same_time_do_not_meet() -> None:
     for thread in threads:
         thread.join()
     assert len(found) == 200
-    assert all([one.runs for one in times.sites] == [1, 1, 1] for times in found)
+    assert all([site.runs for site in times.sites] == [1, 1, 1] for times in found)
     assert all(len(times.events) == 3 for times in found)
 
 
@@ -117,5 +117,5 @@ def test_random_programs_compute_what_they_did(seed: int) -> None:
     results, times = TimedExecutable(made.function).run_timed(made.arrays)
     for got, want in zip(results, Executable(made.function, PLAIN)(made.arrays), strict=True):
         np.testing.assert_array_equal(got, want)
-    assert all(one.runs >= 0 and one.nanoseconds >= 0 for one in times.sites)
+    assert all(site.runs >= 0 and site.nanoseconds >= 0 for site in times.sites)
     assert (times.events[:, 2] >= times.events[:, 1]).all()

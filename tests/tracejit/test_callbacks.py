@@ -249,8 +249,8 @@ def test_threads() -> None:
                     problems.append(error)
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(-3, 4)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     for one in threads:
         one.join()
     assert problems == []

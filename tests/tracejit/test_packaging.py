@@ -40,7 +40,7 @@ def test_every_listed_package_has_an_init():
     places = PROJECT["tool"]["setuptools"]["package-dir"]
     assert places == {package: folder for folder, package in SOURCES.items()}
     for package in PROJECT["tool"]["setuptools"]["packages"]:
-        root = max((one for one in places if package == one or package.startswith(one + ".")), key=len)
+        root = max((place for place in places if package == place or package.startswith(place + ".")), key=len)
         inside = package[len(root) :].strip(".").split(".")
         assert (_ROOT.joinpath(places[root], *filter(None, inside)) / "__init__.py").is_file(), package
 
@@ -74,8 +74,8 @@ def test_versions_agree():
 
 def test_dependencies_are_numpy_and_llvmlite_with_lower_bounds():
     dependencies = PROJECT["project"]["dependencies"]
-    assert [re.match(r"[a-z]+", one)[0] for one in dependencies] == ["numpy", "llvmlite"]
-    assert all(">=" in one for one in dependencies)
+    assert [re.match(r"[a-z]+", dependency)[0] for dependency in dependencies] == ["numpy", "llvmlite"]
+    assert all(">=" in dependency for dependency in dependencies)
     assert PROJECT["project"]["requires-python"] == ">=3.11"
     assert PROJECT["project"]["license"] == "Apache-2.0"
     assert "Apache License" in (_ROOT / "LICENSE").read_text()

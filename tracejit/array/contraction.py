@@ -103,7 +103,7 @@ def vdot(x: Any, y: Any) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.vdot``, for real numbers.
     """
-    x, y = (ravel(one) for one in promoted_arrays(x, y))
+    x, y = (ravel(array) for array in promoted_arrays(x, y))
     return _named("vdot", x, y, x.size, y.size)
 
 
@@ -188,9 +188,9 @@ def _paired(axes: Any, rank_x: int, rank_y: int) -> tuple[list[int], list[int]]:
     try:
         count = operator.index(axes)
     except TypeError:
-        mine, theirs = (one if isinstance(one, (tuple, list)) else (one,) for one in axes)
+        mine, theirs = (axis if isinstance(axis, (tuple, list)) else (axis,) for axis in axes)
         found = [normalize_axis("tensordot", one, rank_x) for one in mine]
-        others = [normalize_axis("tensordot", one, rank_y) for one in theirs]
+        others = [normalize_axis("tensordot", their, rank_y) for their in theirs]
         if len(set(found)) < len(found) or len(set(others)) < len(others):
             raise AxisError(f"tensordot: axes {axes} name a dimension twice") from None
         return found, others

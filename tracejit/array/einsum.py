@@ -40,7 +40,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> Tensor:
     tensors = promoted_arrays(*operands)
     inputs, output = _parse(subscripts, tensors)
     sizes = _sizes(subscripts, inputs, tensors)
-    terms = [_prepared(one, labels, sizes) for one, labels in zip(tensors, inputs, strict=True)]
+    terms = [_prepared(tensor, labels, sizes) for tensor, labels in zip(tensors, inputs, strict=True)]
     for chosen in _path(terms, output, optimize):
         taken = [terms.pop(position) for position in sorted(chosen, reverse=True)][::-1]
         while len(taken) > 1:
@@ -93,10 +93,10 @@ def _parse(subscripts: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
     if len(parts) != len(tensors):
         raise ShapeError(f"einsum: {subscripts!r} has {len(parts)} operands, {len(tensors)} were given")
     letters = text.replace("...", "").replace(",", "").replace("->", "")
-    if not all(one in string.ascii_letters for one in letters):
+    if not all(letter in string.ascii_letters for letter in letters):
         raise ShapeError(f"einsum: subscripts are letters, commas, '...' and '->', got {subscripts!r}")
-    unused = [one for one in string.ascii_letters if one not in letters]
-    counts = [one.ndim - len(part.replace("...", "")) for part, one in zip(parts, tensors, strict=True)]
+    unused = [letter for letter in string.ascii_letters if letter not in letters]
+    counts = [tensor.ndim - len(part.replace("...", "")) for part, tensor in zip(parts, tensors, strict=True)]
     for part, count, one in zip(parts, counts, tensors, strict=True):
         if count < 0 or (count and "..." not in part):
             raise ShapeError(
@@ -125,8 +125,8 @@ def _parse(subscripts: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
 def _sizes(subscripts: str, inputs: Sequence[str], tensors: Sequence[Tensor]) -> dict[str, int]:
     """The size of each label; axes of size 1 broadcast."""
     sizes: dict[str, int] = {}
-    for labels, one in zip(inputs, tensors, strict=True):
-        for label, size in zip(labels, one.shape, strict=True):
+    for labels, tensor in zip(inputs, tensors, strict=True):
+        for label, size in zip(labels, tensor.shape, strict=True):
             known = sizes.setdefault(label, size)
             if known == 1:
                 sizes[label] = size
@@ -164,7 +164,7 @@ def _path(terms: Sequence[Term], output: str, optimize: Any) -> list[tuple[int, 
     present = "".join(labels for _, labels in terms)
     text = ",".join(labels for _, labels in terms) + "->" + "".join(one for one in output if one in present)
     steps, _ = np.einsum_path(text, *shapes, optimize=optimize)
-    return [tuple(one) for one in steps[1:]]
+    return [tuple(step) for step in steps[1:]]
 
 
 def _summed(x: Tensor, labels: str, needed: set[str]) -> Term:
@@ -180,17 +180,17 @@ def _pair(first: Term, second: Term, needed: set[str]) -> Term:
     x, xs = _summed(*first, needed | set(second[1]))
     y, ys = _summed(*second, needed | set(first[1]))
     size = dict(zip(xs, x.shape, strict=True)) | dict(zip(ys, y.shape, strict=True))
-    batch = [one for one in xs if one in ys and one in needed]
-    summed = [one for one in xs if one in ys and one not in needed]
-    rows = [one for one in xs if one not in ys]
-    columns = [one for one in ys if one not in xs]
+    batch = [x for x in xs if x in ys and x in needed]
+    summed = [x for x in xs if x in ys and x not in needed]
+    rows = [x for x in xs if x not in ys]
+    columns = [y for y in ys if y not in xs]
     result = "".join((*batch, *rows, *columns))
 
     def arranged(one: Tensor, labels: str, order: list[str], shape: Sequence[int]) -> Tensor:
         return reshaped(permuted(one, [labels.index(label) for label in order]), tuple(shape))
 
     lead = [size[one] for one in batch]
-    m, n = math.prod(size[one] for one in rows), math.prod(size[one] for one in columns)
+    m, n = math.prod(size[row] for row in rows), math.prod(size[column] for column in columns)
     if summed:
         k = math.prod(size[one] for one in summed)
         left = arranged(x, xs, batch + rows + summed, (*lead, m, k))

@@ -42,8 +42,8 @@ def _parts(name: str, arrays: Any) -> list[Tensor]:
 def _joined(axis: int, *arrays: Any) -> Any:
     """NumPy's concatenation of arrays of one dtype, None of others."""
     dtype = arrays[0].dtype
-    for one in arrays:
-        if one.dtype is not dtype:
+    for array in arrays:
+        if array.dtype is not dtype:
             return None
     return np.concatenate(arrays, axis)
 
@@ -52,16 +52,16 @@ def _joined(axis: int, *arrays: Any) -> Any:
 def _concatenate(arrays: Any, axis: Any, dtype: Any) -> Tensor:
     parts = _parts("concatenate", arrays)
     if dtype is not None:
-        parts = [cast(one, as_dtype(dtype)) for one in parts]
+        parts = [cast(part, as_dtype(dtype)) for part in parts]
     if axis is None:
-        parts, axis = [ravel(one) for one in parts], 0
+        parts, axis = [ravel(part) for part in parts], 0
     rank = parts[0].ndim
     if rank == 0:
         raise ShapeError("concatenate: tensors of rank 0 cannot be joined; use stack")
     place = normalize_axis("concatenate", axis, rank)
-    rest = [one.shape[:place] + one.shape[place + 1 :] for one in parts]
-    if any(one.ndim != rank for one in parts) or any(one != rest[0] for one in rest):
-        given = ", ".join(str(one.shape) for one in parts)
+    rest = [part.shape[:place] + part.shape[place + 1 :] for part in parts]
+    if any(part.ndim != rank for part in parts) or any(one != rest[0] for one in rest):
+        given = ", ".join(str(part.shape) for part in parts)
         raise ShapeError(f"concatenate: shapes must agree except along axis {place}, got {given}")
     return run("concat", *parts, axis=place)
 
@@ -121,11 +121,11 @@ def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Tensor:
 @named("stack")
 def _stack(arrays: Any, axis: Any, dtype: Any) -> Tensor:
     parts = _parts("stack", arrays)
-    if any(one.shape != parts[0].shape for one in parts):
-        given = ", ".join(str(one.shape) for one in parts)
+    if any(part.shape != parts[0].shape for part in parts):
+        given = ", ".join(str(part.shape) for part in parts)
         raise ShapeError(f"stack: shapes must be equal, got {given}")
     place = normalize_axis("stack", axis, parts[0].ndim + 1)
-    return concatenate([expand_dims(one, place) for one in parts], place, dtype)
+    return concatenate([expand_dims(part, place) for part in parts], place, dtype)
 
 
 def _stacked(axis: int, *arrays: Any) -> Any:
@@ -135,7 +135,7 @@ def _stacked(axis: int, *arrays: Any) -> Any:
         return None
     axis %= rank
     key = new_axis(axis)
-    return _joined(axis, *[one[key] for one in arrays])
+    return _joined(axis, *[array[key] for array in arrays])
 
 
 _STACK_NUMPY: Final = QuickCall(
@@ -170,7 +170,7 @@ def vstack(arrays: Any, dtype: Any = None) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.vstack``.
     """
-    return concatenate([atleast_2d(one) for one in arrays], 0, dtype)
+    return concatenate([atleast_2d(array) for array in arrays], 0, dtype)
 
 
 def hstack(arrays: Any, dtype: Any = None) -> Tensor:
@@ -183,7 +183,7 @@ def hstack(arrays: Any, dtype: Any = None) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.hstack``.
     """
-    parts = [atleast_1d(one) for one in arrays]
+    parts = [atleast_1d(array) for array in arrays]
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype)
 
 
@@ -216,7 +216,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
     try:
         sections = operator.index(indices_or_sections)
     except TypeError:
-        inner = [operator.index(one) for one in indices_or_sections]
+        inner = [operator.index(section) for section in indices_or_sections]
         return _cut(x, place, [0, *inner, extent])
     most = extent + _MOST_EMPTY_PARTS
     if not 0 < sections <= most:

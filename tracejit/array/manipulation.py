@@ -262,7 +262,7 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
     if x.ndim == 0 and type(axis) is int and axis in (0, -1):
         axis = ()  # as NumPy has it
     axes = normalize_axes("squeeze", axis, x.ndim)
-    if any(x.shape[one] != 1 for one in axes):
+    if any(x.shape[axis] != 1 for axis in axes):
         raise ShapeError(f"squeeze: cannot remove axis {axis} of {x.shape}: its size is not 1")
     return _RESHAPE.run(x, remove_axes(x.shape, axes))  # type: ignore[no-any-return]
 
@@ -319,15 +319,15 @@ def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
 
     Raises ShapeError. Semantics: ``numpy.broadcast_arrays``.
     """
-    tensors = [as_tensor(one) for one in arrays]
+    tensors = [as_tensor(array) for array in arrays]
     if not tensors:
         return ()
-    shape = broadcast_shapes("broadcast_arrays", *(one.shape for one in tensors))
-    return tuple(broadcast(one, shape) for one in tensors)
+    shape = broadcast_shapes("broadcast_arrays", *(tensor.shape for tensor in tensors))
+    return tuple(broadcast(tensor, shape) for tensor in tensors)
 
 
 def _each(convert: Any, arrays: tuple[Any, ...]) -> Any:
-    results = tuple(convert(as_tensor(one)) for one in arrays)
+    results = tuple(convert(as_tensor(array)) for array in arrays)
     return results[0] if len(results) == 1 else results
 
 

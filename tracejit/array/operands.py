@@ -91,7 +91,7 @@ def array_of_traced(data: Any, dtype: Any) -> Tensor:
     """
     leaves: list[Any] = []
     _collect(data, leaves)
-    common = as_dtype(dtype) if dtype is not None else result_type(*[_element_dtype(one) for one in leaves])
+    common = as_dtype(dtype) if dtype is not None else result_type(*[_element_dtype(leaf) for leaf in leaves])
     return _stacked(data, common)
 
 
@@ -114,12 +114,12 @@ def _stacked(data: Any, dtype: DType) -> Tensor:
             return cast(data, dtype, copy=True)
         return constant_of(as_array(data).astype(dtype))
     parts = [_stacked(one, dtype) for one in data]
-    shapes = {one.shape for one in parts}
+    shapes = {part.shape for part in parts}
     if len(shapes) > 1:
         raise ShapeError(f"tensor: ragged nesting, with parts of shapes {sorted(shapes)}")
     if not parts:
         return constant_of(np.empty(0, dtype))
-    rows = [run("reshape", one, shape=(1, *one.shape)) for one in parts]
+    rows = [run("reshape", part, shape=(1, *part.shape)) for part in parts]
     return run("concat", *rows, axis=0)
 
 
@@ -145,10 +145,10 @@ def cast(x: Tensor, dtype: DType, *, copy: bool = False) -> Tensor:
 
 def promoted(*operands: Any) -> list[Tensor]:
     """`operands` as tensors of their common dtype; Python numbers are weak."""
-    if {*map(type, operands)} == {Tensor} and len({one.dtype for one in operands}) == 1:
+    if {*map(type, operands)} == {Tensor} and len({operand.dtype for operand in operands}) == 1:
         return list(operands)
     dtype = result_type(*map(kind_of, operands))
-    return [cast(as_tensor(one), dtype) for one in operands]
+    return [cast(as_tensor(operand), dtype) for operand in operands]
 
 
 def strong(value: Any) -> Tensor:

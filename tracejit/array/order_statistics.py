@@ -142,7 +142,7 @@ def _quantiles(name: str, x: Tensor, q: Tensor, axis: Any, method: str, keepdims
     share = reshaped(weight, column)
     # nothing is between two equal elements, and infinite ones have no difference
     apart = run("ne", neighbours[0], neighbours[1])
-    first, second = [run("where", apart, one, 0.0) for one in neighbours]
+    first, second = [run("where", apart, neighbour, 0.0) for neighbour in neighbours]
     mixed = run("add", neighbours[0], run("mul", run("sub", second, first), share))
     value = run("where", apart, mixed, neighbours[0])
     nan = run("isnan", _picked(ordered, extent - 1))
@@ -177,7 +177,7 @@ def _lines(name: str, x: Tensor, axis: Any) -> tuple[Tensor, Shape, Shape]:
     kept = [one for one in range(x.ndim) if one not in axes]
     shape = tuple(x.shape[one] for one in kept)
     moved = permuted(x, (*kept, *axes))
-    lines = reshaped(moved, (*shape, int(np.prod([x.shape[one] for one in axes], dtype=int))))
+    lines = reshaped(moved, (*shape, int(np.prod([x.shape[axis] for axis in axes], dtype=int))))
     return lines, axes, x.shape
 
 

@@ -75,7 +75,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     bounds: list[Any] = [
         _known(one)[()] if isinstance(one, (Tensor, np.ndarray)) else one for one in (first, last, step)
     ]
-    if any(not isinstance(one, (bool, int, float, np.bool_, np.number)) for one in bounds):
+    if any(not isinstance(bound, (bool, int, float, np.bool_, np.number)) for bound in bounds):
         raise DTypeError(f"arange: start, stop and step must be numbers, got {first!r}, {last!r}, {step!r}")
     if bounds[2] == 0:
         raise ShapeError("arange: step must not be zero")
@@ -86,7 +86,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
         raise DTypeError(f"arange: {first!r} to {last!r} does not fit: {error}") from error
     if wanted is None:
         wanted = as_dtype(values.dtype)
-        if is_float(wanted) and all(type(one) in SCALARS for one in bounds):
+        if is_float(wanted) and all(type(bound) in SCALARS for bound in bounds):
             wanted = default_dtype()
         values = values.astype(wanted)
     if not is_tracing():

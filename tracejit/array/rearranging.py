@@ -227,7 +227,7 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     Raises AxisError. Semantics: ``numpy.rot90``.
     """
     x = as_tensor(x)
-    first, second = (normalize_axis("rot90", one, x.ndim) for one in axes)
+    first, second = (normalize_axis("rot90", axis, x.ndim) for axis in axes)
     if first == second:
         raise ShapeError(f"rot90: the axes must differ, got {axes}")
     turns = k % 4
@@ -324,7 +324,7 @@ def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> tuple
     """
     if indexing not in ("xy", "ij"):
         raise ShapeError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
-    tensors = [ravel(one) for one in vectors]
+    tensors = [ravel(vector) for vector in vectors]
     count = len(tensors)
     places: Sequence[int] = range(count)
     if indexing == "xy" and count > 1:
@@ -339,4 +339,4 @@ def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False) -> tuple
     sizes = [0] * count
     for vector, place in zip(tensors, places, strict=True):
         sizes[place] = vector.size
-    return tuple(cast(broadcast(one, tuple(sizes)), one.dtype, copy=True) for one in columns)
+    return tuple(cast(broadcast(column, tuple(sizes)), column.dtype, copy=True) for column in columns)

@@ -126,8 +126,8 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     Raises AxisError, and ShapeError without keys or for keys of several shapes. Semantics:
     ``numpy.lexsort``.
     """
-    parts = [as_tensor(one) for one in keys]
-    if not parts or any(one.shape != parts[0].shape for one in parts):
+    parts = [as_tensor(key) for key in keys]
+    if not parts or any(part.shape != parts[0].shape for part in parts):
         raise ShapeError(f"lexsort: expected keys of one shape, got {[one.shape for one in parts]}")
     if parts[0].ndim == 0:
         return argsort(parts[0], axis=normalize_axis("lexsort", axis, 1)).reshape(())

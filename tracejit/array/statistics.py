@@ -40,7 +40,7 @@ def var(
     axes = normalize_axes("var", axis, x.ndim)
     centred = run("sub", x, mean(x, axes, keepdims=True))
     total = run("sum", run("square", centred), axes=axes)
-    count = math.prod(x.shape[one] for one in axes) - (ddof if correction is None else correction)
+    count = math.prod(x.shape[axis] for axis in axes) - (ddof if correction is None else correction)
     return kept(run("div", total, float(max(count, 0))), x.shape, axes, keepdims)
 
 
@@ -109,7 +109,7 @@ def average(
 def _weights_along(weights: Tensor, shape: Shape, axis: Any) -> Tensor:
     """`weights`, whose axes are those that `axis` names of `shape`, in its order, broadcast to `shape`."""
     names = axis if isinstance(axis, (tuple, list)) else (axis,)
-    places = [] if axis is None else [normalize_axis("average", one, len(shape)) for one in names]
+    places = [] if axis is None else [normalize_axis("average", name, len(shape)) for name in names]
     if weights.shape != tuple(shape[place] for place in places):
         raise ShapeError(f"average: weights of shape {weights.shape} do not fit {shape} along axis {axis}")
     ordered = permuted(weights, [int(place) for place in np.argsort(places)])
@@ -131,7 +131,7 @@ def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     """
     x = floating(x)
     axes = normalize_axes("logsumexp", axis, x.ndim)
-    if math.prod(x.shape[one] for one in axes) == 0:
+    if math.prod(x.shape[axis] for axis in axes) == 0:
         shape = kept(run("sum", x, axes=axes), x.shape, axes, keepdims).shape
         return filled(-math.inf, shape, x.dtype)
     # Any finite shift gives the same result, so none of it needs a gradient. An infinite one would give NaN.

@@ -23,7 +23,7 @@ def batched_gradients(
     """
     given = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs]
     tensors = [one if isinstance(one, Tensor) or one is None else wrap(as_array(one)) for one in given]
-    sizes = {one.shape[0] if one is not None and one.ndim else None for one in tensors}
+    sizes = {tensor.shape[0] if tensor is not None and tensor.ndim else None for tensor in tensors}
     if len(tensors) != len(roots) or None in sizes or len(sizes) != 1:
         raise ShapeError(
             "grad: with is_grads_batched, each of grad_outputs needs a first dimension of the same size, got "
@@ -32,7 +32,7 @@ def batched_gradients(
     reached: list[bool] = []
 
     def gradients(*cotangents: Tensor) -> Sequence[Tensor]:
-        seeds = [seed(root, one) for root, one in zip(roots, cotangents, strict=True)]
+        seeds = [seed(root, cotangent) for root, cotangent in zip(roots, cotangents, strict=True)]
         found = run_backward(
             roots, seeds, retain_graph=retain_graph, create_graph=create_graph, targets=targets
         )

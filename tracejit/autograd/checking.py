@@ -145,7 +145,7 @@ def gradgradcheck(
         raise GradientError("gradgradcheck: expected check_fwd_over_rev or check_rev_over_rev to be True")
     given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     if grad_outputs is None:
-        outputs = [one for one in outputs_of(func, given) if one.requires_grad]
+        outputs = [output for output in outputs_of(func, given) if output.requires_grad]
         cotangents = _cotangents(outputs, strided=gen_non_contig_grad_outputs)
     else:
         many = isinstance(grad_outputs, (tuple, list))
@@ -153,13 +153,13 @@ def gradgradcheck(
 
     def slopes(*args: Any) -> tuple[Tensor, ...]:
         count = len(args) - len(cotangents)
-        outputs = [one for one in outputs_of(func, args[:count]) if one.requires_grad]
+        outputs = [output for output in outputs_of(func, args[:count]) if output.requires_grad]
         if len(outputs) != len(cotangents):
             raise GradientError(
                 f"gradgradcheck: expected {len(outputs)} grad_outputs, one per output that requires grad, "
                 f"got {len(cotangents)}"
             )
-        wanted = tuple(one for one in args[:count] if isinstance(one, Tensor) and one.requires_grad)
+        wanted = tuple(argument for argument in args[:count] if isinstance(argument, Tensor) and argument.requires_grad)
         found = gradients(outputs, wanted, args[count:], create_graph=True)
         return tuple(one for one in found if one is not None)
 
@@ -187,8 +187,8 @@ def gradgradcheck(
 def _cotangents(outputs: Sequence[Tensor], *, strided: bool) -> tuple[Tensor, ...]:
     rng = np.random.default_rng(0)
     found = []
-    for one in outputs:
-        array = np.asarray(rng.uniform(-1, 1, one.shape), one.dtype)
+    for output in outputs:
+        array = np.asarray(rng.uniform(-1, 1, output.shape), output.dtype)
         if strided:
             array = np.stack([array, array], axis=-1)[..., 0]
         found.append(wrap(array).requires_grad_())

@@ -99,10 +99,10 @@ class _Run:
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.fn = fn
         leaves, self.structure = flatten((args, kwargs))
-        tensors = [one for one in leaves if isinstance(one, Tensor)]
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         # the tensors in their place in the graph now, whatever becomes of the user's handles
-        self.arguments = [_Argument(one) if isinstance(one, Tensor) else one for one in leaves]
-        self.memories = [memory_of(one) for one in tensors]
+        self.arguments = [_Argument(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+        self.memories = [memory_of(tensor) for tensor in tensors]
         self.versions = [memory[0] for memory in self.memories]
         self.random = DEFAULT.state
         self.moment = Moment()
@@ -144,7 +144,7 @@ class _Run:
                 "checkpoint: an argument was modified in place after the function ran, so that it cannot be "
                 "computed again in backward"
             )
-        leaves = [one.tensor() if isinstance(one, _Argument) else one for one in self.arguments]
+        leaves = [argument.tensor() if isinstance(argument, _Argument) else argument for argument in self.arguments]
         args, kwargs = self.structure.unflatten(leaves)
         random, DEFAULT.state = DEFAULT.state, self.random
         # a pass that is traced, as the pullback that jacrev maps, asks for values of a run that was not
@@ -188,7 +188,7 @@ class _Argument:
 def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     assert STATE.tracer is not None
     leaves, structure = flatten((args, kwargs))
-    tensors = [i for i, one in enumerate(leaves) if isinstance(one, Tensor)]
+    tensors = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     types = [TensorType(leaves[i].dtype, leaves[i].shape) for i in tensors]
     tracer = RegionTracer(STATE.tracer)
     shape: list[Any] = []
@@ -198,7 +198,7 @@ def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
         full = list(leaves)
         for position, symbol in zip(tensors, symbols, strict=True):
             full[position] = symbol
-        before = [one._data for one in symbols]
+        before = [symbol._data for symbol in symbols]
         positional, named = structure.unflatten(full)
         results, result_structure = flatten(fn(*positional, **named))
         if any(symbol._data is not value for symbol, value in zip(symbols, before, strict=True)):
@@ -208,39 +208,39 @@ def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
             )
         shape.append(result_structure)
         outputs.extend(results)
-        return [one for one in results if isinstance(one, Tensor)]
+        return [result for result in results if isinstance(result, Tensor)]
 
     with untaped():
         names = [f"x{i}" for i in range(len(types))]
         results = trace_region(tracer, forward, types, names, [leaves[i] for i in tensors])
     params = (*tracer.params, *tracer.captured.values())
     region = Function("checkpoint", params, tuple(tracer.body), tuple(results))
-    wrt = tuple([i for i, one in enumerate(params) if is_float(one.dtype)])
+    wrt = tuple([i for i, param in enumerate(params) if is_float(param.dtype)])
     operands = [leaves[i] for i in tensors] + list(tracer.holders.values())
     attrs = {"name": "checkpoint", "outputs": len(results), "wrt": wrt}
     made = apply_with_regions(OPS["custom_vjp"], operands, attrs, (region, _backward(region, wrt)))
     following = iter(made)
-    return shape[0].unflatten([next(following) if isinstance(one, Tensor) else one for one in outputs])
+    return shape[0].unflatten([next(following) if isinstance(output, Tensor) else output for output in outputs])
 
 
 def _backward(region: Function, wrt: tuple[int, ...]) -> Function:
     """``(*inputs, *results, *cotangents) -> gradients``, which computes `region` again from the inputs."""
     b = Builder()
-    inputs = [b.parameter(one.type, one.hint) for one in region.params]
-    for i, one in enumerate(region.results):
-        b.parameter(one.type, f"y{i}")
-    again = [b.append(OPS["barrier"], (one,), {})[0] for one in inputs]
+    inputs = [b.parameter(param.type, param.hint) for param in region.params]
+    for i, result in enumerate(region.results):
+        b.parameter(result.type, f"y{i}")
+    again = [b.append(OPS["barrier"], (input_,), {})[0] for input_ in inputs]
     outputs = inline(b, region, again)
     body = tuple(b.body)
     seeds: dict[Value, Value] = {}
-    for i, one in enumerate(outputs):
-        if is_float(one.dtype):
-            cotangent = b.parameter(one.type, f"ct{i}")
-            known = seeds.get(one)
-            seeds[one] = cotangent if known is None else b.add(known, cotangent)
+    for i, output in enumerate(outputs):
+        if is_float(output.dtype):
+            cotangent = b.parameter(output.type, f"ct{i}")
+            known = seeds.get(output)
+            seeds[output] = cotangent if known is None else b.add(known, cotangent)
     targets = [again[i] for i in wrt]
     gradients = [
-        b.full(value=0.0, shape=one.shape, dtype=one.dtype) if found is None else found
-        for one, found in zip(targets, pull_back(b, body, seeds, targets), strict=True)
+        b.full(value=0.0, shape=target.shape, dtype=target.dtype) if found is None else found
+        for target, found in zip(targets, pull_back(b, body, seeds, targets), strict=True)
     ]
     return b.finish("checkpoint_backward", gradients)

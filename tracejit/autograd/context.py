@@ -70,7 +70,7 @@ class FunctionCtx:
     def keep(self, outputs: list[Any], node: FunctionNode | None) -> None:
         """Save what forward asked for, now that `outputs` are known."""
         self._node = None if node is None else weakref.ref(node)
-        numbers = {id(one): index for index, one in enumerate(outputs) if isinstance(one, Tensor)}
+        numbers = {id(output): index for index, output in enumerate(outputs) if isinstance(output, Tensor)}
         self._saved = tuple(
             [None if one is None else SavedTensor(one, numbers.get(id(one))) for one in self._to_save]
         )

@@ -80,7 +80,7 @@ class Function:
         """Call the operation on `args`. Tensors among them that require grad get gradients."""
         if STATE.tracer is not None:
             return apply_traced(cls, args)
-        needs = tuple([isinstance(one, Tensor) and one._requires_grad for one in args])
+        needs = tuple([isinstance(argument, Tensor) and argument._requires_grad for argument in args])
         recording = STATE.recording and any(needs)
         ctx = FunctionCtx(cls, needs if recording else (False,) * len(args))
         with no_grad():
@@ -93,8 +93,8 @@ class Function:
             return result
         node = FunctionNode(cls, ctx, args, outputs)
         made = [
-            _connect(ctx, node, index, one, args) if isinstance(one, Tensor) else one
-            for index, one in enumerate(outputs)
+            _connect(ctx, node, index, output, args) if isinstance(output, Tensor) else output
+            for index, output in enumerate(outputs)
         ]
         ctx.keep(outputs, node)
         ctx._dirty = ctx._constant = ()  # outputs, which would hold themselves alive
@@ -137,7 +137,7 @@ def _connect(
         count_write(output, node.name())
         adopt(output, connected(output._data, place))
         return output
-    if any(output is one for one in args):  # returned as it came: a tensor of its own, in the same memory
+    if any(output is argument for argument in args):  # returned as it came: a tensor of its own, in the same memory
         alias = wrap(output._data)
         share(output, alias, UNRECORDED)
         output = alias
@@ -176,7 +176,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             results = fn(ctx, *cotangents)
         found = results if isinstance(results, tuple) else (results,)
         if STATE.tracer is not None or STATE.recording:
-            sources = [one for one in cotangents if isinstance(one, Tensor)] + ctx.inputs_in_graph()
+            sources = [cotangent for cotangent in cotangents if isinstance(cotangent, Tensor)] + ctx.inputs_in_graph()
             found = tuple([_last(one, sources) if isinstance(one, Tensor) else one for one in found])
         return found if isinstance(results, tuple) else found[0]
 

@@ -195,8 +195,8 @@ def jacobian(
             blocks = _by_columns(outputs, own, create_graph=create_graph)
         else:
             blocks = tuple(
-                _by_rows(position, one, own, create_graph=create_graph, strict=strict, vectorize=vectorize)
-                for position, one in enumerate(outputs)
+                _by_rows(position, output, own, create_graph=create_graph, strict=strict, vectorize=vectorize)
+                for position, output in enumerate(outputs)
             )
         nested = tuple(unpacked(row, many_in) for row in blocks)
         return released(unpacked(nested, many_out), create_graph=create_graph)
@@ -277,7 +277,7 @@ def _backward_in_seeds(outputs: Tensors, inputs: Tensors) -> tuple[Tensors, Grad
 
     It is linear in u, so that its derivative, ``J``, does not depend on the value of u: zeros serve.
     """
-    seeds = tuple(zeros_like(one, requires_grad=is_float(one.dtype)) for one in outputs)
+    seeds = tuple(zeros_like(output, requires_grad=is_float(output.dtype)) for output in outputs)
     return seeds, gradients(outputs, inputs, seeds, create_graph=True)
 
 

@@ -39,8 +39,8 @@ def call(func: Callable[..., Any], inputs: Tensors, name: str, *, strict: bool) 
     with differentiating(f"{name} of {name_of(func)}"):
         outcome = func(*inputs)
     many, outputs = as_tuple(outcome, "result of the function", name)
-    for position, one in enumerate(outputs):
-        if strict and not one.requires_grad:
+    for position, output in enumerate(outputs):
+        if strict and not output.requires_grad:
             raise GradientError(
                 f"{name}: output {position} of the function does not require gradients; in strict mode every "
                 "output must be computed from the inputs in a differentiable way"
@@ -104,7 +104,7 @@ def require_one_element(like: Tensors, name: str, what: str) -> None:
 def released(results: Any, *, create_graph: bool) -> Any:
     """The tensors in nested tuples, outside the graph unless `create_graph`."""
     if isinstance(results, tuple):
-        return tuple(released(one, create_graph=create_graph) for one in results)
+        return tuple(released(result, create_graph=create_graph) for result in results)
     return results if create_graph else results.detach()
 
 
@@ -127,11 +127,11 @@ def gradients(
     """``autograd.grad`` of those `outputs` that have a gradient; None for inputs that nothing reaches."""
     given = [None] * len(outputs) if grad_outputs is None else list(grad_outputs)
     pairs = [
-        (one, cotangent)
-        for one, cotangent in zip(outputs, given, strict=True)
-        if one is not None and one.requires_grad
+        (output, cotangent)
+        for output, cotangent in zip(outputs, given, strict=True)
+        if output is not None and output.requires_grad
     ]
-    targets = [one for one in inputs if one.requires_grad]
+    targets = [input_ for input_ in inputs if input_.requires_grad]
     if not pairs or not targets:
         return (None,) * len(inputs)
     found = iter(
@@ -144,7 +144,7 @@ def gradients(
             allow_unused=True,
         )
     )
-    return tuple(next(found) if one.requires_grad else None for one in inputs)
+    return tuple(next(found) if input_.requires_grad else None for input_ in inputs)
 
 
 def batched_gradients(

@@ -37,7 +37,7 @@ class Check:
     @property
     def indices(self) -> list[int]:
         """Where the inputs are that require grad."""
-        return [i for i, one in enumerate(self.inputs) if isinstance(one, Tensor) and one.requires_grad]
+        return [i for i, input_ in enumerate(self.inputs) if isinstance(input_, Tensor) and input_.requires_grad]
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -46,7 +46,7 @@ class Check:
     @property
     def differentiable(self) -> list[int]:
         """Where the outputs are that require grad."""
-        return [i for i, one in enumerate(self.outputs) if one.requires_grad]
+        return [i for i, output in enumerate(self.outputs) if output.requires_grad]
 
 
 def _near(got: Any, want: Any, check: Check, scale: float = 1.0) -> bool:
@@ -103,7 +103,7 @@ def _check_reentrant(first: Array, second: Array, tolerance: float) -> None:
 def check_backward_fast(check: Check) -> None:
     """``v @ J @ u`` for one random v per output and u per input, twice."""
     rng = np.random.default_rng(0)
-    units = [_unit(rng, one) for one in check.tensors]
+    units = [_unit(rng, tensor) for tensor in check.tensors]
     weights = [rng.uniform(0.0, 1.0, check.outputs[i].shape) for i in check.differentiable]
     moved = [
         numerical_derivatives(check.func, check.inputs, index, unit, check.outputs, check.eps)
@@ -153,8 +153,8 @@ def check_forward(check: Check, fast_mode: bool) -> None:
         directions = [_unit(rng, x)] if fast_mode else list(np.eye(x.size).reshape(x.size, *x.shape))
         found = forward_derivatives(check.func, check.inputs, check.tensors, j, directions)
         moved = [
-            numerical_derivatives(check.func, check.inputs, index, one, check.outputs, check.eps)
-            for one in directions
+            numerical_derivatives(check.func, check.inputs, index, direction, check.outputs, check.eps)
+            for direction in directions
         ]
         for i, position in enumerate(check.differentiable):
             shape = (len(directions), check.outputs[position].size)
@@ -169,7 +169,7 @@ def check_forward(check: Check, fast_mode: bool) -> None:
 def check_zero_cotangents(check: Check) -> None:
     """Zeros in, zeros out: a backward that forgets to multiply by its gradient shows here."""
     outputs = [check.outputs[i] for i in check.differentiable]
-    zeros = [wrap(np.zeros(one.shape, one.dtype)) for one in outputs]
+    zeros = [wrap(np.zeros(output.shape, output.dtype)) for output in outputs]
     found = gradients(outputs, tuple(check.tensors), zeros, create_graph=False, retain_graph=True)
     for position, one in zip(check.indices, found, strict=True):
         if one is not None and np.any(one.detach().numpy() != 0):
@@ -211,11 +211,11 @@ def check_undefined(check: Check) -> None:
     """An output left out of a backward pass counts as one whose gradient is zeros."""
     outputs = [check.outputs[i] for i in check.differentiable]
     rng = np.random.default_rng(2)
-    seeds = [wrap(np.asarray(rng.uniform(0.5, 1.0, one.shape), one.dtype)) for one in outputs]
+    seeds = [wrap(np.asarray(rng.uniform(0.5, 1.0, output.shape), output.dtype)) for output in outputs]
     inputs = tuple(check.tensors)
     for left_out in range(len(outputs) if len(outputs) > 1 else 0):
         kept = [i for i in range(len(outputs)) if i != left_out]
-        zeroed = [wrap(np.zeros_like(one.numpy())) if i == left_out else one for i, one in enumerate(seeds)]
+        zeroed = [wrap(np.zeros_like(seed.numpy())) if i == left_out else seed for i, seed in enumerate(seeds)]
         without = gradients(
             [outputs[i] for i in kept],
             inputs,

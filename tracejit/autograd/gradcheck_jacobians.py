@@ -96,8 +96,8 @@ def numerical_jacobians(
         for unit in basis(inputs[index]).numpy()
     ]
     return [
-        np.array([row[position].ravel() for row in rows], np.float64).reshape(inputs[index].size, one.size)
-        for position, one in enumerate(outputs)
+        np.array([row[position].ravel() for row in rows], np.float64).reshape(inputs[index].size, output.size)
+        for position, output in enumerate(outputs)
     ]
 
 
@@ -150,13 +150,13 @@ def forward_derivatives(
     The gradient is linear in the cotangent u, and its derivative with respect to u, applied to a direction,
     is the forward derivative along it.
     """
-    outputs = [one for one in outputs_of(func, inputs) if one.requires_grad]
-    seeds = tuple(zeros_like(one, requires_grad=True) for one in outputs)
+    outputs = [output for output in outputs_of(func, inputs) if output.requires_grad]
+    seeds = tuple(zeros_like(output, requires_grad=True) for output in outputs)
     back = gradients(outputs, tuple(wanted), seeds, create_graph=True)[index]
     x = wanted[index]
     found = []
     for direction in directions:
         seed = wrap(np.asarray(direction, x.dtype).reshape(x.shape))
         parts = gradients((back,), seeds, (seed,), create_graph=False, retain_graph=True)
-        found.append([_checked(one, y, i) for i, (one, y) in enumerate(zip(parts, outputs, strict=True))])
+        found.append([_checked(part, y, i) for i, (part, y) in enumerate(zip(parts, outputs, strict=True))])
     return found

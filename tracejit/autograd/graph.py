@@ -178,9 +178,9 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[list[Any]]
     Semantics: ``torch.autograd.graph.register_multi_grad_hook``.
     """
     places: list[tuple[weakref.ref[Any], int]] = []
-    for one in tensors:
-        place = one._node
-        places.append((weakref.ref(place.node if place is not None else one), getattr(place, "index", 0)))
+    for tensor in tensors:
+        place = tensor._node
+        places.append((weakref.ref(place.node if place is not None else tensor), getattr(place, "index", 0)))
     passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], set[int]]] = weakref.WeakKeyDictionary()
 
     def hook_for(position: int) -> Callable[[Tensor], None]:
@@ -199,4 +199,4 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[list[Any]]
 
         return hook
 
-    return MultiHandle([register_hook(one, hook_for(i)) for i, one in enumerate(tensors)])
+    return MultiHandle([register_hook(tensor, hook_for(i)) for i, tensor in enumerate(tensors)])

@@ -34,8 +34,8 @@ class _Application:
         assert tracer is not None
         self.function, self.args = function, args
         self.name = f"{function.__name__}Backward"
-        self.tensors = [i for i, one in enumerate(args) if isinstance(one, Tensor)]
-        self.types = [TensorType(one.dtype, one.shape) if isinstance(one, Tensor) else None for one in args]
+        self.tensors = [i for i, argument in enumerate(args) if isinstance(argument, Tensor)]
+        self.types = [TensorType(argument.dtype, argument.shape) if isinstance(argument, Tensor) else None for argument in args]
         self.ctx = FunctionCtx(function, tuple([t is not None and is_float(t.dtype) for t in self.types]))
         self.forward_tracer = RegionTracer(tracer)
         self.backward_tracer = RegionTracer(self.forward_tracer)
@@ -50,7 +50,7 @@ class _Application:
         full = list(self.args)
         for position, symbol in zip(self.tensors, symbols, strict=True):
             full[position] = symbol
-        before = [one._data for one in symbols]
+        before = [symbol._data for symbol in symbols]
         result = self.function.run_forward(self.ctx, tuple(full))
         self.is_tuple = isinstance(result, tuple)
         self.outputs = outputs_of(self.function, result)
@@ -69,10 +69,10 @@ class _Application:
                 )
             self.dirty.append((positions[0], found[0]))
         self.constant = {
-            i for i, one in enumerate(self.outputs) if any(one is mark for mark in self.ctx._constant)
+            i for i, output in enumerate(self.outputs) if any(output is mark for mark in self.ctx._constant)
         }
         self.ctx.keep(self.outputs, None)
-        return [one for one in self.outputs if isinstance(one, Tensor)]
+        return [output for output in self.outputs if isinstance(output, Tensor)]
 
     def backward(self, *cotangents: Tensor) -> list[Any]:
         """The user's gradients, one per argument, for cotangents of the floating results."""
@@ -88,15 +88,15 @@ class _Application:
             given.append(cotangent)
         results = self.function.backward(self.ctx, *given)
         found = list(results) if isinstance(results, tuple) else [results]
-        types = [None if one is None else (one.shape, one.dtype) for one in self.types]
+        types = [None if type_ is None else (type_.shape, type_.dtype) for type_ in self.types]
         return [
-            None if one is None or type_ is None else engine.fit(one, *type_)
-            for one, type_ in zip(checked_gradients(self.name, types, found), types, strict=True)
+            None if gradient is None or type_ is None else engine.fit(gradient, *type_)
+            for gradient, type_ in zip(checked_gradients(self.name, types, found), types, strict=True)
         ]
 
     def run(self) -> Any:
         """Trace both, append the op, and hand out its results."""
-        types = [one for one in self.types if one is not None]
+        types = [type_ for type_ in self.types if type_ is not None]
         with untaped():
             results = trace_region(
                 self.forward_tracer,
@@ -141,7 +141,7 @@ class _Application:
             wrt.extend(order[i] for i, one in enumerate(found) if one is not None)
             return [one for one in found if one is not None]
 
-        types = [one.type for one in results if is_float(one.dtype)]
+        types = [result.type for result in results if is_float(result.dtype)]
         names = [f"ct{i}" for i in range(len(types))]
         values = trace_region(self.backward_tracer, gradients, types, names)
         floating = [i for i in wrt if is_float(self.args[self.tensors[i]].dtype)]
@@ -165,8 +165,8 @@ class _Application:
             taken[inner] = value
             return inner
 
-        inner = [parameter(one, one.hint or f"x{i}") for i, one in enumerate(params)]
-        inner += [parameter(one, f"y{i}") for i, one in enumerate(results)]
+        inner = [parameter(param, param.hint or f"x{i}") for i, param in enumerate(params)]
+        inner += [parameter(result, f"y{i}") for i, result in enumerate(results)]
         name = self.function.__name__
         regions = (
             IRFunction(name, tuple(params), tuple(forward.body), tuple(results)),
@@ -182,7 +182,7 @@ class _Application:
     def _handed_out(self, made: list[Tensor]) -> Any:
         """The results as the user's forward returned them."""
         following = iter(made)
-        final = [next(following) if isinstance(one, Tensor) else one for one in self.outputs]
+        final = [next(following) if isinstance(output, Tensor) else output for output in self.outputs]
         for index in self.constant:
             final[index] = final[index].detach()
         for position, index in self.dirty:

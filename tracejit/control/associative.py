@@ -47,16 +47,16 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     given = take_apart(_NAME, "elems", elems)
     if not given.leaves:
         raise ShapeError(f"{_NAME}: elems must have a leaf to go along")
-    leaves = [as_tensor(one) for one in given.leaves]
+    leaves = [as_tensor(leaf) for leaf in given.leaves]
     for leaf, path in zip(leaves, given.paths, strict=True):
         if not leaf.shape:
             raise ShapeError(f"{_NAME}: elems{path} is a scalar; it must have an axis to go along")
-    axes = [normalize_axis(_NAME, axis, len(one.shape)) for one in leaves]
-    sizes = [one.shape[along] for one, along in zip(leaves, axes, strict=True)]
+    axes = [normalize_axis(_NAME, axis, len(leaf.shape)) for leaf in leaves]
+    sizes = [leaf.shape[along] for leaf, along in zip(leaves, axes, strict=True)]
     if len(set(sizes)) > 1:
         each = ", ".join(f"elems{path} has {size}" for path, size in zip(given.paths, sizes, strict=True))
         raise ShapeError(f"{_NAME}: sizes along axis {axis} must agree: {each}")
-    turned = [flip(one, along) for one, along in zip(leaves, axes, strict=True)] if reverse else leaves
+    turned = [flip(leaf, along) for leaf, along in zip(leaves, axes, strict=True)] if reverse else leaves
     found = _prefixes(_flat(fn, given), turned, axes)
     found = [copied_from(leaf, prefix) for leaf, prefix in zip(leaves, found, strict=True)]
     if reverse:
@@ -74,7 +74,7 @@ def _flat(fn: Callable[[Any, Any], Any], like: Tree) -> Flat:
             raise ShapeError(
                 f"{_NAME}: fn must return the structure of its arguments, {like.structure}, got {structure}"
             )
-        tensors = [as_tensor(one) for one in take_apart(_NAME, "the result", made).leaves]
+        tensors = [as_tensor(leaf) for leaf in take_apart(_NAME, "the result", made).leaves]
         for before, after, path in zip(x, tensors, leaf_paths(made), strict=True):
             if after.type != before.type:
                 raise ShapeError(
@@ -104,12 +104,12 @@ def _prefixes(combine: Flat, elems: list[Tensor], axes: list[int]) -> list[Tenso
 
 def _every_second(elems: list[Tensor], axes: list[int], start: int, stop: int) -> list[Tensor]:
     return [
-        one[(*[slice(None)] * along, slice(start, stop, 2))] for one, along in zip(elems, axes, strict=True)
+        elem[(*[slice(None)] * along, slice(start, stop, 2))] for elem, along in zip(elems, axes, strict=True)
     ]
 
 
 def _stretch(elems: list[Tensor], axes: list[int], start: int, stop: int) -> list[Tensor]:
-    return [one[(*[slice(None)] * along, slice(start, stop))] for one, along in zip(elems, axes, strict=True)]
+    return [elem[(*[slice(None)] * along, slice(start, stop))] for elem, along in zip(elems, axes, strict=True)]
 
 
 def _interleaved(even: Tensor, odd: Tensor, axis: int) -> Tensor:

@@ -149,11 +149,11 @@ def _traced(
             )
     for i, path in enumerate(paths):
         _agree(name, labels, regions, i, path)
-    holders, params = shared_captures([one.tracer for one in regions])
+    holders, params = shared_captures([region.tracer for region in regions])
     bodies = tuple(
         [
-            one.function(label.replace(" ", ""), mine)
-            for one, label, mine in zip(regions, labels, params, strict=True)
+            region.function(label.replace(" ", ""), mine)
+            for region, label, mine in zip(regions, labels, params, strict=True)
         ]
     )
     results = apply_with_regions(OPS["switch"], [index, *holders], {}, bodies)
@@ -162,14 +162,14 @@ def _traced(
 
 def _agree(name: str, labels: Sequence[str], regions: Sequence[Region], i: int, path: str) -> None:
     """Give result `i` of all branches one type, casting Python numbers. Raises where that cannot be."""
-    types: list[TensorType] = [one.results[i].type for one in regions]
-    strong = [type for type, one in zip(types, regions, strict=True) if not one.weak[i]]
-    dtype: DType = strong[0].dtype if strong else max((one.dtype for one in types), key=_width)
+    types: list[TensorType] = [region.results[i].type for region in regions]
+    strong = [type for type, region in zip(types, regions, strict=True) if not region.weak[i]]
+    dtype: DType = strong[0].dtype if strong else max((type_.dtype for type_ in types), key=_width)
     target = TensorType(dtype, (strong or types)[0].shape)
-    for label, type_, one in zip(labels, types, regions, strict=True):
+    for label, type_, region in zip(labels, types, regions, strict=True):
         if type_ == target:
             continue
-        casts = type_.shape == target.shape and one.weak[i] and _width(type_.dtype) <= _width(dtype)
+        casts = type_.shape == target.shape and region.weak[i] and _width(type_.dtype) <= _width(dtype)
         if not casts:
             first = labels[types.index(target)] if target in types else labels[0]
             where = f" at {path}" if path else ""
@@ -178,7 +178,7 @@ def _agree(name: str, labels: Sequence[str], regions: Sequence[Region], i: int, 
                 f"{type_}"
             )
             raise DTypeError(message) if type_.shape == target.shape else ShapeError(message)
-        one.results[i] = one.tracer.cast(one.results[i], dtype=dtype)
+        region.results[i] = region.tracer.cast(region.results[i], dtype=dtype)
 
 
 def _width(dtype: DType) -> int:

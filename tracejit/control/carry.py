@@ -45,7 +45,7 @@ def take_apart(name: str, what: str, tree: Any) -> Tree:
     leaves, structure = flatten(tree)
     paths = leaf_paths(tree)
     return Tree(
-        [as_leaf(name, what, path, one) for path, one in zip(paths, leaves, strict=True)], structure, paths
+        [as_leaf(name, what, path, leaf) for path, leaf in zip(paths, leaves, strict=True)], structure, paths
     )
 
 
@@ -172,9 +172,9 @@ def trace_loop(
     and then it is traced again. Raises DTypeError or ShapeError for a carry that does not keep its type."""
     dtypes: list[DType | None] = [None] * len(inits)
     while True:
-        starts = [symbol(parent, one, dtype) for one, dtype in zip(inits, dtypes, strict=True)]
-        weak = [dtype is None and is_weak(parent, one) for one, dtype in zip(starts, dtypes, strict=True)]
-        types = [one.type for one in starts] + list(slices)
+        starts = [symbol(parent, init, dtype) for init, dtype in zip(inits, dtypes, strict=True)]
+        weak = [dtype is None and is_weak(parent, start) for start, dtype in zip(starts, dtypes, strict=True)]
+        types = [start.type for start in starts] + list(slices)
         names = [_hint(path, f"c{i}") for i, path in enumerate(paths)]
         names += [f"x{i}" for i in range(len(slices))]
         region = traced(parent, fn, types, names, weak, repeats=True)
@@ -214,11 +214,11 @@ def _hint(path: str, otherwise: str) -> str:
 def shared_captures(tracers: Sequence[RegionTracer]) -> tuple[list[Tensor], list[list[Value]]]:
     """What the regions of one op use of the surrounding trace: the operands, and each region's parameters."""
     holders: dict[Value, Tensor] = {}
-    for one in tracers:
-        for outer, holder in one.holders.items():
+    for tracer in tracers:
+        for outer, holder in tracer.holders.items():
             holders.setdefault(outer, holder)
     params = [
-        [one.captured.get(outer) or Value(outer.type, outer.hint) for outer in holders] for one in tracers
+        [tracer.captured.get(outer) or Value(outer.type, outer.hint) for outer in holders] for tracer in tracers
     ]
     return list(holders.values()), params
 
@@ -228,18 +228,18 @@ def shared_captures(tracers: Sequence[RegionTracer]) -> tuple[list[Tensor], list
 
 def values_of(leaves: Sequence[Any]) -> list[Any]:
     """Leaves that a loop begins with, in memory of their own: to write a carry changes nothing else."""
-    return [run("copy", one) if isinstance(one, Tensor) else one for one in leaves]
+    return [run("copy", leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
 
 
 def results_of(leaves: Sequence[Any], operands: Sequence[Any] = ()) -> list[Tensor]:
     """Leaves as Tensors in memory of their own, copied where they are `operands` or views: what a loop or a
     branch gives is a new value, as in a trace."""
-    tensors = [as_tensor(one) for one in leaves]
+    tensors = [as_tensor(leaf) for leaf in leaves]
     return [
-        run("copy", one)
-        if type(one._aliases) is tuple or any(one is operand for operand in operands)
-        else one
-        for one in tensors
+        run("copy", tensor)
+        if type(tensor._aliases) is tuple or any(tensor is operand for operand in operands)
+        else tensor
+        for tensor in tensors
     ]
 
 

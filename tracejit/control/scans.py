@@ -96,7 +96,7 @@ def _steps(name: str, stacked: Tree, length: Any) -> int:
     for leaf, path in zip(stacked.leaves, stacked.paths, strict=True):
         if not type_of(leaf).shape:
             raise ShapeError(f"{name}: xs{path} is a scalar; it must have a leading axis to go along")
-    sizes = [type_of(one).shape[0] for one in stacked.leaves]
+    sizes = [type_of(leaf).shape[0] for leaf in stacked.leaves]
     if len(set(sizes)) > 1 or (length is not None and sizes[0] != length):
         given = ", ".join(f"xs{path} has {size}" for path, size in zip(stacked.paths, sizes, strict=True))
         raise ShapeError(
@@ -126,7 +126,7 @@ def _scan(
     leaves = values_of(init.leaves)
     made: list[list[Any]] = []
     for step in range(length - 1, -1, -1) if reverse else range(length):
-        slices = xs.structure.unflatten(values_of([one[step] for one in xs.leaves]))
+        slices = xs.structure.unflatten(values_of([leaf[step] for leaf in xs.leaves]))
         carry, more = _pair(name, f(init.structure.unflatten(leaves), slices))
         leaves = kept(name, leaves, carry, init.structure)
         if made and more.structure != structures[0]:
@@ -150,9 +150,9 @@ def _pair(name: str, outcome: Any) -> tuple[Tree, Tree]:
 
 def _nothing(name: str, flat: Flat, init: Tree, xs: Tree, structures: list[TreeDef]) -> Any:
     """The stacked results of no steps: the body is traced for their types, and does not run."""
-    types = [type_of(one) for one in init.leaves]
-    weak = [not isinstance(one, Tensor) for one in init.leaves] + [False] * len(xs.leaves)
-    types += [one.type.with_shape(one.shape[1:]) for one in xs.leaves]
+    types = [type_of(leaf) for leaf in init.leaves]
+    weak = [not isinstance(leaf, Tensor) for leaf in init.leaves] + [False] * len(xs.leaves)
+    types += [leaf.type.with_shape(leaf.shape[1:]) for leaf in xs.leaves]
     parent = Tracer()
     with tracing(parent):
         region = traced(parent, flat, types, [f"x{i}" for i in range(len(types))], weak, repeats=True)
@@ -172,7 +172,7 @@ def append_scan(
     reverse: bool = False,
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Append a ``scan`` of a flat body to the running trace: its last carries, and what it stacks."""
-    stacked = [as_tensor(one) for one in xs]
+    stacked = [as_tensor(x) for x in xs]
     slices = [one.type.with_shape(one.shape[1:]) for one in stacked]
     loop = trace_loop(name, parent, flat, inits, paths, slices)
     tracer = loop.region.tracer

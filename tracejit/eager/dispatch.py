@@ -81,11 +81,11 @@ def _check(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
     if len(arrays) == 1:
         key: tuple[Any, ...] = (op, arrays[0].dtype, arrays[0].shape, *attrs.items())
     else:
-        key = (op, *[(one.dtype, one.shape) for one in arrays], *attrs.items())
+        key = (op, *[(array.dtype, array.shape) for array in arrays], *attrs.items())
     if key in _CHECKED:
         return
     check_attrs(op, attrs)
-    op.infer(tuple([TensorType(one.dtype, one.shape) for one in arrays]), attrs)
+    op.infer(tuple([TensorType(array.dtype, array.shape) for array in arrays]), attrs)
     if len(_CHECKED) >= _CHECKED_LIMIT:
         _CHECKED.clear()
     _CHECKED.add(key)
@@ -105,9 +105,9 @@ def _leaked(op: Op, value: Value) -> TraceError:
 
 
 def _run(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
-    for one in arrays:
-        if type(one) is Value:
-            raise _leaked(op, one)
+    for array in arrays:
+        if type(array) is Value:
+            raise _leaked(op, array)
     try:
         return op.kernel(*arrays, **attrs)
     except (TypeError, ValueError, OverflowError) as error:
@@ -118,15 +118,15 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
     """NumPy's complaint in our words, with the operands' types."""
     if isinstance(error, TracejitError):
         return error
-    for one in arrays:
-        if isinstance(one, Value):
-            return _leaked(op, one)
+    for array in arrays:
+        if isinstance(array, Value):
+            return _leaked(op, array)
     given = ", ".join(
         f"Python {type(one).__name__}" if type(one) in _SCALARS else f"{one.dtype.name}{list(one.shape)}"
         for one in arrays
     )
     if "broadcast" in str(error):
-        shapes = " and ".join(str(np.shape(one)) for one in arrays)
+        shapes = " and ".join(str(np.shape(array)) for array in arrays)
         return ShapeError(f"{op.name}: shapes {shapes} do not broadcast together")
     message = f"{op.name}: operands ({given}) do not fit: {error}"
     return DTypeError(message) if isinstance(error, TypeError) else DomainError(message)

@@ -84,7 +84,7 @@ def _reached(source: Tensor) -> bool:
         op = instruction.op
         operands = instruction.operands[:1] if op.name == "rewritten" else instruction.operands
         open_ = op.name != "stop_gradient" and any(
-            passed.get(one, True) and is_float(one.dtype) for one in operands
+            passed.get(operand, True) and is_float(operand.dtype) for operand in operands
         )
         passed.update(dict.fromkeys(instruction.results, open_))
     return passed.get(source._data, True)
@@ -94,7 +94,7 @@ def views_of(base: Tensor) -> list[Tensor]:
     """The views of `base` that are alive."""
     if type(base._aliases) is not dict:
         return []
-    return [view for one in list(base._aliases) if (view := one()) is not None and _together(base, view)]
+    return [view for alias in list(base._aliases) if (view := alias()) is not None and _together(base, view)]
 
 
 def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | KeyStep | QuickStep, ...]] | None:

@@ -30,7 +30,7 @@ def declared(
     for key, spec in attrs.items():
         kind = spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec
         if kind not in TYPES:
-            known = ", ".join(one.__name__ for one in TYPES)
+            known = ", ".join(type_.__name__ for type_ in TYPES)
             raise TracejitError(
                 f"register_op {name}: attribute {key!r} must be declared as (type, default) or type, with "
                 f"one of the types {known}, got {spec!r}; tensors are inputs"
@@ -69,7 +69,7 @@ def complete(op: Op, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _writable(items: tuple[Any, ...]) -> bool:
-    return all(_writable(one) if isinstance(one, tuple) else isinstance(one, TYPES) for one in items)
+    return all(_writable(item) if isinstance(item, tuple) else isinstance(item, TYPES) for item in items)
 
 
 def _coerced(value: Any, kind: type) -> Any:

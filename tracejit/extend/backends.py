@@ -145,7 +145,7 @@ def remove_backend(name: str) -> None:
 
 def _kernels(name: str) -> list[Kernel]:
     with LOCK:
-        return [one for one in TABLES.kernels.values() if one.backend == name]
+        return [kernel for kernel in TABLES.kernels.values() if kernel.backend == name]
 
 
 def _unknown(name: object) -> str:

@@ -42,18 +42,18 @@ def call_op(op: Op, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         raise KernelError(missing_message(op.name, LLVM))
     if op.kind is Kind.ELEMENTWISE:
         return apply(op, inputs, given)
-    tensors = [as_tensor(one) for one in inputs]
+    tensors = [as_tensor(input_) for input_ in inputs]
     if op.regions is None:
         return apply(op, tensors, given)
-    types = tuple([TensorType(one.dtype, one.shape) for one in tensors])
+    types = tuple([TensorType(tensor.dtype, tensor.shape) for tensor in tensors])
     if len(op.infer(types, given)) == 1:
         return apply(op, tensors, given)
     if STATE.tracer is not None:
         if STATE.blocked:
-            tensors = [one.detach() for one in tensors]
+            tensors = [tensor.detach() for tensor in tensors]
         STATE.tracer.location = user_location()
         return tuple(apply_with_regions(op, tensors, given, ()))
-    results = tuple([wrap(np.asarray(one)) for one in op.kernel(*[one._data for one in tensors], **given)])
+    results = tuple([wrap(np.asarray(one)) for one in op.kernel(*[tensor._data for tensor in tensors], **given)])
     record_several(op, tensors, given, results)
     return results
 
@@ -82,12 +82,12 @@ class OpCall:
 def _signature(op: Op) -> Signature:
     """What ``help`` and the names in the IR of a jitted op go by."""
     found = [
-        Parameter(one.lstrip("*"), Parameter.VAR_POSITIONAL if "*" in one else Parameter.POSITIONAL_ONLY)
-        for one in op.params
+        Parameter(param.lstrip("*"), Parameter.VAR_POSITIONAL if "*" in param else Parameter.POSITIONAL_ONLY)
+        for param in op.params
     ]
     found += [
-        Parameter(one, Parameter.KEYWORD_ONLY, default=op.defaults.get(one, Parameter.empty))
-        for one in op.attrs
+        Parameter(attr, Parameter.KEYWORD_ONLY, default=op.defaults.get(attr, Parameter.empty))
+        for attr in op.attrs
     ]
     return Signature(found)
 

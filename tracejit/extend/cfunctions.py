@@ -60,7 +60,7 @@ def element_function(op: Op, fn: Any) -> CFunction:
             f"register_kernel {op.name!r}: set argtypes and restype of the ctypes function first; C types "
             "cannot be found out"
         )
-    arguments = tuple(_short(op, one) for one in declared.argtypes)
+    arguments = tuple(_short(op, argtype) for argtype in declared.argtypes)
     if len(arguments) != len(op.params):
         raise TracejitError(
             f"register_kernel {op.name!r}: the C function takes {len(arguments)} arguments, the op has "
@@ -102,11 +102,11 @@ def element_emitter(op: Op, function: CFunction) -> Callable[..., Reg]:
     """`function` as scalar code: one call per lane, from within the loop."""
 
     def emit(b: Emitter, *operands: Reg, **attrs: Any) -> Reg:
-        lanes = max(one.lanes for one in operands)
-        types = tuple(TensorType(BY_NAME[one.dtype], ()) for one in operands)
+        lanes = max(operand.lanes for operand in operands)
+        types = tuple(TensorType(BY_NAME[operand.dtype], ()) for operand in operands)
         wanted = SHORT_NAME[op.infer(types, attrs)[0].dtype]
         arguments = function.arguments or ("f64",) * len(operands)
-        given = [b.cast(one, dtype) for one, dtype in zip(operands, arguments, strict=True)]
+        given = [b.cast(operand, dtype) for operand, dtype in zip(operands, arguments, strict=True)]
         kind = llvm_type(function.result)
         called = f"inttoptr (i64 {function.address} to ptr)"
         found = constant(0, function.result, lanes)

@@ -29,11 +29,11 @@ def checked_kernel(op: Op, backend: str, fn: Callable[..., Any]) -> Callable[...
     def kernel(*operands: Any, **attrs: Any) -> Any:
         arrays = _arrays(op, operands)
         attrs = {**op.defaults, **attrs}
-        expected = op.infer(tuple([TensorType(one.dtype, one.shape) for one in arrays]), attrs)
+        expected = op.infer(tuple([TensorType(array.dtype, array.shape) for array in arrays]), attrs)
         try:
-            outcome = fn(*[_read_only(one) for one in arrays], **attrs)
+            outcome = fn(*[_read_only(array) for array in arrays], **attrs)
         except Exception as error:
-            given = text_of([TensorType(one.dtype, one.shape) for one in arrays])
+            given = text_of([TensorType(array.dtype, array.shape) for array in arrays])
             raise KernelError(
                 f"{where} raised {type(error).__name__}: {error}; it was given ({given}) and expected to "
                 f"return ({text_of(expected)})"
@@ -52,14 +52,14 @@ def checked_kernel(op: Op, backend: str, fn: Callable[..., Any]) -> Callable[...
 
 def _arrays(op: Op, operands: Sequence[Any]) -> list[Array]:
     if op.kind is not Kind.ELEMENTWISE:
-        return [np.asarray(one) for one in operands]
+        return [np.asarray(operand) for operand in operands]
     if op.promote is not None:
-        dtypes: Sequence[Any] = op.promote(tuple([operand_of(one) for one in operands]))
-        arrays = [np.asarray(one, dtype) for one, dtype in zip(operands, dtypes, strict=True)]
+        dtypes: Sequence[Any] = op.promote(tuple([operand_of(operand) for operand in operands]))
+        arrays = [np.asarray(operand, dtype) for operand, dtype in zip(operands, dtypes, strict=True)]
     else:
-        arrays = [np.asarray(one) for one in operands]
-    shape = broadcast_shapes(op.name, *[one.shape for one in arrays])
-    return [one if one.shape == shape else np.broadcast_to(one, shape) for one in arrays]
+        arrays = [np.asarray(operand) for operand in operands]
+    shape = broadcast_shapes(op.name, *[array.shape for array in arrays])
+    return [array if array.shape == shape else np.broadcast_to(array, shape) for array in arrays]
 
 
 def _read_only(array: Array) -> Array:
@@ -91,7 +91,7 @@ def checked_emitter(op: Op, fn: Callable[..., Any]) -> Callable[..., Reg]:
     where = f"op {op.name!r}: its llvm kernel"
 
     def emit(b: Any, *operands: Reg, **attrs: Any) -> Reg:
-        types = tuple(TensorType(BY_NAME[one.dtype], ()) for one in operands)
+        types = tuple(TensorType(BY_NAME[operand.dtype], ()) for operand in operands)
         (expected,) = op.infer(types, attrs)
         try:
             result = fn(b, *operands, **attrs)
@@ -100,7 +100,7 @@ def checked_emitter(op: Op, fn: Callable[..., Any]) -> Callable[..., Reg]:
                 f"{where} raised {type(error).__name__}: {error}; it was given registers of types "
                 f"({', '.join(one.dtype for one in operands)}) and expected to return {expected.dtype.name}"
             ) from error
-        lanes = max([one.lanes for one in operands], default=1)
+        lanes = max([operand.lanes for operand in operands], default=1)
         wanted = SHORT_NAME[expected.dtype]
         if not isinstance(result, Reg) or result.dtype != wanted or result.lanes not in (1, lanes):
             got = f"{result.dtype} x {result.lanes}" if isinstance(result, Reg) else type(result).__name__

@@ -37,7 +37,7 @@ def decomposition(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
             return value
         if b is TENSOR_OPS:
             return run(*operands)[0][0]
-        return run(*[wrap(as_array(one)) for one in operands])[0][0]._data
+        return run(*[wrap(as_array(operand)) for operand in operands])[0][0]._data
 
     return decompose
 
@@ -65,7 +65,7 @@ def composite_infer(decompose: Callable[..., Any]) -> Callable[..., Types]:
 
     def infer(types: Types, attrs: Attrs) -> Types:
         b = Builder()
-        value: Value = decompose(b, *[b.parameter(one) for one in types], **attrs)
+        value: Value = decompose(b, *[b.parameter(type_) for type_ in types], **attrs)
         return (value.type,)
 
     return infer
@@ -95,7 +95,7 @@ def composite_rules(op: Op) -> dict[str, Rule]:
         found = iter(values)
         return [next(found) if one else None for one in present]
 
-    wants = tuple(("input", i) for i in range(len(op.params))) + tuple(("attr", one) for one in op.attrs)
+    wants = tuple(("input", i) for i in range(len(op.params))) + tuple(("attr", attr) for attr in op.attrs)
 
     def single(position: int) -> Callable[..., Any]:
         def rule(b: Any, ct: Any, *arguments: Any) -> Any:
@@ -111,15 +111,15 @@ def composite_rules(op: Op) -> dict[str, Rule]:
 def _run(function: Function, arguments: Sequence[Tensor]) -> list[Tensor]:
     """The results of `function` on Tensors, op by op, so that they are recorded or traced."""
     values = dict(zip(function.params, arguments, strict=True))
-    for one in function.body:
-        operands = [values[operand] for operand in one.operands]
-        if one.regions:
-            made: Sequence[Tensor] = apply_with_regions(one.op, operands, one.attrs, one.regions)
+    for instruction in function.body:
+        operands = [values[operand] for operand in instruction.operands]
+        if instruction.regions:
+            made: Sequence[Tensor] = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
         else:
-            result = call_op(one.op, operands, one.attrs)
+            result = call_op(instruction.op, operands, instruction.attrs)
             made = result if isinstance(result, tuple) else (result,)
-        values.update(zip(one.results, made, strict=True))
-    return [values[one] for one in function.results]
+        values.update(zip(instruction.results, made, strict=True))
+    return [values[result] for result in function.results]
 
 
 def _pullback(
@@ -129,7 +129,7 @@ def _pullback(
     assert op.decompose is not None
     b = Builder()
     seed = b.parameter(ct, "ct")
-    inputs = [b.parameter(one) for one in types]
+    inputs = [b.parameter(type_) for type_ in types]
     result = op.decompose(b, *inputs, **attrs)
     found = pull_back(b, tuple(b.body), {result: seed}, inputs)
     function = b.finish(f"{op.name}_backward", [one for one in found if one is not None])

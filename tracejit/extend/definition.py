@@ -141,9 +141,9 @@ def _inputs(
         if source is None:
             raise TracejitError(f"register_op {name!r}: name the inputs, as in inputs='x y'")
         given = [
-            ("*" if one.kind is one.VAR_POSITIONAL else "") + one.name
-            for one in inspect.signature(source).parameters.values()
-            if one.name not in attrs and one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)
+            ("*" if parameter.kind is parameter.VAR_POSITIONAL else "") + parameter.name
+            for parameter in inspect.signature(source).parameters.values()
+            if parameter.name not in attrs and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
         ]
     names = tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
     for position, one in enumerate(names):
@@ -168,7 +168,7 @@ def _elementwise_infer(name: str, infer: Callable[..., Any] | None) -> Infer:
 
     def rule(types: Types, attrs: Attrs) -> Types:
         shape = same_shape(name, types)
-        if any(one.dtype is not types[0].dtype for one in types):
+        if any(type_.dtype is not types[0].dtype for type_ in types):
             raise DTypeError(f"{name}: inputs must be cast to one dtype, got ({text_of(types)})")
         found = given(types, attrs)
         if len(found) != 1 or found[0].shape != shape:

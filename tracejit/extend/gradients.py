@@ -78,18 +78,18 @@ def _gradient(
     if not callable(fn):
         raise TracejitError(f"{where}: expected a function, got {type(fn).__name__}")
     names = (inputs,) if isinstance(inputs, str) else tuple(inputs)
-    bare = [one.lstrip("*") for one in op.params]
+    bare = [param.lstrip("*") for param in op.params]
     for one in names:
         if one not in bare:
             raise TracejitError(f"{where}: there is no input {one!r}; the inputs are {', '.join(bare)}")
     if save_all_inputs and names:
         raise TracejitError(f"{where}: give inputs_to_save or save_all_inputs, not both")
     flags = (outputs,) if isinstance(outputs, int) else tuple(outputs)
-    if not all(isinstance(one, bool) for one in flags):
+    if not all(isinstance(flag, bool) for flag in flags):
         raise TracejitError(f"{where}: outputs_to_save must be True or one bool per result, got {outputs!r}")
     if len(flags) > 1 and op.regions is None:
         raise TracejitError(f"{where}: outputs_to_save has {len(flags)} bools, but the op has one result")
-    saved = tuple(i for i, one in enumerate(flags) if one)
+    saved = tuple(i for i, flag in enumerate(flags) if flag)
     return Gradient(op.name, fn, names, saved, save_all_inputs)
 
 

@@ -241,4 +241,4 @@ def _named(op: Op, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
             f"run_kernel {op.name!r}: expected inputs {', '.join(op.params)}, got "
             f"{', '.join(inputs) or 'none'}"
         )
-    return tuple(inputs[one] for one in op.params)
+    return tuple(inputs[param] for param in op.params)

@@ -40,11 +40,11 @@ def joint_of(op: Op, gradient: Gradient) -> Joint:
         outs = out if isinstance(out, tuple) else (out,)
         saved = [inputs[position] for position in _positions(op, places, len(inputs))]
         saved += [outs[position] for position in gradient.outputs_to_save]
-        given = [one for one in cotangents if one is not None]
+        given = [cotangent for cotangent in cotangents if cotangent is not None]
 
         def run(*tensors: Tensor) -> tuple[list[Tensor], list[bool]]:
             parts = iter(tensors)
-            shown = [None if one is None else next(parts) for one in cotangents]
+            shown = [None if cotangent is None else next(parts) for cotangent in cotangents]
             result = _called(op, gradient, tuple(shown) if several else shown[0], tuple(parts), attrs)
             parts_found = _checked(op, result, types, shown)
             return [one for one in parts_found if one is not None], [one is not None for one in parts_found]
@@ -64,11 +64,11 @@ def joint_of(op: Op, gradient: Gradient) -> Joint:
 def rules_of(op: Op, gradient: Gradient) -> dict[str, Rule]:
     """`gradient` as one rule per operand, all of which ask for what it saves."""
     joint = joint_of(op, gradient)
-    saved = list(dict.fromkeys(op.params[one] for one in _saved_places(op, gradient)))
+    saved = list(dict.fromkeys(op.params[place] for place in _saved_places(op, gradient)))
     wants: list[tuple[str, Any]] = [_want(op, one, "input", "rest") for one in saved]
     wants += [("out", 0)] * bool(gradient.outputs_to_save)
-    wants += [_want(op, one, "type", "rest_types") for one in op.params]
-    wants += [("attr", one) for one in op.attrs]
+    wants += [_want(op, param, "type", "rest_types") for param in op.params]
+    wants += [("attr", attr) for attr in op.attrs]
     if op.variadic:
         wants.append(("index", 0))
     return {
@@ -111,7 +111,7 @@ def _saved_places(op: Op, gradient: Gradient) -> list[int]:
     """The operands that `gradient` names, as positions among the parameters."""
     if gradient.save_all_inputs:
         return list(range(len(op.params)))
-    bare = [one.lstrip("*") for one in op.params]
+    bare = [param.lstrip("*") for param in op.params]
     return [bare.index(one) for one in gradient.inputs_to_save]
 
 
@@ -194,7 +194,7 @@ def adapted(op: Op, rules: Mapping[str, Rule]) -> Gradient:
 
     def fn(ct: Any, *saved: Any, **attrs: Any) -> tuple[Any, ...]:
         *inputs, out = [_tensor(one) for one in saved]
-        types = [one.type for one in inputs]
+        types = [input_.type for input_ in inputs]
         parts: list[Any] = []
         for position in range(len(inputs)):
             rule = rules.get(op.params[min(position, len(op.params) - 1)])

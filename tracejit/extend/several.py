@@ -36,10 +36,10 @@ def several_results(name: str) -> Regions:
     def pull(b: Any, instruction: Any, cotangents: Sequence[Any]) -> list[Any]:
         results = instruction.results
         given = [
-            b.full(value=0.0, shape=one.shape, dtype=one.dtype) if ct is None and is_float(one.dtype) else ct
-            for ct, one in zip(cotangents, results, strict=True)
+            b.full(value=0.0, shape=result.shape, dtype=result.dtype) if ct is None and is_float(result.dtype) else ct
+            for ct, result in zip(cotangents, results, strict=True)
         ]
-        operand_types = [one.type for one in instruction.operands]
+        operand_types = [operand.type for operand in instruction.operands]
         found: list[Any] = _joint(OPS[name])(
             b, tuple(given) if len(results) > 1 else given[0], instruction.operands,
             tuple(results) if len(results) > 1 else results[0], operand_types, instruction.attrs,
@@ -66,23 +66,23 @@ class SeveralNode(Node):
     def __init__(self, op: Op, operands: Sequence[Tensor], attrs: Attrs, results: Sequence[Tensor]) -> None:
         gradient = TABLES.gradients.get(op.name)
         self.op, self.attrs = op, attrs
-        self.parents = tuple([(one._node or one) if one._requires_grad else None for one in operands])
-        self.types = tuple([(one.shape, one.dtype) for one in operands])
-        self.result_types = [(one.shape, one.dtype) for one in results]
-        bare = [one.lstrip("*") for one in op.params]
+        self.parents = tuple([(operand._node or operand) if operand._requires_grad else None for operand in operands])
+        self.types = tuple([(operand.shape, operand.dtype) for operand in operands])
+        self.result_types = [(result.shape, result.dtype) for result in results]
+        bare = [param.lstrip("*") for param in op.params]
         kept = [
             gradient is not None
             and (gradient.save_all_inputs or bare[min(i, len(bare) - 1)] in gradient.inputs_to_save)
             for i in range(len(operands))
         ]
         outs = () if gradient is None else gradient.outputs_to_save
-        held = [one for one, keep in zip(operands, kept, strict=True) if keep] + [results[i] for i in outs]
+        held = [operand for operand, keep in zip(operands, kept, strict=True) if keep] + [results[i] for i in outs]
         self.memories: Sequence[list[Any]] = [memory_of(one) for one in held]
         self.versions: Sequence[int] = [memory[0] for memory in self.memories]
         self.inputs: list[Any] | None = [
-            _packed(one) if keep else None for one, keep in zip(operands, kept, strict=True)
+            _packed(operand) if keep else None for operand, keep in zip(operands, kept, strict=True)
         ]
-        self.outputs = [_packed(one) if i in outs else None for i, one in enumerate(results)]
+        self.outputs = [_packed(result) if i in outs else None for i, result in enumerate(results)]
         self.hooks = None
         self.location = None if STATE.anomaly is None else user_location()
 
@@ -108,8 +108,8 @@ class SeveralNode(Node):
             given.append(engine.zeros(*type_) if ct is None and is_float(type_[1]) else ct)
         inputs, outputs = [list(map(unpacked, one)) for one in (self.inputs, self.outputs)]
         if engine.tensors:
-            inputs = [engine.operand(self, i, one) for i, one in enumerate(inputs)]
-            outputs = [None if one is None else engine.output(self, i, one) for i, one in enumerate(outputs)]
+            inputs = [engine.operand(self, i, input_) for i, input_ in enumerate(inputs)]
+            outputs = [None if output is None else engine.output(self, i, output) for i, output in enumerate(outputs)]
         types = [TensorType(dtype, shape) for shape, dtype in self.types]
         found: list[Any] = _joint(self.op)(
             engine.namespace, tuple(given), inputs, tuple(outputs), types, self.attrs
@@ -128,9 +128,9 @@ def _packed(tensor: Tensor) -> Any:
 
 def record_several(op: Op, operands: Sequence[Tensor], attrs: Attrs, results: Sequence[Tensor]) -> None:
     """Make `results` remember that they are `op` of `operands`, where that is to be remembered."""
-    if not STATE.recording or not any(one._requires_grad for one in operands):
+    if not STATE.recording or not any(operand._requires_grad for operand in operands):
         return
     node = SeveralNode(op, operands, attrs, results)
-    for index, one in enumerate(results):
-        if is_float(one.dtype):
-            one._node, one._requires_grad = Output(node, index), True
+    for index, result in enumerate(results):
+        if is_float(result.dtype):
+            result._node, result._requires_grad = Output(node, index), True

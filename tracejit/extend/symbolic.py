@@ -23,7 +23,7 @@ def append_function(
     Tensors that `fn` closes over become constants with the values they have now. `what` names `fn` in errors.
     """
     location = b.location
-    traced = trace_flat(fn, [(one.type, False, "") for one in operands])
+    traced = trace_flat(fn, [(operand.type, False, "") for operand in operands])
     captured = [_constant(b, what, holder) for holder in traced.captured]
     results = inline(b, traced.function, [*operands, *captured])
     b.location = location

@@ -128,7 +128,7 @@ def isolated() -> Iterator[None]:
             changed = list(OPS)
             OPS.restore(ops)
             OPS.foreign = foreign | (OPS.foreign - ops.keys())  # what is gone may be in a graph
-            gone = [one for key, one in TABLES.kernels.items() if kept[0].get(key) is not one]
+            gone = [kernel for key, kernel in TABLES.kernels.items() if kept[0].get(key) is not kernel]
             TABLES.kernels, TABLES.gradients, TABLES.ops = kept
             for op in changed:
                 forget_plans(op)

@@ -117,7 +117,7 @@ class LibraryCalls(Operations):
             except ValueError:
                 continue
         kinds = (FunctionType, MethodType, functools.partial)
-        return [one for one in contents if isinstance(one, kinds) and self._leads_to_user(one)] + rules
+        return [content for content in contents if isinstance(content, kinds) and self._leads_to_user(content)] + rules
 
     def _leads_to_user(self, function: Any) -> bool:
         """Whether calling `function` runs code of the user's."""

@@ -220,7 +220,7 @@ def _offsets_of(site: tuple[CodeType, int]) -> list[tuple[CodeType, int]]:
     """The instruction at `site` with its inline cache: ``f_lasti`` may point to any part of it."""
     code, start = site
     instructions = decode(code).instructions
-    position = next(one.position for one in instructions if one.offset == start)
+    position = next(instruction.position for instruction in instructions if instruction.offset == start)
     end = instructions[position + 1].offset if position + 1 < len(instructions) else start + 2
     return [(code, offset) for offset in range(start, end, 2)]
 

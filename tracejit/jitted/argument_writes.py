@@ -198,7 +198,7 @@ class PendingWrites:
     ) -> None:
         self._writes, self._arguments, self._leaves, self._in_memory = writes, arguments, leaves, in_memory
         self.inputs = list(inputs)
-        self._recorded = STATE.recording and any(one._requires_grad for one in inputs)
+        self._recorded = STATE.recording and any(input_._requires_grad for input_ in inputs)
         if self._recorded:  # a graph keeps the values that are there now
             for write in writes.writes:
                 self.inputs[write.position] = _standing_for(inputs[write.position])
@@ -208,7 +208,7 @@ class PendingWrites:
         targets = {} if self._recorded or OBSERVER.call is not None else self._targets(compiled.executable)
         if not targets:
             return call(compiled, self.inputs)
-        return list(map(wrap, compiled.executable.run([one._data for one in self.inputs], targets)))
+        return list(map(wrap, compiled.executable.run([input_._data for input_ in self.inputs], targets)))
 
     def _targets(self, executable: Executable) -> dict[int, Any]:
         """By result, the array of the argument that it may be written over while the program runs."""
@@ -253,7 +253,7 @@ def _copy(array: Any, value: Any) -> None:
 def _check(label: str, write: ArgumentWrite, leaf: Any, sources: Sequence[Tensor]) -> bool:
     """Whether `leaf` is written in memory alone. Raises where it may not be written."""
     name, in_memory = f"{label}: argument {write.name}", True
-    sources = [] if write.unrecorded else [one for one in sources if one._requires_grad]
+    sources = [] if write.unrecorded else [source for source in sources if source._requires_grad]
     if isinstance(leaf, Tensor) and write.unrecorded:
         take_memory(leaf)
     elif isinstance(leaf, Tensor):
@@ -277,9 +277,9 @@ def _check(label: str, write: ArgumentWrite, leaf: Any, sources: Sequence[Tensor
 def _check_overlaps(
     writes: ArgumentWrites, leaves: Sequence[Any], inputs: Sequence[Tensor], captures: Sequence[Any]
 ) -> None:
-    arrays = [one._data if isinstance(one, Tensor) else one for one in leaves]
-    arrays = [one if isinstance(one, np.ndarray) else None for one in arrays]
-    arrays += [one._data for one in inputs[len(leaves) :]]
+    arrays = [leaf._data if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+    arrays = [array if isinstance(array, np.ndarray) else None for array in arrays]
+    arrays += [input_._data for input_ in inputs[len(leaves) :]]
     pair = overlapping(arrays, {write.position for write in writes.writes})
     if pair is None:
         return

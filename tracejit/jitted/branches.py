@@ -47,8 +47,8 @@ class Branches:
     """The decisions of one trace: first those of `prefix`, then by the values of `inputs`."""
 
     def __init__(self, inputs: Sequence[Tensor], prefix: Sequence[Any]) -> None:
-        self.inputs = [one._data for one in inputs]
-        self._tracked = [one._requires_grad for one in inputs]
+        self.inputs = [input_._data for input_ in inputs]
+        self._tracked = [input_._requires_grad for input_ in inputs]
         self.prefix = tuple(prefix)
         self.made: list[Decision] = []
         self._known: dict[Value, Any] = {}
@@ -78,7 +78,7 @@ class Branches:
                 reached.add(param)
         for instruction in tracer.body:
             if instruction.op.name != "stop_gradient" and not reached.isdisjoint(instruction.operands):
-                reached.update(one for one in instruction.results if is_float(one.dtype))
+                reached.update(result for result in instruction.results if is_float(result.dtype))
         return value in reached
 
     def _evaluate(self, tracer: Tracer, value: Value) -> Array:
@@ -89,7 +89,7 @@ class Branches:
         for holder, param in tracer.captures.values():
             if param not in known:
                 known[param] = array_of(holder)
-        producers = {result: one for one in tracer.body for result in one.results}
+        producers = {result: instruction for instruction in tracer.body for result in instruction.results}
         with np.errstate(all="ignore"):
             for instruction in _needed(value, producers, known):
                 run_instruction(instruction, known)
@@ -116,4 +116,4 @@ def _needed(value: Value, producers: dict[Value, Instruction], known: dict[Value
         if producer not in needed:
             needed[producer] = None
             stack.extend(producer.operands)
-    return [one for one in dict.fromkeys(producers.values()) if one in needed]
+    return [fromkey for fromkey in dict.fromkeys(producers.values()) if fromkey in needed]

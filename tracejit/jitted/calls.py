@@ -73,10 +73,10 @@ class CompiledFunction:
             if wrt not in self._joint:
                 split = self.pullback(wrt)[0]
                 builder = Builder()
-                args = [builder.parameter(one.type, one.hint) for one in self.function.params]
+                args = [builder.parameter(param.type, param.hint) for param in self.function.params]
                 residuals = inline(builder, without_effects(split.forward), args)[split.outputs :]
                 kept = len(split.forward.results) - split.outputs
-                cotangents = [builder.parameter(one.type, one.hint) for one in split.backward.params[kept:]]
+                cotangents = [builder.parameter(param.type, param.hint) for param in split.backward.params[kept:]]
                 gradients = inline(builder, split.backward, [*residuals, *cotangents])
                 self._joint[wrt] = CompiledFunction(builder.finish(split.backward.name, gradients))
             return self._joint[wrt]
@@ -98,20 +98,20 @@ class CallNode(Node):
         result_types: list[Any],
     ) -> None:
         self.compiled, self.wrt, self.result_types = compiled, wrt, result_types
-        self.parents = tuple([(one._node or one) if i in wrt else None for i, one in enumerate(inputs)])
-        self.types = tuple([(one.shape, one.dtype) for one in inputs])
+        self.parents = tuple([(input_._node or input_) if i in wrt else None for i, input_ in enumerate(inputs)])
+        self.types = tuple([(input_.shape, input_.dtype) for input_ in inputs])
         #: The arguments, for a gradient that is to be differentiated; None once freed.
-        self.inputs: list[Any] | None = [one._data for one in inputs]
+        self.inputs: list[Any] | None = [input_._data for input_ in inputs]
         self.residuals = residuals
         hooks = STATE.saved_hooks
         if hooks is not None:
-            self.residuals = [Packed(one, hooks) for one in residuals]
+            self.residuals = [Packed(residual, hooks) for residual in residuals]
             # leaves stay alive whatever becomes of their values
             self.inputs = [
-                one._data if one._requires_grad and one._node is None else Packed(one._data, hooks)
-                for one in inputs
+                input_._data if input_._requires_grad and input_._node is None else Packed(input_._data, hooks)
+                for input_ in inputs
             ]
-        self.memories = [memory_of(one) for one in inputs]
+        self.memories = [memory_of(input_) for input_ in inputs]
         self.versions = [memory[0] for memory in self.memories]
         self.hooks = self.location = None
         if STATE.anomaly is not None:
@@ -138,7 +138,7 @@ class CallNode(Node):
             given.append(engine.zeros(*self.result_types[index]) if cotangent is None else cotangent)
         if engine.tensors:
             joint = self.compiled.joint_backward(self.wrt)
-            inputs = [engine.operand(self, i, unpacked(one)) for i, one in enumerate(self.inputs)]
+            inputs = [engine.operand(self, i, unpacked(input_)) for i, input_ in enumerate(self.inputs)]
             gradients: list[Any] = list(call(joint, [*inputs, *given]))
         else:
             gradients = list(backward.executable([*map(unpacked, self.residuals), *given]))
@@ -166,10 +166,10 @@ def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
     tracer = STATE.tracer
     if tracer is not None:
         return [wrap(one) for one in inline(tracer, compiled.function, list(map(tracer.lift, inputs)))]
-    arrays = [one._data for one in inputs]
+    arrays = [input_._data for input_ in inputs]
     wrt: tuple[int, ...] = ()
     if STATE.recording:
-        wrt = tuple(i for i, one in enumerate(inputs) if one._requires_grad)
+        wrt = tuple(i for i, input_ in enumerate(inputs) if input_._requires_grad)
     if not wrt:
         return [wrap(one) for one in compiled.executable(arrays)]
     try:
@@ -179,8 +179,8 @@ def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
         refuse_gradients("JitBackward", results, inputs, str(error))
         return results
     values = forward.executable(arrays)
-    results = [wrap(one) for one in values[: split.outputs]]
-    types = [(one.shape, one.dtype) for one in results]
+    results = [wrap(value) for value in values[: split.outputs]]
+    types = [(result.shape, result.dtype) for result in results]
     node = CallNode(compiled, wrt, inputs, values[split.outputs :], types)
     for index, result in enumerate(results):
         if is_float(result.dtype):

@@ -135,9 +135,9 @@ class WatchedContainers:
         return writes
 
     def _part(self, value: Any, symbols: Sequence[Tensor], results: list[Any]) -> _Part:
-        for one in self._containers:
-            if one.container is value:
-                return _Part(None, (), one.path)
+        for container in self._containers:
+            if container.container is value:
+                return _Part(None, (), container.path)
         leaves, structure = flatten(value)
         return _Part(structure, [_source(leaf, symbols, results) for leaf in leaves])
 
@@ -178,7 +178,7 @@ def write_containers(
     """Do to ``arguments = (positional, named)``, whose leaves are `leaves`, what the function did."""
     containers = [_at(arguments, write.path) for write in writes]
     contents = [
-        [(key, _built(part, arguments, leaves, results)) for key, part in one.parts] for one in writes
+        [(key, _built(part, arguments, leaves, results)) for key, part in write.parts] for write in writes
     ]
     for write, container, content in zip(writes, containers, contents, strict=True):
         if write.kind == "list":

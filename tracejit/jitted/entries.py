@@ -64,7 +64,7 @@ def make_entries(
     layout = entry_layout_of_tensors()
     params = signature.function.params[len(signature.leaf_types) :]
     bindings = signature.bindings
-    if any("callback" in one.attrs for one in signature.function.instructions()):
+    if any("callback" in instruction.attrs for instruction in signature.function.instructions()):
         return None, None  # a call that fails is repeated by the slow path, and callbacks ran already
     if layout is None or len(signature.function.params) + len(signature.function.results) > _MOST:
         return None, None
@@ -88,11 +88,11 @@ def make_entries(
                     for source, param in zip(bindings.sources, params, strict=True)
                 ]
             ),
-            (settings, *[_capture(one.source, _guard_spec(one, keep), keep) for one in bindings.guards]),
+            (settings, *[_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards]),
             tuple(
                 [
-                    ResultSpec(_array_spec(one.dtype, one.shape), reuses.get(i, -1))
-                    for i, one in enumerate(results)
+                    ResultSpec(_array_spec(result.dtype, result.shape), reuses.get(i, -1))
+                    for i, result in enumerate(results)
                 ]
             ),
             None if signature.result.is_leaf and signature.writes is None else flat,

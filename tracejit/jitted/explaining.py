@@ -119,7 +119,7 @@ class SignatureReport:
     @property
     def milliseconds(self) -> float:
         """What compiling all of it took."""
-        every = [*self.programs, *(one for path in self.paths for one in path.programs)]
+        every = [*self.programs, *(program for path in self.paths for program in path.programs)]
         return sum(sum(one.milliseconds.values()) for one in every)
 
 
@@ -145,7 +145,7 @@ class Explanation(str):
             "name": self.name,
             "where": self.where,
             "signatures": [
-                {**_plain(one), "total_milliseconds": one.milliseconds} for one in self.signatures
+                {**_plain(signature), "total_milliseconds": signature.milliseconds} for signature in self.signatures
             ],
         }
 
@@ -168,10 +168,10 @@ def explain(
     """What was compiled of the function `fn`, why, and how: each signature, with the paths it has."""
     count = len(signatures)
     where = _definition(fn)
-    reports = tuple(_report(fn, static, *one) for one in signatures)
+    reports = tuple(_report(fn, static, *signature) for signature in signatures)
     lines = [f"{name}: {count} signature{'s' * (count != 1)} compiled"]
     if where and reports:
-        spent = sum(one.milliseconds for one in reports)
+        spent = sum(report.milliseconds for report in reports)
         lines.append(f"  defined at {where}; compiled in {spent:.0f} ms in all")
     if CACHE.problem and not CACHE.switched_off:
         lines.append(f"  compiled code is not kept on disk: {CACHE.problem}")
@@ -249,7 +249,7 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
         {**traced, **executable.milliseconds},
         executable.kernels,
         executable.arena_bytes,
-        tuple(_host_call(one.instruction) for one in calls),
+        tuple(_host_call(call.instruction) for call in calls),
         executable.found,
         executable.tier,
         executable.problem,
@@ -259,7 +259,7 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
 
 def _host_call(instruction: Instruction) -> HostCallReport:
     op = instruction.op
-    dtypes = ", ".join(dict.fromkeys(one.dtype.name for one in instruction.operands))
+    dtypes = ", ".join(dict.fromkeys(operand.dtype.name for operand in instruction.operands))
     if op is INTERPRETED:
         inside = [one for one in instruction.regions[0].body if one.op.kind is not Kind.VIEW]
         names = ", ".join(dict.fromkeys(one.op.name for one in inside))

@@ -162,7 +162,7 @@ class JitFunction(Viewable):
             captured = captured_now(signature)
             if captured is not None:
                 if signature is not latest:
-                    others = (one for one in latest.variants if one is not signature)
+                    others = (variant for variant in latest.variants if variant is not signature)
                     signature.variants = [latest, *others]
                     latest.variants = []
                     self._signatures[key] = signature
@@ -244,7 +244,7 @@ class JitFunction(Viewable):
         outer = STATE.recording, STATE.blocked
         STATE.recording, STATE.blocked = True, False
         try:
-            symbols = [(*symbol_type(one), name) for one, name in zip(types, names, strict=True)]
+            symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
             return uses, numbers, trace_flat(run, symbols, self._branches(leaves, prefix), numbers)
         finally:
             STATE.recording, STATE.blocked = outer
@@ -281,7 +281,7 @@ class JitFunction(Viewable):
 
     def _enter(self, signature: Signature, inputs: Sequence[Any]) -> None:
         """Make the native entries of `signature`, at the first call that needs no gradients."""
-        if any(isinstance(one, Tensor) and one._requires_grad for one in inputs):
+        if any(isinstance(input_, Tensor) and input_._requires_grad for input_ in inputs):
             return None
         signature.entered = True
         if signature.writes is not None:
@@ -334,7 +334,7 @@ class JitFunction(Viewable):
             argument x changed from f64[3] to f64[4]
         """
         with self._lock:
-            every = [(one, self._paths.get(key)) for key, one in self._signatures.items()]
+            every = [(signature, self._paths.get(key)) for key, signature in self._signatures.items()]
         module: Any = import_module(".explaining", __package__)  # for those who look inside
         made: Explanation = module.explain(self._fn, self._name, self._static_argnums, every)
         return made

@@ -90,7 +90,7 @@ class Paths:
             return path, captured
         with self._lock:
             reason = "what the function closes over changed"
-            renewed = compile_path([one.seen for one in path.decisions], reason)
+            renewed = compile_path([decision.seen for decision in path.decisions], reason)
             self.known[:] = [renewed if one is path else one for one in self.known]
             self._changed()
         captured = read_captures(renewed)

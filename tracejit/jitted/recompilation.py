@@ -132,7 +132,7 @@ def _split(path: str) -> tuple[str, str, str]:
 
 def _parameters(fn: Callable[..., Any], static: frozenset[int]) -> list[str]:
     try:
-        return [one for i, one in enumerate(inspect.signature(fn).parameters) if i not in static]
+        return [parameter for i, parameter in enumerate(inspect.signature(fn).parameters) if i not in static]
     except (TypeError, ValueError):  # a builtin that does not tell
         return []
 

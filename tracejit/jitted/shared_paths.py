@@ -75,7 +75,7 @@ class SharedPaths:
             if captured is None:
                 return MISS
             inputs = [*map(as_input, leaves), *captured]
-            if STATE.recording and any(one._requires_grad for one in inputs):
+            if STATE.recording and any(input_._requires_grad for input_ in inputs):
                 return MISS
             return call(self.signature.compiled, inputs)
         except Exception:  # it may belong to a path that is not here; the paths by themselves tell
@@ -87,7 +87,7 @@ def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
     effects or random draws, which a call that belongs to none of them would do twice. None where that leaves
     none, or where the paths are too long."""
     first = _result_types(paths[0])
-    chosen = [one for one in paths if _result_types(one) == first and not _acts(one)]
+    chosen = [path for path in paths if _result_types(path) == first and not _acts(path)]
     if not chosen:
         return None
     merger = _Merger(chosen)
@@ -109,16 +109,16 @@ def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
 
 def _result_types(path: Signature) -> list[Any]:
     results = path.function.results
-    return [one.type for one in results[: len(results) - len(path.decisions)]]
+    return [result.type for result in results[: len(results) - len(path.decisions)]]
 
 
 def _acts(path: Signature) -> bool:
     """Whether running `path` does more than to compute."""
-    draws = any(isinstance(one.holder, Draws) for one in path.bindings.sources)
+    draws = any(isinstance(source.holder, Draws) for source in path.bindings.sources)
     return (
         draws
         or path.writes is not None
-        or any(has_effect(one) or "callback" in one.attrs for one in path.function.instructions())
+        or any(has_effect(instruction) or "callback" in instruction.attrs for instruction in path.function.instructions())
     )
 
 
@@ -151,7 +151,7 @@ class _Merger:
     def run(self, name: str) -> Function:
         builder = Builder()
         count = len(self.paths[0].leaf_types)
-        arguments = [builder.parameter(one.type, one.hint) for one in self.paths[0].function.params[:count]]
+        arguments = [builder.parameter(param.type, param.hint) for param in self.paths[0].function.params[:count]]
         for path in self.paths:
             table = Substitution(dict(zip(path.function.params, arguments, strict=False)))
             for param, source in zip(path.function.params[count:], path.bindings.sources, strict=True):
@@ -174,7 +174,7 @@ class _Merger:
         """Append what follows `decided` decisions that `members` have in common. `ok` says whether those came
         out as on the paths, None where they did for certain. Returns the results and the path's number."""
         while True:
-            ends = [decided == len(self.paths[one].decisions) for one in members]
+            ends = [decided == len(self.paths[member].decisions) for member in members]
             if any(ends) and len(members) > 1:
                 raise _ApartError
             self._common(builder, members, decided)
@@ -183,8 +183,8 @@ class _Merger:
             decision = self.paths[members[0]].decisions[decided]
             value = self._tables[members[0]][decision.value]
             groups: dict[str, list[int]] = {}
-            for one in members:
-                groups.setdefault(repr(self.paths[one].decisions[decided].seen), []).append(one)
+            for member in members:
+                groups.setdefault(repr(self.paths[member].decisions[decided].seen), []).append(member)
             decided += 1
             if len(groups) > 1:
                 return self._split(builder, value, list(groups.values()), decided, ok)
@@ -193,13 +193,13 @@ class _Merger:
 
     def _common(self, builder: Builder, members: list[int], decided: int) -> None:
         """Append the instructions before the next decision, which must be the same on all paths."""
-        stretches = [_stretch(self.paths[one], decided) for one in members]
-        if len({len(one) for one in stretches}) > 1:
+        stretches = [_stretch(self.paths[member], decided) for member in members]
+        if len({len(stretch) for stretch in stretches}) > 1:
             raise _ApartError
         self.room -= len(stretches[0])
         if self.room < 0:
             raise _ApartError
-        lead, *others = (self._tables[one] for one in members)
+        lead, *others = (self._tables[member] for member in members)
         for position, instruction in enumerate(stretches[0]):
             builder.location = instruction.location
             operands = lead.all(instruction.operands)
@@ -237,8 +237,8 @@ class _Merger:
         nothing = Builder()
         types = _result_types(self.paths[0])
         zeros = [
-            nothing.broadcast_to(nothing.scalar(one.dtype.type(0).item(), one.dtype), one.shape)
-            for one in types
+            nothing.broadcast_to(nothing.scalar(type_.dtype.type(0).item(), type_.dtype), type_.shape)
+            for type_ in types
         ]
         bodies.append((nothing, (*zeros, nothing.scalar(-1, INT64))))
         free = dict.fromkeys(one for body, results in bodies for one in _free(body, results))
@@ -248,14 +248,14 @@ class _Merger:
 
 def _stretch(path: Signature, decided: int) -> Sequence[Instruction]:
     """The instructions between two decisions."""
-    positions = [0, *[one.position for one in path.decisions], len(path.function.body)]
+    positions = [0, *[decision.position for decision in path.decisions], len(path.function.body)]
     return path.function.body[positions[decided] : positions[decided + 1]]
 
 
 def _identity(instruction: Instruction, operands: tuple[Value, ...]) -> tuple[Any, ...]:
     """What makes two instructions compute the same; values are compared by identity, NaN by its name."""
     attrs = repr(sorted(instruction.attrs.items()))
-    return instruction.op, operands, attrs, [str(one) for one in instruction.regions]
+    return instruction.op, operands, attrs, [str(region) for region in instruction.regions]
 
 
 def _is(builder: Builder, value: Value, decision: Decision) -> Value:
@@ -276,8 +276,8 @@ def _is(builder: Builder, value: Value, decision: Decision) -> Value:
 
 def _free(body: Builder, results: Sequence[Value]) -> list[Value]:
     """The values from outside that `body` uses."""
-    own = {one for instruction in body.body for one in instruction.results}
-    used = [one for instruction in body.body for one in instruction.operands]
+    own = {result for instruction in body.body for result in instruction.results}
+    used = [operand for instruction in body.body for operand in instruction.operands]
     return [one for one in [*used, *results] if one not in own]
 
 

@@ -110,11 +110,11 @@ def selected_arguments(
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
         return frozenset(nums), frozenset(names)
-    order = [one.name for one in parameters]
+    order = [parameter.name for parameter in parameters]
     positional = [
-        one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        parameter.name for parameter in parameters if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
-    has_more = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    has_more = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
     for num in nums:
         if not -len(positional) <= num < len(positional) and not has_more:
             raise TracejitError(
@@ -123,7 +123,7 @@ def selected_arguments(
     if has_more and any(num < 0 for num in nums):
         raise TracejitError(f"jit: a negative {which}_argnums needs a function without *args")
     for name in names:
-        if name not in order and not any(one.kind is one.VAR_KEYWORD for one in parameters):
+        if name not in order and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
             raise TracejitError(f"jit: {which}_argnames {name!r} is not a parameter; expected one of {order}")
     indices = {num % len(positional) if num < 0 else num for num in nums}
     indices |= {positional.index(name) for name in names if name in positional}
@@ -156,7 +156,7 @@ def donated_leaves(
 def parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset[int]) -> list[str]:
     """Names for the IR's parameters, from the arguments' names and the leaves' paths."""
     try:
-        order = [one for i, one in enumerate(inspect.signature(fn).parameters) if i not in static]
+        order = [parameter for i, parameter in enumerate(inspect.signature(fn).parameters) if i not in static]
     except (TypeError, ValueError):
         order = []
     names = []

@@ -141,7 +141,7 @@ def _widths(name: str, padding: Any, steps: tuple[int, ...], extents: list[int])
         return [((extent - 1) // 2, extent // 2) for extent in extents]
     if isinstance(padding, str):
         raise DomainError(f"{name}: padding must be integers, 'same' or 'valid', got {padding!r}")
-    return [(one, one) for one in numbers(name, "padding", padding, len(extents), 0)]
+    return [(number, number) for number in numbers(name, "padding", padding, len(extents), 0)]
 
 
 def _images(

@@ -49,11 +49,11 @@ def max_pool2d(
     lowest: Any = -math.inf if x.dtype.kind == "f" else int(np.iinfo(x.dtype).min)
     padded = plan.padded(images, lowest)
     first, *others = plan.taps(padded)
-    for one in others:
-        better = run("gt", one, first)
+    for other in others:
+        better = run("gt", other, first)
         if x.dtype.kind == "f":
-            better = run("logical_or", better, run("isnan", one))
-        first = run("where", better, one, first)
+            better = run("logical_or", better, run("isnan", other))
+        first = run("where", better, other, first)
     return copied_from(x, first if x.ndim == 4 else reshaped(first, first.shape[1:]))
 
 

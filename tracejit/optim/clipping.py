@@ -50,7 +50,7 @@ def clip_by_global_norm(grads: Any, max_norm: Any) -> tuple[Any, Tensor]:
     norm = _norm(leaves, 2.0)
     small = norm <= max_norm
     factor = where(small, 1.0, max_norm / where(small, 1.0, norm)).astype(norm.dtype)
-    clipped = [one * factor.astype(one.dtype) for one in leaves]
+    clipped = [leaf * factor.astype(leaf.dtype) for leaf in leaves]
     return flatten(grads)[1].unflatten(clipped), norm
 
 
@@ -113,8 +113,8 @@ def clip_grad_value_(params: Any, value: float) -> None:
 
 
 def _grads(name: str, params: Any) -> list[Tensor]:
-    grads = [one.grad for one in tensors_of(name, params)]
-    return [one for one in grads if one is not None]
+    grads = [tensor.grad for tensor in tensors_of(name, params)]
+    return [grad for grad in grads if grad is not None]
 
 
 def _floating(name: str, tree: Any) -> list[Tensor]:
@@ -127,12 +127,12 @@ def _floating(name: str, tree: Any) -> list[Tensor]:
 
 
 def _norm(tensors: list[Tensor], order: float) -> Tensor:
-    tensors = [one for one in tensors if one.size]  # nothing has no largest magnitude
+    tensors = [tensor for tensor in tensors if tensor.size]  # nothing has no largest magnitude
     if not tensors:
         return zeros((), dtype=default_dtype())
     if order == math.inf:
-        return max(stack([max(abs(one)) for one in tensors]))
+        return max(stack([max(abs(tensor)) for tensor in tensors]))
     if order == 2.0:
-        return sqrt(sum(stack([sum(one * one) for one in tensors])))
-    powers: Tensor = sum(stack([sum(abs(one) ** order) for one in tensors]))
+        return sqrt(sum(stack([sum(tensor * tensor) for tensor in tensors])))
+    powers: Tensor = sum(stack([sum(abs(tensor) ** order) for tensor in tensors]))
     return powers ** (1.0 / order)

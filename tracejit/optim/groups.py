@@ -42,9 +42,9 @@ def groups_of(owner: str, params: Any) -> list[dict[str, Any]]:
         if flatten(params)[1].is_leaf:
             params = list(params)
         if isinstance(params, (list, tuple)) and any(
-            isinstance(one, dict) and "params" in one for one in params
+            isinstance(param, dict) and "params" in param for param in params
         ):
-            return [_group(owner, one) for one in params]
+            return [_group(owner, param) for param in params]
     return [{"params": _checked(owner, tensors_of(owner, params))}]
 
 

@@ -219,7 +219,7 @@ def join(schedules: Sequence[Callable[[Any], Any]], boundaries: Sequence[int]) -
     Raises ShapeError unless there is one boundary less than schedules. Semantics: ``optax.join_schedules``.
     """
     parts = tuple(schedules)
-    if not parts or not all(callable(one) for one in parts):
+    if not parts or not all(callable(part) for part in parts):
         raise DomainError(f"join: expected schedules, functions of the step, got {list(parts)!r}")
     if len(boundaries) != len(parts) - 1:
         raise ShapeError(
@@ -239,7 +239,7 @@ def _join(step: Tensor, schedules: tuple[Any, ...], boundaries: tuple[int, ...])
 
 
 def _ascending(owner: str, what: str, steps: Sequence[int]) -> None:
-    for one in steps:
-        check_number(owner, what, one, at_least=0.0)
+    for step in steps:
+        check_number(owner, what, step, at_least=0.0)
     if sorted(steps) != list(steps):
         raise DomainError(f"{owner}: {what} must ascend, got {list(steps)!r}")

@@ -75,7 +75,7 @@ class Optimizer:
         for p, *rest in zip(leaves, *slots, strict=True):
             if p.dtype not in by_dtype:
                 by_dtype[p.dtype] = [
-                    one.astype(p.dtype) if isinstance(one, Tensor) else one for one in coefficients
+                    coefficient.astype(p.dtype) if isinstance(coefficient, Tensor) else coefficient for coefficient in coefficients
                 ]
             columns.append(self.rule.formula(self.rule.form, p, *rest, *by_dtype[p.dtype]))
         trees = [structure.unflatten([column[i] for column in columns]) for i in range(len(slots))]

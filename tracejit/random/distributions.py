@@ -168,8 +168,8 @@ def _inverse_erf(x: Tensor) -> Tensor:
 def _polynomial(coefficients: tuple[float, ...], x: Tensor) -> Tensor:
     """Horner's rule."""
     result: Any = coefficients[0]
-    for one in coefficients[1:]:
-        result = run("add", run("mul", x, result), one)
+    for coefficient in coefficients[1:]:
+        result = run("add", run("mul", x, result), coefficient)
     return as_tensor(result)
 
 
@@ -207,12 +207,12 @@ def parameters(
     tensors = {what: as_tensor(value) for what, value in values.items()}
     if shape is None:
         try:
-            shape = np.broadcast_shapes(*[one.shape for one in tensors.values()])
+            shape = np.broadcast_shapes(*[tensor.shape for tensor in tensors.values()])
         except ValueError:
             given = ", ".join(f"{what} of shape {one.shape}" for what, one in tensors.items())
             raise ShapeError(f"{name}: cannot broadcast {given} to one shape") from None
     sizes, floating = request(name, key, shape, dtype)
-    return sizes, floating, [parameter(name, what, one, sizes, floating) for what, one in tensors.items()]
+    return sizes, floating, [parameter(name, what, tensor, sizes, floating) for what, tensor in tensors.items()]
 
 
 def parameter(name: str, what: str, value: Any, shape: Shape, dtype: DType) -> Tensor:

@@ -254,7 +254,7 @@ def _log_slope(log_x: Tensor, a: Tensor) -> Tensor:
     def spread(value: Tensor) -> Tensor:
         return value[..., None]
 
-    rules = [constant_of(one) for one in _rules()]
+    rules = [constant_of(rule) for rule in _rules()]
     above, sign = spread(above), spread(run("where", above, 1.0, -1.0))
     v = spread(length) * run("where", above, rules[0], rules[2])
     s = sign * v

@@ -64,6 +64,6 @@ def digamma(x: Tensor) -> Tensor:
 def _polynomial(coefficients: tuple[float, ...], x: Tensor) -> Tensor:
     """Horner's rule, the constant term first."""
     total: Tensor = x * coefficients[-1] + coefficients[-2]
-    for one in coefficients[-3::-1]:
-        total = total * x + one
+    for coefficient in coefficients[-3::-1]:
+        total = total * x + coefficient
     return total

@@ -44,7 +44,7 @@ def run_backward(
             walk.run(roots, cotangents)
     finally:
         STATE.recording, STATE.walk = outer, around
-    return [] if targets is None else [walk.found.get(_key(one)) for one in targets]
+    return [] if targets is None else [walk.found.get(_key(target)) for target in targets]
 
 
 def _key(tensor: Tensor) -> Any:
@@ -62,7 +62,7 @@ class _Pass:
         self, engine: Engine, targets: Sequence[Tensor] | None, *, retain_graph: bool, accumulate: bool
     ) -> None:
         self.engine = engine
-        self.targets = None if targets is None else {_key(one): one for one in targets}
+        self.targets = None if targets is None else {_key(target): target for target in targets}
         self.retain_graph = retain_graph
         self.accumulate = accumulate
         #: Nodes behind which there is no target.
@@ -190,10 +190,10 @@ class _Pass:
             slots = cotangent if node.several else [cotangent]
             if node.hooks is not None:
                 slots = [
-                    run_tensor_hooks(node.hooks, index, one, engine)
-                    if one is not None and self.reaches(node, index)
-                    else one
-                    for index, one in enumerate(slots)
+                    run_tensor_hooks(node.hooks, index, slot, engine)
+                    if slot is not None and self.reaches(node, index)
+                    else slot
+                    for index, slot in enumerate(slots)
                 ]
             if useful is not None:
                 self._capture(node, slots)

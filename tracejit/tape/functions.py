@@ -75,13 +75,13 @@ class FunctionNode(Node):
         self.function, self.ctx = function, ctx
         self.parents = tuple(
             [
-                (one._node or one) if isinstance(one, Tensor) and one._requires_grad else None
-                for one in arguments
+                (argument._node or argument) if isinstance(argument, Tensor) and argument._requires_grad else None
+                for argument in arguments
             ]
         )
-        self.types = tuple([(one.shape, one.dtype) if isinstance(one, Tensor) else None for one in arguments])
+        self.types = tuple([(argument.shape, argument.dtype) if isinstance(argument, Tensor) else None for argument in arguments])
         #: Per output: (shape, dtype) of a tensor, None for another value.
-        self.outputs = tuple([(one.shape, one.dtype) if isinstance(one, Tensor) else None for one in outputs])
+        self.outputs = tuple([(output.shape, output.dtype) if isinstance(output, Tensor) else None for output in outputs])
         self.hooks = self.location = None
         if STATE.tracer is not None:
             self.location = STATE.tracer.location
@@ -102,7 +102,7 @@ class FunctionNode(Node):
 
     def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         ctx = self.ctx
-        needed = tuple([one is not None and (wanted is None or wanted(one)) for one in self.parents])
+        needed = tuple([parent is not None and (wanted is None or wanted(parent)) for parent in self.parents])
         ctx.needs_input_grad = needed
         given: list[Tensor | None] = []
         for index, output in enumerate(self.outputs):
@@ -116,8 +116,8 @@ class FunctionNode(Node):
         results = self.function.backward(ctx, *given)
         found = list(results) if isinstance(results, tuple) else [results]
         return [
-            None if one is None or not need else engine.from_tensor(one)
-            for one, need in zip(checked_gradients(self.name(), self.types, found), needed, strict=True)
+            None if gradient is None or not need else engine.from_tensor(gradient)
+            for gradient, need in zip(checked_gradients(self.name(), self.types, found), needed, strict=True)
         ]
 
     def free(self) -> None:

@@ -173,7 +173,7 @@ def run_tensor_hooks(hooks: Hooks, index: int, cotangent: Any, engine: Engine) -
 def run_pre_hooks(hooks: Hooks, cotangents: list[Any], engine: Engine) -> list[Any]:
     """The cotangents of a node's outputs after its pre-hooks."""
     for hook in tuple(hooks.pre.values()):
-        given = tuple([None if one is None else engine.as_tensor(one) for one in cotangents])
+        given = tuple([None if cotangent is None else engine.as_tensor(cotangent) for cotangent in cotangents])
         found = hook(given)
         if found is not None:
             cotangents = _replaced(hook, found, given, "grad_outputs", engine)
@@ -184,9 +184,9 @@ def run_post_hooks(
     hooks: Hooks, parts: Sequence[Any], cotangents: Sequence[Any], engine: Engine
 ) -> Sequence[Any]:
     """The cotangents of a node's operands after its hooks."""
-    outputs = tuple([None if one is None else engine.as_tensor(one) for one in cotangents])
+    outputs = tuple([None if cotangent is None else engine.as_tensor(cotangent) for cotangent in cotangents])
     for hook in tuple(hooks.post.values()):
-        given = tuple([None if one is None else engine.as_tensor(one) for one in parts])
+        given = tuple([None if part is None else engine.as_tensor(part) for part in parts])
         found = hook(given, outputs)
         if found is not None:
             parts = _replaced(hook, found, given, "grad_inputs", engine)

@@ -60,7 +60,7 @@ class StackedNode(OpNode):
         """The operands with the new axis: what the op joins."""
         axis, (shape, _) = self.attrs["axis"], self.types[0]
         size = (*shape[:axis], 1, *shape[axis:])
-        return [namespace.reshape(one, shape=size) for one in operands]
+        return [namespace.reshape(operand, shape=size) for operand in operands]
 
     def pulled(
         self, engine: Engine, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
@@ -88,8 +88,8 @@ def record_concat(axis: int, result: Tensor, *parts: Tensor) -> None:
         record(_CONCAT, parts, {"axis": axis}, result)
         return
     types = []
-    for one in parts:
-        data = one._data
+    for part in parts:
+        data = part._data
         types.append((data.shape, data.dtype))
     _put(_new(JoinedNode), axis, result, parts, tuple(types))
 
@@ -108,12 +108,12 @@ def record_stack(axis: int, result: Tensor, *parts: Tensor) -> None:
 def _put(node: OpNode, axis: int, result: Tensor, parts: tuple[Tensor, ...], types: tuple[Any, ...]) -> None:
     parents: list[Any] = []
     constants: dict[int, weakref.ref[Any]] | None = None
-    for one in parts:
-        if one._requires_grad:
-            parents.append(one._node or one)
+    for part in parts:
+        if part._requires_grad:
+            parents.append(part._node or part)
         else:
             constants = constants or {}
-            constants[len(parents)] = weakref.ref(one)
+            constants[len(parents)] = weakref.ref(part)
             parents.append(None)
     node.plan, node.attrs, node.parents, node.types = _PLAN, {"axis": axis}, tuple(parents), types
     node.saved, node.memories, node.constants = (None,) * len(parents), (), constants
@@ -128,10 +128,10 @@ def _rows(axis: int, parts: Sequence[Tensor]) -> list[Tensor]:
     shape = parts[0]._data.shape
     size = (*shape[:axis], 1, *shape[axis:])
     rows = []
-    for one in parts:
-        row = wrap(one._data.reshape(size))
-        row._version = memory_of(one)
-        if one._requires_grad:
-            record(_RESHAPE, (one,), {"shape": size}, row)
+    for part in parts:
+        row = wrap(part._data.reshape(size))
+        row._version = memory_of(part)
+        if part._requires_grad:
+            record(_RESHAPE, (part,), {"shape": size}, row)
         rows.append(row)
     return rows

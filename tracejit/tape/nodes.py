@@ -209,7 +209,7 @@ def _bound(op: Op, position: int, rule: Rule | None) -> tuple[int, Callable[...,
     index = variadic_index(op, position)
 
     def general(b: Any, ct: Any, inputs: Any, out: Any, types: Any, attrs: Any) -> Any:
-        known = [None if one is None else TensorType(one[1], one[0]) for one in types]
+        known = [None if type_ is None else TensorType(type_[1], type_[0]) for type_ in types]
         return fn(b, ct, *rule_arguments(rule, inputs, known, out, index, attrs))  # type: ignore[arg-type]
 
     return _ALL, general
@@ -264,7 +264,7 @@ class OpNode(Node):
                 raise self._modified(memories[i], memories[i + 1])
         inputs, out = self.values() if type(self) is not OpNode else (self.saved, self.output)
         if engine.tensors:
-            inputs = [engine.operand(self, i, one) for i, one in enumerate(inputs)]
+            inputs = [engine.operand(self, i, input_) for i, input_ in enumerate(inputs)]
             out = None if out is None else engine.output(self, 0, out)
         return self.pulled(engine, cotangents, inputs, out, wanted)
 
@@ -274,7 +274,7 @@ class OpNode(Node):
         """`pull`, with the saved operands and output."""
         namespace, plan = engine.namespace, self.plan
         if plan.joint is not None:
-            known = [None if one is None else TensorType(one[1], one[0]) for one in self.types]
+            known = [None if type_ is None else TensorType(type_[1], type_[0]) for type_ in self.types]
             return plan.joint(namespace, cotangents, inputs, out, known, self.attrs)  # type: ignore[no-any-return]
         found: list[Any] = [None] * len(inputs)
         for position, takes, rule in plan.pulls:

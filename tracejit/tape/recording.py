@@ -53,7 +53,7 @@ def _saved(tensor: Tensor, memories: list[Any]) -> Any:
 
 def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> None:
     """Make `result` remember that it is `op` of `operands`, some of which require gradients."""
-    tracked = tuple([isinstance(one, Tensor) and one._requires_grad for one in operands])
+    tracked = tuple([isinstance(operand, Tensor) and operand._requires_grad for operand in operands])
     plan, tracer = _plan(op, tracked), STATE.tracer
     node = OpNode.__new__(OpNode if STATE.saved_hooks is None else PackedOpNode)
     parents: list[Any] = []
@@ -110,7 +110,7 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
 
 def forget_plans(op: Op) -> None:
     """Plan `op` anew from now on: it has got another gradient."""
-    for key in [one for one in _PLANS if one[0] is op]:
+    for key in [plan for plan in _PLANS if plan[0] is op]:
         del _PLANS[key]
 
 
@@ -179,7 +179,7 @@ def several_recorder(op: Op) -> Callable[..., None]:
     def fast(operands: Sequence[Any], result: Tensor, attrs: Attrs = _NO_ATTRS) -> None:
         if not STATE.recording:
             return
-        tracked = tuple([type(one) is Tensor and one._requires_grad for one in operands])
+        tracked = tuple([type(operand) is Tensor and operand._requires_grad for operand in operands])
         plan = _PLANS.get((op, tracked)) or _plan(op, tracked)
         if observers[0]:
             record(op, operands, attrs, result)
@@ -190,20 +190,20 @@ def several_recorder(op: Op) -> Callable[..., None]:
         parents: list[Any] = []
         types: list[Any] = []
         saved: list[Any] = []
-        for position, one in enumerate(operands):
-            if type(one) is not Tensor:
+        for position, operand in enumerate(operands):
+            if type(operand) is not Tensor:
                 parents.append(None)
                 types.append(_SCALAR)
-                saved.append(one)
+                saved.append(operand)
                 continue
-            data = one._data
+            data = operand._data
             types.append((data.shape, data.dtype))
-            saved.append(_saved(one, memories) if plan.inputs[position] else None)
+            saved.append(_saved(operand, memories) if plan.inputs[position] else None)
             if tracked[position]:
-                parents.append(one._node or one)
+                parents.append(operand._node or operand)
             else:
                 parents.append(None)
-                constants[position] = weakref.ref(one)
+                constants[position] = weakref.ref(operand)
         node.output = _saved(result, memories) if plan.output else None
         node.plan, node.attrs, node.memories = plan, attrs, memories
         node.parents, node.types, node.saved = tuple(parents), tuple(types), tuple(saved)

@@ -61,7 +61,7 @@ class PackedOpNode(OpNode):
 
     def values(self) -> tuple[Sequence[Any], Any]:
         inputs, output = super().values()
-        return [unpacked(one) for one in inputs], unpacked(output)
+        return [unpacked(input_) for input_ in inputs], unpacked(output)
 
 
 def pack(node: PackedOpNode) -> None:

@@ -39,7 +39,7 @@ class Sample:
     attrs: dict[str, Any]
 
     def __str__(self) -> str:
-        types = ", ".join(str(TensorType(one.dtype, one.shape)) for one in self.operands)
+        types = ", ".join(str(TensorType(operand.dtype, operand.shape)) for operand in self.operands)
         return f"({types})" + "".join(f" {name}={value!r}" for name, value in self.attrs.items())
 
 
@@ -95,7 +95,7 @@ def array_of(leaf: Any) -> Array:
 
 def kernel_outputs(op: Op, sample: Sample) -> list[Array]:
     """What the NumPy kernel computes. Wrong where it writes to its operands."""
-    operands = [one.copy() for one in sample.operands]
+    operands = [operand.copy() for operand in sample.operands]
     with np.errstate(all="ignore"):
         outcome = op.eval(*operands, **sample.attrs)
     for position, (now, before) in enumerate(zip(operands, sample.operands, strict=True)):
@@ -107,8 +107,8 @@ def kernel_outputs(op: Op, sample: Sample) -> list[Array]:
 def type_rule(op: Op, sample: Sample) -> None:
     """The type rule says what the NumPy kernel gives."""
     check_attrs(op, sample.attrs)
-    inferred = op.infer(tuple([TensorType(one.dtype, one.shape) for one in sample.operands]), sample.attrs)
-    given = tuple([TensorType(one.dtype, one.shape) for one in kernel_outputs(op, sample)])
+    inferred = op.infer(tuple([TensorType(operand.dtype, operand.shape) for operand in sample.operands]), sample.attrs)
+    given = tuple([TensorType(output.dtype, output.shape) for output in kernel_outputs(op, sample)])
     if inferred != given:
         expected, got = (", ".join(map(str, types)) for types in (inferred, given))
         raise Wrong(f"the rule infers ({expected}), the kernel gives ({got})")
@@ -117,8 +117,8 @@ def type_rule(op: Op, sample: Sample) -> None:
 def function_of(op: Op, sample: Sample) -> Function:
     """The Function that applies `op` to parameters of the sample's types."""
     b = Builder()
-    types = [TensorType(one.dtype, one.shape) for one in sample.operands]
-    params = tuple([b.parameter(one, f"x{i}") for i, one in enumerate(types)])
+    types = [TensorType(operand.dtype, operand.shape) for operand in sample.operands]
+    params = tuple([b.parameter(type_, f"x{i}") for i, type_ in enumerate(types)])
     results = b.apply(op, params, sample.attrs)
     return b.finish(op.name, list(results) if isinstance(results, tuple) else [results])
 
@@ -142,8 +142,8 @@ def text(function: Function) -> None:
 
 def rules(op: Op, sample: Sample) -> None:
     """Every floating operand has a gradient rule."""
-    for position, one in enumerate(sample.operands):
-        if is_float(one.dtype) and op.rule_for(position) is None:
+    for position, operand in enumerate(sample.operands):
+        if is_float(operand.dtype) and op.rule_for(position) is None:
             raise Wrong(f"operand {position} is floating, and has no rule; a record without any says NONDIFF")
 
 
@@ -154,7 +154,7 @@ Fn = Callable[..., Any]
 
 def jitted(fn: Fn, sample: Sample, tolerance: Tolerance) -> None:
     """The jitted function gives what the function gives, of the types that tracing promised."""
-    operands = [wrap(one) for one in sample.operands]
+    operands = [wrap(operand) for operand in sample.operands]
     want, compiled = fn(*operands), jit(fn)
     compare(compiled(*operands), want, tolerance, "jitted against eager")
     compare(compiled(*operands), want, tolerance, "the second jitted call against eager")
@@ -162,15 +162,15 @@ def jitted(fn: Fn, sample: Sample, tolerance: Tolerance) -> None:
 
 def differentiable(fn: Fn, sample: Sample) -> list[int]:
     """The positions of the operands that a gradient is taken by; none where no result is floating."""
-    outputs = flatten(fn(*[wrap(one) for one in sample.operands]))[0]
-    if not any(is_float(array_of(one).dtype) for one in outputs):
+    outputs = flatten(fn(*[wrap(operand) for operand in sample.operands]))[0]
+    if not any(is_float(array_of(output).dtype) for output in outputs):
         return []
-    return [i for i, one in enumerate(sample.operands) if is_float(one.dtype)]
+    return [i for i, operand in enumerate(sample.operands) if is_float(operand.dtype)]
 
 
 def doubled(sample: Sample) -> Sample:
     """The sample in double precision, in which differences mean something."""
-    wide = [one.astype(np.float64) if is_float(one.dtype) else one for one in sample.operands]
+    wide = [operand.astype(np.float64) if is_float(operand.dtype) else operand for operand in sample.operands]
     return Sample(tuple(wide), sample.attrs)
 
 
@@ -180,7 +180,7 @@ def gradients(fn: Fn, sample: Sample, order: int, tolerance: Tolerance) -> None:
     current = _weighed(fn, 0.7)
     for number in range(1, order + 1):
         slope = grad(current, positions)
-        operands = [wrap(one) for one in sample.operands]
+        operands = [wrap(operand) for operand in sample.operands]
         found = slope(*operands)
         for position, one in zip(positions, found, strict=True):
             want = _differences(current, sample.operands, position)
@@ -214,7 +214,7 @@ def _differences(fn: Fn, operands: Sequence[Array], position: int) -> Array:
         step = STEP * max(1.0, abs(float(operands[position][index])))
         values = []
         for sign in (1.0, -1.0):
-            moved = [one.copy() for one in operands]
+            moved = [operand.copy() for operand in operands]
             moved[position][index] += sign * step
             values.append(float(array_of(fn(*[wrap(one) for one in moved]))))
         out[index] = (values[0] - values[1]) / (2 * step)
@@ -223,7 +223,7 @@ def _differences(fn: Fn, operands: Sequence[Array], position: int) -> Array:
 
 def batched(vmap: Fn, fn: Fn, sample: Sample, tolerance: Tolerance) -> None:
     """Mapped over a new first axis of each operand, the function gives what a loop gives."""
-    rows = [sample.operands, tuple([one[::-1] if one.ndim else one for one in sample.operands])]
+    rows = [sample.operands, tuple([operand[::-1] if operand.ndim else operand for operand in sample.operands])]
     stacked = [wrap(np.stack(pair)) for pair in zip(*rows, strict=True)]
     found, structure = flatten(vmap(fn)(*stacked))
     loops = [flatten(fn(*[wrap(one.copy()) for one in row])) for row in rows]

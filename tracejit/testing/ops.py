@@ -73,7 +73,7 @@ def check_op(
     Raises CheckFailure, an AssertionError, with everything that is wrong.
     """
     name, record = _resolved(op)
-    given = [_sample(one, i) for i, one in enumerate(samples)]
+    given = [_sample(sample, i) for i, sample in enumerate(samples)]
     if not given:
         raise TracejitError(f"check_op({name}): expected at least one sample")
     if not 0 <= order <= _MOST_ORDERS:
@@ -110,8 +110,8 @@ def _sample(given: Any, number: int) -> Sample:
         )
     attrs = dict(given[-1]) if given and isinstance(given[-1], dict) else {}
     operands = given[:-1] if given and isinstance(given[-1], dict) else given
-    arrays = [one.detach().numpy() if isinstance(one, Tensor) else as_array(one) for one in operands]
-    return Sample(tuple([one.copy() for one in arrays]), attrs)
+    arrays = [operand.detach().numpy() if isinstance(operand, Tensor) else as_array(operand) for operand in operands]
+    return Sample(tuple([array.copy() for array in arrays]), attrs)
 
 
 class _Run:

@@ -64,7 +64,7 @@ def file_name(*parts: str, stage: str) -> str:
 
 def all_stages(lowered: Lowered) -> list[str]:
     """Every stage of a Function, the passes by name."""
-    steps = [one.stage for one in lowered.steps]
+    steps = [step.stage for step in lowered.steps]
     return [one for stage in STAGES for one in (steps if stage == "after:PASS" else [stage])]
 
 
@@ -101,7 +101,7 @@ def dump_by_environment() -> None:
     """What ``TRACEJIT_DUMP`` asks for. Raises TracejitError for stages that there are not, and for a folder
     that cannot be written to."""
     stages = [one.strip() for one in os.environ["TRACEJIT_DUMP"].split(",") if one.strip()]
-    known = [one for one in STAGES if one != "after:PASS"]
+    known = [stage for stage in STAGES if stage != "after:PASS"]
     for stage in stages:
         if stage not in (*known, "all") and not stage.startswith("after:"):
             raise TracejitError(

@@ -91,7 +91,7 @@ class Finder:
         bad = self.wanted.inside(results)
         if not bad and not self.every_op:
             return
-        plain = [np.asarray(one) for one in args]
+        plain = [np.asarray(argument) for argument in args]
         for function in (executable.source, executable.optimized):
             self._search(function, plain)
         if bad and not self.wanted.inside(plain):
@@ -153,7 +153,7 @@ class AnomalyFinder(Finder):
             what = self._found(executable.source, step, "NaN").removeprefix("check_nans: ")
             raise GradientError(f"{_of_node(results)}: {what}")
 
-        interpret_watched(without_effects(executable.source), [np.asarray(one) for one in args], watch)
+        interpret_watched(without_effects(executable.source), [np.asarray(argument) for argument in args], watch)
 
 
 def _of_node(results: Sequence[Any]) -> str:
@@ -161,7 +161,7 @@ def _of_node(results: Sequence[Any]) -> str:
     node = None if STATE.walk is None else STATE.walk.node
     if node is None:
         return "a compiled gradient is nan"
-    position = next(i for i, one in enumerate(results) if _any(np.isnan, [one]))
+    position = next(i for i, result in enumerate(results) if _any(np.isnan, [result]))
     return f"function {node.name()!r} returned nan values in its {position}th output"
 
 
@@ -199,7 +199,7 @@ def _message(
 
 
 def _names(op: Op, count: int) -> list[str]:
-    names = [one for one in op.params if not one.startswith("*")][:count]
+    names = [param for param in op.params if not param.startswith("*")][:count]
     return names + [f"{op.params[-1].lstrip('*')}{i}" for i in range(count - len(names))]
 
 

@@ -85,9 +85,9 @@ def trace_region(
     """
     parent = tracer.parent
     assert parent is not None
-    outer = [one._data if isinstance(one._data, Value) else None for one in operands] or [None] * len(types)
+    outer = [operand._data if isinstance(operand._data, Value) else None for operand in operands] or [None] * len(types)
     numbers = [one is not None and parent.is_weak(one) for one in outer]
-    numbers = [one or (i < len(weak) and weak[i]) for i, one in enumerate(numbers)]
+    numbers = [number or (i < len(weak) and weak[i]) for i, number in enumerate(numbers)]
     with tracing(tracer):
         arguments = [
             tracer.argument(type, name, weak=number)
@@ -118,14 +118,14 @@ class RegionNode(Node):
         results: Sequence[Tensor],
     ) -> None:
         self.op, self.attrs, self.regions, self.results = op, attrs, regions, len(results)
-        self.parents = tuple([(one._node or one) if one._requires_grad else None for one in operands])
-        self.types = tuple([(one.shape, one.dtype) for one in operands])
+        self.parents = tuple([(operand._node or operand) if operand._requires_grad else None for operand in operands])
+        self.types = tuple([(operand.shape, operand.dtype) for operand in operands])
         traced = STATE.tracer is not None
         # symbols; what is concrete under a trace is a capture, whose holder says where it is read
-        inputs = [one if traced and not isinstance(one._data, Value) else one._data for one in operands]
-        self.memories: list[Any] = [] if traced else [memory_of(one) for one in operands]
+        inputs = [operand if traced and not isinstance(operand._data, Value) else operand._data for operand in operands]
+        self.memories: list[Any] = [] if traced else [memory_of(operand) for operand in operands]
         self.versions: list[Any] = [memory[0] for memory in self.memories]
-        self.saved: tuple[list[Any], list[Any]] | None = (inputs, [one._data for one in results])
+        self.saved: tuple[list[Any], list[Any]] | None = (inputs, [result._data for result in results])
         self.hooks = None
         self.location = None if STATE.tracer is None else STATE.tracer.location
 
@@ -190,23 +190,23 @@ def apply_with_regions(
     if tracer is None:
         assert op.regions is not None
         # copies: what the meaning hands on may be the memory of an operand
-        made = op.regions.run(interpret, regions, [as_array(one) for one in operands], attrs)
+        made = op.regions.run(interpret, regions, [as_array(operand) for operand in operands], attrs)
         results = [wrap(np.array(one)) for one in made]
     else:
         if not tracer.pinned_location:
             tracer.location = user_location()
-        values = tuple([tracer.lift(one) for one in operands])
+        values = tuple([tracer.lift(operand) for operand in operands])
         results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
         if STATE.blocked:  # constants to any later gradient of the trace
             results = [
-                apply(OPS["stop_gradient"], (one,), {}) if is_float(one.dtype) else one for one in results
+                apply(OPS["stop_gradient"], (result,), {}) if is_float(result.dtype) else result for result in results
             ]
-    if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in operands):
-        tensors = [one if isinstance(one, Tensor) else wrap(as_array(one)) for one in operands]
+    if STATE.recording and any(isinstance(operand, Tensor) and operand._requires_grad for operand in operands):
+        tensors = [operand if isinstance(operand, Tensor) else wrap(as_array(operand)) for operand in operands]
         node = RegionNode(op, attrs, regions, tensors, results)
-        for index, one in enumerate(results):
-            if is_float(one.dtype):
-                one._node, one._requires_grad = Output(node, index), True
+        for index, result in enumerate(results):
+            if is_float(result.dtype):
+                result._node, result._requires_grad = Output(node, index), True
     return results
 
 
@@ -229,14 +229,14 @@ def _replayed(function: Function, arguments: Sequence[Tensor], tracer: Tracer | 
     for instruction in function.body:
         if tracer is not None:
             tracer.location, tracer.pinned_location = instruction.location, True
-        operands = [values[one] for one in instruction.operands]
+        operands = [values[operand] for operand in instruction.operands]
         if instruction.op is _STOP_GRADIENT and isinstance(operands[0], Tensor):
             made = [operands[0].detach()]  # which the tape does not follow at all
         elif instruction.op.regions is not None:
             made = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
         elif len(instruction.results) > 1:
             assert STATE.tracer is not None
-            lifted = tuple([STATE.tracer.lift(one) for one in operands])
+            lifted = tuple([STATE.tracer.lift(operand) for operand in operands])
             made = [wrap(one) for one in STATE.tracer.append(instruction.op, lifted, instruction.attrs)]
             name = instruction.op.name
             refuse_gradients(
@@ -245,4 +245,4 @@ def _replayed(function: Function, arguments: Sequence[Tensor], tracer: Tracer | 
         else:
             made = [apply(instruction.op, operands, instruction.attrs)]
         values.update(zip(instruction.results, made, strict=True))
-    return [values[one] for one in function.results]
+    return [values[result] for result in function.results]

@@ -215,12 +215,12 @@ class Tracer(Builder):
         """Record `op` on Tensors, arrays and scalars; returns Values."""
         if not self.pinned_location:
             self.location = user_location()
-        values = tuple([self.lift(one) for one in operands])
+        values = tuple([self.lift(operand) for operand in operands])
         if op.name not in _WEAK_OPERATORS or not all(
-            type(one) in (bool, int, float) or one in self._weak for one in values
+            type(value) in (bool, int, float) or value in self._weak for value in values
         ):
             return self.apply(op, values, attrs)
-        result = self.apply(op, tuple([self._number(one) for one in values]), attrs)
+        result = self.apply(op, tuple([self._number(value) for value in values]), attrs)
         self._weak.add(result)
         return result
 
@@ -300,10 +300,10 @@ def trace_flat(
         results = [as_value(tracer, leaf) for leaf in leaves]
     holders = [holder for holder, _ in tracer.captures.values()]
     tracer.params += [value for _, value in tracer.captures.values()]
-    ranges = {i: tracer.narrowed[one] for i, one in enumerate(tracer.params) if one in tracer.narrowed}
+    ranges = {i: tracer.narrowed[param] for i, param in enumerate(tracer.params) if param in tracer.narrowed}
     ranges = {i: limits for i, limits in ranges.items() if limits != (-(2**63), 2**63 - 1)}
     decisions = [] if branches is None else branches.made
-    results += [one.value for one in decisions]
+    results += [decision.value for decision in decisions]
     function = tracer.finish(getattr(fn, "__name__", "f"), results)
     inspected = list(tracer.inspected.values())
     return Traced(function, holders, ranges, rest, decisions, inspected, tracer.contents)

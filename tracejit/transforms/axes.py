@@ -83,13 +83,13 @@ def common_size(
     size: int | None,
 ) -> int:
     """The one size of all mapped axes, and of `axis_size` where that is given. Raises ShapeError."""
-    sizes = [one.shape[axis] for axis, one in zip(axes, types, strict=True)]
+    sizes = [type_.shape[axis] for axis, type_ in zip(axes, types, strict=True)]
     if size is None and not sizes:
         raise ShapeError(
             f"{label}: nothing is mapped: at least one of in_axes must not be None, or axis_size be given"
         )
     wanted: int = sizes[0] if size is None else size
-    if any(one != wanted for one in sizes):
+    if any(size != wanted for size in sizes):
         lines = [
             f"  {path(i)} is {type}, of size {one} along axis {axis}"
             for i, (type, one, axis) in enumerate(zip(types, sizes, axes, strict=True))

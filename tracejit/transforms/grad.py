@@ -130,7 +130,7 @@ def refuse_holomorphic(transform: str, holomorphic: bool) -> None:
 def checked_argnums(transform: str, argnums: Any) -> tuple[int, ...]:
     """`argnums` as a tuple. Raises TracejitError where it holds something else than integers."""
     positions = tuple(argnums) if isinstance(argnums, Iterable) else (argnums,)
-    if not all(isinstance(one, int) for one in positions):
+    if not all(isinstance(position, int) for position in positions):
         raise TracejitError(f"{transform}: argnums must be an integer or a sequence of them, got {argnums!r}")
     return positions
 
@@ -194,7 +194,7 @@ class OwnInputs:
 
     def __enter__(self) -> list[Tensor]:
         self._running.__enter__()
-        return [connected(one._data, one._node) for one in self.places]
+        return [connected(place._data, place._node) for place in self.places]
 
     def __exit__(self, *exc: object) -> None:
         self._running.__exit__(*exc)

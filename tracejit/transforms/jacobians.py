@@ -56,7 +56,7 @@ def jacrev(
         inputs, inner = flatten(rows if not isinstance(argnums, int) else rows[0])
         blocks, start = [], 0
         for output in outputs:
-            parts = [sliced(one, 0, start, output.size) for one in inputs]
+            parts = [sliced(input_, 0, start, output.size) for input_ in inputs]
             blocks.append(
                 inner.unflatten([reshaped(part, (*output.shape, *part.shape[1:])) for part in parts])
             )
@@ -102,10 +102,10 @@ def jacfwd(
         blocks = []
         for output, column in zip(outputs, columns, strict=True):
             parts, start = [], 0
-            for one in inputs:
-                part = sliced(column, output.ndim, start, one.size)
-                parts.append(reshaped(part, (*output.shape, *one.shape)))
-                start += one.size
+            for input_ in inputs:
+                part = sliced(column, output.ndim, start, input_.size)
+                parts.append(reshaped(part, (*output.shape, *input_.shape)))
+                start += input_.size
             blocks.append(inner.unflatten(parts))
         jacobian = structure.unflatten(blocks)
         return (jacobian, aux[0]) if has_aux else jacobian
@@ -159,10 +159,10 @@ def _check_floating(label: str, value: Any, outputs: Sequence[Tensor]) -> None:
 
 def _basis(tensors: Sequence[Tensor]) -> list[Tensor]:
     """One unit vector for each element of all `tensors`, in front: for a tensor, its part of each."""
-    total = sum(one.size for one in tensors)
+    total = sum(tensor.size for tensor in tensors)
     found, start = [], 0
-    for one in tensors:
-        units = eye(total, one.size, k=-start, dtype=one.dtype)
-        found.append(reshaped(units, (total, *one.shape)))
-        start += one.size
+    for tensor in tensors:
+        units = eye(total, tensor.size, k=-start, dtype=tensor.dtype)
+        found.append(reshaped(units, (total, *tensor.shape)))
+        start += tensor.size
     return found

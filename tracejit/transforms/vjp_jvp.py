@@ -148,7 +148,7 @@ class _Recorded:
             value, aux = split_aux(label, outcome, has_aux=has_aux)
         leaves, self.structure = flatten(value)
         self.outputs = [
-            _output(label, path, one) for path, one in zip(leaf_paths(value), leaves, strict=True)
+            _output(label, path, leaf) for path, leaf in zip(leaf_paths(value), leaves, strict=True)
         ]
         #: Whether an outer gradient follows the results.
         self.tracked = any(map(requires_outer_grad, self.outputs))
@@ -161,7 +161,7 @@ class _Recorded:
     def pulled(self, cotangents: Sequence[Tensor], *, again: bool) -> list[Tensor]:
         """The cotangents of the inputs, for those of the outputs; recorded where `again`."""
         found = _gradients(self.outputs, cotangents, self.inputs, again=again, boundary=self.inputs)
-        return [_zeros(one) if g is None else g for one, g in zip(self.inputs, found, strict=True)]
+        return [_zeros(input_) if g is None else g for input_, g in zip(self.inputs, found, strict=True)]
 
 
 class _Linear(_Recorded):
@@ -170,7 +170,7 @@ class _Linear(_Recorded):
     def __init__(self, label: str, fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> None:
         super().__init__(label, fun, primals, has_aux)
         with recording():
-            floating = [i for i, one in enumerate(self.outputs) if is_float(one.dtype)]
+            floating = [i for i, output in enumerate(self.outputs) if is_float(output.dtype)]
             #: Linear in them, so that their value does not matter.
             self.seeds = {i: _seed(self.outputs[i]) for i in floating}
             self.slope = _gradients(
@@ -201,8 +201,8 @@ class _Linear(_Recorded):
             )
             known = dict(zip(self.seeds, found, strict=True))
             made = [
-                _tangent_zeros(one) if known.get(i) is None else known[i]
-                for i, one in enumerate(self.outputs)
+                _tangent_zeros(output) if known.get(i) is None else known[i]
+                for i, output in enumerate(self.outputs)
             ]
         return self.structure.unflatten(released(made))
 

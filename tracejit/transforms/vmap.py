@@ -84,8 +84,8 @@ def vmap(
             return f"result {path}" if path else "the result"
 
         made = [
-            _with_axis(label, partial(what, i), one, many, axis, call.size)
-            for i, (one, many, axis) in enumerate(zip(results, mapped, axes, strict=True))
+            _with_axis(label, partial(what, i), result, many, axis, call.size)
+            for i, (result, many, axis) in enumerate(zip(results, mapped, axes, strict=True))
         ]
         return structure.unflatten(made)
 
@@ -122,14 +122,14 @@ class _Call:
             elif isinstance(leaf, (np.ndarray, np.generic)):
                 self.leaves[i] = as_tensor(leaf)
         self.size = common_size(
-            label, lambda i: self._path(self.mapped[i]), places, [one.type for one in tensors], axis_size
+            label, lambda i: self._path(self.mapped[i]), places, [tensor.type for tensor in tensors], axis_size
         )
         self.types = [
-            one.type.with_shape(remove_axes(one.shape, (axis,)))
-            for one, axis in zip(tensors, places, strict=True)
+            tensor.type.with_shape(remove_axes(tensor.shape, (axis,)))
+            for tensor, axis in zip(tensors, places, strict=True)
         ]
         self.inputs = [
-            one if axis == 0 else moveaxis(one, axis, 0) for one, axis in zip(tensors, places, strict=True)
+            tensor if axis == 0 else moveaxis(tensor, axis, 0) for tensor, axis in zip(tensors, places, strict=True)
         ]
 
     def _path(self, position: int) -> str:

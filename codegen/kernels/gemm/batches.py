@@ -71,7 +71,7 @@ def over_batch(
     """Call `body` with the pointers to x, y and the result of each matrix of the batch, from the first of
     `tasks` to the last or all."""
     shape = types[2].shape[:-2]
-    strides = [one.strides[:-2] for one in operands] + [contiguous_strides(types[2].shape)[:-2]]
+    strides = [operand.strides[:-2] for operand in operands] + [contiguous_strides(types[2].shape)[:-2]]
     sizes, by = _merged(shape, strides)
 
     def matrix(number: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -103,7 +103,7 @@ def _merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> tuple[lis
     for axis, size in enumerate(shape):
         if size == 1:
             continue
-        here = [one[axis] for one in strides]
+        here = [stride[axis] for stride in strides]
         if sizes and all(mine[-1] == step * size for mine, step in zip(by, here, strict=True)):
             sizes[-1] *= size
             for mine, step in zip(by, here, strict=True):

@@ -72,9 +72,9 @@ def _empty(name: str) -> str:
 
 def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
     """The transposed product y^T x^T, whose result is the same memory as one side of it is 1."""
-    x, y, result = (TensorType(one.dtype, (*one.shape[:-2], *one.shape[:-3:-1])) for one in types)
+    x, y, result = (TensorType(type_.dtype, (*type_.shape[:-2], *type_.shape[:-3:-1])) for type_ in types)
     left, right = (
-        Strided((*one.strides[:-2], *one.strides[:-3:-1]), one.offset, one.buffer) for one in operands
+        Strided((*operand.strides[:-2], *operand.strides[:-3:-1]), operand.offset, operand.buffer) for operand in operands
     )
     return (y, x, result), (right, left)
 

@@ -163,7 +163,7 @@ class _Nest:
     def text(self) -> str:
         w, shape = self.w, self.shape
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
-        starts = [*[one.start(w, self.dtype) for one in self.operands], "%b2"]
+        starts = [*[operand.start(w, self.dtype) for operand in self.operands], "%b2"]
         down, across = (0, shape.down), (0, shape.across)
         if self.batch > 1:
             over_batch(

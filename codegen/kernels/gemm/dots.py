@@ -76,7 +76,7 @@ class _Dots:
     def text(self) -> str:
         w = self.w
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
-        starts = [*[one.start(w, self.dtype) for one in self.operands], "%b2"]
+        starts = [*[operand.start(w, self.dtype) for operand in self.operands], "%b2"]
         if math.prod(self.types[2].shape[:-2]) > 1:
             over_batch(
                 w, self.types, self.operands, starts, self.dtype,

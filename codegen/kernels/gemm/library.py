@@ -122,8 +122,8 @@ class _Writer:
     def offset(self, pointer: str, *factors: Reg | int) -> str:
         """`pointer` moved by the product of `factors`, in elements."""
         by: Reg | int = factors[0]
-        for one in factors[1:]:
-            by = self.w.mul(by, one)
+        for factor in factors[1:]:
+            by = self.w.mul(by, factor)
         return self.w.offset(pointer, self.dtype, by)
 
 

@@ -85,7 +85,7 @@ class _Writer:
 
     def text(self, name: str) -> str:
         w = self.w
-        starts = [one.start(w, self.dtype) for one in self.operands] + ["%b2"]
+        starts = [operand.start(w, self.dtype) for operand in self.operands] + ["%b2"]
 
         def strip(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             first = w.mul(index, self.width)
@@ -140,8 +140,8 @@ class _Writer:
         w, zero = self.w, constant(0, self.dtype, self.lanes)
 
         def vector(at: Reg, mask: Reg | None) -> None:
-            for one in sums:
-                w.store(zero, w.offset(one, self.dtype, at), mask)
+            for sum_ in sums:
+                w.store(zero, w.offset(sum_, self.dtype, at), mask)
 
         self._columns(vector)
 

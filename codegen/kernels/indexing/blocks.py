@@ -60,7 +60,7 @@ class IndexBlocks:
         def turn(copies: int) -> Callable[[Reg, list[Reg]], Sequence[Reg]]:
             def run(at: Reg, _: list[Reg]) -> Sequence[Reg]:
                 numbers = [w.add(at, copy) for copy in range(copies)]
-                for number, place in zip(numbers, [self.place(w, one) for one in numbers], strict=True):
+                for number, place in zip(numbers, [self.place(w, number) for number in numbers], strict=True):
                     body(number, place)
                 return ()
 

@@ -114,7 +114,7 @@ class _Writer:
         """
         w = self.w
         for first in range(0, len(values) if known else 0, 2):
-            pair = [w.isnan(one) for one in values[first : first + 2]]
+            pair = [w.isnan(value) for value in values[first : first + 2]]
             known = [w.or_(known[0], pair[0] if len(pair) == 1 else w.or_(*pair))]
         return known
 

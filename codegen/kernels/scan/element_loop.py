@@ -64,7 +64,7 @@ def _nest(name: str, instruction: Instruction, target: Target) -> Nest | None:
     if len(nest.sizes) != nest.parallel or nest.vector_dim is None or len(nest.members) > MAX_MEMBERS:
         return None
     own = nest.writes[0].memory.strides
-    sources = {one for member in nest.members for one in member.operands}
+    sources = {operand for member in nest.members for operand in member.operands}
     for one in sources | {write.source for write in nest.writes}:
         if isinstance(one, Memory) and _is_carry(one, carries) and (one.strides, one.offset) != (own, 0):
             return None  # another element's
@@ -82,15 +82,15 @@ def _nest(name: str, instruction: Instruction, target: Target) -> Nest | None:
 def _flat(body: Function) -> Function | None:
     """`body` with its fusions written out; None where something else is in it."""
     table, found = Substitution(), list[Instruction]()
-    for one in body.body:
-        if one.op.kind is Kind.VIEW:
-            found.append(table.apply(one))
-        elif one.op.kind is Kind.REGION:
-            (region,) = one.regions
-            for param, operand in zip(region.params, one.operands, strict=True):
+    for instruction in body.body:
+        if instruction.op.kind is Kind.VIEW:
+            found.append(table.apply(instruction))
+        elif instruction.op.kind is Kind.REGION:
+            (region,) = instruction.regions
+            for param, operand in zip(region.params, instruction.operands, strict=True):
                 table[param] = table[operand]
             found += [table.apply(inner) for inner in region.body]
-            for result, inside in zip(one.results, region.results, strict=True):
+            for result, inside in zip(instruction.results, region.results, strict=True):
                 table[result] = table[inside]
         else:
             return None
@@ -100,14 +100,14 @@ def _flat(body: Function) -> Function | None:
 def _own_elements_alone(step: Function, shape: Shape) -> bool:
     """Whether everything computed has `shape`, by elementwise ops that read of each other just the element at
     their own place."""
-    if any(one.op.kind is Kind.CONCAT for one in step.body):
+    if any(instruction.op.kind is Kind.CONCAT for instruction in step.body):
         return False
-    defs = {result: one for one in step.body for result in one.results}
-    computed = {one.result for one in step.body if one.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION)}
+    defs = {result: instruction for instruction in step.body for result in instruction.results}
+    computed = {instruction.result for instruction in step.body if instruction.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION)}
     if any(defs[one].op.kind is Kind.REDUCTION or one.shape != shape for one in computed):
         return False
     reads = [operand for one in computed for operand in defs[one].operands]
-    if any(resolve(one.operands[1], defs)[0] in computed for one in step.body if one.op.kind is Kind.UPDATE):
+    if any(resolve(instruction.operands[1], defs)[0] in computed for instruction in step.body if instruction.op.kind is Kind.UPDATE):
         return False
     for value in [*reads, *step.results]:
         source, access = resolve(value, defs)
@@ -138,12 +138,12 @@ class _LoopWriter(NestWriter):
 
     def point(self, places: Places, copies: int, mask: Reg | None) -> None:
         nest, count = self.nest, len(self.starts)
-        sources = [one for member in nest.members for one in member.operands]
+        sources = [operand for member in nest.members for operand in member.operands]
         sources += [write.source for write in nest.writes]
         constants: list[Leaf] = [
-            one
-            for one in dict.fromkeys(sources)
-            if not isinstance(one, Value) and not _is_carry(one, self.carries)
+            fromkey
+            for fromkey in dict.fromkeys(sources)
+            if not isinstance(fromkey, Value) and not _is_carry(fromkey, self.carries)
         ]
         known = [
             {leaf: self.read(leaf, places, copy, mask, row_level=False) for leaf in constants}
@@ -181,5 +181,5 @@ class _LoopWriter(NestWriter):
             return known[source]
 
         for member in self.nest.members:
-            values[member.value] = self.emit(member, [read(one) for one in member.operands])
+            values[member.value] = self.emit(member, [read(operand) for operand in member.operands])
         return [self.w.splat(read(write.source), self.nest.lanes) for write in self.nest.writes]

@@ -46,7 +46,7 @@ def _narrow(b: Emitter, x: Reg, lanes: int) -> Reg:
 def _call(b: Emitter, name: str, dtype: str, lanes: int, *arguments: Reg | str) -> Reg:
     """The intrinsic on whole registers, for its first `lanes`; strings are constants with their types."""
     whole = LANES[dtype]
-    texts = [one if isinstance(one, str) else str(_widen(b, one, whole)) for one in arguments]
+    texts = [argument if isinstance(argument, str) else str(_widen(b, argument, whole)) for argument in arguments]
     kind, full = llvm_type(dtype, whole), f"llvm.x86.avx512.{name}.512"
     b.declare(full, f"{kind} @{full}({', '.join(text[: _end_of_type(text)] for text in texts)})")
     return _narrow(b, b.assign(f"call {kind} @{full}({', '.join(texts)})", dtype, whole), lanes)
@@ -169,8 +169,8 @@ def around_centres(b: Emitter, x: Reg, rows: Sequence[Sequence[float]], step: fl
 
 def _horner(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
     total = coefficients[-1]
-    for one in reversed(coefficients[:-1]):
-        total = muladd(b, total, x, one)
+    for coefficient in reversed(coefficients[:-1]):
+        total = muladd(b, total, x, coefficient)
     return total
 
 

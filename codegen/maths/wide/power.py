@@ -70,7 +70,7 @@ def _declare(b: BlockEmitter, *args: Reg) -> str:
     name = f"tracejit.pow_special.{suffix(args[0].dtype, args[0].lanes)}"
     if name not in b.declarations:
         inner = Emitter(b.declarations)
-        params = [Reg(f"%p{i}", one.dtype, one.lanes) for i, one in enumerate(args)]
+        params = [Reg(f"%p{i}", argument.dtype, argument.lanes) for i, argument in enumerate(args)]
         result = _special(inner, *params)
         inner.line(f"ret {result}")
         head = (

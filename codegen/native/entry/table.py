@@ -198,12 +198,12 @@ def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed
         words += [size, array.descr, len(array.shape), array.nbytes, result.reuses, 0, *array.shape]
     section("structure")
     _structure(words, spec.structure)
-    inputs = [leaf for one in spec.arguments for leaf in _leaves(one)]
+    inputs = [leaf for argument in spec.arguments for leaf in _leaves(argument)]
     inputs += [leaf for _, one in spec.keywords for leaf in _leaves(one)]
     inputs += [leaf for one in (*spec.captures, *spec.guards) for leaf in _leaves(one.spec)]
     section("donated")
-    words += [one.nbytes if isinstance(one, ArraySpec) else 0 for one in inputs]
-    donated = [number for number, one in enumerate(inputs) if isinstance(one, ArraySpec) and one.donated]
+    words += [input_.nbytes if isinstance(input_, ArraySpec) else 0 for input_ in inputs]
+    donated = [number for number, input_ in enumerate(inputs) if isinstance(input_, ArraySpec) and input_.donated]
     words += donated
     header.update(
         slow=slow, main=main, failed=failed, positional=len(spec.arguments), keywords=len(spec.keywords),

@@ -33,11 +33,11 @@ def row_axes(reductions: Sequence[Instruction]) -> tuple[Shape, tuple[int, ...]]
     """The domain that a group's `reductions` share and the axes along its rows: where some fold across rows,
     those of the others, which fold along the last wide axis and fewest axes."""
     domain = max(
-        (one.operands[0].shape for one in reductions), key=lambda shape: (math.prod(shape), len(shape))
+        (reduction.operands[0].shape for reduction in reductions), key=lambda shape: (math.prod(shape), len(shape))
     )
     wide = [axis for axis, size in enumerate(domain) if size != 1]
-    axes = [one.attrs["axes"] for one in reductions if one.operands[0].shape == domain]
-    along = [one for one in axes if wide and wide[-1] in one]
+    axes = [reduction.attrs["axes"] for reduction in reductions if reduction.operands[0].shape == domain]
+    along = [axis for axis in axes if wide and wide[-1] in axis]
     return domain, min(along or axes[:1], key=lambda one: len(set(one) & set(wide)))
 
 
@@ -111,7 +111,7 @@ class AcrossWriter(NestWriter):
         self.chunks, self.rows = across.chunks, across.size
         #: By their results' buffers, the writes that fold.
         self.folds = dict(
-            zip(across.results, [one for one in nest.writes if one.fold is not None], strict=True)
+            zip(across.results, [write for write in nest.writes if write.fold is not None], strict=True)
         )
         #: Where the errors of long sums are added up, by their totals.
         self.errors = {

@@ -43,7 +43,7 @@ def join_moments(nest: Nest, region: Function) -> None:
     stages = {member.value: member.stage for member in nest.members}
     if any(write.stage == 1 and not write.row_level for write in nest.writes):
         return
-    second = [one.value for one in nest.members if one.is_reduction and one.stage == 1]
+    second = [member.value for member in nest.members if member.is_reduction and member.stage == 1]
     if not second or any(one not in found or stages.get(found[one].total) != 0 for one in second):
         return
     nest.moments = {one: found[one] for one in second}

@@ -118,8 +118,8 @@ class SplitWriter(NestWriter):
         return True
 
     def _work(self, stage: int) -> tuple[list[Member], list[Write]]:
-        folds = [one for one in self.nest.members if one.is_reduction and one.stage == stage]
-        return folds, [one for one in self.nest.writes if not one.row_level and one.stage == stage]
+        folds = [member for member in self.nest.members if member.is_reduction and member.stage == stage]
+        return folds, [write for write in self.nest.writes if not write.row_level and write.stage == stage]
 
     def _accesses(self) -> list[Memory]:
         return [*super()._accesses(), *self.layout.total.values(), *self.layout.apart]
@@ -211,7 +211,7 @@ class SplitWriter(NestWriter):
         for memory in self._accumulators(self.planned_in(stage)):
             for copy in range(copies if memory in self.layout.sums else 0):
                 parts = (memory, *self.layout.sums[memory])
-                term, total, error = (self.read(one, places, copy, mask, row_level=True) for one in parts)
+                term, total, error = (self.read(part, places, copy, mask, row_level=True) for part in parts)
                 sums = w.const(0.0, term), *add_compensated(w, total, error, term)
                 for place, value in zip(parts, sums, strict=True):
                     self.save(value, place, places, copy, mask)
@@ -219,7 +219,7 @@ class SplitWriter(NestWriter):
     def sum_of_chunk(self, memory: Memory, places: Places, copy: int, mask: Reg | None) -> Reg:
         """What a chunk folded to the partial result at `memory`."""
         sums = self.layout.sums.get(memory, (memory,))
-        parts = [self.read(one, places, copy, mask, row_level=True) for one in sums]
+        parts = [self.read(sum_, places, copy, mask, row_level=True) for sum_ in sums]
         return compensated(self.w, *parts) if len(parts) > 1 else parts[0]
 
     def save(self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None) -> None:
@@ -286,8 +286,8 @@ class SplitWriter(NestWriter):
         only dimension that fill no group."""
         nest = self.nest
         (row,) = self.known_rows(stage, 1, places, None)
-        folds = [one for one in nest.members if one.is_reduction and one.stage == stage]
-        writes = [one for one in nest.writes if not one.row_level and one.stage == stage]
+        folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
+        writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
         plan = Pass(self, stage, folds, writes, [])
         self.broadcast_rows(plan, [row])
         if len(nest.sizes) > 1:
@@ -380,7 +380,7 @@ class SplitWriter(NestWriter):
         def chunk(index: Reg, state: list[Reg]) -> Sequence[Reg]:
             here = self._of_chunk(places, index)
             return totals.add(
-                state, [self.sum_of_chunk(self.layout.partial[one], here, 0, None) for one in folds]
+                state, [self.sum_of_chunk(self.layout.partial[fold], here, 0, None) for fold in folds]
             )
 
         state = w.loop(0, self.chunks, 1, chunk, totals.start)

@@ -72,7 +72,7 @@ class Pass:
         self.seconds: dict[Member, Value] = {}
         self.away: list[Value] = []
         needed: set[Value] = set()
-        stack: list[Leaf | Value] = [one for fold in folds for one in fold.operands]
+        stack: list[Leaf | Value] = [operand for fold in folds for operand in fold.operands]
         stack += [write.source for write in writes]
         stack += keeps
         while stack:
@@ -122,7 +122,7 @@ class Pass:
             if self._reads_back(member):
                 values[member.value] = self._back(member.value, places, copy, mask)
             else:
-                values[member.value] = self._computed(member, [read(one) for one in member.operands], row)
+                values[member.value] = self._computed(member, [read(operand) for operand in member.operands], row)
         for memory in self.ahead if mask is None else ():
             self._fetch_ahead(memory, places, copy)
         for value in self.keeps:

@@ -106,7 +106,7 @@ class NestWriter:
     def _accesses(self) -> list[Memory]:
         found: dict[Memory, None] = {}
         for member in self.nest.members:
-            found.update((memory, None) for one in member.operands for memory in memories_of(one))
+            found.update((memory, None) for operand in member.operands for memory in memories_of(operand))
         for write in self.nest.writes:
             found[write.memory] = None
             found.update((memory, None) for memory in memories_of(write.source))
@@ -211,7 +211,7 @@ class NestWriter:
         for member in self.nest.members:
             if member.row_level and not member.is_reduction and member.stage == stage:
                 for copy, row in enumerate(rows):
-                    operands = [self._row_source(one, row, places, copy, mask) for one in member.operands]
+                    operands = [self._row_source(operand, row, places, copy, mask) for operand in member.operands]
                     row.values[member.value] = self.emit(member, operands)
 
     def _row_source(self, source: Leaf | Value, row: Row, places: Places, copy: int, mask: Reg | None) -> Reg:
@@ -244,7 +244,7 @@ class NestWriter:
         self.broadcast_rows(plan, rows)
         if nest.row_lanes:
             rows[0].values.update(
-                zip((one.value for one in folds), self.fold_row(plan, rows[0], places), strict=True)
+                zip((fold.value for fold in folds), self.fold_row(plan, rows[0], places), strict=True)
             )
             return
         totals = totals_of(self, folds, nest.lanes if nest.vector_dim is not None else 1, len(rows))

@@ -31,7 +31,7 @@ def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
     if not nest.row_lanes or nest.stages < 2 or nest.parallel == 0 or len(nest.sizes) > nest.parallel + 1:
         return ()
     found: dict[Memory, None] = {}
-    read = [(member.stage, one) for member in nest.members for one in member.operands]
+    read = [(member.stage, operand) for member in nest.members for operand in member.operands]
     read += [(write.stage, write.source) for write in nest.writes]
     for _, source in sorted(read, key=lambda one: one[0]):
         for memory in () if isinstance(source, Value) else memories_of(source):

@@ -69,7 +69,7 @@ def tiles_of(nest: Nest) -> Tiles | None:
             if leaves:
                 strides = tuple(edge if axis == dim else int(axis == last) for axis in range(last + 1))
                 group = nest.sizes[dim] // edge // (_LEAST_TASKS if dim == 0 else 1)
-                squares = [Memory(-1 - i, one.dtype, strides, 0) for i, one in enumerate(leaves)]
+                squares = [Memory(-1 - i, leaf.dtype, strides, 0) for i, leaf in enumerate(leaves)]
                 group = min(max(group, 1), GROUP)
                 return Tiles(dim, edge, group, tuple(zip(leaves, squares, strict=True)))
     return None
@@ -82,7 +82,7 @@ def _is_far(leaf: Memory, last: int, edge: int) -> bool:
 
 
 def _sources(nest: Nest) -> list[Leaf | Value]:
-    return [one for member in nest.members for one in member.operands] + [one.source for one in nest.writes]
+    return [operand for member in nest.members for operand in member.operands] + [write.source for write in nest.writes]
 
 
 def in_squares(nest: Nest, tiles: Tiles) -> Nest:
@@ -98,10 +98,10 @@ def in_squares(nest: Nest, tiles: Tiles) -> Nest:
         parallel=nest.parallel,
         lanes=tiles.edge,
         members=[
-            Member(one.instruction, tuple(map(of, one.operands)), one.row_level, one.stage)
-            for one in nest.members
+            Member(member.instruction, tuple(map(of, member.operands)), member.row_level, member.stage)
+            for member in nest.members
         ],
-        writes=[Write(of(one.source), one.memory, one.row_level, one.stage) for one in nest.writes],
+        writes=[Write(of(write.source), write.memory, write.row_level, write.stage) for write in nest.writes],
         stages=1,
         scratch_sizes=[(square.dtype, tiles.edge**2) for _, square in tiles.leaves],
     )
@@ -186,7 +186,7 @@ class TileWriter(NestWriter):
 
     def _move(self, places: Places, dim: int, index: Reg) -> Places:
         """`places` with loop dimension `dim` at `index`; squares stay where they are."""
-        return {**self.advance(places, dim, index), **{one: places[one] for one in self.squares}}
+        return {**self.advance(places, dim, index), **{square: places[square] for square in self.squares}}
 
     def _square(self, places: Places, height: int, width: int) -> None:
         w, nest, tiles, edge = self.w, self.nest, self.tiles, self.tiles.edge

@@ -25,7 +25,7 @@ def batch_switch(
     """A switch of batched regions; where the index is mapped, all of them, and for each example its own."""
     index, *given = operands
     if not mapped[0]:
-        regions = tuple([batch_region(one, mapped[1:], size) for one in instruction.regions])
+        regions = tuple([batch_region(region, mapped[1:], size) for region in instruction.regions])
         return b.append(instruction.op, tuple(operands), instruction.attrs, regions=regions)
     results: list[Value] = []
     for number, region in enumerate(instruction.regions):
@@ -65,8 +65,8 @@ def _can_fail(region: Function) -> bool:
     """Whether an op of `region` can be an error for some values of its operands."""
     kinds = (Kind.GATHER, Kind.SCATTER, Kind.HOST)
     return any(
-        one.op.kind in kinds or (one.op.name == "pow" and one.result.dtype.kind == "i")
-        for one in region.instructions()
+        instruction.op.kind in kinds or (instruction.op.name == "pow" and instruction.result.dtype.kind == "i")
+        for instruction in region.instructions()
     )
 
 
@@ -74,8 +74,8 @@ def _lent(b: Any, runs: Value, values: Sequence[Value], mapped: Sequence[bool], 
     """`values`, where an example that does not run has those of the first one that does."""
     first = b.argmax(runs, axis=0)
     return [
-        _chosen(b, runs, one, spread(b, b.gather(one, first), size)) if many else one
-        for one, many in zip(values, mapped, strict=True)
+        _chosen(b, runs, value, spread(b, b.gather(value, first), size)) if many else value
+        for value, many in zip(values, mapped, strict=True)
     ]
 
 
@@ -90,7 +90,7 @@ def _guarded(
     b = Builder()
     for one in (mine, *given):
         b.parameter(one.type, one.hint)
-    zeros = [b.broadcast_to(b.scalar(0, one.dtype), one.shape) for one in wanted.results]
+    zeros = [b.broadcast_to(b.scalar(0, result.dtype), result.shape) for result in wanted.results]
     return b.finish(f"no_{region.name}", zeros), wanted
 
 
@@ -106,7 +106,7 @@ def _stable(body: Function, mapped: Sequence[bool], count: int) -> list[bool]:
     flags = list(mapped)
     while True:
         made = mapped_results(body, flags)[:count]
-        grown = [one or other for one, other in zip(flags, made, strict=False)]
+        grown = [flag or other for flag, other in zip(flags, made, strict=False)]
         if grown == flags[:count]:
             return flags
         flags[:count] = grown
@@ -169,10 +169,10 @@ def _with(
 
 def _params(b: Builder, region: Function, flags: Sequence[bool], size: int) -> list[Value]:
     types = [
-        TensorType(one.dtype, (size, *one.shape)) if many else one.type
-        for one, many in zip(region.params, flags, strict=True)
+        TensorType(param.dtype, (size, *param.shape)) if many else param.type
+        for param, many in zip(region.params, flags, strict=True)
     ]
-    return [b.parameter(type, one.hint) for type, one in zip(types, region.params, strict=True)]
+    return [b.parameter(type, param.hint) for type, param in zip(types, region.params, strict=True)]
 
 
 def _any_goes_on(condition: Function, flags: Sequence[bool], size: int) -> Function:

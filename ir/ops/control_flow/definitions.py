@@ -24,7 +24,7 @@ Types = tuple[TensorType, ...]
 
 
 def _types_of(values: Any) -> Types:
-    return tuple(one.type for one in values)
+    return tuple(value.type for value in values)
 
 
 def _text(types: Types) -> str:
@@ -130,14 +130,14 @@ def _scan_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
     check_parameters("scan", "the body", body, types[: len(types) - slices] + taken)
     results = _types_of(body.results)
     _keeps("scan", types[:count], results[:count])
-    return types[:count] + tuple(one.with_shape((length, *one.shape)) for one in results[count:])
+    return types[:count] + tuple(result.with_shape((length, *result.shape)) for result in results[count:])
 
 
 def _run_scan(call: Any, regions: tuple[Any, ...], operands: list[Any], attrs: Attrs) -> Any:
     (body,) = regions
     count, length, first = attrs["carries"], attrs["length"], len(operands) - attrs["slices"]
     state, invariants, stacked = operands[:count], operands[count:first], operands[first:]
-    out = [np.empty((length, *one.shape), one.dtype) for one in body.results[count:]]
+    out = [np.empty((length, *result.shape), result.dtype) for result in body.results[count:]]
     for step in reversed(range(length)) if attrs["reverse"] else range(length):
         made = call(body, [*state, *invariants, *[one[step] for one in stacked]])
         state = made[:count]

@@ -22,7 +22,7 @@ def _zeros(b: Builder, like: Value) -> Value:
 
 
 def _floating(values: Sequence[Value]) -> list[int]:
-    return [i for i, one in enumerate(values) if is_float(one.dtype)]
+    return [i for i, value in enumerate(values) if is_float(value.dtype)]
 
 
 def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value:
@@ -58,9 +58,9 @@ def pull_switch(b: Builder, instruction: Instruction, cotangents: list[Value | N
     """A switch over the gradients of the regions, each of which computes its forward part again."""
     index, *operands = instruction.operands
     wrt = _floating(operands)
-    given = [i for i, one in enumerate(cotangents) if one is not None]
+    given = [i for i, cotangent in enumerate(cotangents) if cotangent is not None]
     regions = tuple(_joint(region, wrt, given) for region in instruction.regions)
-    present = tuple(one for one in cotangents if one is not None)
+    present = tuple(cotangent for cotangent in cotangents if cotangent is not None)
     gradients = b.append(OPS["switch"], (index, *operands, *present), {}, regions=regions)
     found: list[Value | None] = [None] * len(instruction.operands)
     for position, gradient in zip(wrt, gradients, strict=True):
@@ -72,7 +72,7 @@ def _joint(region: Function, wrt: Sequence[int], given: Sequence[int]) -> Functi
     """``(*params, *cotangents of the results `given`) -> cotangents of the parameters `wrt```."""
     split = split_pullback(region, wrt, given)
     b = Builder()
-    params = [b.parameter(one.type, one.hint) for one in region.params]
+    params = [b.parameter(param.type, param.hint) for param in region.params]
     residuals = inline(b, split.forward, params)[split.outputs :]
     cotangents = [b.parameter(region.results[i].type, f"ct{i}") for i in given]
     return b.finish(split.backward.name, inline(b, split.backward, [*residuals, *cotangents]))
@@ -96,7 +96,7 @@ class _ScanPullback:
         self.carries = _floating(params[: self.count])
         self.invariants = [i + self.count for i in _floating(params[self.count : self.first_slice])]
         self.slices = [i + self.first_slice for i in _floating(params[self.first_slice :])]
-        self.given = {i: one for i, one in enumerate(cotangents) if one is not None}
+        self.given = {i: cotangent for i, cotangent in enumerate(cotangents) if cotangent is not None}
         #: The stacked results that come with cotangents.
         self.stacked = [i for i in self.given if i >= self.count]
         wrt = (*self.carries, *self.invariants, *self.slices)
@@ -128,23 +128,23 @@ class _ScanPullback:
         step, and stacked ones."""
         forward, instruction = self.split.forward, self.instruction
         position_of = {param: i for i, param in enumerate(forward.params)}
-        stack_of = {one: i for i, one in enumerate(forward.results[: self.split.outputs]) if i >= self.count}
+        stack_of = {result: i for i, result in enumerate(forward.results[: self.split.outputs]) if i >= self.count}
         residuals = list(dict.fromkeys(forward.results[self.split.outputs :]))
         fixed = self._same_in_every_step(residuals)
         read: dict[Value, Value] = {}
         more: list[Value] = []
-        for one in residuals:
-            if one in fixed:
+        for residual in residuals:
+            if residual in fixed:
                 continue
-            position = position_of.get(one, -1)
+            position = position_of.get(residual, -1)
             if position >= self.first_slice:
-                read[one] = instruction.operands[position]
+                read[residual] = instruction.operands[position]
             elif position >= self.count:
-                fixed[one] = instruction.operands[position]
-            elif one in stack_of:
-                read[one] = instruction.results[stack_of[one]]
+                fixed[residual] = instruction.operands[position]
+            elif residual in stack_of:
+                read[residual] = instruction.results[stack_of[residual]]
             else:
-                more.append(one)
+                more.append(residual)
         if more:
             results = (*forward.results[: self.split.outputs], *more)
             extended = Function(forward.name, forward.params, forward.body, results)
@@ -156,9 +156,9 @@ class _ScanPullback:
         forward = self.split.forward
         params = forward.params[self.count : self.first_slice]
         same = invariant(forward, params)
-        chosen = [one for one in residuals if one in same and one not in params]
+        chosen = [residual for residual in residuals if residual in same and residual not in params]
         live = needed(forward, chosen)
-        body = tuple([one for one in forward.body if one.results[0] in live])
+        body = tuple([instruction for instruction in forward.body if instruction.results[0] in live])
         part = Function(forward.name, params, body, tuple(chosen))
         values = inline(self.b, part, self.instruction.operands[self.count : self.first_slice])
         return dict(zip(chosen, values, strict=True))
@@ -171,11 +171,11 @@ class _ScanPullback:
         sums = [b.parameter(params[i].type, f"sum_{params[i].hint or i}") for i in self.invariants]
         residuals = {one: b.parameter(one.type, one.hint) for one in (*fixed, *read)}
         stacked = [b.parameter(self.body.results[i].type, f"ct_y{i - self.count}") for i in self.stacked]
-        arguments = [residuals[one] for one in forward.results[split.outputs :]]
+        arguments = [residuals[result] for result in forward.results[split.outputs :]]
         gradients = inline(b, split.backward, [*arguments, *incoming, *stacked])
         b.location = None
         middle = len(self.carries), len(self.carries) + len(self.invariants)
-        defs = {result: one for one in b.body for result in one.results}
+        defs = {result: instruction for instruction in b.body for result in instruction.results}
         parts = zip(sums, gradients[slice(*middle)], strict=True)
         added = [accumulated(b, total, one, defs) for total, one in parts]
         return b.finish(

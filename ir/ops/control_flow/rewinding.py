@@ -33,7 +33,7 @@ Types = tuple[TensorType, ...]
 
 
 def _floating(values: Sequence[Any]) -> list[int]:
-    return [i for i, one in enumerate(values) if is_float(one.dtype)]
+    return [i for i, value in enumerate(values) if is_float(value.dtype)]
 
 
 def _zeros(b: Builder, like: Any) -> Value:
@@ -45,10 +45,10 @@ def _check_loop(name: str, types: Types, carries: int, regions: tuple[Any, ...])
     condition, body = regions
     check_parameters(name, "the condition", condition, types)
     check_parameters(name, "the body", body, types)
-    if tuple(one.type for one in condition.results) != (TensorType(BOOL, ()),):
-        given = ", ".join(str(one.type) for one in condition.results)
+    if tuple(result.type for result in condition.results) != (TensorType(BOOL, ()),):
+        given = ", ".join(str(result.type) for result in condition.results)
         raise ShapeError(f"{name}: the condition must return bool[], got ({given})")
-    results = tuple(one.type for one in body.results)
+    results = tuple(result.type for result in body.results)
     if results != types[:carries]:
         raise ShapeError(
             f"{name}: the body must return the carries with the types they came with, "
@@ -62,7 +62,7 @@ def _check_loop(name: str, types: Types, carries: int, regions: tuple[Any, ...])
 def pull_while(b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> list[Value | None]:
     """A ``while_vjp`` of the same loop."""
     count, operands = instruction.attrs["carries"], instruction.operands
-    regions = tuple([without_effects(one) for one in instruction.regions])
+    regions = tuple([without_effects(region) for region in instruction.regions])
     given = [cotangents[i] or _zeros(b, operands[i]) for i in _floating(operands[:count])]
     made = b.append(OPS["while_vjp"], (*operands, *given), {"carries": count}, regions=regions)
     found: list[Value | None] = [None] * len(operands)
@@ -101,13 +101,13 @@ def _step_back(body: Function, count: int) -> Function:
     invariants = wrt[len(carries) :]
     split = split_pullback(body, wrt, carries)
     b = Builder()
-    params = [b.parameter(one.type, one.hint) for one in body.params]
+    params = [b.parameter(param.type, param.hint) for param in body.params]
     cotangents = [b.parameter(params[i].type, f"ct_{params[i].hint or i}") for i in carries]
     sums = [b.parameter(params[i].type, f"sum_{params[i].hint or i}") for i in invariants]
     residuals = inline(b, split.forward, params)[split.outputs :]
     gradients = inline(b, split.backward, [*residuals, *cotangents])
     b.location = None
-    defs = {result: one for one in b.body for result in one.results}
+    defs = {result: instruction for instruction in b.body for result in instruction.results}
     parts = gradients[len(carries) :]
     added = [accumulated(b, total, part, defs) for total, part in zip(sums, parts, strict=True)]
     return b.finish(f"{body.name}_backward", [*gradients[: len(carries)], *added])
@@ -125,7 +125,7 @@ def _rewound(b: Builder, regions: tuple[Any, ...], operands: Sequence[Value], at
 
 def _run_vjp(call: Any, regions: tuple[Any, ...], operands: list[Any], attrs: Attrs) -> Any:
     b = Builder()
-    params = [b.parameter(TensorType(one.dtype, one.shape)) for one in operands]
+    params = [b.parameter(TensorType(operand.dtype, operand.shape)) for operand in operands]
     made = _rewound(b, regions, params, attrs)
     return call(b.finish("rewound", made), operands)
 
@@ -139,7 +139,7 @@ def _pull_vjp(b: Builder, instruction: Instruction, cotangents: list[Value | Non
     wrt = _floating(operands[:own])
     carried = [i for i in wrt if i < count]
     # invariants without a tangent have none in the loop either
-    given = {i: one for i, one in zip(wrt, cotangents, strict=True) if one is not None or i < count}
+    given = {i: cotangent for i, cotangent in zip(wrt, cotangents, strict=True) if cotangent is not None or i < count}
     tangents = [one or _zeros(b, operands[i]) for i, one in given.items()]
     pushed = _with_tangents(body, count, list(given), carried)
     test = _widened(condition, pushed.params, count, len(carried))
@@ -198,7 +198,7 @@ def _rewind_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types
     own = len(types) - states
     _check_loop("rewind", types[:own], count, regions[:2])
     check_parameters("rewind", "the backward step", regions[2], types)
-    results = tuple(one.type for one in regions[2].results)
+    results = tuple(result.type for result in regions[2].results)
     if results != types[own:]:
         raise ShapeError(
             f"rewind: the backward step must return the states with the types they came with, "

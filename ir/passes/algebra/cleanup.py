@@ -25,11 +25,11 @@ def decompose(function: Function) -> Function:
 
 def _expand_regions(function: Function) -> Function:
     """Ops that are there for differentiation alone, in terms of the ops in their regions."""
-    while any(one.op.regions and one.op.regions.expand for one in function.body):
+    while any(instruction.op.regions and instruction.op.regions.expand for instruction in function.body):
         builder = Builder()
         builder.params = list(function.params)
         table = Substitution()
-        used = {operand for one in function.body for operand in one.operands} | set(function.results)
+        used = {operand for instruction in function.body for operand in instruction.operands} | set(function.results)
         for original in function.body:
             instruction = table.apply(original)
             regions = instruction.op.regions
@@ -103,7 +103,7 @@ def cse(function: Function) -> Function:
                 table[old] = new
     if len(body) == len(function.body):
         return function
-    body = [one.also_for(merged[one]) if one in merged else one for one in body]
+    body = [instruction.also_for(merged[instruction]) if instruction in merged else instruction for instruction in body]
     return Function(function.name, function.params, tuple(body), table.all(function.results))
 
 

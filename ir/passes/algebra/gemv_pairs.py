@@ -31,10 +31,10 @@ ROW_BYTES: Final = (1 << 7, 1 << 11)
 def read_once(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: tall tables of floats that are multiplied by vectors from both
     sides are multiplied and summed instead; no dead code where it changed anything."""
-    defs = {result: one for one in function.body for result in one.results}
+    defs = {result: instruction for instruction in function.body for result in instruction.results}
     sides: dict[Value, set[bool]] = {}
-    for one in function.body:
-        found = _table_of(one, defs)
+    for instruction in function.body:
+        found = _table_of(instruction, defs)
         if found is not None:
             sides.setdefault(found[0], set()).add(found[1])
     tables = {table for table, both in sides.items() if len(both) == 2}
@@ -74,7 +74,7 @@ def _table_of(product: Instruction, defs: Definitions) -> tuple[Value, bool] | N
 def _sum(b: Builder, product: Instruction, table: Value, over_rows: bool) -> Value:
     """`product` as a sum of products, over the rows or along each."""
     rows, columns = table.shape
-    vector = next(one for one in product.operands if 1 in one.shape)
+    vector = next(operand for operand in product.operands if 1 in operand.shape)
     if over_rows:
         factors = b.broadcast(b.reshape(vector, shape=(rows, 1)), shape=table.shape)
     else:

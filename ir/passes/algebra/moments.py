@@ -28,13 +28,13 @@ class Moment:
 def second_moments(region: Function) -> dict[Value, Moment]:
     """By their results, the sums in `region` of (x - mean)^2, where the mean is the sum of x over the same
     axes by the number of elements."""
-    defs = {result: one for one in region.body for result in one.results}
+    defs = {result: instruction for instruction in region.body for result in instruction.results}
     found: dict[Value, Moment] = {}
-    for one in region.body:
-        if one.op.name == "sum" and one.result.dtype.kind == "f":
-            moment = _moment(one, defs)
+    for instruction in region.body:
+        if instruction.op.name == "sum" and instruction.result.dtype.kind == "f":
+            moment = _moment(instruction, defs)
             if moment is not None:
-                found[one.result] = moment
+                found[instruction.result] = moment
     return found
 
 
@@ -51,7 +51,7 @@ def _moment(second: Instruction, defs: Definitions) -> Moment | None:
     division = defs.get(mean)
     if division is None or division.op.name not in ("mul", "div"):
         return None
-    operands = [resolve(one, defs)[0] for one in division.operands]
+    operands = [resolve(operand, defs)[0] for operand in division.operands]
     for position, total in enumerate(operands):
         first, number = defs.get(total), defs.get(operands[1 - position])
         if first is None or number is None or number.op.name != "full":

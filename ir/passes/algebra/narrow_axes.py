@@ -48,7 +48,7 @@ def write_out_columns(function: Function) -> Function:
 class _Columns:
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.defs = {result: one for one in function.body for result in one.results}
+        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.b = Builder()
         self.known: dict[Value, tuple[Value, ...]] = {}
         #: Columns of zeros beside a column, and columns to which one was added: they have no minus zero.
@@ -62,16 +62,16 @@ class _Columns:
         if not self.chosen:
             return self.function
         whole = self._needed_whole()
-        for one in self.function.body:
-            if one in self.chosen and one.result in whole:
-                self.b.location = one.location
-                self._write(one)
+        for instruction in self.function.body:
+            if instruction in self.chosen and instruction.result in whole:
+                self.b.location = instruction.location
+                self._write(instruction)
             else:
-                self.b.body.append(one)
+                self.b.body.append(instruction)
         function = self.function
         function = dce(Function(function.name, function.params, tuple(self.b.body), function.results))
         before = set(self.function.body)
-        made = sum(one.op.kind is Kind.ELEMENTWISE and one not in before for one in function.body)
+        made = sum(instruction.op.kind is Kind.ELEMENTWISE and instruction not in before for instruction in function.body)
         return dce(simplify(function)) if made <= MAX_MEMBERS // 2 else self.function
 
     # -- what is computed by column ---------------------------------------------------------------
@@ -79,8 +79,8 @@ class _Columns:
     def _choose(self) -> None:
         """Reductions that fold columns; what follows from them for each row; and what reads either by column,
         with what that is computed of."""
-        folds = [one for one in self.function.body if _is_large(one) and _folds_columns(one)]
-        joins = [one for one in self.function.body if _joins_columns(one, self.defs)]
+        folds = [instruction for instruction in self.function.body if _is_large(instruction) and _folds_columns(instruction)]
+        joins = [instruction for instruction in self.function.body if _joins_columns(instruction, self.defs)]
         #: What is read only one column at a time.
         apart = self._read_apart() if folds or joins else ()
         # from the inside out: distances in two dimensions first, then the least of four distances
@@ -104,11 +104,11 @@ class _Columns:
     def _read_apart(self) -> set[Instruction]:
         """The arithmetic whose results are read one column at a time and in no other way."""
         read, whole = set[Instruction](), set(self.function.results)
-        for one in self.function.body:
-            if _cuts_column(one) and one.operands[0] in self.defs:
-                read.add(self.defs[one.operands[0]])
+        for instruction in self.function.body:
+            if _cuts_column(instruction) and instruction.operands[0] in self.defs:
+                read.add(self.defs[instruction.operands[0]])
             else:
-                whole.update(one.operands)
+                whole.update(instruction.operands)
         return {one for one in read if one.op.kind is Kind.ELEMENTWISE and one.result not in whole}
 
     def _reads_columns(self, one: Instruction, follows: set[Value]) -> bool:
@@ -146,25 +146,25 @@ class _Columns:
         been chosen."""
         like = made.operands[0] if made.op.kind is Kind.REDUCTION else made.result
         return [
-            one
-            for one in made.operands
-            if one.shape and (one.shape[-1] == like.shape[-1] or self.defs.get(one) in self.chosen)
+            operand
+            for operand in made.operands
+            if operand.shape and (operand.shape[-1] == like.shape[-1] or self.defs.get(operand) in self.chosen)
         ]
 
     def _needed_whole(self) -> set[Value]:
         """The values that are read otherwise than by column."""
         whole, by_column = set(self.function.results), set[Value]()
-        for one in reversed(self.function.body):
-            here = any(result in whole for result in one.results)
+        for instruction in reversed(self.function.body):
+            here = any(result in whole for result in instruction.results)
             narrow: list[Value] = []
-            if (any(result in by_column for result in one.results) and not here) or one in self.chosen:
-                if not here and one.results[0] not in by_column:
+            if (any(result in by_column for result in instruction.results) and not here) or instruction in self.chosen:
+                if not here and instruction.results[0] not in by_column:
                     continue
-                narrow = self._narrow(one) if one in self.chosen or self._by_column(one) else []
+                narrow = self._narrow(instruction) if instruction in self.chosen or self._by_column(instruction) else []
             elif not here:
                 continue
             by_column.update(narrow)
-            for operand in one.operands:
+            for operand in instruction.operands:
                 made = self.defs.get(operand)
                 if operand not in narrow or made is None or not (made in self.chosen or self._is_view(made)):
                     whole.add(operand)
@@ -277,7 +277,7 @@ class _Columns:
             return (b.broadcast_to(operand, value.shape[:-1]),) * count
         columns: list[Value] = []
         done: dict[tuple[Value, ...], Value] = {}
-        for operands in zip(*[self.known[one] for one in made.operands], strict=True):
+        for operands in zip(*[self.known[operand] for operand in made.operands], strict=True):
             if operands not in done:
                 done[operands] = self._apply(made, operands, attrs)
             columns.append(done[operands])
@@ -298,9 +298,9 @@ class _Columns:
     def _apply(self, made: Instruction, operands: tuple[Value, ...], attrs: dict[str, object]) -> Value:
         """`made` on columns. Gradients of columns are added up among zeros: x + 0 = x but for minus zero, and
         a sum is minus zero only where both parts are."""
-        cleared = made.op.name == "add" and any(one in self.cleared for one in operands)
-        if cleared and all(one in self.cleared for one in operands):
-            rest = [one for one in operands if one not in self.zeros]
+        cleared = made.op.name == "add" and any(operand in self.cleared for operand in operands)
+        if cleared and all(operand in self.cleared for operand in operands):
+            rest = [operand for operand in operands if operand not in self.zeros]
             if len(rest) < 2:
                 return rest[0] if rest else operands[0]
         result = self.b.append(made.op, operands, attrs)[0]

@@ -59,7 +59,7 @@ def why_alone(instruction: Instruction) -> str:
     if _fusable(instruction):
         return ""
     if op.kind is Kind.ELEMENTWISE:
-        missing = ", ".join(sorted({str(one.dtype) for one in instruction.operands}))
+        missing = ", ".join(sorted({str(operand.dtype) for operand in instruction.operands}))
         return f"{op.name} has no machine code of its own for {missing}, and runs by its NumPy kernel"
     return f"{op.name} is a kernel of its own"
 
@@ -67,14 +67,14 @@ def why_alone(instruction: Instruction) -> str:
 def _fusable(instruction: Instruction) -> bool:
     op = instruction.op
     if op.kind is Kind.ELEMENTWISE:
-        return op.emit is not None and all(one.dtype.kind in op.emit_kinds for one in instruction.operands)
+        return op.emit is not None and all(operand.dtype.kind in op.emit_kinds for operand in instruction.operands)
     return op.kind is Kind.REDUCTION
 
 
 class _Fusion:
     def __init__(self, function: Function, note: Note | None) -> None:
         self.function, self.note = function, note
-        self.defs: dict[Value, Instruction] = {result: one for one in function.body for result in one.results}
+        self.defs: dict[Value, Instruction] = {result: instruction for instruction in function.body for result in instruction.results}
         self.units: list[Unit] = []
         self.unit_of: dict[Value, Unit] = {}
         #: The units that some unit depends on.
@@ -137,10 +137,10 @@ class _Fusion:
 
     def _join(self, instruction: Instruction) -> Unit | None:
         producers = self._producers(instruction)
-        if sum(self._join_rows(one, other) for one in producers for other in producers):
+        if sum(self._join_rows(producer, other) for producer in producers for other in producers):
             producers = self._producers(instruction)
         for unit in producers:
-            others = [one for one in producers if one is not unit]
+            others = [producer for producer in producers if producer is not unit]
             misfit = self._misfit(instruction, unit, others)
             if misfit:
                 self._tell(instruction, unit, misfit)
@@ -176,7 +176,7 @@ class _Fusion:
     def _of_columns(self, instruction: Instruction) -> Unit | None:
         """The group that computes what `instruction` puts side by side: it writes that where it belongs."""
         columns = columns_of(instruction, self.defs)
-        where = {self.unit_of[one].coordinates.get(one) for one in columns}
+        where = {self.unit_of[column].coordinates.get(column) for column in columns}
         if len(where) != 1 or None in where or ACROSS in where:  # what is folded across rows is never at hand
             return None
         unit = self.unit_of[columns[0]]
@@ -203,7 +203,7 @@ class _Fusion:
             return why_alone(unit.members[-1])
         if len(unit.members) >= MAX_MEMBERS:
             return FULL
-        if any(one.dependencies >> unit.number & 1 for one in others):
+        if any(other.dependencies >> unit.number & 1 for other in others):
             return CYCLE  # a path would leave the group and come back
         if self._fit(instruction, [unit]) is not None:
             return ""
@@ -376,9 +376,9 @@ class _Fusion:
 
     def _depend(self, unit: Unit, producers: Iterable[Unit]) -> None:
         before = unit.dependencies
-        for one in producers:
-            if one is not unit:
-                unit.dependencies |= one.dependencies | 1 << one.number
+        for producer in producers:
+            if producer is not unit:
+                unit.dependencies |= producer.dependencies | 1 << producer.number
         if unit.dependencies != before:
             self.needed |= unit.dependencies
             self._spread(unit)

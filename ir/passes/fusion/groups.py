@@ -43,7 +43,7 @@ def domain_of(units: list[Unit]) -> tuple[Shape, tuple[int, ...] | None]:
     """The domain that `units` share, and the reduced axes of those that reduce."""
     domain = units[0].domain
     assert domain is not None
-    return domain, next((one.axes for one in units if one.axes is not None), None)
+    return domain, next((unit.axes for unit in units if unit.axes is not None), None)
 
 
 def kept(domain: Shape, axes: tuple[int, ...]) -> Coordinates:

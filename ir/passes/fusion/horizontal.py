@@ -56,7 +56,7 @@ def folded_by(unit: Unit, axes: tuple[int, ...] | None, defs: Definitions) -> li
     everything = tuple(range(len(unit.domain)))
     if axes is None or any(own != everything for own in unit.own.values()):
         return []
-    reductions = [one for one in unit.members if one.op.kind is Kind.REDUCTION]
-    read = {source for one in unit.members for each in one.operands for source, _ in sources(each, defs)}
-    fit = [one.result not in read and folds_across(one, everything, unit.domain, axes) for one in reductions]
-    return [one.result for one in reductions] if all(fit) else []
+    reductions = [member for member in unit.members if member.op.kind is Kind.REDUCTION]
+    read = {source for member in unit.members for each in member.operands for source, _ in sources(each, defs)}
+    fit = [reduction.result not in read and folds_across(reduction, everything, unit.domain, axes) for reduction in reductions]
+    return [reduction.result for reduction in reductions] if all(fit) else []

@@ -37,7 +37,7 @@ def is_window(instruction: Instruction, defs: Definitions) -> bool:
         return False
     if instruction.operands[1].type.size == 0:
         return False
-    around, inside = (defs.get(resolve(one, defs)[0]) for one in instruction.operands)
+    around, inside = (defs.get(resolve(operand, defs)[0]) for operand in instruction.operands)
     if around is None or around.op.name != "full" or str(around.attrs["value"]) not in _ZEROS:
         return False
     return inside is None or (inside.op.kind is not Kind.UPDATE and inside.op.name != "iota")

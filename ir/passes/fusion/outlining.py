@@ -59,8 +59,8 @@ class _Outliner:
     def __init__(self, function: Function, units: Sequence[tuple[list[Instruction], bool]]) -> None:
         self.function = function
         self.units = units
-        self.defs = {result: one for one in function.body for result in one.results}
-        self.order = {one: position for position, one in enumerate(function.body)}
+        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
+        self.order = {instruction: position for position, instruction in enumerate(function.body)}
         self.unit_of = {
             result: number
             for number, (members, _) in enumerate(units)
@@ -79,7 +79,7 @@ class _Outliner:
             members, grouped = self.units[number]
             members = sorted(members, key=self.order.__getitem__)
             if grouped:
-                outputs = [one.result for one in members if one.result in self.read_outside]
+                outputs = [member.result for member in members if member.result in self.read_outside]
                 self._emit(self._fusion(members, outputs))
                 continue
             for member in members:
@@ -160,7 +160,7 @@ class _Outliner:
 
     def _effects_before(self) -> dict[Instruction, tuple[Value, ...]]:
         """For each instruction with an effect but the first, the results of the one before it."""
-        found = [one for one in self.function.body if has_effect(one)]
+        found = [instruction for instruction in self.function.body if has_effect(instruction)]
         return {later: earlier.results for earlier, later in itertools.pairwise(found)}
 
     def _inline_closure(self, values: Iterable[Value]) -> list[Instruction]:
@@ -179,21 +179,21 @@ class _Outliner:
         reads = [operand for member in members for operand in member.operands]
         inline = self._inline_closure([*reads, *outputs])
         body = sorted([*inline, *members], key=self.order.__getitem__)
-        inside = {result for one in body for result in one.results}
+        inside = {result for instruction in body for result in instruction.results}
         inputs = list(
-            dict.fromkeys(operand for one in body for operand in one.operands if operand not in inside)
+            dict.fromkeys(operand for instruction in body for operand in instruction.operands if operand not in inside)
         )
-        table = Substitution({one: Value(one.type, f"p{i}") for i, one in enumerate(inputs)})
+        table = Substitution({input_: Value(input_.type, f"p{i}") for i, input_ in enumerate(inputs)})
         copies: list[Instruction] = []
-        for one in body:
-            fresh = tuple(Value(result.type) for result in one.results)
+        for instruction in body:
+            fresh = tuple(Value(result.type) for result in instruction.results)
             copies.append(
-                Instruction(one.op, table.all(one.operands), one.attrs, fresh, one.location, one.regions)
+                Instruction(instruction.op, table.all(instruction.operands), instruction.attrs, fresh, instruction.location, instruction.regions)
             )
-            for old, new in zip(one.results, fresh, strict=True):
+            for old, new in zip(instruction.results, fresh, strict=True):
                 table[old] = new
         region = Function(
-            "fusion", tuple(table[one] for one in inputs), tuple(copies), table.all(tuple(outputs))
+            "fusion", tuple(table[input_] for input_ in inputs), tuple(copies), table.all(tuple(outputs))
         )
         location = members[-1].location if members else inline[-1].location
         return Instruction(FUSION, tuple(inputs), {}, tuple(outputs), location, (region,))

@@ -38,7 +38,7 @@ class _Repeating:
     def __init__(self, function: Function, groups: Sequence[Group]) -> None:
         self.function = function
         self.groups = [(list(members), grouped) for members, grouped in groups]
-        self.defs = {result: one for one in function.body for result in one.results}
+        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.group_of = {
             result: number
             for number, (members, _) in enumerate(groups)
@@ -66,19 +66,19 @@ class _Repeating:
         if not self.changed:
             return self.function, self.groups
         body: list[Instruction] = []
-        for one in self.function.body:
-            body += [self.changed.get(one, one), *self.after.get(one, ())]
+        for instruction in self.function.body:
+            body += [self.changed.get(instruction, instruction), *self.after.get(instruction, ())]
         unread = self._unread(body)
         function = self.function
         function = Function(
             function.name,
             function.params,
-            tuple([one for one in body if one not in unread]),
+            tuple([instruction for instruction in body if instruction not in unread]),
             function.results,
         )
         groups = []
         for members, grouped in self.groups:
-            now = [self.changed.get(one, one) for one in members]
+            now = [self.changed.get(member, member) for member in members]
             groups.append(([one for one in now if one not in unread], grouped))
         return function, [group for group in groups if group[0]]
 
@@ -86,11 +86,11 @@ class _Repeating:
         """The originals that nobody reads any more."""
         copied = {original.result for _, original in self.copies}
         read, found = set(self.function.results), set()
-        for one in reversed(body):
-            if one.results and one.results[0] in copied and one.result not in read:
-                found.add(one)
+        for instruction in reversed(body):
+            if instruction.results and instruction.results[0] in copied and instruction.result not in read:
+                found.add(instruction)
             else:
-                read.update(one.operands)
+                read.update(instruction.operands)
         return found
 
     def _read(self, member: Instruction) -> list[Value]:
@@ -109,8 +109,8 @@ class _Repeating:
         if behind is None:
             return
         by_group: dict[int, list[Instruction]] = {}
-        for one in readers:
-            by_group.setdefault(self.group_of[one.results[0]], []).append(one)
+        for reader in readers:
+            by_group.setdefault(self.group_of[reader.results[0]], []).append(reader)
         if not all(self._gains(value, behind, group, some) for group, some in by_group.items()):
             return
         for group, some in by_group.items():
@@ -147,11 +147,11 @@ class _Repeating:
         members, grouped = self.groups[group]
         if not grouped:
             return False
-        for one in readers:
-            if one.op.kind not in (Kind.ELEMENTWISE, Kind.REDUCTION):
+        for reader in readers:
+            if reader.op.kind not in (Kind.ELEMENTWISE, Kind.REDUCTION):
                 return False
-            as_it_is = [operand is value for operand in one.operands if self._source(operand) is value]
-            if not all(as_it_is) or (one.op.kind is Kind.ELEMENTWISE and one.result.shape != value.shape):
+            as_it_is = [operand is value for operand in reader.operands if self._source(operand) is value]
+            if not all(as_it_is) or (reader.op.kind is Kind.ELEMENTWISE and reader.result.shape != value.shape):
                 return False
         own = {one.result for one in behind}
         read = {each for member in members for each in self._read(member)}
@@ -174,5 +174,5 @@ class _Repeating:
                 self.groups[group][0].append(copy)
             table[one.result] = self.copies[group, one].result
         only = Substitution({value: table[value]})
-        for one in readers:
-            self.changed[one] = only.apply(self.changed.get(one, one))
+        for reader in readers:
+            self.changed[reader] = only.apply(self.changed.get(reader, reader))

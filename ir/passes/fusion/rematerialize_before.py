@@ -39,7 +39,7 @@ _STEPWISE: Final = ("sum", "prod", "max", "min")
 def compute_again(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: large values that are made of small ones are read by reductions
     over one set of axes, where computing them again is cheap; the same results."""
-    large = [one for one in function.body if _is_large(one)]
+    large = [instruction for instruction in function.body if _is_large(instruction)]
     if len({one.attrs["axes"] for one in large}) < 2:
         return function
     function = _in_steps(function, large)
@@ -68,35 +68,35 @@ def _in_steps(function: Function, large: list[Instruction]) -> Function:
     if not steps:
         return function
     b = Builder()
-    for one in function.body:
-        if one not in steps:
-            b.body.append(one)
+    for instruction in function.body:
+        if instruction not in steps:
+            b.body.append(instruction)
             continue
-        b.location = one.location
-        first = steps[one]
-        left = [axis for axis in range(len(one.operands[0].shape)) if axis not in first]
-        rest = tuple(place for place, axis in enumerate(left) if axis in one.attrs["axes"])
-        (part,) = b.append(one.op, one.operands, {"axes": first})
-        b.body.append(Instruction(one.op, (part,), {"axes": rest}, one.results, one.location))
+        b.location = instruction.location
+        first = steps[instruction]
+        left = [axis for axis in range(len(instruction.operands[0].shape)) if axis not in first]
+        rest = tuple(place for place, axis in enumerate(left) if axis in instruction.attrs["axes"])
+        (part,) = b.append(instruction.op, instruction.operands, {"axes": first})
+        b.body.append(Instruction(instruction.op, (part,), {"axes": rest}, instruction.results, instruction.location))
     return Function(function.name, function.params, tuple(b.body), function.results)
 
 
 class _Recompute:
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.defs = {result: one for one in function.body for result in one.results}
+        self.defs = {result: instruction for instruction in function.body for result in instruction.results}
 
     def run(self) -> Function:
         #: Large reductions by the shape they read, and by their axes in the order of the program.
         found: dict[Shape, dict[tuple[int, ...], list[Instruction]]] = {}
-        for one in self.function.body:
-            if _is_large(one):
-                found.setdefault(one.operands[0].shape, {}).setdefault(one.attrs["axes"], []).append(one)
+        for instruction in self.function.body:
+            if _is_large(instruction):
+                found.setdefault(instruction.operands[0].shape, {}).setdefault(instruction.attrs["axes"], []).append(instruction)
         again: dict[Instruction, set[Value]] = {}
         for by_axes in found.values():
             seen: set[Value] = set()
             for reductions in by_axes.values():
-                made = set().union(*[self._made_for(one) for one in reductions])
+                made = set().union(*[self._made_for(reduction) for reduction in reductions])
                 shared = made & seen
                 if shared and self._pays(shared, made, reductions):
                     again.update(dict.fromkeys(reductions, made))
@@ -130,7 +130,7 @@ class _Recompute:
                     constant = definition is not None and definition.op.kind is Kind.CREATION
                     if not constant and source.type.size * SMALL > value.type.size:
                         return False
-        read |= {source for one in reductions if (source := one.operands[0]) in shared}
+        read |= {source for reduction in reductions if (source := reduction.operands[0]) in shared}
         return sum(self.defs[value].op.cost for value in shared) <= CYCLES * len(read)
 
     def _written(self, again: dict[Instruction, set[Value]]) -> Function:
@@ -168,12 +168,12 @@ class _Recompute:
             if not copied or definition is None:
                 copies[key, current] = stack.pop()
                 continue
-            missing = [one for one in definition.operands if (key, one) not in copies]
+            missing = [operand for operand in definition.operands if (key, operand) not in copies]
             if missing:
                 stack += missing
                 continue
             fresh = Value(current.type)
-            operands = tuple([copies[key, one] for one in definition.operands])
+            operands = tuple([copies[key, operand] for operand in definition.operands])
             body.append(Instruction(definition.op, operands, definition.attrs, (fresh,), definition.location))
             copies[key, stack.pop()] = fresh
         return copies[key, value]

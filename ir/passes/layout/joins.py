@@ -32,7 +32,7 @@ MOST_READERS: Final = 4
 def read_joined(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: slices that are joined for arithmetic alone are read through
     windows; no dead code where it changed anything."""
-    if not any(one.op.kind is Kind.CONCAT for one in function.body):
+    if not any(instruction.op.kind is Kind.CONCAT for instruction in function.body):
         return function
     readers: dict[Value, list[Instruction]] = {}
     for one in function.body:

@@ -45,9 +45,9 @@ def move_pads(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: pads of elementwise results that nothing else reads, or that
     are cheap to compute again, are pads of what those are computed from; no dead code where it changed
     anything."""
-    uses = Counter(operand for one in function.body for operand in one.operands)
+    uses = Counter(operand for instruction in function.body for operand in instruction.operands)
     uses.update(function.results)
-    padded = Counter(one.operands[1] for one in function.body if one.op.kind is Kind.UPDATE)
+    padded = Counter(instruction.operands[1] for instruction in function.body if instruction.op.kind is Kind.UPDATE)
     params = frozenset(function.params)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
@@ -78,7 +78,7 @@ def _adds_in_place(update: Instruction, uses: Counter[Value], defs: Definitions)
     made = defs.get(value)
     if made is None or uses[outside] != 2:
         return False
-    for source in [defs[one] for one in made.operands if one in defs]:
+    for source in [defs[operand] for operand in made.operands if operand in defs]:
         if source.op.name == "slice" and source.operands[0] is outside:
             return all(source.attrs[name] == update.attrs[name] for name in ("start", "step"))
     return False
@@ -190,7 +190,7 @@ class _Moved:
         b = self.b
         if self.inside(value):
             made = self.defs[value]
-            operands = tuple([self._moved(one) for one in made.operands])
+            operands = tuple([self._moved(operand) for operand in made.operands])
             b.location = made.location
             return b.append(made.op, operands, made.attrs)[0]
         constant = constant_of(value, self.defs)

@@ -27,9 +27,9 @@ def place_updates(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: no sum with a scatter to zeros that nothing else reads; writes behind
     the readers of what they write to, where these do not wait for the write; the same results up to the order
     of sums."""
-    if not any(one.op.kind in _WRITES for one in function.body):
+    if not any(instruction.op.kind in _WRITES for instruction in function.body):
         return function
-    uses = Counter(operand for one in function.body for operand in one.operands)
+    uses = Counter(operand for instruction in function.body for operand in instruction.operands)
     uses.update(function.results)
 
     def rule(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
@@ -57,12 +57,12 @@ def _adds(one: Instruction) -> bool:
 def _late(function: Function) -> Function:
     """Writes moved behind the readers of their first operands."""
     root: dict[Value, Value] = {}
-    for one in function.body:
-        if one.op.kind is Kind.VIEW:
-            root[one.result] = root.get(one.operands[0], one.operands[0])
+    for instruction in function.body:
+        if instruction.op.kind is Kind.VIEW:
+            root[instruction.result] = root.get(instruction.operands[0], instruction.operands[0])
     body = list(function.body)
     moved = False
-    for write in [one for one in reversed(function.body) if one.op.kind in _WRITES and not has_effect(one)]:
+    for write in [instruction for instruction in reversed(function.body) if instruction.op.kind in _WRITES and not has_effect(instruction)]:
         at = body.index(write)
         written = root.get(write.operands[0], write.operands[0])
         last = at

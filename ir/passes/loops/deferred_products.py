@@ -30,17 +30,17 @@ def defer_products(function: Function) -> Function:
     these read little that is not stacked already; the same results up to the order of sums."""
     b = Builder()
     b.params = list(function.params)
-    defs = {result: one for one in function.body for result in one.results}
+    defs = {result: instruction for instruction in function.body for result in instruction.results}
     changed = False
-    for one in function.body:
-        loop = one.op.kind is Kind.SCAN and one.attrs["length"] > 0 and not has_effect(one)
-        found = _Loop(one).deferred() if loop and not is_small(one) else {}
+    for instruction in function.body:
+        loop = instruction.op.kind is Kind.SCAN and instruction.attrs["length"] > 0 and not has_effect(instruction)
+        found = _Loop(instruction).deferred() if loop and not is_small(instruction) else {}
         if found:
             changed = True
-            b.location = one.location
-            _Writer(b, one, found, defs).run()
+            b.location = instruction.location
+            _Writer(b, instruction, found, defs).run()
         else:
-            b.body.append(one)
+            b.body.append(instruction)
     return Function(function.name, function.params, tuple(b.body), function.results) if changed else function
 
 
@@ -60,8 +60,8 @@ class _Loop:
         self.instruction = instruction
         (self.body,) = instruction.regions
         self.carries: int = instruction.attrs["carries"]
-        self.defs = {result: one for one in self.body.body for result in one.results}
-        self.uses = Counter(operand for one in self.body.body for operand in one.operands)
+        self.defs = {result: instruction for instruction in self.body.body for result in instruction.results}
+        self.uses = Counter(operand for instruction in self.body.body for operand in instruction.operands)
         self.uses.update(self.body.results)
         first = len(self.body.params) - instruction.attrs["slices"]
         #: What is stacked anyway.
@@ -77,7 +77,7 @@ class _Loop:
             products = self._added(position)
             if not products:
                 continue
-            fresh = {x for one in products for x in (one.left, one.right) if x not in self.stacked}
+            fresh = {x for product in products for x in (product.left, product.right) if x not in self.stacked}
             count = sum(one.type.size for one in fresh)
             nbytes = sum(one.type.nbytes for one in fresh) * self.instruction.attrs["length"]
             if count <= self.body.params[position].type.size and nbytes <= room:

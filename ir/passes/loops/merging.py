@@ -18,7 +18,7 @@ def merge_scans(function: Function) -> Function:
     *Requires*: valid IR. *Ensures*: the same results; no scan whose results another scan with the same
     operands computes, too.
     """
-    if sum(one.op.kind is Kind.SCAN for one in function.body) < 2:
+    if sum(instruction.op.kind is Kind.SCAN for instruction in function.body) < 2:
         return function
     table = Substitution()
     body: list[Instruction | None] = []
@@ -48,9 +48,9 @@ def merge_scans(function: Function) -> Function:
                 break
         else:
             known[key].append((len(body) - 1, mine))
-    if all(one is not None for one in body):
+    if all(instruction is not None for instruction in body):
         return function
-    kept = tuple([table.apply(one) for one in body if one is not None])
+    kept = tuple([table.apply(instruction) for instruction in body if instruction is not None])
     return Function(function.name, function.params, kept, table.all(function.results))
 
 
@@ -81,7 +81,7 @@ def merge_whiles(function: Function) -> Function:
 
 
 def _merge_one_while(function: Function) -> Function | None:
-    loops = [i for i, one in enumerate(function.body) if one.op.kind is Kind.WHILE]
+    loops = [i for i, instruction in enumerate(function.body) if instruction.op.kind is Kind.WHILE]
     for first in loops:
         for second in loops:
             if second > first and _begins_with(function.body[second], function.body[first]):
@@ -112,12 +112,12 @@ def _in_place_of(function: Function, first: int, second: int) -> Function | None
     wanted = set(new.operands)
     moved: list[Instruction] = []
     rest: list[Instruction] = []
-    for one in reversed(function.body[first + 1 : second]):
-        if any(result in wanted for result in one.results):
-            wanted.update(one.operands)
-            moved.insert(0, one)
+    for instruction in reversed(function.body[first + 1 : second]):
+        if any(result in wanted for result in instruction.results):
+            wanted.update(instruction.operands)
+            moved.insert(0, instruction)
         else:
-            rest.insert(0, one)
+            rest.insert(0, instruction)
     if any(result in wanted for result in old.results) or any(map(has_effect, moved)):
         return None
     table = Substitution(dict(zip(old.results, new.results, strict=False)))
@@ -139,16 +139,16 @@ def _meanings(function: Function, numbers: dict[Any, int]) -> list[int]:
     names: dict[Value, int] = {}
     for position, param in enumerate(function.params):
         names[param] = number("parameter", position, str(param.type))
-    for one in function.body:
+    for instruction in function.body:
         given = (
-            one.op.name,
-            tuple([names[operand] for operand in one.operands]),
-            repr(tuple(one.attrs.items())),
+            instruction.op.name,
+            tuple([names[operand] for operand in instruction.operands]),
+            repr(tuple(instruction.attrs.items())),
         )
-        regions = [tuple(_meanings(region, numbers)) for region in one.regions]
-        for index, result in enumerate(one.results):
-            if one.op.kind is Kind.SCAN:  # the same whatever else the scan stacks
-                count = one.attrs["carries"]
+        regions = [tuple(_meanings(region, numbers)) for region in instruction.regions]
+        for index, result in enumerate(instruction.results):
+            if instruction.op.kind is Kind.SCAN:  # the same whatever else the scan stacks
+                count = instruction.attrs["carries"]
                 names[result] = number(*given, regions[0][:count], index < count and index, regions[0][index])
             else:
                 names[result] = number(*given, tuple(regions), index)

@@ -62,22 +62,22 @@ def cycles_of_step(instruction: Instruction) -> float:
 
 def _region_operations(region: Function) -> Work | None:
     cycles = code = 0.0
-    stored = {one for one in region.params if one.type.size > MAX_ELEMENTS}
-    for one in region.body:
-        if one.op.kind in _CONTROL:
-            small = all(result.type.size <= MAX_ELEMENTS for result in one.results)
-            inside = operations(one) if small else None
+    stored = {param for param in region.params if param.type.size > MAX_ELEMENTS}
+    for instruction in region.body:
+        if instruction.op.kind in _CONTROL:
+            small = all(result.type.size <= MAX_ELEMENTS for result in instruction.results)
+            inside = operations(instruction) if small else None
             if inside is None:
                 return None
             cycles, code = cycles + inside.cycles, code + inside.code
             continue
-        count = _instruction_operations(one, stored)
+        count = _instruction_operations(instruction, stored)
         if count is None:
             return None
         cycles += count
-        called = one.op.kind is Kind.ELEMENTWISE and one.op.cost > CALLED
-        code += CALLED * one.result.type.size if called else count
-    if any(one in stored for one in region.results):
+        called = instruction.op.kind is Kind.ELEMENTWISE and instruction.op.cost > CALLED
+        code += CALLED * instruction.result.type.size if called else count
+    if any(result in stored for result in region.results):
         return None
     return Work(cycles, code)
 

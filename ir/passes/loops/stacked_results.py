@@ -68,7 +68,7 @@ def _without_repeated_operands(scan: Instruction) -> Instruction:
                 table[body.params[i]] = known
     if len(taken) == len(scan.operands):
         return scan
-    inside = tuple([table.apply(one) for one in body.body])
+    inside = tuple([table.apply(instruction) for instruction in body.body])
     params = tuple([body.params[i] for i in taken])
     region = Function(body.name, params, inside, table.all(body.results))
     attrs = {**scan.attrs, "slices": sum(i >= first for i in taken)}

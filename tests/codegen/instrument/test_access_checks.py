@@ -47,7 +47,7 @@ def longer(by: int) -> Callable[[Nest], None]:
 def moved_writes(by: int) -> Callable[[Nest], None]:
     def change(nest: Nest) -> None:
         nest.writes = [
-            Write(one.source, _moved(one.memory, by), one.row_level, one.stage) for one in nest.writes
+            Write(write.source, _moved(write.memory, by), write.row_level, write.stage) for write in nest.writes
         ]
 
     return change
@@ -61,8 +61,8 @@ def moved_reads(by: int) -> Callable[[Nest], None]:
     def change(nest: Nest) -> None:
         for member in nest.members:
             member.operands = tuple(
-                _moved(one, by) if isinstance(one, Memory) and one.buffer == 0 else one
-                for one in member.operands
+                _moved(operand, by) if isinstance(operand, Memory) and operand.buffer == 0 else operand
+                for operand in member.operands
             )
 
     return change

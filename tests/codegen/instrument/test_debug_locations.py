@@ -22,12 +22,12 @@ def module(numbers):
     traced = tj.trace(lambda x: tj.sqrt(x) / 3.0, tj.ones(1000))
     body = [
         Instruction(
-            one.op, one.operands, one.attrs, one.results, Location("f.py", 1, False, (i,) if numbers else ())
+            instruction.op, instruction.operands, instruction.attrs, instruction.results, Location("f.py", 1, False, (i,) if numbers else ())
         )
-        for i, one in enumerate(traced.body)
+        for i, instruction in enumerate(traced.body)
     ]
     function = Function(traced.name, traced.params, tuple(body), traced.results)
-    return [one.op.name for one in body], generate(run_passes(function), host())
+    return [instruction.op.name for instruction in body], generate(run_passes(function), host())
 
 
 def of_line(lines, word):

@@ -104,7 +104,7 @@ def test_batches(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     """Whole products as tasks, each over panels on its own stack."""
     rng = np.random.default_rng(6)
     for dtype in ("f4", "f8"):
-        x, y = (operand(rng, one, dtype) for one in shapes)
+        x, y = (operand(rng, shape, dtype) for shape in shapes)
 
         def build(b: Any, x: Any, y: Any) -> Any:
             leading = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
@@ -154,7 +154,7 @@ def test_special_values() -> None:
     "shapes", [((0, 90), (90, 90)), ((90, 0), (0, 90)), ((90, 90), (90, 0)), ((0, 90, 90), (0, 90, 90))]
 )
 def test_empty_dimensions(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
-    x, y = (np.ones(one, "f4") for one in shapes)
+    x, y = (np.ones(shape, "f4") for shape in shapes)
     np.testing.assert_array_equal(product(x, y)[1], x @ y)
 
 

@@ -125,7 +125,7 @@ def test_large_scatters(shape: tuple[int, ...], axes: int, count: int, how: How,
         (got,), (want,) = native(function, [x, v, *indices]), interpret(function, [x, v, *indices])
         np.testing.assert_array_equal(got, want)
     for axis, wrong in ((0, shape[0]), (axes - 1, -shape[axes - 1] - 1)):
-        bad = [one.copy() for one in indices]
+        bad = [index.copy() for index in indices]
         bad[axis][count - 5] = wrong
         with pytest.raises(IndexError, match=f"out of bounds for axis {axis} with size {shape[axis]}"):
             native(add, [x, v, *bad])

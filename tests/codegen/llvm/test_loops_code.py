@@ -79,7 +79,7 @@ def test_many_sines_are_calls() -> None:
 
 
 def body_of(f: Callable[..., Any], *args: Any) -> Function:
-    (loop,) = [one for one in tj.trace(f, *args).body if one.regions]
+    (loop,) = [instruction for instruction in tj.trace(f, *args).body if instruction.regions]
     region: Function = loop.regions[0]
     return region
 
@@ -89,8 +89,8 @@ def test_groups_are_an_order_of_the_instructions() -> None:
 
     def step(carry: Any, _: Any) -> Any:
         waves = [tj.sin(one) for one in carry]
-        waves = [tj.exp(one * 0.1) + other for one, other in zip(waves, reversed(waves), strict=True)]
-        return tuple(tj.cos(tj.sin(one)) for one in waves), None
+        waves = [tj.exp(wave * 0.1) + other for wave, other in zip(waves, reversed(waves), strict=True)]
+        return tuple(tj.cos(tj.sin(wave)) for wave in waves), None
 
     def f(x: Any) -> Any:
         return tj.scan(step, tuple(x[i] for i in range(40)), None, length=2)[0][0]
@@ -121,8 +121,8 @@ def test_slices_read_late_and_stacks_written_early() -> None:
 
     x, xs = tj.tensor([0.5, 1.5]), tj.tensor(np.random.default_rng(0).normal(size=(9, 3)))
     assert "registers" in tj.jit(f).lower(x, xs).as_text("loops")
-    for one, other in zip(tj.tree_leaves(tj.jit(f)(x, xs)), tj.tree_leaves(f(x, xs)), strict=True):
-        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-14)
+    for leaf, other in zip(tj.tree_leaves(tj.jit(f)(x, xs)), tj.tree_leaves(f(x, xs)), strict=True):
+        np.testing.assert_allclose(leaf.numpy(), other.numpy(), rtol=1e-14)
 
 
 @pytest.mark.parametrize(("branches", "loops"), [(1, 2), (2, 2), (3, 4)])

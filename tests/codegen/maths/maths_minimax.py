@@ -250,7 +250,7 @@ def main() -> None:
         coefficients, worst = remez(spec)
         bits = float(mp.log(worst, 2))
         print(f"# {spec.name} {spec.dtype}: degree {spec.degree}, weighted error 2^{bits:.1f}")
-        print("(", ", ".join(repr(rounded(one, spec.dtype)) for one in coefficients), "),", flush=True)
+        print("(", ", ".join(repr(rounded(coefficient, spec.dtype)) for coefficient in coefficients), "),", flush=True)
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ def logarithms(name: str, degrees: dict[str, int]) -> None:
             weight = lambda f: f / mp.log1p(f) / scale  # noqa: E731
             degree += 1
         coefficients, worst = remez(Spec(name, guarded(target), guarded(weight), low, high, degree, dtype))
-        series[dtype] = tuple(rounded(one, dtype) for one in coefficients)
+        series[dtype] = tuple(rounded(coefficient, dtype) for coefficient in coefficients)
         miss = max(abs(-mp.log(c) * scale - value) for c, value in pairs)
         notes.append(
             f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(low):.4f} <= f <= {float(high):.4f}, "
@@ -155,7 +155,7 @@ def wide_log2(degrees: dict[str, int]) -> None:
         coefficients, worst = remez(
             Spec("", guarded(target), guarded(lambda f: f**3 / mp.log1p(f)), least, most, degree, dtype)
         )
-        series[dtype] = tuple(rounded(one, dtype) for one in coefficients)
+        series[dtype] = tuple(rounded(coefficient, dtype) for coefficient in coefficients)
         notes.append(
             f"{dtype} 2^{float(mp.log(worst, 2)):.1f} for {float(least):.4f} <= f <= {float(most):.4f}"
         )
@@ -169,8 +169,8 @@ def wide_log2(degrees: dict[str, int]) -> None:
 
 def exponentials() -> None:
     powers = [mp.mpf(2) ** (mp.mpf(j) / 16) for j in range(16)]
-    upper = [float(one) for one in powers]
-    low = [float(one / h - 1) for one, h in zip(powers, upper, strict=True)]
+    upper = [float(power) for power in powers]
+    low = [float(power / h - 1) for power, h in zip(powers, upper, strict=True)]
     show("POWERS", {"f64": tuple(upper)}, "2^(j/16).")
     show("POWERS_LOW", {"f64": tuple(low)}, "What is missing from those, over them.")
     wider = 1 + mp.mpf(2) ** -16

@@ -38,7 +38,7 @@ def same(got: Array, expected: Array, *arguments: Array) -> None:
     )
     wrong = np.flatnonzero(~equal)[:5]
     assert wrong.size == 0, [
-        (*(one[i] for one in arguments), "got", got[i], "expected", expected[i]) for i in wrong
+        (*(argument[i] for argument in arguments), "got", got[i], "expected", expected[i]) for i in wrong
     ]
 
 

@@ -40,7 +40,7 @@ def special(dtype: type) -> Array:
         1e30,
     ]
     values += [88.0, 710.0, 1 / 3]
-    return np.array([*values, *(-one for one in values), np.nan], dtype)
+    return np.array([*values, *(-value for value in values), np.nan], dtype)
 
 
 def compare(name: str, got: Array, expected: Array, *arguments: Array) -> None:
@@ -61,7 +61,7 @@ def compare(name: str, got: Array, expected: Array, *arguments: Array) -> None:
         np.isnan(got) & np.isnan(expected)
     )
     wrong = np.flatnonzero(~same)[:4]
-    assert wrong.size == 0, [(name, *(one[i] for one in arguments), got[i], expected[i]) for i in wrong]
+    assert wrong.size == 0, [(name, *(argument[i] for argument in arguments), got[i], expected[i]) for i in wrong]
 
 
 def check(length: int) -> None:
@@ -75,7 +75,7 @@ def check(length: int) -> None:
                 count = arguments[0].size
                 for step in (count, length):
                     for start in range(0, count - step + 1, step):
-                        some = tuple(one[start : start + step] for one in arguments)
+                        some = tuple(argument[start : start + step] for argument in arguments)
                         for name, result in zip(names, f(*map(tj.tensor, some)), strict=True):
                             compare(name, np.asarray(result), getattr(np, name)(*some), *some)
 

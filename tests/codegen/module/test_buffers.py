@@ -47,11 +47,11 @@ def test_blocks_do_not_overlap(seed: int) -> None:
     ]
     offsets, total = pack(blocks)
     assert _most_at_once(blocks) <= total
-    for i, (one, begin) in enumerate(zip(blocks, offsets, strict=True)):
-        assert 0 <= begin <= begin + one.nbytes <= total
+    for i, (block, begin) in enumerate(zip(blocks, offsets, strict=True)):
+        assert 0 <= begin <= begin + block.nbytes <= total
         for other, start in zip(blocks[:i], offsets[:i], strict=True):
-            apart = one.end < other.start or other.end < one.start
-            assert apart or begin + one.nbytes <= start or start + other.nbytes <= begin
+            apart = block.end < other.start or other.end < block.start
+            assert apart or begin + block.nbytes <= start or start + other.nbytes <= begin
 
 
 def test_no_order_of_definition_wastes_much() -> None:

@@ -76,6 +76,6 @@ def test_every_instruction_of_a_model_has_a_cost() -> None:
         return tj.nn.softmax(tj.tanh(x @ w), axis=-1).sum()
 
     fused = tj.jit(tj.grad(loss)).lower(tj.ones((30, 5)), M).fused
-    for one in fused.body:
-        if one.op.kind not in (Kind.VIEW, Kind.CREATION):
-            assert cost_of(one).bytes > 0
+    for instruction in fused.body:
+        if instruction.op.kind not in (Kind.VIEW, Kind.CREATION):
+            assert cost_of(instruction).bytes > 0

@@ -19,10 +19,10 @@ SHAPES = ((4,), (3, 5), (5, 3), (37,), (2, 2), (40, 300))
 
 def in_place(executable: Executable, arrays: list[Array]) -> list[Array]:
     """The results of ``@main`` where those that may be are written over parameters."""
-    inputs = [one.copy() for one in arrays]
+    inputs = [array.copy() for array in arrays]
     outputs = [
-        inputs[executable.reuses[i]] if i in executable.reuses else np.full(one.shape, 99).astype(one.dtype)
-        for i, one in enumerate(executable.source.results)
+        inputs[executable.reuses[i]] if i in executable.reuses else np.full(result.shape, 99).astype(result.dtype)
+        for i, result in enumerate(executable.source.results)
     ]
 
     def pointers(these: list[Array]) -> Any:

@@ -121,7 +121,7 @@ def test_fusions_of_several_ops_that_fail(program: Any, monkeypatch: pytest.Monk
         return sum(one.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION) for one in inside) > 1
 
     if not any(
-        one.op.kind is Kind.REGION and several(one) for one in tj.jit(program).lower(X).fused.instructions()
+        instruction.op.kind is Kind.REGION and several(instruction) for instruction in tj.jit(program).lower(X).fused.instructions()
     ):
         pytest.skip("the program has none")
     monkeypatch.setattr(writer, "LOWERINGS", {**lowerings.LOWERINGS, **failing({Kind.REGION}, several)})
@@ -207,12 +207,12 @@ def test_text_that_llvm_rejects(program: Any, text: str, monkeypatch: pytest.Mon
         kernel.text = kernel.text.replace("  ret void", f"{text}  ret void", 1)
         return kernel
 
-    if not any(one.op.kind is Kind.REGION for one in tj.jit(program).lower(X).fused.instructions()):
+    if not any(instruction.op.kind is Kind.REGION for instruction in tj.jit(program).lower(X).fused.instructions()):
         pytest.skip("the program has none")
     monkeypatch.setattr(fusions.Fusions, "kernel", spoiled)
     jitted = run_degraded(program, "LLVM rejects")
     if program is rows:
-        assert "matmul" not in {one.op for one in jitted.explain().signatures[0].programs[0].host_calls}
+        assert "matmul" not in {call.op for call in jitted.explain().signatures[0].programs[0].host_calls}
 
 
 def test_gradients_and_errors_of_degraded_code(monkeypatch: pytest.MonkeyPatch) -> None:

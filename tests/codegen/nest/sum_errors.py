@@ -161,7 +161,7 @@ def cases() -> Iterator[tuple[str, Function, tuple[int, ...]]]:
 
 def _flat(sets: list[Any]) -> list[list[Array]]:
     """The sets of each of a function's results."""
-    results = [one if isinstance(one, tuple) else (one,) for one in sets]
+    results = [set_ if isinstance(set_, tuple) else (set_,) for set_ in sets]
     return [[np.asarray(one) for one in same] for same in zip(*results, strict=True)]
 
 
@@ -189,8 +189,8 @@ def ratio(function: Function, shape: tuple[int, ...], data: str, dtype: str, set
 
 def main(words: list[str]) -> None:
     """Print the table."""
-    dtypes = [one for one in words if one in ("f4", "f8")] or ["f4", "f8"]
-    words = [one for one in words if one not in ("f4", "f8")]
+    dtypes = [word for word in words if word in ("f4", "f8")] or ["f4", "f8"]
+    words = [word for word in words if word not in ("f4", "f8")]
     for name, function, shape in cases():
         if words and not any(word in name for word in words):
             continue

@@ -37,8 +37,8 @@ def always_chunks(set_attribute: Any) -> None:
 
 def chunks(function: Any) -> list[int]:
     """In how many chunks the nests that fold across rows are cut."""
-    bodies = [one for one in run_passes(function).body if one.op.name == "fusion"]
-    nests = [schedule(one.regions[0], "nest", host()) for one in bodies]
+    bodies = [instruction for instruction in run_passes(function).body if instruction.op.name == "fusion"]
+    nests = [schedule(body.regions[0], "nest", host()) for body in bodies]
     return [nest.across.chunks for nest in nests if nest.across is not None]
 
 
@@ -185,7 +185,7 @@ def test_groups_that_read_the_same_memory(shape: tuple[int, int], monkeypatch: p
     for build_one, fusions, across_rows in ((build, 1, 1), (read_again, 2, 0)):
         check([x, y], build_one, across_rows)
         function = function_of("siblings", [x, y], build_one)
-        assert sum(one.op.name == "fusion" for one in run_passes(function).body) == fusions
+        assert sum(instruction.op.name == "fusion" for instruction in run_passes(function).body) == fusions
 
 
 @pytest.mark.parametrize("columns", [256, 300, 1024])
@@ -202,8 +202,8 @@ def test_the_next_row_is_fetched_ahead(columns: int, monkeypatch: pytest.MonkeyP
 
     target = rng.standard_normal((5, columns))
     function = function_of("ahead", [x, ones, ones, target], build)
-    (nest,) = [schedule(one.regions[0], "nest", host()) for one in run_passes(function).body
-               if one.op.name == "fusion"]  # fmt: skip
+    (nest,) = [schedule(instruction.regions[0], "nest", host()) for instruction in run_passes(function).body
+               if instruction.op.name == "fusion"]  # fmt: skip
     strides = [memory.strides for memory in prefetch.fetched_ahead(nest)]
     assert sorted(strides) == [(columns, 1), (2 * columns, 1)]
     check([x, ones, ones, target], build, rtol=1e-10)

@@ -19,7 +19,7 @@ def numbers(dtype: str, count: int) -> Array:
     """What is special of a dtype, and random numbers of all sizes."""
     info = np.finfo(dtype)
     edges = [0.0, 1.0, 3.0, info.max, info.tiny, info.smallest_subnormal, np.inf, np.nan, 2.0**60, 2.0**-60]
-    special = np.array(edges + [-one for one in edges], dtype)
+    special = np.array(edges + [-edge for edge in edges], dtype)
     special = np.concatenate([special, np.nextafter(special, np.array(0, dtype))])
     rng = np.random.default_rng(count)
     kind = {"f4": "u4", "f8": "u8"}[dtype]

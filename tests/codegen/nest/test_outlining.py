@@ -35,7 +35,7 @@ def test_a_long_chain_of_sines(dtype: type, size: int) -> None:
 def test_in_nests_of_rows_and_split_reductions() -> None:
     def sums(x):
         parts = [tj.sin(x * float(k)) for k in range(2 * INLINED_USES)]
-        return sum(one.sum(-1) for one in parts)
+        return sum(part.sum(-1) for part in parts)
 
     for shape in ((3, 50), (400_000,)):
         x = np.linspace(0.0, 1.0, int(np.prod(shape))).reshape(shape)

@@ -33,10 +33,10 @@ def _blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def check(arrays: list[Array], build: Any, *, blocked: bool = True, rtol: float = 1e-12) -> None:
     """Native code against the interpreter; whether rows were worked on in blocks."""
     function = function_of("rows", arrays, build)
-    bodies = [one for one in run_passes(function).body if one.op.name == "fusion"]
-    nests = [schedule(one.regions[0], "nest", host()) for one in bodies]
-    enough = [one for one in nests if one.row_lanes and one.sizes[one.parallel - 1] >= one.lanes]
-    assert not enough or any(row_blocks.rows_at_a_time(one) > 1 for one in nests) == blocked
+    bodies = [instruction for instruction in run_passes(function).body if instruction.op.name == "fusion"]
+    nests = [schedule(body.regions[0], "nest", host()) for body in bodies]
+    enough = [nest for nest in nests if nest.row_lanes and nest.sizes[nest.parallel - 1] >= nest.lanes]
+    assert not enough or any(row_blocks.rows_at_a_time(nest) > 1 for nest in nests) == blocked
     for got, want in zip(native(function, arrays), interpret(function, arrays), strict=True):
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
 

@@ -39,8 +39,8 @@ def values(shape: tuple[int, ...], dtype: str) -> Array:
 
 def splits(function: Any) -> list[Any]:
     """How the nests of a function are cut, those that are."""
-    bodies = [one for one in run_passes(function).body if one.op.name == "fusion"]
-    nests = [schedule(one.regions[0], "nest", host()) for one in bodies]
+    bodies = [instruction for instruction in run_passes(function).body if instruction.op.name == "fusion"]
+    nests = [schedule(body.regions[0], "nest", host()) for body in bodies]
     return [nest.split for nest in nests if nest.split is not None]
 
 
@@ -116,7 +116,7 @@ def test_little_work_and_parallel_nests_stay_whole(monkeypatch: pytest.MonkeyPat
     small = function_of("small", [np.ones((200, 70))], lambda b, x: b.sum(x, axes=(0,)))
     assert splits(small) == []
     tall = function_of("tall", [np.ones((20_000, 70))], lambda b, x: b.sum(x, axes=(0,)))
-    assert [one.chunks for one in splits(tall)] == [split.CHUNKS]
+    assert [split.chunks for split in splits(tall)] == [split.CHUNKS]
 
 
 THREADS = """

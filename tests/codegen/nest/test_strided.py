@@ -19,7 +19,7 @@ STRIDES = [-9, -4, -3, -2, -1, 2, 3, 4, 5, 8, 9]
 
 @pytest.mark.parametrize("lanes", [2, 4, 8, 16, 64])
 def test_picks_bring_the_elements_together(lanes: int) -> None:
-    for stride in [one for one in STRIDES if strided.pays(one, lanes)]:
+    for stride in [stride for stride in STRIDES if strided.pays(stride, lanes)]:
         memory = np.arange(abs(stride) * lanes)
         vectors = list(memory.reshape(-1, lanes))
         found = vectors[0]

@@ -25,7 +25,7 @@ def values(shape: tuple[int, ...], dtype: str = "f8") -> Array:
 def check(arrays: list[Array], build: Any, *, updates: int = 0) -> None:
     """Native code against the interpreter of the function as it was built; how many updates are left."""
     function = function_of("window", arrays, build)
-    names = [one.op.name for one in run_passes(function).body]
+    names = [instruction.op.name for instruction in run_passes(function).body]
     assert names.count("update") == updates, names
     for got, want in zip(native(function, arrays), interpret(function, arrays), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-6)
@@ -48,7 +48,7 @@ def test_every_offset_and_size(dtype: str) -> None:
                 among_zeros(b, part, (total,), (start,))
                 for part, (_, start) in zip(parts, places, strict=True)
             ]
-            return [b.maximum(x, one) for one in windows] + windows
+            return [b.maximum(x, window) for window in windows] + windows
 
         check(arrays, build)
 
@@ -148,7 +148,7 @@ def test_gradients_of_random_slices(shape: tuple[int, ...]) -> None:
         slices = random_slices()
 
         def loss(x: Any, slices: Any = slices) -> Any:
-            a, b, c = (x[one] for one in slices)
+            a, b, c = (x[slice_] for slice_ in slices)
             return (tj.sin(a) * b + c * c).sum()
 
         x = rng.uniform(-1, 1, shape)

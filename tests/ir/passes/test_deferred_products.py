@@ -24,7 +24,7 @@ def deferred(f, *arrays):
 
 
 def carries(function):
-    return [one.attrs["carries"] for one in function.body if one.op.name == "scan"]
+    return [instruction.attrs["carries"] for instruction in function.body if instruction.op.name == "scan"]
 
 
 def numbers(*shape):

@@ -41,7 +41,7 @@ def passed(f: Any, *given: Any) -> tuple[Any, Any]:
 
 
 def names(function: Any) -> list[str]:
-    return [one.op.name for one in function.body]
+    return [instruction.op.name for instruction in function.body]
 
 
 @pytest.mark.parametrize("loss", [logistic, squares])
@@ -51,7 +51,7 @@ def test_a_regression_and_its_gradient_read_the_table_once(loss: Any, dtype: str
     f = tj.value_and_grad(loss)
     function = tj.trace(f, *given)
     fused = run_passes(function)
-    assert sum(one.operands.count(fused.params[1]) for one in fused.body) == 1
+    assert sum(instruction.operands.count(fused.params[1]) for instruction in fused.body) == 1
     tolerance = 2e-4 if dtype == "f4" else 1e-12
     for got, want in zip(native(function, given), interpret(function, given), strict=True):
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * abs(want).max())

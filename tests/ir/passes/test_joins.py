@@ -33,7 +33,7 @@ def read(f, *arrays):
 
 
 def concats(function):
-    return sum(one.op.name == "concat" for one in function.body)
+    return sum(instruction.op.name == "concat" for instruction in function.body)
 
 
 def array(*shape, dtype="f8"):
@@ -44,7 +44,7 @@ def array(*shape, dtype="f8"):
 def test_a_stencil_on_a_ring_is_one_nest(shape):
     u = array(*shape)
     assert concats(read(ring, u)) == 0
-    found = [one for one in run_passes(tj.trace(ring, u)).body if one.op.name == "fusion"]
+    found = [instruction for instruction in run_passes(tj.trace(ring, u)).body if instruction.op.name == "fusion"]
     assert len(found) == 1
 
 

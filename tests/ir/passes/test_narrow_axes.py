@@ -81,12 +81,12 @@ def mixture(x, mean, log_scale, weight):
 def test_the_gradient_of_a_mixture_is_one_nest_over_the_points():
     arrays = [points(LEAST_ROWS), points(3), points(3) / 9, points(3)]
     f = tj.value_and_grad(mixture, argnums=(1, 2, 3))
-    assert sum(f"[{LEAST_ROWS}]" in one for one in nests(f, *arrays)) == 1
+    assert sum(f"[{LEAST_ROWS}]" in nest for nest in nests(f, *arrays)) == 1
     value, gradients = tj.jit(f)(*arrays)
-    wanted, others = f(*[tj.tensor(one) for one in arrays])
+    wanted, others = f(*[tj.tensor(array) for array in arrays])
     np.testing.assert_allclose(value, wanted, rtol=1e-12)
-    for one, other in zip(gradients, others, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9)
+    for gradient, other in zip(gradients, others, strict=True):
+        np.testing.assert_allclose(gradient, other, rtol=1e-9)
 
 
 def nearest(x, centres):
@@ -97,7 +97,7 @@ def nearest(x, centres):
 def test_the_inner_columns_first():
     x, centres = points(LEAST_ROWS, 2), points(4, 2)
     f = tj.value_and_grad(nearest, argnums=1)
-    assert sum(f"[{LEAST_ROWS}]" in one for one in nests(f, x, centres)) == 1
+    assert sum(f"[{LEAST_ROWS}]" in nest for nest in nests(f, x, centres)) == 1
     value, gradient = tj.jit(f)(x, centres)
     wanted, other = f(tj.tensor(x), tj.tensor(centres))
     np.testing.assert_allclose(value, wanted, rtol=1e-12)

@@ -24,11 +24,11 @@ def moved(f, *arrays):
 
 
 def names(function):
-    return [one.op.name for one in function.body]
+    return [instruction.op.name for instruction in function.body]
 
 
 def kernels(f, *arrays):
-    return [one for one in run_passes(tj.trace(f, *arrays)).body if one.op.name == "fusion"]
+    return [instruction for instruction in run_passes(tj.trace(f, *arrays)).body if instruction.op.name == "fusion"]
 
 
 def stencil(u):
@@ -131,7 +131,7 @@ def test_random_arithmetic_with_borders(seed):
     shape = tuple(rng.integers(4, 40, int(rng.integers(1, 4))).tolist())
     dtype = rng.choice(["f4", "f8", "i4"])
     arrays = [rng.integers(-9, 9, shape).astype(dtype) for _ in range(2)]
-    cut = [int(one) for one in rng.integers(0, 3, len(shape))]
+    cut = [int(integer) for integer in rng.integers(0, 3, len(shape))]
     plan = rng.integers(0, 5, 6).tolist()
     border = [tuple(one) for one in rng.integers(0, 3, (len(shape), 2)).tolist()]
     value = rng.integers(-2, 3).astype(dtype).item()
@@ -163,7 +163,7 @@ def test_large_arithmetic_that_others_read_is_computed_again_where_it_is_cheap(s
     """What a sum and a gradient share is not written to memory: only the two results are."""
     x = np.random.default_rng(0).normal(size=size)
     f = tj.value_and_grad(rosenbrock)
-    assert sum(len(one.results) for one in kernels(f, x)) == outputs
+    assert sum(len(kernel.results) for kernel in kernels(f, x)) == outputs
     (value, gradient), function = tj.jit(f)(x), tj.trace(f, x)
     np.testing.assert_allclose(value, interpret(function, [x])[0], rtol=1e-12)
     np.testing.assert_allclose(gradient, interpret(function, [x])[1], rtol=1e-12, atol=1e-12)

@@ -27,7 +27,7 @@ def arrays(n, m):
 
 
 def largest_result(function):
-    return max(result.type.size for one in function.body for result in one.results)
+    return max(result.type.size for instruction in function.body for result in instruction.results)
 
 
 def test_no_large_array_between_nests():
@@ -88,7 +88,7 @@ def test_random_programs(seed, monkeypatch):
     folds = [(every[int(rng.integers(len(every)))], int(rng.integers(0, 3))) for _ in range(4)]
 
     def f(*xs):
-        made = [tj.broadcast_to(one, shape) for one in xs]
+        made = [tj.broadcast_to(x, shape) for x in xs]
         found = []
         for step, (kind, which) in enumerate(plan):
             a, b = made[-1], made[which % len(made)]

@@ -34,8 +34,8 @@ def test_a_step_back_through_a_write_touches_what_was_written(shape):
 def test_nothing_as_large_as_the_array_is_made_in_a_step():
     x = np.ones((50, 30))
     program = run_passes(tj.trace(tj.grad(lambda x: (sweep(x) ** 2).sum()), x))
-    (back,) = [one.regions[0] for one in program.body if one.op.name == "scan" and one.attrs["reverse"]]
-    large = [one.op.name for one in back.body for result in one.results if result.type.size >= x.size]
+    (back,) = [instruction.regions[0] for instruction in program.body if instruction.op.name == "scan" and instruction.attrs["reverse"]]
+    large = [instruction.op.name for instruction in back.body for result in instruction.results if result.type.size >= x.size]
     assert set(large) == {"scatter"}
 
 
@@ -51,7 +51,7 @@ def test_writes_stand_behind_readers():
     before = run_passes(tj.trace(f, x, np.int64(2)), BEFORE)
     after = place_updates(before)
     verify(after)
-    names = [one.op.name for one in after.body]
+    names = [instruction.op.name for instruction in after.body]
     assert names.index("sin") < names.index("scatter")
     for one, other in zip(
         interpret(after, [x, np.int64(2)]), interpret(before, [x, np.int64(2)]), strict=True

@@ -97,8 +97,8 @@ def test_deep_regions():
 
 
 def test_the_version_may_be_left_out():
-    assert [one.name for one in parse_functions("tir 1\nfunc @f() -> () { return }")] == ["f"]
-    assert [one.name for one in parse_functions("func @f() -> () { return }")] == ["f"]
+    assert [function.name for function in parse_functions("tir 1\nfunc @f() -> () { return }")] == ["f"]
+    assert [function.name for function in parse_functions("func @f() -> () { return }")] == ["f"]
     assert parse_function("; a comment\ntir 1 func @f() -> () { return }").name == "f"
     assert parse_functions("tir 1\n") == []
 

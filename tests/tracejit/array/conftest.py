@@ -26,8 +26,8 @@ def leaves_of(result: Any) -> list[Any]:
 
 def _traced(function: Any, *arrays: Any) -> list[np.ndarray[Any, Any]]:
     """The results of tracing `function` on symbols of the arrays' types, verified and interpreted."""
-    arrays = tuple(np.asarray(one) for one in arrays)
-    types = [(TensorType(one.dtype, one.shape), False, f"x{i}") for i, one in enumerate(arrays)]
+    arrays = tuple(np.asarray(array) for array in arrays)
+    types = [(TensorType(array.dtype, array.shape), False, f"x{i}") for i, array in enumerate(arrays)]
     traced = trace_flat(lambda *args: (leaves_of(function(*args)), None), types)
     verify(traced.function)
     captured = [one._data if isinstance(one, Tensor) else one for one in traced.captured]
@@ -46,10 +46,10 @@ def _same(actual: Any, wanted: Any, rtol: float) -> None:
 
 def _agrees(function: Any, reference: Any, *arrays: Any, rtol: float = 0.0, dtypes: bool = True) -> None:
     """`function` on tensors gives what `reference` gives on arrays, eagerly and under a trace."""
-    arrays = tuple(np.asarray(one) for one in arrays)
+    arrays = tuple(np.asarray(array) for array in arrays)
     with np.errstate(all="ignore"):
-        wanted = [np.asarray(one) for one in leaves_of(reference(*arrays))]
-        eager = leaves_of(function(*[tensor(one) for one in arrays]))
+        wanted = [np.asarray(leaf) for leaf in leaves_of(reference(*arrays))]
+        eager = leaves_of(function(*[tensor(array) for array in arrays]))
         symbolic = _traced(function, *arrays)
     assert len(eager) == len(wanted) == len(symbolic)
     for one, other, expected in zip(eager, symbolic, wanted, strict=True):
@@ -69,9 +69,9 @@ def _weights(count: int, shape: tuple[int, ...]) -> Any:
 def _scalar(function: Any, *inputs: Tensor) -> Tensor:
     """All results of `function`, weighted and summed, so that each element has its own cotangent."""
     total: Any = 0.0
-    for number, one in enumerate(leaves_of(function(*inputs))):
-        if one.dtype.kind == "f":
-            total = tj.add(total, tj.sum(tj.multiply(one, wrap(_weights(number, one.shape)))))
+    for number, leaf in enumerate(leaves_of(function(*inputs))):
+        if leaf.dtype.kind == "f":
+            total = tj.add(total, tj.sum(tj.multiply(leaf, wrap(_weights(number, leaf.shape)))))
     return total
 
 
@@ -88,7 +88,7 @@ def _differences(function: Any, arrays: list[Any], step: float) -> list[Any]:
     for position, array in enumerate(arrays):
         slope = np.zeros_like(array)
         for place in np.ndindex(array.shape):
-            high, low = [np.array(one) for one in arrays], [np.array(one) for one in arrays]
+            high, low = [np.array(array) for array in arrays], [np.array(array) for array in arrays]
             high[position][place] += step
             low[position][place] -= step
             slope[place] = (function(high) - function(low)) / (2 * step)
@@ -101,7 +101,7 @@ def _check_gradients(function: Any, *arrays: Any, second: bool = True, rtol: flo
 
     The differences err by step^2 f'''/6 and by 1e-16 / step: about 1e-10 at step 1e-5, for functions of order 1.
     """
-    arrays = [np.array(one, np.float64) for one in arrays]
+    arrays = [np.array(array, np.float64) for array in arrays]
 
     def value(at: list[Any]) -> float:
         return float(_scalar(function, *[wrap(one) for one in at]).item())
@@ -109,10 +109,10 @@ def _check_gradients(function: Any, *arrays: Any, second: bool = True, rtol: flo
     def slopes(at: list[Any]) -> float:
         inputs = [wrap(np.array(one)).requires_grad_() for one in at]
         parts = _gradients(function, inputs, create_graph=False)
-        return sum(float(np.sum(one._data * _weights(7 + i, one.shape))) for i, one in enumerate(parts))
+        return sum(float(np.sum(part._data * _weights(7 + i, part.shape))) for i, part in enumerate(parts))
 
     with np.errstate(all="ignore"):
-        inputs = [wrap(one).requires_grad_() for one in arrays]
+        inputs = [wrap(array).requires_grad_() for array in arrays]
         first = _gradients(function, inputs, create_graph=True)
         for mine, wanted in zip(first, _differences(value, arrays, 1e-5), strict=True):
             np.testing.assert_allclose(mine._data, wanted, rtol=rtol, atol=1e-7)

@@ -31,7 +31,7 @@ SHAPES = {
     ("name", "shapes"), [(name, one) for name in SHAPES for one in SHAPES[name]], ids=str
 )
 def test_shapes(name, shapes, agrees, check_gradients, rng):
-    x, y = (rng.normal(size=one) for one in shapes)
+    x, y = (rng.normal(size=shape) for shape in shapes)
     agrees(getattr(tj, name), getattr(np, name), x, y, rtol=1e-13)
     if x.size and y.size:
         check_gradients(getattr(tj, name), x, y, second=x.size < 12)
@@ -41,7 +41,7 @@ def test_shapes(name, shapes, agrees, check_gradients, rng):
     "dtypes", [(a, b) for a in BY_NAME for b in ("i1", "u8", "f32", "bool", "f64") if b in BY_NAME]
 )
 def test_dtypes(dtypes, agrees):
-    x, y = (np.array([[1, 0], [1, 1]], BY_NAME[one]) for one in dtypes)
+    x, y = (np.array([[1, 0], [1, 1]], BY_NAME[dtype]) for dtype in dtypes)
     for name in ("matmul", "dot", "inner", "outer", "vdot", "vecdot", "kron"):
         agrees(getattr(tj, name), getattr(np, name), x, y)
     agrees(lambda a, b: tj.einsum("ij,jk", a, b), lambda a, b: np.einsum("ij,jk", a, b), x, y)
@@ -87,7 +87,7 @@ EINSUMS = [
 
 @pytest.mark.parametrize(("subscripts", "shapes"), EINSUMS, ids=str)
 def test_einsum(subscripts, shapes, agrees, check_gradients, rng):
-    arrays = [rng.normal(size=one) for one in shapes]
+    arrays = [rng.normal(size=shape) for shape in shapes]
     agrees(
         lambda *xs: tj.einsum(subscripts, *xs), lambda *xs: np.einsum(subscripts, *xs), *arrays, rtol=1e-12
     )
@@ -97,7 +97,7 @@ def test_einsum(subscripts, shapes, agrees, check_gradients, rng):
         *arrays,
         rtol=1e-12,
     )
-    if all(0 < one.size < 16 for one in arrays):
+    if all(0 < array.size < 16 for array in arrays):
         check_gradients(lambda *xs: tj.einsum(subscripts, *xs), *arrays)
 
 
@@ -108,7 +108,7 @@ def test_einsum(subscripts, shapes, agrees, check_gradients, rng):
 )  # fmt: skip
 def test_einsum_errors(subscripts, shapes):
     with pytest.raises(ShapeError):
-        tj.einsum(subscripts, *[tensor(np.ones(one)) for one in shapes])
+        tj.einsum(subscripts, *[tensor(np.ones(shape)) for shape in shapes])
 
 
 def test_errors_name_the_shapes():

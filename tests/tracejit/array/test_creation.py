@@ -105,7 +105,7 @@ def test_constants_under_a_trace(traced):
 
     small, large = np.arange(64.0), np.arange(65.0)
     traced = trace_flat(lambda: ([tj.tensor(small.tolist()), tj.tensor(large), tj.tensor(2.0)], None), [])
-    assert [one.op.name for one in traced.function.body] == ["constant", "copy", "full"]
+    assert [instruction.op.name for instruction in traced.function.body] == ["constant", "copy", "full"]
     assert len(traced.captured) == 1
 
 

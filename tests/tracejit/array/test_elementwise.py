@@ -89,7 +89,7 @@ def test_binary_on_integers(name, dtype, agrees):
     "shapes", [((), ()), ((3, 1), (4,)), ((0,), (1,)), ((2, 0, 3), (3,)), ((), (2, 2))], ids=str
 )
 def test_broadcasting(shapes, agrees, rng):
-    x, y = (rng.normal(size=one) for one in shapes)
+    x, y = (rng.normal(size=shape) for shape in shapes)
     agrees(tj.add, np.add, x, y)
     agrees(lambda a, b: tj.where(a > b, a, b), lambda a, b: np.where(a > b, a, b), x, y)
 

@@ -54,7 +54,7 @@ def arity(name: str) -> int:
         inspect.signature(of_numpy)
     except (TypeError, ValueError):
         return 0
-    return int(sum(one.default is one.empty and one.kind <= one.POSITIONAL_OR_KEYWORD for one in params) == 1)
+    return int(sum(param.default is param.empty and param.kind <= param.POSITIONAL_OR_KEYWORD for param in params) == 1)
 
 
 COMMON = [name for name in dir(tj) if hasattr(np, name)]
@@ -85,7 +85,7 @@ def outcome(function: Any, args: Any, attrs: Any) -> tuple[list[Any] | None, Exc
     """The arrays of a result, or the error."""
     with np.errstate(all="ignore"):
         try:
-            return [np.asarray(one) for one in tj.tree_leaves(function(*args, **attrs))], None
+            return [np.asarray(leaf) for leaf in tj.tree_leaves(function(*args, **attrs))], None
         except (ArithmeticError, IndexError, TypeError, ValueError) as error:
             return None, error
 
@@ -99,12 +99,12 @@ def test_empty_axes(name: str) -> None:
     for args, attrs in calls(name):
         text = f"{name}({', '.join(f'{one.dtype}{one.shape}' for one in args)}, {attrs})"
         want, refused = outcome(of_numpy, args, attrs)
-        got, error = outcome(ours, [tj.tensor(one) for one in args], attrs)
+        got, error = outcome(ours, [tj.tensor(argument) for argument in args], attrs)
         assert (error is None) == (refused is None), f"{text}: {error!r}, NumPy {refused!r}"
         if error is not None:
             assert isinstance(error, tj.TracejitError), f"{text}: {error!r}"
             kinds = (ValueError, TypeError, IndexError)
-            assert any(isinstance(error, one) and isinstance(refused, one) for one in kinds), (
+            assert any(isinstance(error, kind) and isinstance(refused, kind) for kind in kinds), (
                 f"{text}: {error!r}"
             )
             with pytest.raises(tj.TracejitError):
@@ -121,7 +121,7 @@ def test_empty_axes(name: str) -> None:
 
     for (args, attrs), result, got in zip(done, tj.jit(every)(*arrays), expected, strict=True):
         text = f"jitted {name}({', '.join(f'{one.dtype}{one.shape}' for one in args)}, {attrs})"
-        compare([np.asarray(one) for one in tj.tree_leaves(result)], got, text)
+        compare([np.asarray(leaf) for leaf in tj.tree_leaves(result)], got, text)
 
 
 def compare(got: Any, want: Any, text: str) -> None:
@@ -192,13 +192,13 @@ def test_empty_axes_in_layers(a: int, b: int, c: int) -> None:
     arrays = [tj.tensor(rng.normal(size=shape)) for shape in shapes]
 
     def total(*arrays: Any) -> Any:
-        return sum((tj.sum(one * one) for one in layers(*arrays)), tj.tensor(0.0))
+        return sum((tj.sum(layer * layer) for layer in layers(*arrays)), tj.tensor(0.0))
 
     compare([*tj.jit(layers)(*arrays)], layers(*arrays), "layers")
     gradient = tj.grad(total, argnums=(0, 1, 2, 3))
     compare([*tj.jit(gradient)(*arrays)], [*gradient(*arrays)], "gradient")
     for count in (0, 1):
         rows = [tj.tensor(rng.normal(size=(count, *shape))) for shape in shapes]
-        want = [tj.stack([one]) for one in layers(*[one[0] for one in rows])] if count else None
+        want = [tj.stack([layer]) for layer in layers(*[row[0] for row in rows])] if count else None
         got = [*tj.jit(tj.vmap(layers))(*rows)]
-        compare(got, want or [np.empty((0, *one.shape)) for one in layers(*arrays)], f"batch of {count}")
+        compare(got, want or [np.empty((0, *layer.shape)) for layer in layers(*arrays)], f"batch of {count}")

@@ -107,7 +107,7 @@ def test_against_numpy(case, agrees):
         agrees(lambda a: function(tj, a), lambda a: function(np, a), x)
 
 
-@pytest.mark.parametrize("case", [one for one in CASES if one not in ("astype", "concatenate dtype")])
+@pytest.mark.parametrize("case", [case for case in CASES if case not in ("astype", "concatenate dtype")])
 def test_gradients(case, check_gradients):
     function, arrays = CASES[case]
     for x in arrays[:2]:

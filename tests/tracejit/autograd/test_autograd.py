@@ -364,7 +364,7 @@ def test_a_graph_leaves_no_cycles():
         nodes.append(weakref.ref(z.grad_fn))
         z.sum().backward()
         del z
-        assert [one() for one in nodes] == [None, None]
+        assert [node() for node in nodes] == [None, None]
     finally:
         gc.enable()
 
@@ -380,8 +380,8 @@ def test_threads_have_graphs_of_their_own():
         results[n] = x.grad.item()
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     for one in threads:
         one.join()
     assert results == {0: 0.0, 1: 2.0, 2: 4.0, 3: 6.0}

@@ -57,7 +57,7 @@ GRAPHS = {
 def test_it_is_what_a_loop_gives(name):
     x = tj.tensor(X, requires_grad=True)
     y = GRAPHS[name](x)
-    by_loop = [tj.autograd.grad(y, x, tj.asarray(one), retain_graph=True)[0].numpy() for one in SEEDS]
+    by_loop = [tj.autograd.grad(y, x, tj.asarray(seed), retain_graph=True)[0].numpy() for seed in SEEDS]
     (together,) = tj.autograd.grad(y, x, tj.asarray(SEEDS), is_grads_batched=True)
     assert not together.requires_grad
     np.testing.assert_allclose(together.numpy(), np.stack(by_loop), rtol=1e-12, atol=1e-14)
@@ -72,7 +72,7 @@ def test_its_gradient_is_that_of_the_loop(name):
         if together:
             (rows,) = tj.autograd.grad(y, x, tj.asarray(SEEDS), create_graph=True, is_grads_batched=True)
         else:
-            rows = tj.stack([tj.autograd.grad(y, x, tj.asarray(one), create_graph=True)[0] for one in SEEDS])
+            rows = tj.stack([tj.autograd.grad(y, x, tj.asarray(seed), create_graph=True)[0] for seed in SEEDS])
         found.append(tj.autograd.grad((rows**2).sum(), x)[0].numpy())
     np.testing.assert_allclose(found[1], found[0], rtol=1e-11, atol=1e-13)
 

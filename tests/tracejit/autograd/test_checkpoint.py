@@ -384,7 +384,7 @@ def test_memory_and_repetition_under_jit():
             return chain(x, call)
 
         y = jit(f)(x)
-        residuals[call] = sum(one.nbytes for one in y.grad_fn.residuals) / (8 * LENGTH)
+        residuals[call] = sum(residual.nbytes for residual in y.grad_fn.residuals) / (8 * LENGTH)
         y.backward()
         gradients.append(x.grad.numpy().copy())
         x.grad = None
@@ -392,10 +392,10 @@ def test_memory_and_repetition_under_jit():
         gradients.append(together(x.detach()).numpy())
         (signature,) = together._signatures.values()
         arena[call] = signature.compiled.executable.module.arena_bytes / (8 * LENGTH)
-        names = [one.op.name for one in run_passes(together.trace(x.detach()), OPTIMIZE).body]
+        names = [instruction.op.name for instruction in run_passes(together.trace(x.detach()), OPTIMIZE).body]
         ops[call] = {name: names.count(name) for name in ("exp", "sin", "barrier")}
-    for one in gradients[1:]:
-        np.testing.assert_allclose(one, gradients[0], rtol=1e-12, atol=1e-15)
+    for gradient in gradients[1:]:
+        np.testing.assert_allclose(gradient, gradients[0], rtol=1e-12, atol=1e-15)
     steps = BLOCKS * DEEP
     assert residuals == {plainly: 2 * steps, checkpoint: BLOCKS}
     assert arena[checkpoint] < 0.4 * arena[plainly]

@@ -96,7 +96,7 @@ def test_without_create_graph_results_are_constants():
     assert x.grad is None
 
 
-@pytest.mark.parametrize("way", [one for one in WAYS if "create_graph" not in one], ids=str)
+@pytest.mark.parametrize("way", [way for way in WAYS if "create_graph" not in way], ids=str)
 def test_create_graph_lets_gradients_through(way):
     x = tj.tensor([1.0, 2.0], requires_grad=True)
     F.jacobian(lambda x: x**3, x, create_graph=True, **way).sum().backward()
@@ -144,7 +144,7 @@ def test_float32_stays_float32():
 # -- hessian --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", [outer_way(one) for one in WAYS], ids=str)
+@pytest.mark.parametrize("way", [outer_way(way) for way in WAYS], ids=str)
 def test_hessian(way):
     assert values(F.hessian(cubes, X, **way)) == [[6, 0], [0, 12]]
     expected = (([[6, 0], [0, 8]], [[2, 0], [0, 4]]), ([[2, 0], [0, 4]], [[0, 0], [0, 0]]))

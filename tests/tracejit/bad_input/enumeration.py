@@ -113,11 +113,11 @@ def _mapped(run: Callable[[dict[str, Any]], Any], arrays: dict[str, Any]) -> Any
     def function(arrays: dict[str, Any]) -> Any:
         return [leaf for leaf in tj.tree_leaves(run(arrays)) if isinstance(leaf, tj.Tensor)]
 
-    return tj.vmap(function)({name: tj.stack([one, one]) for name, one in arrays.items()})
+    return tj.vmap(function)({name: tj.stack([array, array]) for name, array in arrays.items()})
 
 
 def _differentiated(run: Callable[[dict[str, Any]], Any], arrays: dict[str, Any]) -> Any:
-    floating = {name: one for name, one in arrays.items() if one.dtype.kind == "f"}
+    floating = {name: array for name, array in arrays.items() if array.dtype.kind == "f"}
     return tj.grad(lambda chosen: total(run({**arrays, **chosen})))(floating)
 
 
@@ -133,7 +133,7 @@ def cases(calls: list[Call]) -> Iterator[Case]:
     for call in calls:
         arguments = call.arguments()
         for parameter in arguments if not call.name.startswith("Tensor.") else list(arguments)[1:]:
-            arrays = [name for name, one in arguments.items() if name != parameter and _is_array(one)]
+            arrays = [name for name, argument in arguments.items() if name != parameter and _is_array(argument)]
             floating = [name for name in arrays if arguments[name].dtype.kind == "f"]
             for wrong in WRONG:
                 if wrong in NO_MISTAKES.get((call.name, parameter), ()):
@@ -160,7 +160,7 @@ def run_case(call: Call, case: Case) -> str:
         wrong = (wrong, *arguments[case.parameter][1:])
     arguments[case.parameter] = wrong
     arrays = (
-        {name: one for name, one in arguments.items() if name != case.parameter and _is_array(one)}
+        {name: argument for name, argument in arguments.items() if name != case.parameter and _is_array(argument)}
         if case.mode != "eager"
         else {}
     )
@@ -207,9 +207,9 @@ def _is_users(error: Exception) -> bool:
     """Whether a function that was passed to the function that is called raised `error`."""
     frames = traceback.extract_tb(error.__traceback__)
     called = max(
-        (place for place, one in enumerate(frames) if one.name == Call.call_public.__name__), default=0
+        (place for place, frame in enumerate(frames) if frame.name == Call.call_public.__name__), default=0
     )
-    return any(str(ROOT / "tests") in one.filename for one in frames[called + 1 :])
+    return any(str(ROOT / "tests") in frame.filename for frame in frames[called + 1 :])
 
 
 def _names(call: Call) -> list[str]:
@@ -304,17 +304,17 @@ def main() -> None:
     options = parser.parse_args()
     if options.work:
         listed, report, start = options.work
-        work(int(start), [Case(*one) for one in json.loads(Path(listed).read_text())], Path(report))
+        work(int(start), [Case(*load) for load in json.loads(Path(listed).read_text())], Path(report))
         return
-    calls = [one for one in public_calls() if not options.functions or one.name in options.functions]
-    selection = [one for one in cases(calls) if options.mode in (None, one.mode)]
+    calls = [call for call in public_calls() if not options.functions or call.name in options.functions]
+    selection = [case for case in cases(calls) if options.mode in (None, case.mode)]
     if options.count:
         selection = sampled(selection, options.count, options.seed)
     results = problems_of(selection)
     for case, problem in results:
         print(f"{case}: {problem}")
     print(
-        f"{len(selection)} cases, {len(results)} problems", Counter(one[1].split(":")[0] for one in results)
+        f"{len(selection)} cases, {len(results)} problems", Counter(result[1].split(":")[0] for result in results)
     )
 
 

@@ -45,7 +45,7 @@ def test_a_larger_sample(mode: str) -> None:
 
 
 def check_sample(mode: str, count: int) -> None:
-    selection = sampled([one for one in cases(public_calls()) if one.mode == mode], count, SEED)
+    selection = sampled([case for case in cases(public_calls()) if case.mode == mode], count, SEED)
     problems = [f"{case}: {problem}" for case, problem in problems_of(selection)]
     assert not problems, "\n".join(problems)
 

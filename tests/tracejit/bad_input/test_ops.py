@@ -165,7 +165,7 @@ def test_unsigned_indices_beyond_int64():
             outcomes.append(mode(lambda x, i: x[i], X, np.array([2**64 - 1], np.uint64)).tolist())
         except IndexError:
             outcomes.append("IndexError")
-    assert len({str(one) for one in outcomes}) == 1
+    assert len({str(outcome) for outcome in outcomes}) == 1
     assert outcomes[0] in ([2.0], "IndexError")
 
 

@@ -90,7 +90,7 @@ class Call:
             if name in arguments:
                 places.extend(arguments[name] if name in self.several else [arguments[name]])
         return self.function(
-            *places, **{name: one for name, one in arguments.items() if name not in self.positional}
+            *places, **{name: argument for name, argument in arguments.items() if name not in self.positional}
         )
 
 
@@ -158,20 +158,20 @@ def described(label: str, function: Callable[..., Any]) -> Call:
     ):
         table = {"x": Fresh(lambda: tj.tensor(I)), "y": I}
     parameters = [
-        one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD
+        parameter for parameter in inspect.signature(function).parameters.values() if parameter.kind is not parameter.VAR_KEYWORD
     ]
-    several = frozenset(one.name for one in parameters if one.kind is one.VAR_POSITIONAL)
+    several = frozenset(parameter.name for parameter in parameters if parameter.kind is parameter.VAR_POSITIONAL)
     positional = tuple(
-        one.name
-        for one in parameters
-        if one.kind in (one.POSITIONAL_ONLY, one.VAR_POSITIONAL)
-        or (several and one.kind is one.POSITIONAL_OR_KEYWORD)
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL)
+        or (several and parameter.kind is parameter.POSITIONAL_OR_KEYWORD)
     )
     if not callable(table):
         table = {
-            one.name: argument
-            for one in parameters
-            if (argument := _argument(label, one, table)) is not inspect.Parameter.empty
+            parameter.name: argument
+            for parameter in parameters
+            if (argument := _argument(label, parameter, table)) is not inspect.Parameter.empty
         }
         if method and isinstance(table.get("x"), np.ndarray):
             table["x"] = Fresh(lambda array=table["x"]: tj.tensor(array))

@@ -25,12 +25,12 @@ def by_interpreter(f: Callable[..., Any], *args: Any) -> list[Any]:
     function = tj.trace(f, *args)
     verify(function)
     check_round_trip(function)
-    return interpret(function, [np.asarray(one) for one in args])
+    return interpret(function, [np.asarray(argument) for argument in args])
 
 
 def agree(f: Callable[..., Any], *args: Any) -> list[Any]:
     """The leaves of ``f(*args)``, the same (values and types) in every way to run it."""
-    tensors = [tj.tensor(one) for one in args]
+    tensors = [tj.tensor(argument) for argument in args]
     eager, compiled = tj.tree_leaves(f(*tensors)), tj.tree_leaves(tj.jit(f)(*tensors))
     interpreted = by_interpreter(f, *tensors)
     assert len(eager) == len(compiled) == len(interpreted)

@@ -174,7 +174,7 @@ def test_gradient_of_a_large_matrix_is_one_product(steps: int) -> None:
 
     by_w, by_u = same(tj.grad(f, argnums=(0, 1)), tj.tensor(w), tj.tensor(u))
     program = run_passes(tj.trace(tj.grad(f, argnums=(0, 1)), tj.tensor(w), tj.tensor(u)), OPTIMIZE)
-    assert [one.op.name for one in program.body].count("matmul") == 2 * (steps > 0)
+    assert [instruction.op.name for instruction in program.body].count("matmul") == 2 * (steps > 0)
     compiled, eps = tj.jit(f), 1e-6
     for way in (rng.normal(size=(32, 32)), rng.normal(size=(32, 32))):
         other = rng.normal(size=(48, 32))

@@ -21,7 +21,7 @@ TABLE = tj.asarray(np.arange(6.0))
 
 
 def check(function, *arguments):
-    rows = [tj.tree_leaves(function(*[tj.asarray(one[i]) for one in arguments])) for i in range(5)]
+    rows = [tj.tree_leaves(function(*[tj.asarray(argument[i]) for argument in arguments])) for i in range(5)]
     for run in (tj.vmap(function), tj.jit(tj.vmap(function)), tj.vmap(tj.jit(function))):
         for position, got in enumerate(tj.tree_leaves(run(*arguments))):
             want = np.stack([np.asarray(row[position]) for row in rows])
@@ -123,7 +123,7 @@ def test_second_derivatives():
 
 def test_a_loop_over_steps_stays_one_loop():
     body = tj.trace(tj.vmap(recurrence), X).body
-    (scan,) = [one for one in body if one.op.name == "scan"]
+    (scan,) = [instruction for instruction in body if instruction.op.name == "scan"]
     assert scan.attrs["length"] == 4
-    assert [str(one.type) for one in scan.results] == ["f64[5,3]", "f64[4,5]"]
-    assert "f64[4,3]" in [str(one.type) for one in scan.operands]  # what is shared is not copied
+    assert [str(result.type) for result in scan.results] == ["f64[5,3]", "f64[4,5]"]
+    assert "f64[4,3]" in [str(operand.type) for operand in scan.operands]  # what is shared is not copied

@@ -133,7 +133,7 @@ def every_way(f: Callable[..., Any], args: list[Any]) -> list[np.ndarray[Any, An
     function = tj.trace(f, *args)
     verify(function)
     check_round_trip(function)
-    interpreted = interpret(function, [one.numpy() for one in args])
+    interpreted = interpret(function, [argument.numpy() for argument in args])
     for one, two, three in zip(eager, compiled, interpreted, strict=True):
         scale = np.abs(one.numpy()).max(initial=1.0)
         np.testing.assert_allclose(three, one.numpy(), rtol=1e-11, atol=1e-11 * scale)

@@ -232,7 +232,7 @@ class Maker:
         self.detach, self.block = detach, block
 
     def live(self) -> list[int]:
-        return [i for i, one in enumerate(self.meaning.handles) if one is not None]
+        return [i for i, handle in enumerate(self.meaning.handles) if handle is not None]
 
     def pick(self, options: Sequence[Any]) -> Any:
         return options[int(self.rng.integers(len(options)))]
@@ -244,7 +244,7 @@ class Maker:
 
     def writable(self) -> list[int]:
         """The handles outside the memory of the leaves."""
-        leaves = [one.v for one in self.meaning.handles[: len(LEAVES)] if one is not None]
+        leaves = [handle.v for handle in self.meaning.handles[: len(LEAVES)] if handle is not None]
         found = []
         for i in self.live():
             dual = self.meaning.handles[i]

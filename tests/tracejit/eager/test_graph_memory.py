@@ -216,7 +216,7 @@ def test_dropping_the_root_frees_everything(
     gc.disable()
     try:
         program()
-        assert [one() is None for one in arrays] == [True] * len(arrays)
+        assert [array() is None for array in arrays] == [True] * len(arrays)
     finally:
         gc.enable()
 

@@ -34,14 +34,14 @@ class Program:
         self.values = [rng.normal(size=shape) for shape in LEAVES]
         self.tangents = [rng.normal(size=shape) for shape in LEAVES]
         self.meaning = Meaning(self.values, self.tangents)
-        self.leaves = [tj.tensor(one.copy(), requires_grad=True) for one in self.values]
+        self.leaves = [tj.tensor(value.copy(), requires_grad=True) for value in self.values]
         self.handles: list[Any] = list(self.leaves)
         self.steps: list[Step] = []
         self.refusals: list[tuple[Step, str]] = []
         maker = Maker(rng, self.meaning, detach=detach, block=block)
         for _ in range(steps):
             self.advance(maker.step())
-        self.weights = [None if one is None else rng.normal(size=one.v.shape) for one in self.meaning.handles]
+        self.weights = [None if handle is None else rng.normal(size=handle.v.shape) for handle in self.meaning.handles]
 
     def advance(self, step: Step) -> None:
         text = "\n".join(map(str, [*self.steps, step]))
@@ -63,23 +63,23 @@ class Program:
     def total(self, handles: list[Any]) -> Any:
         """The weighted sum of all that lives."""
         result = 0.0
-        for weight, one in zip(self.weights, handles, strict=True):
-            if one is not None:
-                result = result + (one * weight).sum()
+        for weight, handle in zip(self.weights, handles, strict=True):
+            if handle is not None:
+                result = result + (handle * weight).sum()
         return result
 
     def derivative(self) -> float:
         return sum(
-            float((weight * one.t).sum())
-            for weight, one in zip(self.weights, self.meaning.handles, strict=True)
-            if one is not None
+            float((weight * handle.t).sum())
+            for weight, handle in zip(self.weights, self.meaning.handles, strict=True)
+            if handle is not None
         )
 
     def run(self, *leaves: Any) -> tuple[Any, list[Any]]:
         handles = list(leaves)
         for step in self.steps:
             run_step(handles, step)
-        return self.total(handles), [one for one in handles if one is not None]
+        return self.total(handles), [handle for handle in handles if handle is not None]
 
     def along(self, gradients: Any) -> float:
         """`gradients` of the leaves, along the tangents."""
@@ -101,14 +101,14 @@ def check_eager(program: Program) -> bool:
         if "modified in place" not in str(error):
             raise
         return False
-    close(program.along([one.grad for one in program.leaves]), program.derivative(), str(program))
+    close(program.along([leaf.grad for leaf in program.leaves]), program.derivative(), str(program))
     return True
 
 
 def check_traced(program: Program, differentiable: bool) -> None:
     text = str(program)
-    wanted = [one.v for one in program.meaning.handles if one is not None]
-    leaves = [tj.tensor(one.copy()) for one in program.values]
+    wanted = [handle.v for handle in program.meaning.handles if handle is not None]
+    leaves = [tj.tensor(value.copy()) for value in program.values]
 
     def loss(*leaves: Any) -> Any:
         return program.run(*leaves)[0]
@@ -116,8 +116,8 @@ def check_traced(program: Program, differentiable: bool) -> None:
     numbers = tuple(range(len(LEAVES)))
     jitted = tj.jit(program.run)
     _, handles = jitted(*leaves)
-    for one, want in zip(handles, wanted, strict=True):
-        close(one.numpy(), want, text)
+    for handle, want in zip(handles, wanted, strict=True):
+        close(handle.numpy(), want, text)
     derivative = program.derivative()
     inside = tj.jit(tj.grad(loss, argnums=numbers))(*leaves)
     close(program.along(inside), derivative, "jit(grad)\n" + text)
@@ -125,10 +125,10 @@ def check_traced(program: Program, differentiable: bool) -> None:
     close(program.along(outside), derivative, "grad(jit)\n" + text)
     if differentiable:
         close(program.along(tj.grad(loss, argnums=numbers)(*leaves)), derivative, "grad\n" + text)
-    for one in leaves:
-        one.requires_grad_()
+    for leaf in leaves:
+        leaf.requires_grad_()
     tj.jit(loss)(*leaves).backward()
-    close(program.along([one.grad for one in leaves]), derivative, "jit.backward\n" + text)
+    close(program.along([leaf.grad for leaf in leaves]), derivative, "jit.backward\n" + text)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -35,8 +35,8 @@ def together(*bodies: Callable[[], Any]) -> list[Any]:
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=one) for one in enumerate(bodies)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     for one in threads:
         one.join()
     if errors:
@@ -50,8 +50,8 @@ def test_first_views_made_at_once_are_all_known() -> None:
         base = tj.zeros(4)
         views = together(*[lambda base=base: base[1:]] * 4)
         base[1] = w
-        assert [one.requires_grad for one in views] == [True] * 4
-        assert {id(one._version) for one in views} == {id(base._version)}
+        assert [view.requires_grad for view in views] == [True] * 4
+        assert {id(view._version) for view in views} == {id(base._version)}
 
 
 def test_threads_that_make_and_drop_views_of_one_tensor() -> None:

@@ -12,7 +12,7 @@ from tracejit.ir.verifier import verify
 
 
 def arrays(graph):
-    return [np.asarray(one.detach() if isinstance(one, tj.Tensor) else one) for one in graph.leaves]
+    return [np.asarray(leaf.detach() if isinstance(leaf, tj.Tensor) else leaf) for leaf in graph.leaves]
 
 
 def test_ops_leaves_and_constants():
@@ -20,7 +20,7 @@ def test_ops_leaves_and_constants():
     w = tj.tensor([3.0, 4.0])
     graph = tj.graph_of((x * w + 1).sum())
     function = graph.to_ir()
-    assert [one.hint for one in function.params] == ["leaf0", "const1"]
+    assert [param.hint for param in function.params] == ["leaf0", "const1"]
     assert graph.leaves[0] is x
     assert graph.leaves[1] is w
     assert [

@@ -33,7 +33,7 @@ def _loaded() -> None:
 @contextmanager
 def slowly() -> Iterator[None]:
     """Only Python functions."""
-    known = [(one, one.run) for one in native_ops._QUICK_CALLS]
+    known = [(call, call.run) for call in native_ops._QUICK_CALLS]
     for one, _ in known:
         one.run = one.slow
     try:
@@ -163,8 +163,8 @@ def outcome(function: Callable[..., Any], array: np.ndarray[Any, Any], *, graded
     ("array", "graded"),
     [
         (name, graded)
-        for name, one in ARRAYS.items()
-        for graded in (False, True)[: 1 + (one.dtype.kind == "f")]
+        for name, array in ARRAYS.items()
+        for graded in (False, True)[: 1 + (array.dtype.kind == "f")]
     ],
 )
 def test_like_the_python_functions(array: str, graded: bool) -> None:
@@ -186,11 +186,11 @@ def test_most_calls_are_native() -> None:
         "cast": (np.dtype("f4"),), "copy": (),
         "where": (x, 0.5), "gather": (tj.tensor([1]),),
     }  # fmt: skip
-    for one in native_ops._QUICK_CALLS:
-        name = one._evals[0][0].name
+    for call in native_ops._QUICK_CALLS:
+        name = call._evals[0][0].name
         if name in arguments:
             native = natives.make_call(
-                one.kernel, lambda *given: missed.append(given), one.remember, **one._needs
+                call.kernel, lambda *given: missed.append(given), call.remember, **call._needs
             )
             native.switch(True)
             assert isinstance(native.call(x, *arguments.pop(name)), tj.Tensor), name

@@ -47,8 +47,8 @@ def test_gradients(name: str, axis: int, mixed: bool) -> None:
         loss2 = (getattr(tj, name)((x, y, x), axis) ** 2).sum()
         loss2.backward(retain_graph=True)
         loss2.backward()
-        results = joined, *first, *second, *(one.grad for one in leaves)
-        return [(one.detach().numpy().tobytes(), one.shape) for one in results]
+        results = joined, *first, *second, *(leaf.grad for leaf in leaves)
+        return [(result.detach().numpy().tobytes(), result.shape) for result in results]
 
     native = program()
     with slowly():
@@ -75,7 +75,7 @@ def test_what_the_graph_shows() -> None:
     for result in (stacked, joined):
         graph = tj.graph_of(result)
         assert graph.leaves[0] is (x if result is stacked else y)
-        values = [one.detach() * 2 for one in graph.leaves]
+        values = [leaf.detach() * 2 for leaf in graph.leaves]
         assert graph.run(*values).tolist() == (result.detach() * 2).tolist()
         assert "concat" in graph.dot().lower() or "stack" in graph.dot().lower()
     del y
@@ -133,7 +133,7 @@ def test_a_registered_gradient_is_asked(name: str, monkeypatch: pytest.MonkeyPat
         with tj.extend.isolated():
             tj.register_gradient(
                 "concat",
-                lambda ct, *xs, axis: tuple(5 * one for one in xs),
+                lambda ct, *xs, axis: tuple(5 * x for x in xs),
                 save_all_inputs=True,
                 override=True,
             )
@@ -159,6 +159,6 @@ def test_a_node_of_many_operands() -> None:
     x, y = tj.ones(1, requires_grad=True), tj.ones(1)
     for function in (tj.concatenate, tj.stack):
         joined = function([x, y] * 250)
-        assert [one is None for one in joined.grad_fn.parents] == [False, True] * 250
+        assert [parent is None for parent in joined.grad_fn.parents] == [False, True] * 250
         (gradient,) = tj.autograd.grad((joined * np.arange(500.0).reshape(joined.shape)).sum(), [x])
         assert gradient.tolist() == [np.arange(0.0, 500.0, 2).sum()]

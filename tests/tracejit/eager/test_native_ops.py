@@ -27,7 +27,7 @@ if sys.implementation.name != "cpython" or sys.platform != "linux":
 assert LAYOUT is not None
 assert not eager_problem()
 
-OFFERS = {one.op.name: one for one in native_ops._OFFERS}
+OFFERS = {offer.op.name: offer for offer in native_ops._OFFERS}
 SPECIAL = (
     0.0,
     -0.0,
@@ -174,7 +174,7 @@ def test_the_loop_is_taken(name: str, natives: NativeOps) -> None:
     assert op.missed == 1
 
 
-@pytest.mark.parametrize("name", sorted(one for one in OFFERS if len(OFFERS[one].op.params) == 2))
+@pytest.mark.parametrize("name", sorted(offer for offer in OFFERS if len(OFFERS[offer].op.params) == 2))
 def test_python_numbers(name: str, natives: NativeOps) -> None:
     op = Native(natives, name)
     rng = np.random.default_rng(0)
@@ -453,8 +453,8 @@ def test_in_a_process_of_its_own(program: str) -> None:
 def test_concurrent_loading_is_done_once() -> None:
     found: list[str] = []
     threads = [threading.Thread(target=lambda: found.append(native_ops.load())) for _ in range(4)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     for one in threads:
         one.join()
     assert found == [""] * 4

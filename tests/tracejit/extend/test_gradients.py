@@ -91,7 +91,7 @@ def test_what_is_saved_comes_in_the_order_it_was_named() -> None:
     tensors = [tj.tensor(one, requires_grad=True) for one in (2.0, 3.0, 5.0)]
     op(*tensors).backward()
     assert calls == [(5.0, 2.0, 30.0)], "it is called once for all inputs"
-    assert [None if one.grad is None else one.grad.item() for one in tensors] == [None, 10.0, None]
+    assert [None if tensor.grad is None else tensor.grad.item() for tensor in tensors] == [None, 10.0, None]
 
 
 def test_broadcast_operands_get_their_sums() -> None:

@@ -138,8 +138,8 @@ def test_raising_host_calls_in_many_threads_leave_the_rest_alone() -> None:
                     failures.append(f"{number}: {total}")
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     for one in threads:
         one.join()
     assert failures == []

@@ -214,7 +214,7 @@ def test_a_c_function_is_called_without_a_python_frame(c_code: Any) -> None:
         f(x)
     finally:
         sys.setprofile(None)
-    assert [one for one in frames if one not in ("__call__", "<lambda>")] == []
+    assert [frame for frame in frames if frame not in ("__call__", "<lambda>")] == []
 
 
 def test_c_functions_that_do_not_fit(c_code: Any) -> None:

@@ -294,11 +294,11 @@ def test_arguments_are_written(program: str, kind: str) -> None:
 
 
 def loss_of(value: Any) -> Any:
-    leaves = [one for one in tj.tree_leaves(value) if isinstance(one, tj.Tensor)]
-    return sum(((one * one).sum() for one in leaves), tj.tensor(0.0))
+    leaves = [leaf for leaf in tj.tree_leaves(value) if isinstance(leaf, tj.Tensor)]
+    return sum(((leaf * leaf).sum() for leaf in leaves), tj.tensor(0.0))
 
 
-@pytest.mark.parametrize("program", [one for one in PROGRAMS if one != "random"])
+@pytest.mark.parametrize("program", [program for program in PROGRAMS if program != "random"])
 def test_gradients_pass_through_written_arguments(program: str) -> None:
     """Of tensors inside a graph, written by the function and read afterwards."""
     function, arguments = PROGRAMS[program]
@@ -315,7 +315,7 @@ def test_gradients_pass_through_written_arguments(program: str) -> None:
         loss = loss_of(result) + loss_of(tj.tree_map(lambda one: one, args)) * 0.3
         loss.backward()
         # a jitted call reaches all its arguments, with zeros where nothing depends on them
-        return loss, [tj.zeros(4) if one.grad is None else one.grad for one in leaves], args
+        return loss, [tj.zeros(4) if leaf.grad is None else leaf.grad for leaf in leaves], args
 
     expected = gradients(function)
     compiled = tj.jit(function)
@@ -324,7 +324,7 @@ def test_gradients_pass_through_written_arguments(program: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "program", [one for one in PROGRAMS if one not in ("random", "fills out", "nothing returned")]
+    "program", [program for program in PROGRAMS if program not in ("random", "fills out", "nothing returned")]
 )
 def test_transforms_leave_the_arguments_that_they_differentiate_alone(program: str) -> None:
     function, arguments = PROGRAMS[program]

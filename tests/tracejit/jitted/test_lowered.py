@@ -84,7 +84,7 @@ def test_ir_stages_parse_back_and_mean_the_same(name, stage):
     parsed = parse_function(text)
     verify(parsed)
     assert print_function(parsed) == text
-    leaves = [np.asarray(one) for one in tj.tree_leaves(args)]
+    leaves = [np.asarray(leaf) for leaf in tj.tree_leaves(args)]
     want = interpret(lowered.function, leaves)
     for got, expected in zip(interpret(parsed, leaves), want, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-13)  # folding may reassociate
@@ -135,7 +135,7 @@ def test_an_unknown_stage():
 
 def test_trace_of_a_function():
     function = tj.trace(lambda x: (x + 1, x.sum()), X)
-    assert [str(one.type) for one in function.results] == ["f64[3,4]", "f64[]"]
+    assert [str(result.type) for result in function.results] == ["f64[3,4]", "f64[]"]
     verify(function)
 
 

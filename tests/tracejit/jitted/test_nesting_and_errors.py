@@ -162,8 +162,8 @@ def test_threads_call_and_compile_at_once():
                 wrong.append("eager")
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     for one in threads:
         one.join()
     assert wrong == []

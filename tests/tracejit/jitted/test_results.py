@@ -71,9 +71,9 @@ def test_results_share_no_memory_with_inputs_and_can_be_written(name, shape, kin
     before = np.array(x)
     f = tj.jit(VIEWS[name])
     for _ in range(2):
-        for one in tj.tree_leaves(f(x)):
-            assert not np.shares_memory(one.numpy(), np.asarray(x))
-            one[0] = -7.0
+        for leaf in tj.tree_leaves(f(x)):
+            assert not np.shares_memory(leaf.numpy(), np.asarray(x))
+            leaf[0] = -7.0
     np.testing.assert_array_equal(np.asarray(x), before)
 
 

@@ -58,8 +58,8 @@ def signs(x):
 
 ROWS = [np.array([one, 1.0]) for one in (0.5, 7.0, -9.0, 1.0, -2.0)]
 CALLS = {
-    "clipped": (clipped, [(one,) for one in ROWS]),
-    "doubled": (doubled, [(np.abs(one) + 0.1,) for one in ROWS]),
+    "clipped": (clipped, [(row,) for row in ROWS]),
+    "doubled": (doubled, [(np.abs(row) + 0.1,) for row in ROWS]),
     "bucket": (bucket, [(np.array([one, 0.0]),) for one in (0.0, 1.0, 2.0, 4.0)]),
     "signs": (signs, [(np.array([one, 1.0]),) for one in (0.0, -0.0, 1.5, np.nan)]),
     "integers": (lambda n: n + 1 if n > 2**40 else n, [(2**41,), (3,)]),
@@ -82,7 +82,7 @@ def test_paths_that_share_are_not_run_one_by_one():
     settle(f, [(up,), (down,)])
     (paths,) = f._paths.values()
     shared = paths.shared.signature
-    assert [one.op.name for one in shared.function.body].count("switch") == 1
+    assert [instruction.op.name for instruction in shared.function.body].count("switch") == 1
     hits = sum(one.hits for one in paths.known)
     for one in (up, down, up):
         f(one)
@@ -107,9 +107,9 @@ def test_a_new_path_is_still_found():
     assert f"2 of these paths {SHARED}" in jitted.explain()
     agree(clipped, jitted, [(ROWS[2],)])
     assert SHARED not in jitted.explain()
-    settle(jitted, [(one,) for one in ROWS])
+    settle(jitted, [(row,) for row in ROWS])
     assert f"3 of these paths {SHARED}" in jitted.explain()
-    agree(clipped, jitted, [(one,) for one in ROWS])
+    agree(clipped, jitted, [(row,) for row in ROWS])
 
 
 def test_one_path_alone():
@@ -130,7 +130,7 @@ def test_results_of_other_types_stay_apart():
     calls = [(np.ones(2),), (-np.ones(2),)]
     settle(f, calls)
     assert f"1 of these paths {SHARED}" in f.explain()
-    assert [f(*one).tolist() for one in calls] == [[1, 1], -2]
+    assert [f(*call).tolist() for call in calls] == [[1, 1], -2]
 
 
 def test_what_is_closed_over_is_read_afresh():

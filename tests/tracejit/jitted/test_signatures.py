@@ -27,7 +27,7 @@ def _defined(body):
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             names.add(node.target.id)
         elif isinstance(node, ast.Assign):
-            names |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return names
 
 
@@ -72,14 +72,14 @@ def test_arguments_are_those_of_the_bound_function(name):
         return
     parameters = list(inspect.signature(bound).parameters.values())[1:]
     a = stub.args
-    positional = [one.arg for one in a.args[1:]]
-    keyword = [one.arg for one in a.kwonlyargs]
+    positional = [argument.arg for argument in a.args[1:]]
+    keyword = [kwonlyarg.arg for kwonlyarg in a.kwonlyargs]
     real_positional = [
-        one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        parameter.name for parameter in parameters if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
-    real_keyword = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+    real_keyword = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
     assert positional == real_positional
     assert keyword == real_keyword
-    assert (a.vararg is not None) == any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    assert (a.vararg is not None) == any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
     with_default = len(a.defaults)
-    assert with_default == sum(one.default is not one.empty for one in parameters if one.name in positional)
+    assert with_default == sum(parameter.default is not parameter.empty for parameter in parameters if parameter.name in positional)

@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 
 
 def _arrays(inputs: dict[str, Any], dtype: Any) -> dict[str, Array]:
-    found = {name: np.asarray(one) for name, one in inputs.items()}
+    found = {name: np.asarray(input_) for name, input_ in inputs.items()}
     return {name: one.astype(dtype) if one.dtype.kind == "f" else one for name, one in found.items()}
 
 
@@ -36,7 +36,7 @@ def _check_case(case: tuple[str, dict[str, Any], Any, dict[str, Any]], dtype: An
     slopes = tj.grad(lambda *args: _weighted(function(*args)), argnums=positions)
     if mode == "jit":
         function, slopes = tj.jit(function), tj.jit(slopes)
-    tensors = [tj.tensor(one) for one in arrays.values()]
+    tensors = [tj.tensor(array) for array in arrays.values()]
     # The tables hold 11 digits, and PyTorch rounds a few constants to float32, off by 3e-8. In float32 a
     # result of cancelling terms errs by the largest of them.
     rtol = 1e-7 if dtype is np.float64 else 2e-5
@@ -64,7 +64,7 @@ def _check_gradients(function: Any, *arrays: Any, second: bool = True) -> None:
 
     With step 1e-5 these err by about 1e-10 of the function's size.
     """
-    points = [np.array(one, np.float64) for one in arrays]
+    points = [np.array(array, np.float64) for array in arrays]
     numbers = tuple(range(len(points)))
 
     def value(*args: Any) -> Any:
@@ -73,12 +73,12 @@ def _check_gradients(function: Any, *arrays: Any, second: bool = True) -> None:
     def slope(*args: Any) -> Any:
         parts = tj.grad(value, argnums=numbers)(*args)
         total: Any = 0.0
-        for one in parts:
-            total = total + _weighted(one)
+        for part in parts:
+            total = total + _weighted(part)
         return total
 
     for target in (value, slope) if second else (value,):
-        found = tj.grad(target, argnums=numbers)(*[tj.tensor(one) for one in points])
+        found = tj.grad(target, argnums=numbers)(*[tj.tensor(point) for point in points])
         for position, one in enumerate(found):
             wanted = np.zeros_like(points[position])
             for place in np.ndindex(wanted.shape):

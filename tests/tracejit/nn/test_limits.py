@@ -22,7 +22,7 @@ def both(function):
 
 
 def slope(function, *args):
-    return tj.grad(lambda *each: tj.sum(function(*each)))(*[tj.tensor(one) for one in args])
+    return tj.grad(lambda *each: tj.sum(function(*each)))(*[tj.tensor(argument) for argument in args])
 
 
 AT_INFINITY = {  # at -inf, +inf, -1e30, 1e30

@@ -140,8 +140,8 @@ def run_functional(name: str, options: dict[str, Any], *, jitted: bool, dtype: A
 
 def run_stateful(name: str, options: dict[str, Any], dtype: Any = None) -> Any:
     params = start(dtype)
-    for one in params.values():
-        one.requires_grad_()
+    for param in params.values():
+        param.requires_grad_()
     optimizer = getattr(tj.optim, name)(params, **options)
     for _ in range(STEPS):
         optimizer.zero_grad()

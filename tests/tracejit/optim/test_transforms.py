@@ -31,7 +31,7 @@ def test_the_structure_is_kept() -> None:
     for tree in (new, state["exp_avg"], after["exp_avg_sq"]):
         assert type(tree["layers"][0]) is Layer
         assert tree["layers"][1].b is None
-        assert [one.shape for one in tj.tree_leaves(tree)] == [(2, 3), (3,), (3, 1), ()]
+        assert [leaf.shape for leaf in tj.tree_leaves(tree)] == [(2, 3), (3,), (3, 1), ()]
     assert new["scale"].item() == pytest.approx(1.9)
     assert params["scale"].item() == 2.0
 

@@ -127,7 +127,7 @@ def test_views_of_every_shape_see_the_base():
     y = x * 1
     views = [y.T, y.reshape(4), y[:, 1], y[0], y.unsqueeze(0), y[1, 0:1], y.diagonal(), y.squeeze()]
     y.mul_(2.0)
-    assert [values(one) for one in views] == [
+    assert [values(view) for view in views] == [
         [[2, 6], [4, 8]],
         [2, 4, 6, 8],
         [4, 8],
@@ -137,7 +137,7 @@ def test_views_of_every_shape_see_the_base():
         [2, 8],
         [[2, 4], [6, 8]],
     ]
-    sum(one.sum() for one in views).backward()
+    sum(view.sum() for view in views).backward()
     assert values(x.grad) == [[12, 12], [10, 12]]
 
 

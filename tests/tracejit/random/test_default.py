@@ -27,7 +27,7 @@ def restored() -> Iterator[None]:
 
 
 def values(results):
-    return [np.asarray(one.detach()).tolist() for one in results]
+    return [np.asarray(result.detach()).tolist() for result in results]
 
 
 def sequence(f, calls=4):
@@ -200,7 +200,7 @@ def test_looking_inside_draws_nothing():
     state = r.get_state()
     f = tj.jit(three_draws)
     function = f.trace(1.0)
-    assert [str(one.type) for one in function.params] == ["f64[]", "u64[2]"]
+    assert [str(param.type) for param in function.params] == ["f64[]", "u64[2]"]
     assert "threefry" in f.lower(1.0).as_text("fused")
     assert "define" in f.lower(1.0).as_text("llvm")
     assert r.get_state() == state
@@ -287,8 +287,8 @@ def test_threads_share_the_generator():
             keys.append(r.next_key().item())
 
     threads = [threading.Thread(target=work) for _ in range(4)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     for one in threads:
         one.join()
     assert r.get_state() == (9, 1200)

@@ -56,7 +56,7 @@ def test_randint_is_the_high_word_of_the_product():
         (-128, 128, np.int8), (0, 2**64, np.uint64), (2**63, 2**64 - 5, np.uint64), (5, 6, np.int32),
         (0, 2**63 + 12345, np.uint64),
     ]:  # fmt: skip
-        want = [low + (one * (high - low) >> 64) for one in words]
+        want = [low + (word * (high - low) >> 64) for word in words]
         got = both(lambda k, a=low, b=high, d=dtype: r.randint(k, (200,), a, b, d), r.key(5))
         assert got.dtype == dtype
         assert got.tolist() == want, (low, high)

@@ -167,7 +167,7 @@ def test_passes_and_text() -> None:
     (instruction,) = function.body
     assert has_effect(instruction)
     assert without_effects(function).body == ()
-    assert [one.op.name for one in run_passes(function).body] == ["debug_callback"]
+    assert [instruction.op.name for instruction in run_passes(function).body] == ["debug_callback"]
     text = print_function(function, locations=False)
     assert '= debug_callback(%x) {callback="print#' in text
     assert print_function(parse_function(text), locations=False) == text

@@ -51,7 +51,7 @@ def weighted(f):
 REFERENCE = {
     "jit": lambda f: f,
     "checkpoint": lambda f: f,
-    "vmap": lambda f: lambda x: np.stack([f(one) for one in rows(np, x)]),
+    "vmap": lambda f: lambda x: np.stack([f(row) for row in rows(np, x)]),
     "grad": lambda f: difference(total(f)),
     "vjp": lambda f: difference(weighted(f)),
     "jvp": lambda f: lambda x: difference(f)(x) @ TANGENT,

@@ -361,7 +361,7 @@ def test_argnums_of_any_sequence():
 @pytest.mark.parametrize("exponent", [2, 2.0, 0.5, -1])
 def test_gradients_of_powers_stay_in_single_precision(exponent):
     function = tj.trace(tj.grad(lambda x: (x**exponent).sum()), tj.TensorType(tj.float32, (3,)))
-    assert {one.type.dtype for each in function.body for one in each.results} == {tj.float32}
+    assert {result.type.dtype for each in function.body for result in each.results} == {tj.float32}
     x = tj.tensor([0.5, 2.0, 3.0], dtype=tj.float32, requires_grad=True)
     (x**exponent).sum().backward()
     np.testing.assert_allclose(x.grad, exponent * x.detach().numpy() ** (exponent - 1), rtol=1e-6)

@@ -100,7 +100,7 @@ def test_the_outer_tape_goes_on(pair: str) -> None:
 
 def nodes_behind(*tensors: Tensor) -> int:
     seen: set[Any] = set()
-    stack = [one.grad_fn for one in tensors]
+    stack = [tensor.grad_fn for tensor in tensors]
     while stack:
         node = stack.pop()
         if node is not None and node not in seen:
@@ -215,8 +215,8 @@ def test_a_pullback_of_a_transform_that_is_over_goes_on_working() -> None:
     thread = threading.Thread(target=later)
     thread.start()
     thread.join()
-    assert [float(one) for one in results] == [36.0, 36.0]
-    assert not any(one.requires_grad for one in results)
+    assert [float(result) for result in results] == [36.0, 36.0]
+    assert not any(result.requires_grad for result in results)
 
 
 def test_threads_have_transforms_of_their_own() -> None:

@@ -125,8 +125,8 @@ EXPECTED = {'vmap': [[-0.5, 3.694528], [0.25, 0.606531]],
 
 def plain(tree):
     leaves, structure = flatten(tree)
-    assert not any(one.requires_grad for one in leaves)
-    return structure.unflatten([np.asarray(one).tolist() for one in leaves])
+    assert not any(leaf.requires_grad for leaf in leaves)
+    return structure.unflatten([np.asarray(leaf).tolist() for leaf in leaves])
 
 
 def check(got, want):

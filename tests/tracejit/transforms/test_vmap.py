@@ -146,7 +146,7 @@ def test_the_lines_in_a_trace_are_those_of_the_function():
     def f(x):
         return tj.exp(x)
 
-    (line,) = {one.location.line for one in tj.trace(tj.vmap(f), ROWS).body if one.op.name == "exp"}
+    (line,) = {instruction.location.line for instruction in tj.trace(tj.vmap(f), ROWS).body if instruction.op.name == "exp"}
     assert line == f.__code__.co_firstlineno + 1
 
 

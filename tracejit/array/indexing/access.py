@@ -140,7 +140,7 @@ def _view(x: Tensor, plan: Plan) -> Tensor:
 
 def _gathered(view: Tensor, plan: Plan) -> Tensor:
     shape = plan.index_shape("getitem")
-    indices = [broadcast(one, shape) for one in plan.indices]
+    indices = [broadcast(index, shape) for index in plan.indices]
     front = permuted(view, plan.positions + plan.rest)
     return permuted(run("gather", front, *indices), _placement(len(shape), plan))
 
@@ -192,14 +192,14 @@ def _scattered(
     target = rest[: plan.place] + shape + rest[plan.place :]
     order = _placement(len(shape), plan)
     written = permuted(_value_for(value, view.dtype, target, name), _inverse(order))
-    indices = [broadcast(one, shape) for one in plan.indices]
+    indices = [broadcast(index, shape) for index in plan.indices]
     perm = plan.positions + plan.rest
     front = permuted(view, perm)
     if in_memory:
         # recorded first: hooks on what it saves may raise
         result = recorded(OPS["scatter"], (front, written, *indices), {"mode": mode}, front._data)
         new = written._data
-        places = tuple([one._data for one in indices])
+        places = tuple([index._data for index in indices])
         front._data[places] = new.copy() if np.may_share_memory(new, front._data) else new
     else:
         result = run("scatter", front, written, *indices, mode=mode)

@@ -35,7 +35,7 @@ def write(
     """
     in_memory = writes_memory(x, operands, name)
     old = x if in_memory else before(x)
-    result = compute(old, *[old if one is x else one for one in operands])
+    result = compute(old, *[old if operand is x else operand for operand in operands])
     fits = np.can_cast(result.dtype, x.dtype, "same_kind")
     if scalars and x.ndim == 0 and not (fits and result.shape == ()):
         return result

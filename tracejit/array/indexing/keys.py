@@ -58,7 +58,7 @@ class Plan:
 
     def index_shape(self, name: str) -> Shape:
         """The common shape of the index arrays."""
-        return broadcast_shapes(f"{name}: index arrays", *(one.shape for one in self.indices))
+        return broadcast_shapes(f"{name}: index arrays", *(index.shape for index in self.indices))
 
 
 def plan_key(name: str, shape: Shape, key: Any) -> Plan:
@@ -103,7 +103,7 @@ def plan_key(name: str, shape: Shape, key: Any) -> Plan:
     adjacent = bool(advanced) and advanced[-1] - advanced[0] + 1 == len(advanced)
     whole = tuple(size) == shape and not any(start) and all(one == 1 for one in step)
     scalar = len(entries) == len(shape) and all(kind == "int" for kind, _, _ in entries)
-    scalar = scalar and not any(one is Ellipsis for one in keys)
+    scalar = scalar and not any(key is Ellipsis for key in keys)
     return Plan(
         tuple(start), tuple(size), tuple(step), whole, tuple(middle), tuple(positions), tuple(indices),
         before if adjacent else 0, tuple(masks), scalar,
@@ -113,12 +113,12 @@ def plan_key(name: str, shape: Shape, key: Any) -> Plan:
 def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[str, int, Any]]:
     """Each entry of `key` as (kind, axis, what), with the Ellipsis replaced by full slices."""
     items = [one if _is_basic(one) else _as_index(name, one) for one in key]
-    used = sum(_axes_used(one) for one in items)
-    if sum(one is Ellipsis for one in items) > 1:
+    used = sum(_axes_used(item) for item in items)
+    if sum(item is Ellipsis for item in items) > 1:
         raise DTypeError(f"{name}: an index can only have a single ellipsis ('...')")
     if used > len(shape):
         raise OutOfBoundsError(f"{name}: too many indices: {used} for a tensor of shape {shape}")
-    if not any(one is Ellipsis for one in items):
+    if not any(item is Ellipsis for item in items):
         items.append(Ellipsis)
     axis = 0
     for item in items:

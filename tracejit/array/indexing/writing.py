@@ -140,7 +140,7 @@ def adopt(x: Tensor, new: Tensor) -> None:
     whole = _put_back(base, _expanded(base, steps), new)
     if UNRECORDED in steps and STATE.recording:
         whole = _guarded(base, whole)
-        x._aliases = tuple(one for one in x._aliases if one is not UNRECORDED)
+        x._aliases = tuple(alias for alias in x._aliases if alias is not UNRECORDED)
     _move(base, whole)
     _refresh(base)
 

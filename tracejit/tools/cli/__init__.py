@@ -77,7 +77,7 @@ def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser.add_argument("--traceback", action="store_true", help="show Python's traceback of an error")
     parser.add_argument("--version", action="version", version=f"tracejit {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    named = next((one for one in arguments if not one.startswith("-")), None)
+    named = next((argument for argument in arguments if not argument.startswith("-")), None)
     for name in (named,) if named in COMMANDS else COMMANDS:
         module: Any = importlib.import_module(f".commands.{name}", __name__)
         module.add_parser(commands)

@@ -40,30 +40,30 @@ class Call:
         self.parameters = self._parameters(len(positional))
         waiting, missing = list(positional), list[str]()
         values: list[Any] = []
-        takes_names = any(one.kind is one.VAR_KEYWORD for one in self.parameters)
-        order = [one.name for one in self.parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+        takes_names = any(parameter.kind is parameter.VAR_KEYWORD for parameter in self.parameters)
+        order = [parameter.name for parameter in self.parameters if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)]
         for name in [*named, *self.static]:
             if name not in order and not takes_names:
                 raise UsageError(
                     f"{self.label} has no parameter {name!r}; it has {', '.join(order) or 'none'}"
                 )
-        for one in self.parameters:
-            if one.name in self.static or one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+        for parameter in self.parameters:
+            if parameter.name in self.static or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
-            if one.name in named:
-                self.names.append(one.name)
-                values.append(named[one.name])
-            elif waiting and one.name not in self.known and one.kind is not one.KEYWORD_ONLY:
-                self.names.append(one.name)
+            if parameter.name in named:
+                self.names.append(parameter.name)
+                values.append(named[parameter.name])
+            elif waiting and parameter.name not in self.known and parameter.kind is not parameter.KEYWORD_ONLY:
+                self.names.append(parameter.name)
                 values.append(waiting.pop(0))
-            elif one.default is one.empty:
-                missing.append(one.name)
+            elif parameter.default is parameter.empty:
+                missing.append(parameter.name)
         self._check_missing(missing)
         for name in named:
             if name not in order:
                 self.names.append(name)
                 values.append(named[name])
-        if waiting and not any(one.kind is one.VAR_POSITIONAL for one in self.parameters):
+        if waiting and not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in self.parameters):
             count = len(order)
             raise UsageError(
                 f"{self.label} takes {count} argument{'s' * (count != 1)} ({', '.join(order)}), "

@@ -58,7 +58,7 @@ def check(document: Document, path: str) -> None:
 
 def select(document: Document, path: str, name: str) -> Function:
     """The Function called `name`; the only one where that is empty. Raises UsageError."""
-    functions = {one.name: one for one in document.functions}
+    functions = {function.name: function for function in document.functions}
     if name and name not in functions:
         raise UsageError(f"{shown(path)} has no function {name!r}; it has {', '.join(functions) or 'none'}")
     if not name and len(functions) != 1:

@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 def random_inputs(function: Function, seed: int) -> list[Array]:
     """Arrays of the parameters' types: normal floats, integers from 0 to 9, fair booleans."""
     rng = np.random.default_rng(seed)
-    return [random_array(rng, one.type) for one in function.params]
+    return [random_array(rng, param.type) for param in function.params]
 
 
 def random_array(rng: np.random.Generator, type: TensorType) -> Array:
@@ -31,7 +31,7 @@ def random_array(rng: np.random.Generator, type: TensorType) -> Array:
 def read_inputs(function: Function, path: str) -> list[Array]:
     """The parameters' arrays from a ``.npz`` (by name, or ``arr_0``, ``arr_1``, ...) or, for a Function of
     one parameter, a ``.npy``. Raises UsageError and TargetError."""
-    names = [one.hint or f"arg{i}" for i, one in enumerate(function.params)]
+    names = [param.hint or f"arg{i}" for i, param in enumerate(function.params)]
     try:
         loaded = np.load(path, allow_pickle=False)
     except FileNotFoundError:

@@ -79,7 +79,7 @@ def _as_main(script: str, arguments: Sequence[str], *, module: bool) -> Iterator
 def _print_traceback(error: BaseException) -> None:
     """The traceback as Python prints it, from the program's own first line on."""
     frames = traceback.extract_tb(error.__traceback__)
-    first = next((i for i, one in enumerate(frames) if _is_program(one.filename)), 0)
+    first = next((i for i, frame in enumerate(frames) if _is_program(frame.filename)), 0)
     print("Traceback (most recent call last):", file=sys.stderr)
     print("".join(traceback.format_list(frames[first:])), end="", file=sys.stderr)
     print("".join(traceback.format_exception_only(error)), end="", file=sys.stderr)

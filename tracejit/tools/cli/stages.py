@@ -61,7 +61,7 @@ class Stages:
         if stage in PICTURES:
             return None
         if stage.startswith("after:"):
-            known = [one.stage for one in self.lowered.steps]
+            known = [step.stage for step in self.lowered.steps]
             if stage.removesuffix(":1") not in known:
                 raise UsageError(f"there is no stage {stage!r}; the passes are {', '.join(known)}")
         elif stage not in STAGES:

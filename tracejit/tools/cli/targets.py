@@ -142,13 +142,13 @@ class Subject:
 
     def mapped(self, size: int) -> Subject:
         """The same for `size` examples, stacked along a new first axis of every array."""
-        axes = tuple(tree_map(lambda leaf: None if _is_number(leaf) else 0, one) for one in self.args)
-        args = tuple(tree_map(lambda leaf: _stacked(leaf, size), one) for one in self.args)
+        axes = tuple(tree_map(lambda leaf: None if _is_number(leaf) else 0, argument) for argument in self.args)
+        args = tuple(tree_map(lambda leaf: _stacked(leaf, size), argument) for argument in self.args)
         return self._with(vmap(self.fn, axes), args)
 
     def pushed_forward(self) -> Subject:
         """The function and its derivative along tangents, which are further arguments: forward mode."""
-        floating = [i for i, one in enumerate(self.args) if _is_floating(one)]
+        floating = [i for i, argument in enumerate(self.args) if _is_floating(argument)]
         if not floating:
             raise TargetError(f"{self.label}: forward mode needs an argument of floats")
         count, fn = len(self.args), self.fn
@@ -211,7 +211,7 @@ def with_names(fn: Callable[..., Any], name: str, names: Sequence[str]) -> Calla
     """`fn`, which takes positional arguments, with a name and named parameters, which the IR will have."""
     fn.__name__ = name
     kind = inspect.Parameter.POSITIONAL_ONLY
-    fn.__signature__ = inspect.Signature([inspect.Parameter(one, kind) for one in names])  # type: ignore[attr-defined]
+    fn.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
     return fn
 
 
@@ -225,9 +225,9 @@ def _subject_of_text(label: str) -> Subject:
         results = replay(function, args, located=True)
         return results[0] if len(results) == 1 else tuple(results)
 
-    names = [one.hint if one.hint.isidentifier() else f"arg{i}" for i, one in enumerate(function.params)]
+    names = [param.hint if param.hint.isidentifier() else f"arg{i}" for i, param in enumerate(function.params)]
     named = with_names(run, function.name, names)
-    return Subject(label, named, tuple(one.type for one in function.params), function=function)
+    return Subject(label, named, tuple(param.type for param in function.params), function=function)
 
 
 # -- Python ----------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def _is_number(leaf: Any) -> bool:
 def _is_floating(tree: Any) -> bool:
     leaves = flatten(tree)[0]
     return bool(leaves) and all(
-        isinstance(one, float) if _is_number(one) else is_float(one.dtype) for one in leaves
+        isinstance(leaf, float) if _is_number(leaf) else is_float(leaf.dtype) for leaf in leaves
     )
 
 

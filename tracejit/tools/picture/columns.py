@@ -30,7 +30,7 @@ def place_columns(graph: Layered, widths: Sequence[float], gap: float, narrow: f
                 neighbours = graph.below
             root = _align(graph, layers, neighbours, aside, conflicts)
             places = _pack(graph, layers, root, widths, gap, narrow)
-            found.append([-one for one in places] if mirrored else places)
+            found.append([-place for place in places] if mirrored else places)
     columns = _balance(found, widths)
     _draw_in(graph, columns, aside, widths, gap, narrow)
     return columns
@@ -128,7 +128,7 @@ def _align(
                 other: (other, item) if graph.layer[other] < graph.layer[item] else (item, other)
                 for other in neighbours[item]
             }
-            around = sorted((one for one in pairs if pairs[one] not in aside), key=place.__getitem__)
+            around = sorted((pair for pair in pairs if pairs[pair] not in aside), key=place.__getitem__)
             if not around:
                 continue
             middle = (len(around) - 1) // 2

@@ -95,7 +95,7 @@ class _Drawing:
     def instruction(self, instruction: Instruction, group: str | None) -> None:
         op = instruction.op
         attrs = [f"{key}={print_attr(value)}" for key, value in instruction.attrs.items()]
-        types = [str(one.type) for one in instruction.results]
+        types = [str(result.type) for result in instruction.results]
         several = len(types) > 1
         shown = [f"{position}: {type}" if several else type for position, type in enumerate(types)]
         kind = "call" if instruction.regions else "op" if instruction.operands else "constant"

@@ -178,9 +178,9 @@ class _Drawing:
                 facts = _read(node)
                 stack.append((node, facts))
                 stack += [
-                    (one.made_by[0], None)
-                    for one in reversed(facts.operands)
-                    if one.made_by is not None and id(one.made_by[0]) not in self.drawn
+                    (operand.made_by[0], None)
+                    for operand in reversed(facts.operands)
+                    if operand.made_by is not None and id(operand.made_by[0]) not in self.drawn
                 ]
 
     def _node(self, node: Any, facts: _Facts) -> None:

@@ -72,7 +72,7 @@ def memory() -> MemoryInfo:
 def _arrays_of(node: Any) -> list[Any]:
     """The arrays that a node holds, directly or in a list or tuple of its own."""
     found = []
-    for one in gc.get_referents(node):
-        parts = one if type(one) in (list, tuple) else [one]
+    for referent in gc.get_referents(node):
+        parts = referent if type(referent) in (list, tuple) else [referent]
         found += [part for part in parts if isinstance(part, np.ndarray)]
     return found

@@ -82,7 +82,7 @@ class Profile:
         self._stack.close()
         with self._lock:
             self.new_bytes = self._live
-            self._done = [one.function for one in self._functions.values()]
+            self._done = [function.function for function in self._functions.values()]
             self._functions.clear()  # executables must not live as long as what is known about them
             self._followed.clear()
 
@@ -92,19 +92,19 @@ class Profile:
     def functions(self) -> list[FunctionProfile]:
         """The compiled functions that were called, the one that took longest first."""
         with self._lock:
-            found = [*self._done, *(one.function for one in self._functions.values())]
+            found = [*self._done, *(function.function for function in self._functions.values())]
         return sorted(found, key=lambda one: -one.milliseconds)
 
     @property
     def kernel_names(self) -> list[str]:
         """The distinct names of the kernels, in order of their first run."""
-        return list(dict.fromkeys(one.name for one in self.kernels))
+        return list(dict.fromkeys(kernel.name for kernel in self.kernels))
 
     @property
     def milliseconds(self) -> float:
         """The time that eager kernels and compiled functions took together."""
         eager = sum(spent for _, spent, _ in self.eager.values())
-        return eager + sum(one.milliseconds for one in self.functions)
+        return eager + sum(function.milliseconds for function in self.functions)
 
     def table(self, limit: int = 20) -> str:
         """Functions with their nests, and eager kernels, as a table; the first `limit` of each."""
@@ -134,7 +134,7 @@ class Profile:
         """Note an eager kernel."""
         arrays = ran.arrays
         inputs = tuple(map(text_of, ran.operands))
-        nbytes = sum(one.nbytes for one in arrays)
+        nbytes = sum(array.nbytes for array in arrays)
         spent = (ran.end - ran.begin) / 1e6
         key = (ran.op.name, ran.backend, inputs)
         with self._lock:
@@ -188,7 +188,7 @@ class Profile:
         self, name: str, backend: str, inputs: tuple[str, ...], arrays: Sequence[Any], ran: Any, category: str
     ) -> None:
         """One record and one event, as long as there is room."""
-        outputs, nbytes = tuple(map(text_of, arrays)), sum(one.nbytes for one in arrays)
+        outputs, nbytes = tuple(map(text_of, arrays)), sum(array.nbytes for array in arrays)
         if len(self.kernels) < KEPT:
             self.kernels.append(
                 KernelRecord(
@@ -239,8 +239,8 @@ def _described(executable: Executable, variant: TimedExecutable) -> FunctionProf
         for site in variant.probes.sites
     ]  # fmt: skip
     source = executable.source
-    where = next((str(one.location) for one in source.body if one.location is not None), "")
-    types = tuple(str(one.type) for one in source.params)
+    where = next((str(instruction.location) for instruction in source.body if instruction.location is not None), "")
+    types = tuple(str(param.type) for param in source.params)
     return FunctionProfile(source.name, types, where, nests, fallbacks=tuple(variant.fallbacks))
 
 

@@ -102,13 +102,13 @@ class FunctionProfile:
     @property
     def kernel_milliseconds(self) -> float:
         """The part of its time that was spent in native kernels and host calls."""
-        return sum(one.milliseconds for one in self.nests if one.parent is None)
+        return sum(nest.milliseconds for nest in self.nests if nest.parent is None)
 
     @property
     def cost(self) -> Cost:
         """Flops and bytes of all calls: of kernels, where loops hold kernels."""
-        parents = {one.parent for one in self.nests}
-        return sum((one.cost for i, one in enumerate(self.nests) if i not in parents), Cost())
+        parents = {nest.parent for nest in self.nests}
+        return sum((nest.cost for i, nest in enumerate(self.nests) if i not in parents), Cost())
 
 
 def ops_of(instruction: Instruction) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ def ops_of(instruction: Instruction) -> tuple[str, ...]:
 
 def lines_of(instruction: Instruction) -> tuple[str, ...]:
     """The user's lines that an instruction comes from, as ``model.py:12``, in order."""
-    places = {(one.file, one.line): str(one) for one in _locations(instruction)}
+    places = {(location.file, location.line): str(location) for location in _locations(instruction)}
     return tuple(places[place] for place in sorted(places))
 
 

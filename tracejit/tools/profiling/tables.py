@@ -47,7 +47,7 @@ def _function_rows(function: FunctionProfile, total: float, limit: int) -> list[
             f"({types})", function.where,
         )
     ]  # fmt: skip
-    chosen = sorted(function.nests, key=lambda one: -one.milliseconds)[:limit]
+    chosen = sorted(function.nests, key=lambda nest: -nest.milliseconds)[:limit]
     for nest in function.nests:
         if nest not in chosen or (nest.runs == 0 and len(function.nests) > limit):
             continue
@@ -99,7 +99,7 @@ def _lines(lines: Sequence[str]) -> str:
 
 def _eager_rows(profile: Profile, limit: int) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("eager", "calls", "ms", "bytes", "backend", "inputs")]
-    slowest = sorted(profile.eager.items(), key=lambda one: -one[1][1])
+    slowest = sorted(profile.eager.items(), key=lambda item: -item[1][1])
     for (name, backend, inputs), (calls, milliseconds, nbytes) in slowest[:limit]:
         rows.append((name, f"{calls}", f"{milliseconds:.3f}", f"{nbytes}", backend, _cut(", ".join(inputs))))
     return rows
@@ -154,11 +154,11 @@ def summary(profile: Profile) -> str:
 def as_dict(profile: Profile) -> dict[str, Any]:
     """Everything but single events. Times of threads at work at once add up."""
     functions = profile.functions
-    cost = sum((one.cost for one in functions), Cost())
-    kernels = sum(one.kernel_milliseconds for one in functions)
-    compiled = sum(one.milliseconds for one in functions)
+    cost = sum((function.cost for function in functions), Cost())
+    kernels = sum(function.kernel_milliseconds for function in functions)
+    compiled = sum(function.milliseconds for function in functions)
     eager = sum(spent for _, spent, _ in profile.eager.values())
-    compiling = sum(one.compile_milliseconds for one in functions)
+    compiling = sum(function.compile_milliseconds for function in functions)
     known = compiled + eager + compiling + profile.instrument_milliseconds
     return {
         "milliseconds_on": profile.milliseconds_on,
@@ -175,7 +175,7 @@ def as_dict(profile: Profile) -> dict[str, Any]:
         "new_bytes": profile.new_bytes,
         "peak_bytes": profile.peak_bytes,
         "dropped": profile.dropped,
-        "functions": [_function_dict(one) for one in functions],
+        "functions": [_function_dict(function) for function in functions],
         "eager": [
             {
                 "op": name, "backend": backend, "inputs": list(inputs), "calls": calls,

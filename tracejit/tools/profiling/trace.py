@@ -32,7 +32,7 @@ def write_trace(events: Sequence[Event], dropped: int = 0) -> str:
     """The text of a trace file."""
     pid = os.getpid()
     program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
-    names = {one.thread: one.thread_name for one in events}
+    names = {event.thread: event.thread_name for event in events}
     rows: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": program}},
         *(

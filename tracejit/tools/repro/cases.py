@@ -29,17 +29,17 @@ class Case:
     @property
     def size(self) -> tuple[int, int, int]:
         """What smaller means: instructions, then elements and steps, then numbers that are not 0 or 1."""
-        values = [value for one in self.function.instructions() for value in one.results]
+        values = [value for instruction in self.function.instructions() for value in instruction.results]
         elements = sum(one.type.size for one in [*self.function.params, *values])
-        steps = sum(one.attrs.get("length", 0) for one in self.function.instructions())
-        odd = sum(int(np.count_nonzero((one != 0) & (one != 1))) for one in self.inputs)
+        steps = sum(instruction.attrs.get("length", 0) for instruction in self.function.instructions())
+        odd = sum(int(np.count_nonzero((input_ != 0) & (input_ != 1))) for input_ in self.inputs)
         count = sum(1 for _ in self.function.instructions())
         return count + len(self.function.params) + len(self.function.results), elements + steps, odd
 
     def tidied(self) -> Case:
         """Without instructions and parameters that nothing needs."""
         function = apply_pass(_DCE, self.function)
-        used = {operand for one in function.instructions() for operand in one.operands} | set(
+        used = {operand for instruction in function.instructions() for operand in instruction.operands} | set(
             function.results
         )
         kept = [i for i, param in enumerate(function.params) if param in used]

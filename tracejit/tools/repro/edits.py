@@ -62,15 +62,15 @@ class Window(Edit):
 
 
 def _window(case: Case, body: tuple[Instruction, ...], known: Mapping[Value, Any]) -> Case:
-    made = {value for one in body for value in one.results}
+    made = {value for instruction in body for value in instruction.results}
     inside = set(body)
-    read = {operand for one in case.function.body if one not in inside for operand in one.operands}
+    read = {operand for instruction in case.function.body if instruction not in inside for operand in instruction.operands}
     read |= set(case.function.results)
-    results = tuple(value for one in body for value in one.results if value in read)
-    outside = dict.fromkeys(operand for one in body for operand in one.operands if operand not in made)
+    results = tuple(value for instruction in body for value in instruction.results if value in read)
+    outside = dict.fromkeys(operand for instruction in body for operand in instruction.operands if operand not in made)
     table = Substitution({value: Value(value.type, f"v{i}") for i, value in enumerate(outside)})
     function = Function(
-        case.function.name, table.all(tuple(outside)), tuple(table.apply(one) for one in body), results
+        case.function.name, table.all(tuple(outside)), tuple(table.apply(instruction) for instruction in body), results
     )
     return Case(function, tuple(np.asarray(known[value], order="C") for value in outside))
 
@@ -84,7 +84,7 @@ class FewerResults(Chunked):
         return len(case.function.results)
 
     def without(self, case: Case, parts: range) -> Iterator[Case]:
-        kept = tuple(one for i, one in enumerate(case.function.results) if i not in parts)
+        kept = tuple(result for i, result in enumerate(case.function.results) if i not in parts)
         if kept:
             yield _with(case, results=kept)
 
@@ -124,14 +124,14 @@ class ValuesAsInputs(Chunked):
         table = Substitution()
         params, inputs = list(function.params), list(case.inputs)
         body = []
-        for i, one in enumerate(function.body):
+        for i, instruction in enumerate(function.body):
             if i in parts:
-                for value in one.results:
+                for value in instruction.results:
                     table[value] = Value(value.type, f"v{len(params)}")
                     params.append(table[value])
                     inputs.append(np.asarray(known[value], order="C"))
             else:
-                body.append(table.apply(one))
+                body.append(table.apply(instruction))
         made = Function(function.name, tuple(params), tuple(body), table.all(function.results))
         yield Case(made, tuple(inputs))
 
@@ -172,20 +172,20 @@ class BypassInRegions(Edit):
     name = "instructions in regions bypassed"
 
     def proposals(self, case: Case) -> Iterator[Case]:
-        for position, one in enumerate(case.function.body):
-            for number, region in enumerate(one.regions):
+        for position, instruction in enumerate(case.function.body):
+            for number, region in enumerate(instruction.regions):
                 for smaller in _bypassed(region):
-                    regions = (*one.regions[:number], smaller, *one.regions[number + 1 :])
-                    made = Instruction(one.op, one.operands, one.attrs, one.results, one.location, regions)
+                    regions = (*instruction.regions[:number], smaller, *instruction.regions[number + 1 :])
+                    made = Instruction(instruction.op, instruction.operands, instruction.attrs, instruction.results, instruction.location, regions)
                     body = (*case.function.body[:position], made, *case.function.body[position + 1 :])
                     yield _with(case, body=body)
 
 
 def _bypassed(region: Function) -> Iterator[Function]:
-    for i, one in enumerate(region.body):
-        like = _operand_like(one)
+    for i, instruction in enumerate(region.body):
+        like = _operand_like(instruction)
         if like is not None:
-            table = Substitution({one.results[0]: like})
+            table = Substitution({instruction.results[0]: like})
             body = tuple(table.apply(each) for j, each in enumerate(region.body) if j != i)
             yield Function(region.name, region.params, body, table.all(region.results))
 
@@ -196,14 +196,14 @@ class Opened(Edit):
     name = "a region in place of its op"
 
     def proposals(self, case: Case) -> Iterator[Case]:
-        for position, one in enumerate(case.function.body):
-            for region, operands in _runs(one):
+        for position, instruction in enumerate(case.function.body):
+            for region, operands in _runs(instruction):
                 table = Substitution(dict(zip(region.params, operands, strict=True)))
                 inside = [_fresh(each, table) for each in region.body]
-                results = table.all(region.results)[: len(one.results)]
-                if [value.type for value in results] != [value.type for value in one.results]:
+                results = table.all(region.results)[: len(instruction.results)]
+                if [value.type for value in results] != [value.type for value in instruction.results]:
                     continue
-                after = Substitution(dict(zip(one.results, results, strict=True)))
+                after = Substitution(dict(zip(instruction.results, results, strict=True)))
                 body = [*case.function.body[:position], *inside]
                 body += [after.apply(each) for each in case.function.body[position + 1 :]]
                 yield _with(case, body=tuple(body), results=after.all(case.function.results))
@@ -233,14 +233,14 @@ class FewerSteps(Edit):
     name = "fewer steps"
 
     def proposals(self, case: Case) -> Iterator[Case]:
-        for position, one in enumerate(case.function.body):
-            length = one.attrs.get("length", 0)
-            if one.op.kind is not Kind.SCAN or one.attrs["slices"] or len(one.results) > one.attrs["carries"]:
+        for position, instruction in enumerate(case.function.body):
+            length = instruction.attrs.get("length", 0)
+            if instruction.op.kind is not Kind.SCAN or instruction.attrs["slices"] or len(instruction.results) > instruction.attrs["carries"]:
                 continue
             for fewer in dict.fromkeys((1, 2, length // 2, length - 1)):
                 if 0 < fewer < length:
-                    attrs = {**one.attrs, "length": fewer}
-                    made = Instruction(one.op, one.operands, attrs, one.results, one.location, one.regions)
+                    attrs = {**instruction.attrs, "length": fewer}
+                    made = Instruction(instruction.op, instruction.operands, attrs, instruction.results, instruction.location, instruction.regions)
                     body = (*case.function.body[:position], made, *case.function.body[position + 1 :])
                     yield _with(case, body=body)
 
@@ -251,7 +251,7 @@ class SmallerSizes(Edit):
     name = "smaller sizes"
 
     def proposals(self, case: Case) -> Iterator[Case]:
-        sizes = {size for one in case.function.params for size in one.shape if size > 1}
+        sizes = {size for param in case.function.params for size in param.shape if size > 1}
         for size in sorted(sizes, reverse=True):
             for smaller in dict.fromkeys((1, 2, size // 4, size // 2, size - size // 8, size - 1)):
                 if 0 < smaller < size:
@@ -300,8 +300,8 @@ def values_of(case: Case) -> Mapping[Value, Any] | None:
     values: dict[Value, Any] = dict(zip(case.function.params, case.inputs, strict=True))
     try:
         with np.errstate(all="ignore"):
-            for one in case.function.body:
-                run_instruction(one, values)
+            for instruction in case.function.body:
+                run_instruction(instruction, values)
     except (TracejitError, ValueError, ArithmeticError, LookupError):
         return None
     return values
@@ -334,20 +334,20 @@ def _resized(function: Function, size: int, smaller: int) -> Function:
         shape = tuple(smaller if one == size else one for one in param.shape)
         table[param] = Value(TensorType(param.dtype, shape), param.hint)
     body = []
-    for one in function.body:
-        attrs = _smaller_attrs(one, size, smaller)
-        regions = tuple(_resized(region, size, smaller) for region in one.regions)
-        operands = tuple(table[operand] for operand in one.operands)
+    for instruction in function.body:
+        attrs = _smaller_attrs(instruction, size, smaller)
+        regions = tuple(_resized(region, size, smaller) for region in instruction.regions)
+        operands = tuple(table[operand] for operand in instruction.operands)
         given = tuple(operand.type for operand in operands)
-        if one.op.regions is not None:
-            types = one.op.regions.types(given, attrs, regions)
+        if instruction.op.regions is not None:
+            types = instruction.op.regions.types(given, attrs, regions)
         else:
-            types = one.op.infer(given, attrs)
+            types = instruction.op.infer(given, attrs)
         results = tuple(Value(type) for type in types)
-        table.update(zip(one.results, results, strict=True))
-        body.append(Instruction(one.op, operands, attrs, results, one.location, regions))
+        table.update(zip(instruction.results, results, strict=True))
+        body.append(Instruction(instruction.op, operands, attrs, results, instruction.location, regions))
     params = tuple(table[param] for param in function.params)
-    return Function(function.name, params, tuple(body), tuple(table[one] for one in function.results))
+    return Function(function.name, params, tuple(body), tuple(table[result] for result in function.results))
 
 
 def _smaller_attrs(one: Instruction, size: int, smaller: int) -> dict[str, Any]:

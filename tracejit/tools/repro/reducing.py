@@ -86,8 +86,8 @@ def _in_chunks(
 
 
 def _smaller(case: Case, proposals: Iterator[Case]) -> Iterator[Case]:
-    for one in proposals:
-        tidy = one.tidied()
+    for proposal in proposals:
+        tidy = proposal.tidied()
         if tidy.size < case.size:
             yield tidy
 
@@ -95,9 +95,9 @@ def _smaller(case: Case, proposals: Iterator[Case]) -> Iterator[Case]:
 def _first(
     cases: Sequence[Case] | Iterator[Case], interesting: Callable[[Case], bool], end: float
 ) -> Case | None:
-    for one in cases:
+    for case in cases:
         if time.monotonic() > end:
             return None
-        if interesting(one):
-            return one
+        if interesting(case):
+            return case
     return None

@@ -108,4 +108,4 @@ def view_function(
 
 def input_values(leaves: Sequence[Any]) -> list[Array | None]:
     """The arrays that stand for the leaves of a call's arguments; None for types."""
-    return [None if isinstance(one, TensorType) else as_input(one)._data for one in leaves]
+    return [None if isinstance(leaf, TensorType) else as_input(leaf)._data for leaf in leaves]

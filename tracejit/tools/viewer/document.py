@@ -95,7 +95,7 @@ class _Collector:
             "signature": self.stages[0]["lines"][0].removesuffix(" {"),
             "files": sources.files,
             "ops": self._ops(sources, passed),
-            "groups": [list(one) for one in self.groups],
+            "groups": [list(group) for group in self.groups],
             "stages": self.stages,
             "passes": self._passes(passed),
             "kernels": [self._kernel(row, measured, machine, machine_lines) for row in rows],
@@ -176,10 +176,10 @@ class _Collector:
     def _ops(self, sources: Sources, passed: Passed) -> list[list[Any]]:
         """Per op: its name, file, line, whether it is of a gradient, and the pass that it went away in."""
         rows: list[list[Any]] = []
-        for number, one in enumerate(self.ops):
-            file, line = sources.place(one.location)
-            gradient = int(one.location is not None and one.location.gradient)
-            rows.append([one.op.name, file, line, gradient, passed.removed.get(number)])
+        for number, op in enumerate(self.ops):
+            file, line = sources.place(op.location)
+            gradient = int(op.location is not None and op.location.gradient)
+            rows.append([op.op.name, file, line, gradient, passed.removed.get(number)])
         return rows
 
     def _passes(self, passed: Passed) -> list[dict[str, Any]]:
@@ -254,10 +254,10 @@ class _Collector:
         if machine is None or measured is None:
             return []
         locations = dict(locations_of(rows, self.ops))
-        return [as_json(one, sources.place) for one in hints(rows, locations, machine)]
+        return [as_json(hint, sources.place) for hint in hints(rows, locations, machine)]
 
     def _timing_json(self, measured: Measured | None, problem: str) -> dict[str, Any]:
-        known = sum(1 for one in self.subject.inputs if one is not None)
+        known = sum(1 for input_ in self.subject.inputs if input_ is not None)
         return {
             "seconds": measured.seconds if measured else None,
             "problem": problem,

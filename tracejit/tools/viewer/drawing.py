@@ -61,7 +61,7 @@ class Drawing:
             sizes.append(size)
             drawn.append(draw)
 
-        read = {operand for one in function.body for operand in one.operands} | set(function.results)
+        read = {operand for instruction in function.body for operand in instruction.operands} | set(function.results)
         for param in function.params:
             if param in read:
                 node = PictureNode(
@@ -69,19 +69,19 @@ class Drawing:
                 )
                 made[param] = node.id
                 add(node, size_of(node), self._leaf(node, (), "", inside))
-        for number, one in enumerate(function.body):
-            name = inside or ("" if one.op.kind in (Kind.CREATION, Kind.VIEW) else f"{prefix}k{number}")
-            node = PictureNode(f"n{len(nodes)}", self._lines(one), "op" if one.operands else "constant")
-            for result in one.results:
+        for number, instruction in enumerate(function.body):
+            name = inside or ("" if instruction.op.kind in (Kind.CREATION, Kind.VIEW) else f"{prefix}k{number}")
+            node = PictureNode(f"n{len(nodes)}", self._lines(instruction), "op" if instruction.operands else "constant")
+            for result in instruction.results:
                 made[result] = node.id
-            edges += [PictureEdge(made[x], node.id) for x in dict.fromkeys(one.operands) if x in made]
-            if one.regions:
-                block = self._boxed(one, name)
+            edges += [PictureEdge(made[x], node.id) for x in dict.fromkeys(instruction.operands) if x in made]
+            if instruction.regions:
+                block = self._boxed(instruction, name)
                 add(node, (block.width, block.height), self._placed(block))
             else:
-                where = str(one.location) if one.location and one.location.file else ""
-                extra = " gradient" if one.location and one.location.gradient else ""
-                add(node, size_of(node), self._leaf(node, origins_of(one), where, name, extra))
+                where = str(instruction.location) if instruction.location and instruction.location.file else ""
+                extra = " gradient" if instruction.location and instruction.location.gradient else ""
+                add(node, size_of(node), self._leaf(node, origins_of(instruction), where, name, extra))
         for position, result in enumerate(function.results if results else ()):
             several = len(function.results) > 1
             title = f"result {position}" if several else "result"

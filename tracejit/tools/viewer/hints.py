@@ -224,7 +224,7 @@ def _own_line(row: Row) -> Location | None:
         return row.instruction.location
     strided = strided_reads(row.nest) if row.nest else {}
     for member in row.nest.members if row.nest and strided else ():
-        if any(isinstance(one, Memory) and one.buffer in strided for one in member.operands):
+        if any(isinstance(operand, Memory) and operand.buffer in strided for operand in member.operands):
             return row.own.get(member.instruction, member.instruction).location
     return None
 
@@ -244,5 +244,5 @@ def locations_of(rows: Sequence[Row], ops: Sequence[Any]) -> Iterator[tuple[str,
                 weight = 0.01 if ops[number].op.kind in (Kind.VIEW, Kind.CREATION) else 1.0
                 counts[where.file, where.line] = counts.get((where.file, where.line), 0.0) + weight
         if counts:
-            file, line = max(counts, key=lambda one: counts[one])
+            file, line = max(counts, key=lambda count: counts[count])
             yield row.name, Location(file, line)

@@ -77,7 +77,7 @@ def kernel_rows(
     fused: Function, module: Module, names: Mapping[Value, str], apart: Sequence[Apart]
 ) -> list[Row]:
     """The kernels of `module`, which was generated for `fused`."""
-    made = {one.instruction: one for one in module.kernels if one.instruction is not None}
+    made = {kernel.instruction: kernel for kernel in module.kernels if kernel.instruction is not None}
     rows = list(_rows(fused, "", None, 1.0, made))
     _find_shared(rows)
     for row in reversed(rows):  # what loops do is what their kernels do
@@ -124,16 +124,16 @@ def alike(rows: Sequence[Row]) -> dict[str, dict[tuple[int, ...], tuple[int, ...
 def _rows(
     function: Function, prefix: str, parent: str | None, trips: float, made: Mapping[Instruction, Kernel]
 ) -> Iterator[Row]:
-    defs = {result: one for one in function.body for result in one.results}
-    for number, one in enumerate(function.body):
-        if one.op.kind in (Kind.CREATION, Kind.VIEW):
+    defs = {result: instruction for instruction in function.body for result in instruction.results}
+    for number, instruction in enumerate(function.body):
+        if instruction.op.kind in (Kind.CREATION, Kind.VIEW):
             continue
         name = f"{prefix}k{number}"
-        kernel = made.get(one)
-        yield Row(name, _kind(one, kernel), one, parent, kernel, origins_of(one), _cost(one, defs), trips)
-        if kernel is None and one.op.kind in CONTROL:
-            steps = float(one.attrs["length"]) if one.op.kind is Kind.SCAN else 1.0
-            for index, region in enumerate(one.regions):
+        kernel = made.get(instruction)
+        yield Row(name, _kind(instruction, kernel), instruction, parent, kernel, origins_of(instruction), _cost(instruction, defs), trips)
+        if kernel is None and instruction.op.kind in CONTROL:
+            steps = float(instruction.attrs["length"]) if instruction.op.kind is Kind.SCAN else 1.0
+            for index, region in enumerate(instruction.regions):
                 yield from _rows(region, f"{name}_r{index}_", name, trips * steps, made)
 
 
@@ -169,7 +169,7 @@ def _why_apart(
     own = why_alone(row.instruction) if row.instruction.op.kind is not Kind.REGION else ""
     if own:
         yield {"why": own}
-    inside = [one for region in row.instruction.regions for one in region.body]
+    inside = [instruction for region in row.instruction.regions for instruction in region.body]
     for operand in row.instruction.operands:
         if operand not in writer:
             continue
@@ -190,13 +190,13 @@ def strided_reads(nest: Nest) -> dict[int, int]:
     """The buffers that a nest reads with another stride than 1 along its lanes, and that stride."""
     found: dict[int, int] = {}
     dim = nest.vector_dim
-    sources: list[Any] = [one for member in nest.members for one in member.operands]
+    sources: list[Any] = [operand for member in nest.members for operand in member.operands]
     sources += [write.source for write in nest.writes]
-    for one in sources:
-        if not isinstance(one, Memory) or one.buffer is None or one.buffer < 0 or dim is None:
+    for source in sources:
+        if not isinstance(source, Memory) or source.buffer is None or source.buffer < 0 or dim is None:
             continue
-        if one.strides[dim] not in (0, 1):
-            found[one.buffer] = one.strides[dim]
+        if source.strides[dim] not in (0, 1):
+            found[source.buffer] = source.strides[dim]
     return found
 
 

@@ -37,12 +37,12 @@ class StageNames(Names, Mapping[Value, str]):
     def learn(self, function: Function) -> None:
         """Name what has no name yet."""
         self.of(function)
-        for one in function.body:
-            if one.origins and len(one.results) == 1:
-                self._before[one.op.name, one.origins] = self._known[one.result]
-            for region in one.regions:
-                if one.op.kind is Kind.REGION:
-                    self._learn_copies(one, region)
+        for instruction in function.body:
+            if instruction.origins and len(instruction.results) == 1:
+                self._before[instruction.op.name, instruction.origins] = self._known[instruction.result]
+            for region in instruction.regions:
+                if instruction.op.kind is Kind.REGION:
+                    self._learn_copies(instruction, region)
                 self.learn(region)
 
     def _learn_copies(self, group: Instruction, region: Function) -> None:
@@ -53,10 +53,10 @@ class StageNames(Names, Mapping[Value, str]):
                 known.setdefault(inner, known[outer])
         for inner, outer in zip(region.results, group.results, strict=True):
             known.setdefault(inner, known[outer])
-        for one in region.body:
-            before = self._before.get((one.op.name, one.origins))
-            if before and one.origins and len(one.results) == 1:
-                known.setdefault(one.result, before)
+        for instruction in region.body:
+            before = self._before.get((instruction.op.name, instruction.origins))
+            if before and instruction.origins and len(instruction.results) == 1:
+                known.setdefault(instruction.result, before)
 
 
 def listing(function: Function, names: StageNames) -> list[Marked]:

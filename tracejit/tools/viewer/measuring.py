@@ -53,10 +53,10 @@ def measure(function: Function, inputs: Sequence[Array]) -> Measured:
     best = _least_seconds(call)
     kernels = _least(variant, inputs, max(1, min(9, int(BUDGET / max(best, 1e-6)))))
     best = min(best, _least_seconds(call))  # again: something else may have run before
-    if any(one.site.kernel is None and one.site.instruction.op.kind in CONTROL for one in kernels.values()):
+    if any(kernel.site.kernel is None and kernel.site.instruction.op.kind in CONTROL for kernel in kernels.values()):
         inner = _least(TimedExecutable(function), inputs, 1)
         return Measured(best, _with_inner(kernels, inner), executable.milliseconds)
-    timed = [Timed(name, one.runs, one.nanoseconds / 1e9) for name, one in kernels.items()]
+    timed = [Timed(name, kernel.runs, kernel.nanoseconds / 1e9) for name, kernel in kernels.items()]
     return Measured(best, timed, executable.milliseconds)
 
 
@@ -86,10 +86,10 @@ def _with_inner(kernels: dict[str, SiteTime], inner: dict[str, SiteTime]) -> lis
     the clock's. Where less than that is left, the time is not known.
     """
     sites = list(inner.values())
-    clock = min((one.nanoseconds / one.runs for one in sites if one.site.parent is not None and one.runs),
+    clock = min((site.nanoseconds / site.runs for site in sites if site.site.parent is not None and site.runs),
                 default=0.0)  # fmt: skip
     work = {name: max(0.0, one.nanoseconds - clock * one.runs) for name, one in inner.items()}
-    found: dict[str, float | None] = {name: one.nanoseconds / 1e9 for name, one in kernels.items()}
+    found: dict[str, float | None] = {name: kernel.nanoseconds / 1e9 for name, kernel in kernels.items()}
     for name, one in inner.items():
         if name in found or one.site.parent is None:
             continue
@@ -115,9 +115,9 @@ def _smallest_indexed(function: Function) -> int:
     """The length of the shortest axis that an index goes along: an index below it is valid everywhere."""
     sizes = [
         size
-        for one in function.instructions()
-        if one.op.kind in (Kind.GATHER, Kind.SCATTER)
-        for size in one.operands[0].shape
+        for instruction in function.instructions()
+        if instruction.op.kind in (Kind.GATHER, Kind.SCATTER)
+        for size in instruction.operands[0].shape
         if size
     ]
     return min(sizes, default=2)

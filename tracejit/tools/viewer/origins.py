@@ -21,13 +21,13 @@ def numbered(function: Function) -> tuple[Function, list[Instruction]]:
 
 def _numbered(function: Function, ops: list[Instruction]) -> Function:
     body = []
-    for one in function.body:
+    for instruction in function.body:
         number = len(ops)
-        ops.append(one)
-        regions = tuple([_numbered(region, ops) for region in one.regions])
-        known = one.location or Location("", 0)
+        ops.append(instruction)
+        regions = tuple([_numbered(region, ops) for region in instruction.regions])
+        known = instruction.location or Location("", 0)
         where = Location(known.file, known.line, known.gradient, (number,))
-        made = Instruction(one.op, one.operands, one.attrs, one.results, where, regions)
+        made = Instruction(instruction.op, instruction.operands, instruction.attrs, instruction.results, where, regions)
         ops[number] = made
         body.append(made)
     return Function(function.name, function.params, tuple(body), function.results)
@@ -44,13 +44,13 @@ def origins_of(instruction: Instruction) -> tuple[int, ...]:
 
 def origins_in(functions: Iterable[Function]) -> set[int]:
     """The numbers of all ops that are left in `functions`."""
-    return {n for function in functions for one in function.instructions() for n in one.origins}
+    return {n for function in functions for instruction in function.instructions() for n in instruction.origins}
 
 
 def with_views(function: Function) -> Function:
     """A fused `function` whose members stand for the views and constants too that they read through, which
     have no code of their own."""
-    body = tuple([_with_regions(one) for one in function.body])
+    body = tuple([_with_regions(instruction) for instruction in function.body])
     return Function(function.name, function.params, body, function.results)
 
 
@@ -63,7 +63,7 @@ def _with_regions(one: Instruction) -> Instruction:
 
 
 def _absorbed(region: Function) -> Function:
-    defs = {result: one for one in region.body for result in one.results}
+    defs = {result: instruction for instruction in region.body for result in instruction.results}
     body = []
     for one in region.body:
         if not is_inline(one, defs):

@@ -20,12 +20,12 @@ class Sources:
 
     def __init__(self, ops: Sequence[Instruction]) -> None:
         lines: dict[str, list[int]] = {}
-        for one in ops:
-            if one.location is not None and one.location.file:
-                lines.setdefault(one.location.file, []).append(one.location.line)
+        for op in ops:
+            if op.location is not None and op.location.file:
+                lines.setdefault(op.location.file, []).append(op.location.line)
         self._files: dict[str, int] = {}
         self.files: list[dict[str, Any]] = []
-        for file in sorted(lines, key=lambda one: -len(lines[one])):
+        for file in sorted(lines, key=lambda line: -len(lines[line])):
             self._files[file] = len(self.files)
             self.files.append(self._excerpt(file, min(lines[file]), max(lines[file])))
 

@@ -87,7 +87,7 @@ class custom_jvp(CustomFunction):
             return output, total
 
         jvp.__name__ = f"{name}_jvps"
-        self.jvp, self._parts = jvp, tuple(one for one in jvps if one is not None)
+        self.jvp, self._parts = jvp, tuple(jvp for jvp in jvps if jvp is not None)
 
     @property
     def __rules__(self) -> list[Callable[..., Any]]:
@@ -145,8 +145,8 @@ class _Jvp(Rule):
 
     def backward(self, residuals: Any, cotangents: Any) -> Sequence[Any]:
         tangents, moved = residuals.tangents, residuals.moved
-        tracked = [isinstance(one, Tensor) and one._requires_grad for one in tangents]
-        targets = [one for one, is_tracked in zip(tangents, tracked, strict=True) if is_tracked]
+        tracked = [isinstance(tangent, Tensor) and tangent._requires_grad for tangent in tangents]
+        targets = [tangent for tangent, is_tracked in zip(tangents, tracked, strict=True) if is_tracked]
         pairs = [
             (root, ct)
             for root, ct in zip(moved, flatten(cotangents)[0], strict=True)

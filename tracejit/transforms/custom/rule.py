@@ -86,12 +86,12 @@ def refuse_closed_over(name: str, *trees: Any) -> None:
 
 def as_tensors(leaves: Sequence[Any]) -> list[Tensor]:
     """Results as tensors: numbers and arrays become such."""
-    return [one if isinstance(one, Tensor) else wrap(as_array(one)) for one in leaves]
+    return [leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf)) for leaf in leaves]
 
 
 def call_on_tape(rule: Rule, leaves: Sequence[Any], structure: TreeDef) -> Any:
     """The call where an argument requires grad and the tape runs."""
-    plain = [_outside_the_graph(one) for one in leaves]
+    plain = [_outside_the_graph(leaf) for leaf in leaves]
     random = DEFAULT.state
     output, residuals = rule.forward(structure.unflatten(plain))
     outputs, output_structure = flatten(output)
@@ -154,15 +154,15 @@ class RuleNode(Node):
         random: tuple[int, int],
     ) -> None:
         self.rule, self.structure, self.output_structure = rule, structure, output_structure
-        tracked = [one if isinstance(one, Tensor) and one._requires_grad else None for one in leaves]
+        tracked = [leaf if isinstance(leaf, Tensor) and leaf._requires_grad else None for leaf in leaves]
         self.parents = tuple([None if one is None else one._node or one for one in tracked])
         self.types = tuple([None if one is None else (one.shape, one.dtype) for one in tracked])
-        self.leaves: list[Leaf] = [leaf_of(one) for one in leaves]
-        self.outputs = [(one.shape, one.dtype) for one in outputs]
+        self.leaves: list[Leaf] = [leaf_of(leaf) for leaf in leaves]
+        self.outputs = [(output.shape, output.dtype) for output in outputs]
         kept, self.residual_structure = flatten(residuals)
         #: What forward kept, and the arguments for running it again; None once freed.
         self.residuals: list[Any] | None = [_saved(one) for one in kept]
-        self.inputs = [_saved(one) for one in leaves]
+        self.inputs = [_saved(leaf) for leaf in leaves]
         self.random = random
         self.hooks = None
         self.location = None
@@ -191,16 +191,16 @@ class RuleNode(Node):
         found = self.rule.backward(residuals, self.output_structure.unflatten(given))
         gradients = checked_gradients(self.rule.gradients_by, self.structure, self.leaves, found)
         return [
-            None if one is None or parent is None else engine.from_tensor(one)
-            for one, parent in zip(gradients, self.parents, strict=True)
+            None if gradient is None or parent is None else engine.from_tensor(gradient)
+            for gradient, parent in zip(gradients, self.parents, strict=True)
         ]
 
     def _kept(self, residuals: list[Any]) -> Any:
-        return self.residual_structure.unflatten([self._loaded(one) for one in residuals])
+        return self.residual_structure.unflatten([self._loaded(residual) for residual in residuals])
 
     def _again(self) -> Any:
         """What forward keeps, as a function of the arguments in their place in the graph."""
-        args = self.structure.unflatten([self._loaded(one) for one in self.inputs])
+        args = self.structure.unflatten([self._loaded(input_) for input_ in self.inputs])
         random, quiet, eager = DEFAULT.state, QUIET.on, STATE.tracer is None
         if eager:
             DEFAULT.state = self.random

@@ -68,8 +68,8 @@ def _undifferentiable(rule: Rule, leaves: Sequence[Any], structure: TreeDef, mes
     output = rule.primal(structure.unflatten(leaves))
     results, output_structure = flatten(output)
     return output_structure.unflatten([
-        apply(OPS["undifferentiable"], (one,), {"message": message}) if is_float(one.dtype) else one
-        for one in as_tensors(results)
+        apply(OPS["undifferentiable"], (tensor,), {"message": message}) if is_float(tensor.dtype) else tensor
+        for tensor in as_tensors(results)
     ])  # fmt: skip
 
 
@@ -80,7 +80,7 @@ class _Call:
         assert STATE.tracer is not None
         self.outer: Tracer = STATE.tracer
         self.rule, self.leaves, self.structure = rule, list(leaves), structure
-        self.positions = [i for i, one in enumerate(leaves) if isinstance(one, Tensor)]
+        self.positions = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
         self.values: list[Value] = [self.outer.lift(leaves[i]) for i in self.positions]
         self.forward_tracer = RegionTracer(self.outer)
         self.backward_tracer = RegionTracer(self.forward_tracer)
@@ -109,16 +109,16 @@ class _Call:
         results, self.output_structure = flatten(output)
         refuse_closed_over(self.rule.name, results)
         with tracing(self.forward_tracer):
-            self.outputs = [as_value(self.forward_tracer, one) for one in results]
+            self.outputs = [as_value(self.forward_tracer, result) for result in results]
         with tracing(self.backward_tracer), untaped():
             given = [
-                self.backward_tracer.argument(one.type, f"ct{i}")
-                if is_float(one.dtype)
-                else TENSOR_OPS.full(value=one.dtype.type(0).item(), shape=one.shape, dtype=one.dtype)
-                for i, one in enumerate(self.outputs)
+                self.backward_tracer.argument(output.type, f"ct{i}")
+                if is_float(output.dtype)
+                else TENSOR_OPS.full(value=output.dtype.type(0).item(), shape=output.shape, dtype=output.dtype)
+                for i, output in enumerate(self.outputs)
             ]
             found = self.rule.backward(residuals, self.output_structure.unflatten(given))
-            known = [leaf_of(one) for one in self.leaves]
+            known = [leaf_of(leaf) for leaf in self.leaves]
             parts = checked_gradients(self.rule.gradients_by, self.structure, known, found)
             for number, position in enumerate(self.positions):
                 part = parts[position]
@@ -132,13 +132,13 @@ class _Call:
         results, self.primal_structure = flatten(output)
         refuse_closed_over(self.rule.name, results)
         with tracing(self.primal_tracer):
-            self.primal_outputs = [as_value(self.primal_tracer, one) for one in results]
+            self.primal_outputs = [as_value(self.primal_tracer, result) for result in results]
 
     def emit(self) -> Any:
         """Append the op."""
         forward, backward, primal_tracer = self.forward_tracer, self.backward_tracer, self.primal_tracer
         captures = list(dict.fromkeys([*forward.captured, *primal_tracer.captured]))
-        params = [*forward.params, *[_parameter(forward, one) for one in captures]]
+        params = [*forward.params, *[_parameter(forward, capture) for capture in captures]]
         operands = [*self.values, *self._closed_over(captures, self.used | set(primal_tracer.captured))]
         kept = [one for one in backward.captured if one not in set(params)]
         returned = [*self.outputs, *kept]
@@ -153,8 +153,8 @@ class _Call:
             known.hint = name
             return known
 
-        into = [inner(one, one.hint or f"x{i}") for i, one in enumerate(params)]
-        into += [Value(one.type, f"y{i}") for i, one in enumerate(self.outputs)]
+        into = [inner(param, param.hint or f"x{i}") for i, param in enumerate(params)]
+        into += [Value(output.type, f"y{i}") for i, output in enumerate(self.outputs)]
         into += [inner(one, f"kept{i}") for i, one in enumerate(kept)]
         name = self.rule.name
         regions = (
@@ -164,7 +164,7 @@ class _Call:
             ),
             Function(
                 f"{name}_primal",
-                (*primal_tracer.params, *[_parameter(primal_tracer, one) for one in captures]),
+                (*primal_tracer.params, *[_parameter(primal_tracer, capture) for capture in captures]),
                 tuple(primal_tracer.body),
                 tuple(self.primal_outputs),
             ),
@@ -191,7 +191,7 @@ class _Call:
 
     def mismatch(self) -> str:
         """How the output of the rule's forward differs from that of the function; empty where it does not."""
-        wanted, given = [one.type for one in self.primal_outputs], [one.type for one in self.outputs]
+        wanted, given = [output.type for output in self.primal_outputs], [output.type for output in self.outputs]
         if self.primal_structure == self.output_structure and wanted == given:
             return ""
         return (

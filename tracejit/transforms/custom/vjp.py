@@ -23,10 +23,10 @@ from .traced import call_in_trace
 def apply_rule(rule: Rule, args: tuple[Any, ...]) -> Any:
     """Call the function of `rule`, so that its derivative is the rule's."""
     leaves, structure = flatten(args)
-    if STATE.recording and any(isinstance(one, Tensor) and one._requires_grad for one in leaves):
+    if STATE.recording and any(isinstance(leaf, Tensor) and leaf._requires_grad for leaf in leaves):
         return call_on_tape(rule, leaves, structure)
     traced = STATE.tracer is not None and not STATE.blocked
-    if traced and any(isinstance(one, Tensor) and is_float(one.dtype) for one in leaves):
+    if traced and any(isinstance(leaf, Tensor) and is_float(leaf.dtype) for leaf in leaves):
         return call_in_trace(rule, leaves, structure)
     output = rule.primal(args)
     if STATE.recording:
@@ -124,7 +124,7 @@ class Arguments:
 
     @property
     def constants(self) -> tuple[Any, ...]:
-        return tuple([one for i, one in enumerate(self.args) if i not in self.positions])
+        return tuple([argument for i, argument in enumerate(self.args) if i not in self.positions])
 
     def with_(self, differentiated: Sequence[Any]) -> list[Any]:
         """All arguments, with others in place of those that are differentiated."""
@@ -262,8 +262,8 @@ class _Grad(Rule):
         saved: list[Any] = []
 
         def save(*tensors: Any) -> None:
-            for one in tensors:
-                saved.extend(one if isinstance(one, (list, tuple)) else [one])
+            for tensor in tensors:
+                saved.extend(tensor if isinstance(tensor, (list, tuple)) else [tensor])
 
         pair = self.f(*args, save)
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not callable(pair[1]):

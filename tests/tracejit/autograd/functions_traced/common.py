@@ -14,7 +14,7 @@ V = (0.6, 1.4)
 def function(forward, backward, name="Custom", **more):
     """``apply`` of a Function of these static methods."""
     members = {"forward": forward, "backward": backward, **more}
-    return type(name, (Function,), {key: staticmethod(one) for key, one in members.items()}).apply
+    return type(name, (Function,), {key: staticmethod(member) for key, member in members.items()}).apply
 
 
 def save_and(compute):

@@ -17,4 +17,4 @@ def leaf(*numbers):
 
 
 def tolist(gradients):
-    return [None if one is None else one.tolist() for one in gradients]
+    return [None if gradient is None else gradient.tolist() for gradient in gradients]

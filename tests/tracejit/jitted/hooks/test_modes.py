@@ -91,8 +91,8 @@ def test_modes_of_threads_that_trace_at_once():
             found["silent"] = (y.requires_grad, y.is_traced, STATE.tracer)
 
     threads = [threading.Thread(target=one) for one in (recording, silent)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     for one in threads:
         one.join()
     assert found == {"recording": [2.0, 4.0], "silent": (False, False, None)}

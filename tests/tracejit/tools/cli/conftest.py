@@ -70,7 +70,7 @@ def cli(tmp_path, monkeypatch, capsys):
     def run(*args):
         capsys.readouterr()
         try:
-            code = main([str(one) for one in args])
+            code = main([str(argument) for argument in args])
         except SystemExit as exit:
             code = exit.code
         out, err = capsys.readouterr()

@@ -77,7 +77,7 @@ def test_opt_as_json(cli):
 
 
 def test_opt_of_several_functions(cli):
-    assert [one.name for one in parse_functions(cli("opt", "two.tir").out)] == ["one", "two"]
+    assert [function.name for function in parse_functions(cli("opt", "two.tir").out)] == ["one", "two"]
 
 
 def test_verify_each_names_the_pass_that_broke_the_function(cli, monkeypatch):

@@ -83,8 +83,8 @@ def test_all_stages_as_files(cli):
     files = done.out.splitlines()
     assert sorted(files) == sorted(f"made/here/{path.name}" for path in (cli.folder / "made/here").iterdir())
     stages = [name.split("/")[-1].split("-", 1)[1].rsplit(".")[0] for name in files]
-    assert [one for one in stages if not one.startswith("after")] == [
-        one for one in STAGES if one != "after:PASS"
+    assert [stage for stage in stages if not stage.startswith("after")] == [
+        stage for stage in STAGES if stage != "after:PASS"
     ]
     assert "after-dce-2" in stages
     optimized = next(name for name in files if name.endswith("optimized.tir"))

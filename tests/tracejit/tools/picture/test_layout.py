@@ -63,7 +63,7 @@ def laid(request):
 
 def test_every_node_is_placed_with_its_size_inside_the_picture(laid):
     _, sizes, places = laid
-    assert [(one.width, one.height) for one in places.boxes] == sizes
+    assert [(box.width, box.height) for box in places.boxes] == sizes
     for box in places.boxes:
         assert -1e-6 <= box.x <= box.x + box.width <= places.width + 1e-6
         assert -1e-6 <= box.y <= box.y + box.height <= places.height + 1e-6
@@ -123,7 +123,7 @@ def test_the_same_again(laid):
 
 def test_parallel_edges_take_different_ways():
     places = lay_out(graph(2, [(0, 1), (0, 1)]), [(60, 30), (60, 30)])
-    assert [one.points for one in places.routes] == [((22.0, 30), (22.0, 64)), ((38.0, 30), (38.0, 64))]
+    assert [route.points for route in places.routes] == [((22.0, 30), (22.0, 64)), ((38.0, 30), (38.0, 64))]
 
 
 def test_chains_are_straight_although_constants_join_them():
@@ -186,4 +186,4 @@ def test_large_graphs_finish(count, pairs, seconds):
     places = lay_out(picture, [(80, 40)] * count)
     assert time.perf_counter() - start < seconds
     assert len(places.boxes) == count
-    assert sum(len(one.points) for one in places.routes) < 100_000
+    assert sum(len(route.points) for route in places.routes) < 100_000

@@ -17,12 +17,12 @@ from tracejit.tools.picture.of_function import operand_name
 
 
 def lines(picture):
-    return [one.lines for one in picture.nodes]
+    return [node.lines for node in picture.nodes]
 
 
 def arrows(picture):
-    titles = {one.id: one.lines[0] for one in picture.nodes}
-    return [(titles[one.source], titles[one.target], one.label, one.port) for one in picture.edges]
+    titles = {node.id: node.lines[0] for node in picture.nodes}
+    return [(titles[edge.source], titles[edge.target], edge.label, edge.port) for edge in picture.edges]
 
 
 def test_parameters_instructions_and_results():
@@ -47,7 +47,7 @@ func @f(%x: f64[3], %y: f64[3]) -> (f64[], f64[3]) {
         ("result 0", "f64[]"),
         ("result 1", "f64[3]"),
     ]
-    assert [one.kind for one in picture.nodes] == ["parameter"] * 2 + ["op"] * 2 + ["constant", "op"] + [
+    assert [node.kind for node in picture.nodes] == ["parameter"] * 2 + ["op"] * 2 + ["constant", "op"] + [
         "result"
     ] * 2
     assert arrows(picture) == [
@@ -84,9 +84,9 @@ def test_fusions_are_groups_in_their_place():
         return tj.exp(x @ w + 1).sum(axis=1)
 
     fused = Lowered(tj.jit(f).trace(tj.ones((5, 4)), tj.ones((4, 3)))).fused
-    assert any(one.op is FUSION for one in fused.body)
+    assert any(instruction.op is FUSION for instruction in fused.body)
     picture = picture_of_function(fused)
-    titles = {one.lines[0]: one for one in picture.nodes}
+    titles = {node.lines[0]: node for node in picture.nodes}
     assert "fusion" not in titles
     assert titles["exp"].group == titles["sum"].group == picture.groups[0].id
     assert titles["matmul"].group is None

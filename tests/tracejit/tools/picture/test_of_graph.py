@@ -10,12 +10,12 @@ from tracejit.tools.picture import picture_of_graph, to_dot, to_svg
 
 
 def lines(picture):
-    return [one.lines for one in picture.nodes]
+    return [node.lines for node in picture.nodes]
 
 
 def arrows(picture):
-    titles = {one.id: one.lines[0] for one in picture.nodes}
-    return [(titles[one.source], titles[one.target], one.label, one.port) for one in picture.edges]
+    titles = {node.id: node.lines[0] for node in picture.nodes}
+    return [(titles[edge.source], titles[edge.target], edge.label, edge.port) for edge in picture.edges]
 
 
 def test_nodes_leaves_constants_and_the_result():
@@ -31,7 +31,7 @@ def test_nodes_leaves_constants_and_the_result():
         ("SumBackward", "f64[]"),
         ("result f64[]", "= 9.0"),  # 3 - 1 + 8 - 1
     ]
-    assert [one.kind for one in picture.nodes] == ["leaf", "constant", "op", "constant", "op", "op", "result"]
+    assert [node.kind for node in picture.nodes] == ["leaf", "constant", "op", "constant", "op", "op", "result"]
     assert arrows(picture) == [
         ("leaf f64[2]", "MulBackward", "", ""),
         ("constant f64[2]", "MulBackward", "", ""),
@@ -70,9 +70,9 @@ def test_jitted_calls_are_calls_with_several_outputs():
     x = tj.tensor([1.0, 2.0], requires_grad=True)
     first, second = tj.jit(lambda a: (a * 3, a.sum()))(x * 2)
     picture = picture_of_graph(first * second)
-    (call,) = [one for one in picture.nodes if one.kind == "call"]
+    (call,) = [node for node in picture.nodes if node.kind == "call"]
     assert call.lines == ("JitBackward", "0: f64[2]", "1: f64[]")
-    assert [one for one in arrows(picture) if one[0] == "JitBackward"] == [
+    assert [arrow for arrow in arrows(picture) if arrow[0] == "JitBackward"] == [
         ("JitBackward", "MulBackward", "0", ""),
         ("JitBackward", "MulBackward", "1", ""),
     ]
@@ -84,7 +84,7 @@ def test_several_roots_share_what_they_share():
     x = tj.tensor([1.0, 2.0], requires_grad=True)
     y = tj.exp(x)
     picture = picture_of_graph(y.sum(), y * 2)
-    assert [one for one in lines(picture) if one[0].startswith(("result", "Exp"))] == [
+    assert [line for line in lines(picture) if line[0].startswith(("result", "Exp"))] == [
         ("ExpBackward", "f64[2]"),
         ("result 0 f64[]", "= 10.1073"),  # e + e^2
         ("result 1 f64[2]",),
@@ -102,7 +102,7 @@ def test_from_a_node_and_from_the_end_of_a_graph():
 @pytest.mark.parametrize(("requires_grad", "kind"), [(True, "leaf"), (False, "constant")])
 def test_a_tensor_without_a_graph(requires_grad, kind):
     picture = picture_of_graph(tj.ones(2, requires_grad=requires_grad))
-    assert [(one.lines, one.kind) for one in picture.nodes] == [((f"{kind} f64[2]",), kind)]
+    assert [(node.lines, node.kind) for node in picture.nodes] == [((f"{kind} f64[2]",), kind)]
     assert picture.edges == ()
 
 
@@ -111,7 +111,7 @@ def test_a_freed_graph_can_still_be_seen():
     y = (x * tj.tensor([3.0, 4.0])).sum()
     y.backward()
     picture = picture_of_graph(y)
-    assert [one[0] for one in lines(picture)] == [
+    assert [line[0] for line in lines(picture)] == [
         "leaf f64[2]", "constant", "MulBackward", "SumBackward", "result f64[]",
     ]  # fmt: skip
     assert lines(picture)[1][-1] == "not kept"
@@ -122,7 +122,7 @@ def test_higher_orders():
     (g,) = tj.autograd.grad(x**3, x, create_graph=True)
     picture = picture_of_graph(g)
     assert lines(picture)[-1] == ("result f64[]", "= 12.0")
-    assert [one.kind for one in picture.nodes].count("leaf") == 1
+    assert [node.kind for node in picture.nodes].count("leaf") == 1
 
 
 def test_a_deep_graph():
@@ -140,7 +140,7 @@ class Foreign:
     """A node as this module may meet it: nothing but its public face."""
 
     def __init__(self, *sources):
-        self.next_functions = tuple((one, 0) for one in sources)
+        self.next_functions = tuple((source, 0) for source in sources)
         self.types = (None,) * len(sources)
         self.location = None
 

@@ -41,23 +41,23 @@ def test_nodes_and_edges_can_be_found():
     assert root.tag == NS + "svg"
     assert root.get("aria-label") == "func @f"
     nodes = of_class(root, "node")
-    assert [one.get("data-node") for one in nodes] == ["x", "two", "y"]
-    assert [one.get("class") for one in nodes] == ["node leaf", "node constant", "node op"]
-    assert [[text.text for text in one.findall(NS + "text")] for one in nodes] == [
+    assert [node.get("data-node") for node in nodes] == ["x", "two", "y"]
+    assert [node.get("class") for node in nodes] == ["node leaf", "node constant", "node op"]
+    assert [[text.text for text in node.findall(NS + "text")] for node in nodes] == [
         ["x", "f64[3]"],
         ["2"],
         ["mul", "f64[3]"],
     ]
     assert nodes[0].find(NS + "title").text == "x\nleaf\ntrain.py:7"
     edges = of_class(root, "edge")
-    assert [(one.get("data-source"), one.get("data-target")) for one in edges] == [("x", "y"), ("two", "y")]
+    assert [(edge.get("data-source"), edge.get("data-target")) for edge in edges] == [("x", "y"), ("two", "y")]
     assert [one.text for one in of_class(edges[0], "port")] == ["x"]
     assert [one.text for one in of_class(edges[1], "label")] == ["1"]
     (group,) = of_class(root, "group")
     assert group.get("data-group") == "g"
     ids = [one.get("id") for one in root.iter() if one.get("id")]
     assert len(ids) == len(set(ids)) == 3 + 2 + 2  # nodes, edges, the arrow, the picture
-    assert all(one.startswith(root.get("id")) for one in ids)
+    assert all(identifier.startswith(root.get("id")) for identifier in ids)
 
 
 def test_style_touches_nothing_else():
@@ -67,7 +67,7 @@ def test_style_touches_nothing_else():
     rules = re.sub(r"@media[^{]*\{", "", style).split("}")
     selectors = [one for rule in rules if "{" in rule for one in rule.split("{")[0].split(",")]
     assert len(selectors) > 20
-    assert all(one.startswith(f"#{root.get('id')} ") for one in selectors)
+    assert all(selector.startswith(f"#{root.get('id')} ") for selector in selectors)
     assert "http" not in style
     assert "url(" not in style
 
@@ -165,7 +165,7 @@ def test_written_to_a_file(tmp_path):
 def luminance(color):
     """WCAG 2.1, relative luminance."""
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [one / 12.92 if one <= 0.03928 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 

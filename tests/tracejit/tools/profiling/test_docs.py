@@ -33,7 +33,7 @@ def test_the_programs_of_profiling() -> None:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(program, name, "exec"), {})
-        found = [masked(one) for one in printed.getvalue().splitlines()]
+        found = [masked(line) for line in printed.getvalue().splitlines()]
         for line in shown.splitlines():
             assert line == "..." or masked(line) in found, line
 

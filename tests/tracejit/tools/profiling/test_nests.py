@@ -64,7 +64,7 @@ def test_forward_and_backward_of_a_jitted_function() -> None:
     w = tj.ones((30, 5)).requires_grad_()
     with tj.profile() as p:
         model(w, X).sum().backward()
-    assert sorted(one.name for one in p.functions) == ["model", "model_backward"]
+    assert sorted(function.name for function in p.functions) == ["model", "model_backward"]
     assert "sum" in {name for name, _, _ in p.eager}
 
 
@@ -86,9 +86,9 @@ def test_every_thread_is_seen_and_told_apart() -> None:
             thread.join()
     (function,) = p.functions
     assert function.calls == 15
-    assert [one.runs for one in function.nests] == [15, 15]
-    assert {one.thread for one in p.kernels} == {"worker 0", "worker 1", "worker 2"}
-    assert {one.thread_name for one in p.events} == {"worker 0", "worker 1", "worker 2"}
+    assert [nest.runs for nest in function.nests] == [15, 15]
+    assert {kernel.thread for kernel in p.kernels} == {"worker 0", "worker 1", "worker 2"}
+    assert {event.thread_name for event in p.events} == {"worker 0", "worker 1", "worker 2"}
 
 
 def test_nothing_is_left_behind() -> None:
@@ -202,22 +202,22 @@ def test_the_trace_file_follows_the_format(tmp_path: Path) -> None:
     assert len(metadata) + len(events) == len(trace["traceEvents"])
     names = {one["tid"]: one["args"]["name"] for one in metadata if one["name"] == "thread_name"}
     assert sorted(names.values()) == ["MainThread", "worker"]
-    for one in events:
-        assert {"name", "cat", "ph", "ts", "dur", "pid", "tid", "args"} == set(one)
-        assert isinstance(one["pid"], int)
-        assert one["tid"] in names
-        assert 0 <= one["ts"] <= p.milliseconds_on * 1e3
-        assert 0 <= one["dur"] <= p.milliseconds_on * 1e3
-    calls = [one for one in events if one["cat"] == "function"]
+    for event in events:
+        assert {"name", "cat", "ph", "ts", "dur", "pid", "tid", "args"} == set(event)
+        assert isinstance(event["pid"], int)
+        assert event["tid"] in names
+        assert 0 <= event["ts"] <= p.milliseconds_on * 1e3
+        assert 0 <= event["dur"] <= p.milliseconds_on * 1e3
+    calls = [event for event in events if event["cat"] == "function"]
     assert len(calls) == 2
     assert calls[1]["ts"] - calls[0]["ts"] >= 10_000, "microseconds"
-    kernels = [one for one in events if one["cat"] == "kernel"]
-    assert [names[one["tid"]] for one in kernels] == ["worker"] * 4
-    assert {one["name"] for one in events if one["cat"] == "compile"} == {
+    kernels = [event for event in events if event["cat"] == "kernel"]
+    assert [names[kernel["tid"]] for kernel in kernels] == ["worker"] * 4
+    assert {event["name"] for event in events if event["cat"] == "compile"} == {
         "compile lambda",
         "instrument lambda",
     }
-    assert "exp" in {one["name"] for one in events if one["cat"] == "eager"}
+    assert "exp" in {event["name"] for event in events if event["cat"] == "eager"}
 
 
 def test_events_of_a_thread_nest(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_events_of_a_thread_nest(tmp_path: Path) -> None:
     events = [(one["ts"], one["ts"] + one["dur"]) for one in trace["traceEvents"] if one["ph"] == "X"]
     assert len(events) > 100
     open_until: list[float] = []
-    for begin, end in sorted(events, key=lambda one: (one[0], -one[1])):
+    for begin, end in sorted(events, key=lambda event: (event[0], -event[1])):
         while open_until and open_until[-1] <= begin + 0.01:
             open_until.pop()
         assert not open_until or end <= open_until[-1] + 0.01

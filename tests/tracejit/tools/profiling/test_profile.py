@@ -20,12 +20,12 @@ def _isolated() -> Iterator[None]:
 
 def test_one_record_per_kernel_with_shapes_bytes_and_time() -> None:
     made = tj.profile(lambda x, y: tj.exp(x + y).sum(axis=0), tj.ones((2, 3)), 1.0)
-    assert [(one.name, one.inputs, one.outputs, one.bytes, one.backend) for one in made.kernels] == [
+    assert [(kernel.name, kernel.inputs, kernel.outputs, kernel.bytes, kernel.backend) for kernel in made.kernels] == [
         ("add", ("f64[2,3]", "float"), ("f64[2,3]",), 48, "numpy"),
         ("exp", ("f64[2,3]",), ("f64[2,3]",), 48, "numpy"),
         ("sum", ("f64[2,3]",), ("f64[3]",), 24, "numpy"),
     ]
-    assert all(0 < one.milliseconds < 1000 for one in made.kernels)
+    assert all(0 < kernel.milliseconds < 1000 for kernel in made.kernels)
     assert made.kernel_names == ["add", "exp", "sum"]
     np.testing.assert_allclose(made.result, [2 * np.exp(2.0)] * 3)
     assert "sum" in str(made)
@@ -63,18 +63,18 @@ def test_a_compiled_call_is_one_record() -> None:
     x = tj.ones(10)
     for _ in range(2):
         made = tj.profile(f, x)
-        assert [(one.name, one.backend, one.inputs, one.bytes) for one in made.kernels] == [
+        assert [(kernel.name, kernel.backend, kernel.inputs, kernel.bytes) for kernel in made.kernels] == [
             ("@double", "llvm", ("f64[10]",), 80)
         ]
     calls = [f(x) for _ in range(3)]
-    assert [one.tolist() for one in calls] == [made.result.tolist()] * 3
+    assert [call.tolist() for call in calls] == [made.result.tolist()] * 3
 
 
 def test_user_ops_and_their_parts() -> None:
     tj.register_op("pair", lambda x: (x, x))
     tj.register_kernel("pair", "numpy", lambda x: (x + 1, x + 2))
     made = tj.profile(lambda: tj.ops.pair(tj.ones(3)))
-    (one,) = [one for one in made.kernels if one.name == "pair"]
+    (one,) = [kernel for kernel in made.kernels if kernel.name == "pair"]
     assert one.outputs == ("f64[3]", "f64[3]")
     assert one.bytes == 48
     tj.register_op("soft", decompose=lambda x: tj.log1p(tj.exp(x)))

@@ -19,12 +19,12 @@ from ....fuzz.graphs import program
 
 
 def case_of(f: Callable[..., Any], *arrays: Any) -> Case:
-    return Case(tj.trace(f, *arrays), tuple(np.asarray(one) for one in arrays))
+    return Case(tj.trace(f, *arrays), tuple(np.asarray(array) for array in arrays))
 
 
 def has(op: str) -> Callable[[Case], bool]:
     def holds(case: Case) -> bool:
-        return valid(case) and any(one.op.name == op for one in case.function.instructions())
+        return valid(case) and any(instruction.op.name == op for instruction in case.function.instructions())
 
     return holds
 
@@ -35,12 +35,12 @@ def valid(case: Case) -> bool:
         results = interpret(case.function, case.inputs)
     except (tj.TracejitError, ValueError):
         return False
-    assert [one.shape for one in results] == [one.shape for one in case.function.results]
+    assert [result.shape for result in results] == [result.shape for result in case.function.results]
     return True
 
 
 def ops(case: Case) -> list[str]:
-    return [one.op.name for one in case.function.instructions()]
+    return [instruction.op.name for instruction in case.function.instructions()]
 
 
 def model(w: Any, x: Any) -> Any:
@@ -63,8 +63,8 @@ def test_values_are_those_of_the_whole_program() -> None:
 
     def large_sine(case: Case) -> bool:
         return has("sin")(case) and any(
-            one.op.name == "sin" and case.inputs and np.abs(case.inputs[0]).max() > 50
-            for one in case.function.body
+            instruction.op.name == "sin" and case.inputs and np.abs(case.inputs[0]).max() > 50
+            for instruction in case.function.body
         )
 
     made = reduce_case(case_of(lambda x: tj.sin(tj.exp(x * 2) * x), x), large_sine)
@@ -100,7 +100,7 @@ def test_a_loop_that_must_stay_gets_short_and_small() -> None:
 @pytest.mark.parametrize("seed", range(15))
 def test_random_programs_stay_valid(seed: int) -> None:
     made = next(one for one in map(program, range(seed, 1000, 12)) if len(one.function.body) <= 60)
-    names = [one.op.name for one in made.function.body if not one.regions]
+    names = [instruction.op.name for instruction in made.function.body if not instruction.regions]
     wanted = names[len(names) // 2]
     case = Case(made.function, tuple(made.arrays))
     small = reduce_case(case, has(wanted), seconds=20)
@@ -162,7 +162,7 @@ def test_a_long_program_takes_few_trials() -> None:
     def holds(case: Case) -> bool:
         nonlocal trials
         trials += 1
-        return any(one.op.name == "tanh" for one in case.function.body)
+        return any(instruction.op.name == "tanh" for instruction in case.function.body)
 
     made = reduce_case(case_of(f, np.full((4, 4), 0.3)), holds)
     assert ops(made) == ["tanh"]

@@ -48,7 +48,7 @@ def trials(setup: str) -> Iterator[Trials]:
 
 
 def case_of(f: Callable[..., Any], *arrays: Any) -> Case:
-    return Case(tj.trace(f, *arrays), tuple(np.asarray(one) for one in arrays))
+    return Case(tj.trace(f, *arrays), tuple(np.asarray(array) for array in arrays))
 
 
 def test_agreement(trials: Trials) -> None:
@@ -111,7 +111,7 @@ def test_reducing_a_difference_and_a_crash(trials: Trials) -> None:
         verdict = trials.run(case)
         assert verdict.is_wrong
         small = reduce_case(case, lambda one, v=verdict: trials.run(one).like(v), seconds=60)
-        assert [one.op.name for one in small.function.instructions()] == [op]
+        assert [instruction.op.name for instruction in small.function.instructions()] == [op]
         assert small.function.params[0].type.size == 1
 
 

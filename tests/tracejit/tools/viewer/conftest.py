@@ -75,4 +75,4 @@ def visit(chromium, tmp_path):
     for context, seen, address in opened:
         context.close()
         assert seen.errors == []
-        assert [one for one in seen.requests if one.partition("#")[0] != address] == []
+        assert [request for request in seen.requests if request.partition("#")[0] != address] == []

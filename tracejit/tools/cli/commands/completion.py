@@ -23,7 +23,7 @@ SHELLS: Final = {
     "fish": "tracejit completion fish > ~/.config/fish/completions/tracejit.fish",
 }
 _PASSES: Final = tuple(dict.fromkeys(one.name for one in PIPELINE))
-_STAGES: Final = (*(one for one in STAGES if one != "after:PASS"), *(f"after:{one}" for one in _PASSES))
+_STAGES: Final = (*(stage for stage in STAGES if stage != "after:PASS"), *(f"after:{one}" for one in _PASSES))
 #: What stands behind options that are not files: words to choose from.
 _WORDS: Final = {
     "stage": _STAGES,

@@ -75,7 +75,7 @@ def _of_program(options: argparse.Namespace) -> tuple[list[Explanation], int]:
     own = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
     with keeping() as functions, own:
         code = run_script(options.target, arguments)
-    found = [one.explain() for one in functions if isinstance(one, JitFunction)]
+    found = [function.explain() for function in functions if isinstance(function, JitFunction)]
     return [one for one in found if one.signatures], exit_code(code)
 
 
@@ -83,8 +83,8 @@ def _of_function(options: argparse.Namespace) -> Explanation:
     subject = subject_of(options)
     rng = np.random.default_rng(0)
     args = [
-        tree_map(lambda leaf: random_array(rng, leaf) if isinstance(leaf, TensorType) else leaf, one)
-        for one in subject.args
+        tree_map(lambda leaf: random_array(rng, leaf) if isinstance(leaf, TensorType) else leaf, argument)
+        for argument in subject.args
     ]
     function = jit(subject.fn)
     try:
@@ -95,9 +95,9 @@ def _of_function(options: argparse.Namespace) -> Explanation:
 
 
 def _summary(found: Sequence[Explanation]) -> str:
-    signatures = [one for function in found for one in function.signatures]
-    again = len(signatures) - len(found) + sum(len(one.earlier) for one in signatures)
-    spent = sum(one.milliseconds for one in signatures)
+    signatures = [signature for function in found for signature in function.signatures]
+    again = len(signatures) - len(found) + sum(len(signature.earlier) for signature in signatures)
+    spent = sum(signature.milliseconds for signature in signatures)
     count = len(found)
     return (
         f"{count} jitted function{'s' * (count != 1)} ran, {len(signatures)} "

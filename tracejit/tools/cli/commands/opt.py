@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     check(document, options.file)
     names = Names(document.names)
     steps: list[dict[str, Any]] = []
-    made = [_optimized(one, passes, options, names, steps) for one in document.functions]
+    made = [_optimized(function, passes, options, names, steps) for function in document.functions]
     text = print_functions(made, names)
     if options.time and not options.json:
         _print_times(steps)
@@ -138,7 +138,7 @@ def _optimized(
 
 def _print_times(steps: list[dict[str, Any]]) -> None:
     """A table of the passes on standard error."""
-    total = sum(one["milliseconds"] for one in steps)
+    total = sum(step["milliseconds"] for step in steps)
     print(f"{'ms':>9}  {'%':>4}  {'ops':>13}  pass", file=sys.stderr)
     for one in steps:
         share = 100 * one["milliseconds"] / total if total else 0

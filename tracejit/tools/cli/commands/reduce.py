@@ -89,13 +89,13 @@ def _asks(command: str, timeout: float) -> Callable[[Case], bool]:
         raise UsageError(f"--if {command!r}: {error}") from error
     if not parts:
         raise UsageError("--if: expected a command")
-    named = any("{tir}" in one or "{npz}" in one for one in parts)
+    named = any("{tir}" in part or "{npz}" in part for part in parts)
 
     def holds(case: Case) -> bool:
         with tempfile.TemporaryDirectory(prefix="tracejit-") as folder:
             tir, npz = Path(folder) / "case.tir", Path(folder) / "case.npz"
             case.write(tir, npz)
-            filled = [one.replace("{tir}", str(tir)).replace("{npz}", str(npz)) for one in parts]
+            filled = [part.replace("{tir}", str(tir)).replace("{npz}", str(npz)) for part in parts]
             full = filled if named else [*filled, str(tir), str(npz)]
             try:
                 done = subprocess.run(full, capture_output=True, timeout=timeout, check=False)

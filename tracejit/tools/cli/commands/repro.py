@@ -116,14 +116,14 @@ def _case(options: argparse.Namespace, subject: Subject, seed: int) -> Case:
         inputs = (
             read_inputs(function, options.inputs)
             if options.inputs is not None
-            else [random_array(rng, one.type) for one in function.params]
+            else [random_array(rng, param.type) for param in function.params]
         )
         return Case(function, tuple(inputs))
     traced = subject.traced()
     if options.inputs is not None:
         return Case(traced.function, tuple(read_inputs(traced.function, options.inputs)))
     leaves = flatten(subject.args)[0]
-    given = [random_array(rng, one) if isinstance(one, TensorType) else as_input(one)._data for one in leaves]
+    given = [random_array(rng, leaf) if isinstance(leaf, TensorType) else as_input(leaf)._data for leaf in leaves]
     captured = [np.asarray(array_of(one)) for one in traced.captured]
     arrays = [np.asarray(one, order="C") for one in (*given, *captured)]
     return Case(traced.function, tuple(arrays))

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         inputs = random_inputs(function, options.random)
     else:
         values = [] if subject.function is not None else subject.values(traced)
-        inputs = [one for one in values if one is not None]
+        inputs = [value for value in values if value is not None]
         if len(inputs) < len(function.params):
             count = len(function.params)
             raise UsageError(f"@{function.name} has {count} parameters: give --inputs or --random")
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         outcomes["native"] = _outcome(options.target, "native code", lambda: Executable(function)(inputs))
     results = next(iter(outcomes.values()))
     if options.output is not None:
-        np.savez(Path(options.output), **{f"result{i}": one for i, one in enumerate(results)})  # type: ignore[arg-type]
+        np.savez(Path(options.output), **{f"result{i}": result for i, result in enumerate(results)})  # type: ignore[arg-type]
     differences = _compared(outcomes, options.rtol) if options.compare else []
     if options.json:
         print(json.dumps(_as_json(function, results, differences, compared=options.compare)))
@@ -140,8 +140,8 @@ def difference(want: Array, got: Array, rtol: float | None = None) -> dict[str, 
 def _print(
     function: Function, results: Sequence[Array], differences: Sequence[dict[str, Any]], *, compared: bool
 ) -> None:
-    for position, (one, value) in enumerate(zip(results, function.results, strict=True)):
-        text = np.array2string(one, threshold=200)
+    for position, (result, value) in enumerate(zip(results, function.results, strict=True)):
+        text = np.array2string(result, threshold=200)
         print(f"result {position}: {value.type}{' ' if chr(10) not in text else chr(10)}{text}")
         if compared:
             far = differences[position]
@@ -158,8 +158,8 @@ def _as_json(
     function: Function, results: Sequence[Array], differences: Sequence[dict[str, Any]], *, compared: bool
 ) -> dict[str, Any]:
     made: dict[str, Any] = {"function": function.name, "results": []}
-    for position, (one, value) in enumerate(zip(results, function.results, strict=True)):
-        entry: dict[str, Any] = {"type": str(value.type), "values": _plain(one.tolist())}
+    for position, (result, value) in enumerate(zip(results, function.results, strict=True)):
+        entry: dict[str, Any] = {"type": str(value.type), "values": _plain(result.tolist())}
         if compared:
             entry["comparison"] = differences[position]
         made["results"].append(entry)

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
                 if isinstance(error, TargetError) and error.detail:
                     print(error.detail, file=sys.stderr)
             continue
-        report["functions"] = [one.name for one in document.functions]
+        report["functions"] = [function.name for function in document.functions]
         if not options.json and not options.quiet:
             count = len(document.functions)
             print(f"{shown(path)}: valid, {count} function{'s' * (count != 1)}")
