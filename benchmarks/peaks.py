@@ -94,7 +94,7 @@ def measure(workload: Workload, library: str) -> int | None:
 
 def row(name: str, peaks: dict[str, int | None]) -> tuple[tuple[str, ...], bool]:
     """The cells of a workload's line, and whether ours takes too much."""
-    cells = [name] + ["" if one is None else f"{one / 1e6:.1f} MB" for one in peaks.values()]
+    cells = [name] + ["" if peak is None else f"{peak / 1e6:.1f} MB" for peak in peaks.values()]
     ours, others = peaks[OURS], [peak for key, peak in peaks.items() if key != OURS and peak is not None]
     if ours is None or not others:
         return (*cells, ""), False
@@ -113,7 +113,11 @@ def main() -> int:
     options = parser.parse_args()
     if options.child is not None:
         name, library = options.child
-        print(json.dumps(peak_of_call(next(workload for workload in WORKLOADS if workload.name == name), library)))
+        print(
+            json.dumps(
+                peak_of_call(next(workload for workload in WORKLOADS if workload.name == name), library)
+            )
+        )
         return 0
     peers = chosen_peers(parser, options.peers)
     header = ("workload", OURS, *peers, "ours / best")

@@ -49,17 +49,17 @@ def table(outcomes: list[Outcome], peers: list[str]) -> str:
     compilers = [peer for peer in peers if peer in FIRST_CALL_GOALS]
     heads = ["workload", OURS, *peers, "first call", *(f"{peer}'s / ours" for peer in compilers)]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    for one in outcomes:
-        cells = [f"`{one.workload.name}`"]
-        cells.append(duration(one.seconds[OURS].median) if OURS in one.seconds else "failed")
+    for outcome in outcomes:
+        cells = [f"`{outcome.workload.name}`"]
+        cells.append(duration(outcome.seconds[OURS].median) if OURS in outcome.seconds else "failed")
         for peer in peers:
-            ratio = one.ratios.get(peer)
+            ratio = outcome.ratios.get(peer)
             text = "" if ratio is None else f"{ratio.median:.2f}"
             cells.append(f"**{text}**" if ratio is not None and ratio.median < 1 else text)
-        shown = one.workload.compiled and OURS in one.first
-        cells.append(duration(one.first[OURS]) if shown else "")
+        shown = outcome.workload.compiled and OURS in outcome.first
+        cells.append(duration(outcome.first[OURS]) if shown else "")
         for peer in compilers:
-            ratio_of_first = first_call_ratio(one, peer)
+            ratio_of_first = first_call_ratio(outcome, peer)
             cells.append("" if ratio_of_first is None else f"{ratio_of_first:.1f}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -82,7 +82,11 @@ def summary(outcomes: list[Outcome], peers: list[str]) -> list[str]:
             lines.append(f"{peer}: geometric mean {mean:.2f} of {len(ratios)} workloads")
     for peer in [peer for peer in peers if peer in FIRST_CALL_GOALS]:
         lines += _first_calls(outcomes, peer)
-    slower = [outcome for outcome in outcomes if outcome.ratio is not None and outcome.ratio.median < outcome.workload.goal]
+    slower = [
+        outcome
+        for outcome in outcomes
+        if outcome.ratio is not None and outcome.ratio.median < outcome.workload.goal
+    ]
     slower.sort(key=lambda one: one.ratio.median if one.ratio is not None else 0.0)
     lines.append(f"behind the goal: {len(slower)} of {len(outcomes)} workloads")
     lines += [
@@ -110,8 +114,8 @@ def _first_calls(outcomes: list[Outcome], peer: str) -> list[str]:
 def remarks(outcome: Outcome) -> list[str]:
     """Failures and values that differ."""
     name = outcome.workload.name
-    failures = [f"{name}: {one}" for one in outcome.failures]
-    return failures + [f"{name}: DISAGREES with {one}" for one in outcome.disagreements]
+    failures = [f"{name}: {failure}" for failure in outcome.failures]
+    return failures + [f"{name}: DISAGREES with {disagreement}" for disagreement in outcome.disagreements]
 
 
 def _ratio(ratio: Spread) -> str:

@@ -162,7 +162,7 @@ def main() -> int:
             turn()  # leaves bytecode behind
         samples = interleave(turns, effort.processes)
         times = {name: Spread.of(values) for name, values in samples.items()}
-        text = ", ".join(f"{name} {duration(one.median)}" for name, one in times.items())
+        text = ", ".join(f"{name} {duration(time.median)}" for name, time in times.items())
         if "jax" in samples:
             pairs = zip(samples["jax"], samples[OURS], strict=True)
             ratio = Spread.of([theirs / ours for theirs, ours in pairs])

@@ -109,7 +109,7 @@ def main():
     print(f"{time.perf_counter() - start:.1f} s; {len(draws)} draws, worth {1 / np.sum(weights**2):.0f}\n")
     print("                 mode    mean      sd   published")
     for name, *numbers in zip(NAMES, tj.exp(mode).numpy(), mean, deviation, PUBLISHED, strict=True):
-        print(f"{name:12}" + "".join(f"{one:9.3f}" for one in numbers))
+        print(f"{name:12}" + "".join(f"{number:9.3f}" for number in numbers))
     if importlib.util.find_spec("matplotlib"):
         plot(mode)
     assert np.allclose(mean, PUBLISHED, rtol=0.02), "the posterior mean is not the published one"

@@ -104,11 +104,17 @@ class Builder(OpNamespace):
             return tuple([self.broadcast_to(operand, shape) for operand in operands])
         kinds = tuple([self.operand_kind(operand) for operand in operands])
         loop = op.promote(kinds)
-        if equal and all(map(is_, kinds, loop)) and not any(isinstance(operand, bool) for operand in operands):
+        if (
+            equal
+            and all(map(is_, kinds, loop))
+            and not any(isinstance(operand, bool) for operand in operands)
+        ):
             return operands  # the usual case: numbers and weak values are of other kinds than dtypes
         if op.name in COMPARISONS:
             operands, loop = self._wide_enough(operands, loop)
-        return tuple([self._converted(operand, dtype, shape) for operand, dtype in zip(operands, loop, strict=True)])
+        return tuple(
+            [self._converted(operand, dtype, shape) for operand, dtype in zip(operands, loop, strict=True)]
+        )
 
     def operand_kind(self, value: Any) -> Operand:
         """What `value` is to promotion."""
@@ -122,23 +128,23 @@ class Builder(OpNamespace):
         An integer that no dtype holds together with the other operand's is greater than all of that, or
         less: an infinity in its place.
         """
-        for one in operands:
-            if loop[0].kind not in "iu" or self.operand_kind(one) is not int:
+        for operand in operands:
+            if loop[0].kind not in "iu" or self.operand_kind(operand) is not int:
                 continue
-            if not isinstance(one, int):  # its value is not known yet
+            if not isinstance(operand, int):  # its value is not known yet
                 if loop[0].kind == "u" and loop[0].itemsize == 8:  # compared by value: no dtype holds both
-                    return operands, tuple([INT64 if other is one else loop[0] for other in operands])
+                    return operands, tuple([INT64 if other is operand else loop[0] for other in operands])
                 return operands, (result_type(loop[0], INT64),) * len(loop)
             limits = np.iinfo(loop[0])
-            if limits.min <= one <= limits.max:
+            if limits.min <= operand <= limits.max:
                 continue
-            fits = abs(one) < 2**63
+            fits = abs(operand) < 2**63
             if not fits and BOOL in map(self.operand_kind, operands):  # NumPy makes an int64 of it
-                raise DomainError(f"the Python integer {one} does not fit int64")
-            wide = result_type(loop[0], as_dtype(np.min_scalar_type(one))) if fits else FLOAT64
+                raise DomainError(f"the Python integer {operand} does not fit int64")
+            wide = result_type(loop[0], as_dtype(np.min_scalar_type(operand))) if fits else FLOAT64
             if wide is FLOAT64:
-                beyond = math.copysign(math.inf, one)
-                operands = tuple([beyond if other is one else other for other in operands])
+                beyond = math.copysign(math.inf, operand)
+                operands = tuple([beyond if other is operand else other for other in operands])
             return operands, (wide,) * len(loop)
         return operands, loop
 

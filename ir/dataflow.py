@@ -35,7 +35,15 @@ def invariant(body: Function, params: Iterable[Value]) -> set[Value]:
     """The values of a loop's body that only depend on `params`, its invariants."""
     same = set(params)
     for instruction in body.body:
-        fallible = instruction.op.name == "pow" and instruction.result.dtype.kind != "f" if len(instruction.results) == 1 else True
-        if instruction.op.kind in _MOVABLE and not fallible and all(operand in same for operand in instruction.operands):
+        fallible = (
+            instruction.op.name == "pow" and instruction.result.dtype.kind != "f"
+            if len(instruction.results) == 1
+            else True
+        )
+        if (
+            instruction.op.kind in _MOVABLE
+            and not fallible
+            and all(operand in same for operand in instruction.operands)
+        ):
             same.update(instruction.results)
     return same

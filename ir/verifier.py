@@ -87,7 +87,7 @@ def _check_regions(function: Function, instruction: Instruction) -> None:
             function,
             instruction,
             f"the regions give results of types ({', '.join(map(str, expected))}), the op has "
-            f"({', '.join(str(one.type) for one in instruction.results)})",
+            f"({', '.join(str(result.type) for result in instruction.results)})",
         )
 
 

@@ -62,7 +62,9 @@ def machine_code(
             raise
         except Exception as error:
             failing = [
-                kernel.instruction for kernel in module.kernels if kernel.instruction and _fails(module, kernel.text)
+                kernel.instruction
+                for kernel in module.kernels
+                if kernel.instruction and _fails(module, kernel.text)
             ]
             if not (failing or whole):
                 raise

@@ -34,7 +34,7 @@ class Sample:
     attrs: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"({', '.join(str(type_of(one)) for one in self.operands)}) {self.attrs or ''}"
+        return f"({', '.join(str(type_of(operand)) for operand in self.operands)}) {self.attrs or ''}"
 
 
 def specials(dtype: np.dtype[Any]) -> Array:

@@ -66,7 +66,9 @@ def loop(op: Op, sample: Sample, mapped: tuple[bool, ...], size: int) -> Iterato
 
 def stacked(op: Op, sample: Sample, mapped: tuple[bool, ...], size: int) -> list[Array]:
     return [
-        np.array([example(op, i, operand, number) for number in range(size)], operand.dtype).reshape(size, *operand.shape)
+        np.array([example(op, i, operand, number) for number in range(size)], operand.dtype).reshape(
+            size, *operand.shape
+        )
         if many
         else operand
         for i, (operand, many) in enumerate(zip(sample.operands, mapped, strict=True))

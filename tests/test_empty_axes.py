@@ -184,7 +184,9 @@ def test_empty_axes(name: str, dtype: Any) -> None:
     if not function.params or dtype is INT64:
         return
     for size in (0, 1):
-        rows = [np.stack([array] * size) if size else np.empty((0, *array.shape), array.dtype) for array in arrays]
+        rows = [
+            np.stack([array] * size) if size else np.empty((0, *array.shape), array.dtype) for array in arrays
+        ]
         mapped, _ = batch(function, [True] * len(arrays), size)
         check(mapped, rows, f"batch of {size}")
     if (

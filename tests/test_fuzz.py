@@ -177,7 +177,8 @@ def check_batched(seed: int) -> None:
     ):
         for example in (0, 2):
             rows = [
-                np.asarray(result[example]) if many else result for result, many in zip(results, flags, strict=True)
+                np.asarray(result[example]) if many else result
+                for result, many in zip(results, flags, strict=True)
             ]
             compare(rows, want, made, f"example {example} of the batched program, {way}", seed)
 

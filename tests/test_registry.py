@@ -196,9 +196,12 @@ def test_promotion_is_numpys(name: str) -> None:
                 continue
             b = Builder()
             values = [
-                b.parameter(TensorType(operand, (2,))) if isinstance(operand, np.dtype) else operand for operand in operands
+                b.parameter(TensorType(operand, (2,))) if isinstance(operand, np.dtype) else operand
+                for operand in operands
             ]
-            arrays = [np.ones(2, operand) if isinstance(operand, np.dtype) else operand for operand in operands]
+            arrays = [
+                np.ones(2, operand) if isinstance(operand, np.dtype) else operand for operand in operands
+            ]
             try:
                 with np.errstate(all="ignore"):
                     want = np.asarray(ufunc(*arrays)).dtype

@@ -37,5 +37,7 @@ def chosen(
     """The workloads whose names begin so, all of them by default; the parser's error where there are none."""
     found = [workload for workload in workloads if not only or workload.name.startswith(tuple(only))]
     if not found:
-        parser.error(f"no workload is called so; there are {', '.join(one.name for one in workloads)}")
+        parser.error(
+            f"no workload is called so; there are {', '.join(workload.name for workload in workloads)}"
+        )
     return found

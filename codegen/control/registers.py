@@ -114,7 +114,9 @@ class _RegisterWriter(ElementWriter):
             for result in one.results[carries:]
         ]
         finals = self._control(one, operands, stacks)
-        stacked = [self.load(stack, result) for stack, result in zip(stacks, one.results[carries:], strict=True)]
+        stacked = [
+            self.load(stack, result) for stack, result in zip(stacks, one.results[carries:], strict=True)
+        ]
         return [*finals, *stacked]
 
     def _control(self, one: Instruction, operands: list[Elements], stacks: list[Stored]) -> list[list[Reg]]:
@@ -273,7 +275,9 @@ class _RegisterWriter(ElementWriter):
 
     def _record(self, stack: Stack | None, address: Reg, index: Reg, values: list[Value]) -> list[Stored]:
         pointers = stack.record(address, index) if stack else []
-        return [Stored(pointer, SHORT_NAME[value.dtype]) for pointer, value in zip(pointers, values, strict=True)]
+        return [
+            Stored(pointer, SHORT_NAME[value.dtype]) for pointer, value in zip(pointers, values, strict=True)
+        ]
 
     def _no_memory(self, values: list[Value]) -> None:
         self.errors.append(no_memory(sum(value.type.nbytes for value in values)))

@@ -222,7 +222,9 @@ def _optimize(module: Any, target: Target | None = None) -> None:
     passes, builder = _pipeline(target or host())
     for function in module.functions:
         # passes would leave functions that are not to be optimised alone, and say so on standard error
-        if not function.is_declaration and not any(b"optnone" in attribute for attribute in function.attributes):
+        if not function.is_declaration and not any(
+            b"optnone" in attribute for attribute in function.attributes
+        ):
             passes.run(function, builder)
 
 

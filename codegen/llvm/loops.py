@@ -214,7 +214,7 @@ class FunctionWriter(MathsEmitter):
 
     def aligned(self, pointers: Sequence[str], to: int = 64) -> Reg:
         """Whether all of `pointers` are multiples of `to`."""
-        places = [self.assign(f"ptrtoint ptr {one} to i64", "i64") for one in pointers]
+        places = [self.assign(f"ptrtoint ptr {pointer} to i64", "i64") for pointer in pointers]
         together = places[0]
         for place in places[1:]:
             together = self.or_(together, place)

@@ -31,9 +31,9 @@ def contracted(text: str) -> str:
         at = end
     text = "".join([*parts, text[at:]])
     declared = [
-        f"declare {one} @{_intrinsic(one)}({one}, {one}, {one})"
-        for one in sorted(types)
-        if f"declare {one} @{_intrinsic(one)}(" not in text
+        f"declare {type_} @{_intrinsic(type_)}({type_}, {type_}, {type_})"
+        for type_ in sorted(types)
+        if f"declare {type_} @{_intrinsic(type_)}(" not in text
     ]
     return "\n".join([*declared, text])
 

@@ -59,9 +59,9 @@ def named_target(name: str) -> Target:
             raise _unknown(name, f"{head.partition(':')[0]!r} is not one of {', '.join(ARCHITECTURES)}")
         architecture = "x86_64"
     triple = place if "-" in place else f"{architecture}-unknown-linux-gnu"
-    for one in features:
-        if one[:1] not in ("+", "-") or len(one) < 2:
-            raise _unknown(name, f"a feature begins with + or -, got {one!r}")
+    for feature in features:
+        if feature[:1] not in ("+", "-") or len(feature) < 2:
+            raise _unknown(name, f"a feature begins with + or -, got {feature!r}")
     return _examined(name, triple, cpu or ARCHITECTURES[architecture], features, architecture)
 
 

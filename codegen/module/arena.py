@@ -47,7 +47,9 @@ def pack(blocks: Sequence[Block]) -> tuple[list[int], int]:
 
 def _most_at_once(blocks: Sequence[Block]) -> int:
     """No arena is smaller than this."""
-    changes = [(block.start, block.nbytes) for block in blocks] + [(block.end + 1, -block.nbytes) for block in blocks]
+    changes = [(block.start, block.nbytes) for block in blocks] + [
+        (block.end + 1, -block.nbytes) for block in blocks
+    ]
     most = now = 0
     for _, change in sorted(changes):  # at one position, what ends comes first
         now += change

@@ -121,7 +121,9 @@ def plans_of(instruction: Instruction, kernels: Kernels) -> tuple[Plan, ...]:
 def on_stack(rewind: Instruction) -> list[bool]:
     """Which carries of a ``rewind`` its backward step reads, so that each step's are kept."""
     backward = rewind.regions[2]
-    read = {operand for instruction in backward.body for operand in instruction.operands} | set(backward.results)
+    read = {operand for instruction in backward.body for operand in instruction.operands} | set(
+        backward.results
+    )
     return [param in read for param in backward.params[: rewind.attrs["carries"]]]
 
 
@@ -240,7 +242,8 @@ class _Planner:
                 seen.add(place)
                 param = self.function.params[first + place.index]
                 if self.last_use.get(param) == number and any(
-                    x is param and self.plan.places[result] == place for result, x in self._overwritten(instruction)
+                    x is param and self.plan.places[result] == place
+                    for result, x in self._overwritten(instruction)
                 ):
                     found.add(place.index)
         return frozenset(found)

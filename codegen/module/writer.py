@@ -305,7 +305,7 @@ class _ModuleWriter(ExitWriter):
 
     def call_region(self, region: RegionCode, pointers: Sequence[str]) -> None:
         """Run a region on an arena, its inputs and its outputs; leave where it fails."""
-        arguments = ", ".join([*self.extra, *(f"ptr {one}" for one in pointers)])
+        arguments = ", ".join([*self.extra, *(f"ptr {pointer}" for pointer in pointers)])
         if not region.fallible:
             self.w.line(f"call void @{region.name}({arguments})")
             return

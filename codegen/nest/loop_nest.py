@@ -94,7 +94,9 @@ class Member:
 
 def body_cost(members: Iterable[Member]) -> float:
     """The cost of those that do something at each element before it is folded."""
-    return sum(member.instruction.op.cost for member in members if not (member.row_level or member.is_reduction))
+    return sum(
+        member.instruction.op.cost for member in members if not (member.row_level or member.is_reduction)
+    )
 
 
 @record
@@ -184,7 +186,12 @@ class Nest:
         There NumPy, whose results lie like its operands, adds along memory, in pairs.
         """
         dim = self.vector_dim
-        leaves = [memory for member in self.members for operand in member.operands for memory in memories_of(operand)]
+        leaves = [
+            memory
+            for member in self.members
+            for operand in member.operands
+            for memory in memories_of(operand)
+        ]
         steps = [[abs(stride) for stride in leaf.strides] for leaf in leaves]
         return dim is not None and any(step[dim] > 1 and 1 in step for step in steps)
 
@@ -202,7 +209,10 @@ class Nest:
         return self.row_lanes and (
             any(member.in_any_order for member in folds)
             or (self.unroll > 1 and body_cost(self.members) > SHORT_BODY)
-            or (self.unroll > 1 and any(not (write.row_level or write.stage in folding) for write in self.writes))
+            or (
+                self.unroll > 1
+                and any(not (write.row_level or write.stage in folding) for write in self.writes)
+            )
         )
 
     def __str__(self) -> str:

@@ -18,7 +18,11 @@ from .loops.control_flow import CONTROL
 def fuse_nothing(function: Function) -> Function:
     """In place of the pass ``fuse``: each op is a group of its own."""
     defs = {result: instruction for instruction in function.body for result in instruction.results}
-    units = [([instruction], not why_alone(instruction)) for instruction in function.body if not is_inline(instruction, defs)]
+    units = [
+        ([instruction], not why_alone(instruction))
+        for instruction in function.body
+        if not is_inline(instruction, defs)
+    ]
     return outline(function, units)
 
 
@@ -29,7 +33,9 @@ def without(function: Function, failing: Instruction) -> Function | None:
     body: list[Instruction] = []
     changed = False
     for instruction in function.body:
-        simpler = _simpler(instruction, defs) if instruction is failing else _regions_without(instruction, failing)
+        simpler = (
+            _simpler(instruction, defs) if instruction is failing else _regions_without(instruction, failing)
+        )
         body += [instruction] if simpler is None else simpler
         changed |= simpler is not None
     return Function(function.name, function.params, tuple(body), function.results) if changed else None
@@ -87,7 +93,16 @@ def _taken_apart(fusion: Instruction) -> list[Instruction] | None:
     for instruction in apart.body:
         results = tuple([outer.get(result) or Value(result.type) for result in instruction.results])
         operands = table.all(instruction.operands)
-        body.append(Instruction(instruction.op, operands, instruction.attrs, results, instruction.location, instruction.regions))
+        body.append(
+            Instruction(
+                instruction.op,
+                operands,
+                instruction.attrs,
+                results,
+                instruction.location,
+                instruction.regions,
+            )
+        )
         table.table.update(zip(instruction.results, results, strict=True))
     return body
 

@@ -53,7 +53,10 @@ def print_functions(functions: Iterable[Function], names: Names | None = None) -
           return
         }
     """
-    return "\n\n".join([f"tir {VERSION}", *(print_function(function, names=names) for function in functions)]) + "\n"
+    return (
+        "\n\n".join([f"tir {VERSION}", *(print_function(function, names=names) for function in functions)])
+        + "\n"
+    )
 
 
 def lines_of(

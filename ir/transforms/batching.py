@@ -87,7 +87,9 @@ def inline_batched(
         else:
             made = b.append(instruction.op, tuple(given), instruction.attrs, regions=instruction.regions)
         values.update(zip(instruction.results, made, strict=True))
-    return [values[result] for result in function.results], tuple([result in many for result in function.results])
+    return [values[result] for result in function.results], tuple(
+        [result in many for result in function.results]
+    )
 
 
 def mapped_results(function: Function, mapped: Sequence[bool]) -> list[bool]:
@@ -122,7 +124,9 @@ def spread(b: Builder, value: Value, size: int) -> Value:
 
 def all_mapped(b: Builder, operands: Sequence[Value], mapped: Sequence[bool], size: int) -> list[Value]:
     """`operands`, each with a batch axis."""
-    return [operand if many else spread(b, operand, size) for operand, many in zip(operands, mapped, strict=True)]
+    return [
+        operand if many else spread(b, operand, size) for operand, many in zip(operands, mapped, strict=True)
+    ]
 
 
 def shifted(axes: Sequence[int], rank: int) -> tuple[int, ...]:

@@ -52,7 +52,9 @@ def push_forward(function: Function, wrt: Sequence[int], given: Sequence[int]) -
     ]
     joint = b.finish(f"{function.name}_pushed", [*outputs, *results])
     live = needed(joint, joint.results)
-    body = tuple([instruction for instruction in joint.body if any(result in live for result in instruction.results)])
+    body = tuple(
+        [instruction for instruction in joint.body if any(result in live for result in instruction.results)]
+    )
     return Function(joint.name, joint.params, body, joint.results)
 
 

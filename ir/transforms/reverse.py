@@ -77,7 +77,9 @@ def pull_back(
     for instruction in reversed(body):
         if instruction.op.regions is not None:
             _differentiate_regions(builder, instruction, cotangents, active)
-        elif instruction.op.vjp is not NONDIFF and any(result in cotangents for result in instruction.results):
+        elif instruction.op.vjp is not NONDIFF and any(
+            result in cotangents for result in instruction.results
+        ):
             _differentiate(builder, instruction, cotangents, active)
     return [cotangents.get(value) for value in wrt]
 
@@ -224,7 +226,11 @@ def _cut(
 
 def _effects(joint: Builder, forward: set[Instruction]) -> list[Value]:
     """The results of what the backward part does beside computing gradients."""
-    return [instruction.results[0] for instruction in joint.body if instruction not in forward and has_effect(instruction)]
+    return [
+        instruction.results[0]
+        for instruction in joint.body
+        if instruction not in forward and has_effect(instruction)
+    ]
 
 
 __all__ = ["Pullback", "gradient", "inline", "pull_back", "rule_arguments", "split_pullback"]

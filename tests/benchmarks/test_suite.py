@@ -47,14 +47,14 @@ def test_quick_run_beside_numpy(tmp_path: Path) -> None:
     assert found["versions"]["numpy"] == np.__version__
     results = {one["name"]: one for one in found["results"]}
     assert list(results) == ["dispatch-array", "chain-10k-f32"]
-    for one in results.values():
-        assert one["disagreements"] == one["failures"] == []
-        median, least, most = one["seconds"]["tracejit"]
+    for result in results.values():
+        assert result["disagreements"] == result["failures"] == []
+        median, least, most = result["seconds"]["tracejit"]
         assert 0 < least <= median <= most
-        assert one["first"]["tracejit"] > median
-        assert one["threads"]["tracejit"] in (1, 2)
-        assert f"| {one['name']} " in done.stdout
-        assert f"`{one['name']}`" in files["markdown"].read_text()
+        assert result["first"]["tracejit"] > median
+        assert result["threads"]["tracejit"] in (1, 2)
+        assert f"| {result['name']} " in done.stdout
+        assert f"`{result['name']}`" in files["markdown"].read_text()
     assert results["chain-10k-f32"]["limit"] > 0
     xml.dom.minidom.parse(str(files["svg"]))
     page = tmp_path / "page.md"

@@ -21,7 +21,11 @@ def tiny(workload: Workload) -> Workload:
     return dataclasses.replace(workload, sizes=workload.tiny)
 
 
-PLAIN = [tiny(workload) for workload in WORKLOADS if workload.given != "variable" and not workload.name.startswith("mlp")]
+PLAIN = [
+    tiny(workload)
+    for workload in WORKLOADS
+    if workload.given != "variable" and not workload.name.startswith("mlp")
+]
 #: (workload, its gradients' arguments)
 GRADIENTS = [one for one in PLAIN if one.gradient is not None]
 
@@ -71,7 +75,14 @@ def test_gradients_are_differences(workload: Workload) -> None:
 
     def moved(by: float) -> float:
         places = dict(zip(workload.gradient or (), directions, strict=True))
-        return float(f(*(combine(argument, places[i], by) if i in places else argument for i, argument in enumerate(args))))
+        return float(
+            f(
+                *(
+                    combine(argument, places[i], by) if i in places else argument
+                    for i, argument in enumerate(args)
+                )
+            )
+        )
 
     expected = (moved(step) - moved(-step)) / (2 * step)
     parts = zip(leaves(gradients), leaves(directions), strict=True)
@@ -93,7 +104,9 @@ def test_a_step_of_sgd_moves_against_the_gradient(workload: Workload) -> None:
     assert values[-1] < 0.9 * values[0]
 
 
-@pytest.mark.parametrize("workload", [tiny(workload) for workload in WORKLOADS if workload.given == "variable"], ids=name_of)
+@pytest.mark.parametrize(
+    "workload", [tiny(workload) for workload in WORKLOADS if workload.given == "variable"], ids=name_of
+)
 def test_eager_workloads_run(workload: Workload) -> None:
     found = leaves(workload.function(OURS)(*workload.arguments(OURS)))
     assert all(np.isfinite(one).all() for one in found)

@@ -196,7 +196,9 @@ def test_gradients_keep_float32(name: str) -> None:
     """A float32 program has float32 gradients, as accurate as float32 allows."""
     op = OPS[name]
     for sample in sampled(op)[:3]:
-        single = [operand.astype(np.float32) if operand.dtype == FLOAT64 else operand for operand in sample.operands]
+        single = [
+            operand.astype(np.float32) if operand.dtype == FLOAT64 else operand for operand in sample.operands
+        ]
         attrs = {key: FLOAT32 if value == FLOAT64 else value for key, value in sample.attrs.items()}
         narrow = Sample(single, attrs)
         if name == "cast":

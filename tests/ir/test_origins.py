@@ -21,7 +21,13 @@ from ..fuzz.graphs import program
 
 def numbered(function):
     body = [
-        Instruction(instruction.op, instruction.operands, instruction.attrs, instruction.results, Location("f.py", i + 1, False, (i,)))
+        Instruction(
+            instruction.op,
+            instruction.operands,
+            instruction.attrs,
+            instruction.results,
+            Location("f.py", i + 1, False, (i,)),
+        )
         for i, instruction in enumerate(function.body)
     ]
     return Function(function.name, function.params, tuple(body), function.results)
@@ -60,9 +66,14 @@ def test_gradients_say_so_and_name_the_line_that_they_are_of():
 
     body = tj.trace(tj.grad(loss), tj.ones(3)).body
     line = loss.__code__.co_firstlineno + 1
-    assert [(instruction.op.name, instruction.location.gradient) for instruction in body[:2]] == [("exp", False), ("mul", False)]
+    assert [(instruction.op.name, instruction.location.gradient) for instruction in body[:2]] == [
+        ("exp", False),
+        ("mul", False),
+    ]
     assert body[-1].op.name == "add"
-    assert all(instruction.location.gradient and instruction.location.line == line for instruction in body[-3:])
+    assert all(
+        instruction.location.gradient and instruction.location.line == line for instruction in body[-3:]
+    )
 
 
 def test_accumulated_cotangents_are_of_the_gradient():

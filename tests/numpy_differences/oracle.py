@@ -100,7 +100,9 @@ def numpy_outcome(call: Call) -> Outcome:
 def eager_outcome(call: Call, *, tensors: bool = True) -> Outcome:
     """What tracejit makes of `call`, with Tensors for its ndarrays, or the ndarrays themselves."""
     arrays = call.arrays()
-    return outcome(lambda: call.with_arrays(tj, [tj.asarray(array) for array in arrays] if tensors else arrays))
+    return outcome(
+        lambda: call.with_arrays(tj, [tj.asarray(array) for array in arrays] if tensors else arrays)
+    )
 
 
 def jitted_outcomes(calls: Sequence[Call]) -> list[list[Outcome]]:

@@ -215,7 +215,16 @@ def test_references_balance_in_trees() -> None:
     f = tj.jit(lambda tree, *, k: {"sum": _map(lambda one: one * k, tree)["a"], "all": (tree["d"], None)})
     wrong = {**tree, "d": np.ones(4)}  # matches until its last leaf
     f(tree, k=2.0), f(wrong, k=2.0)
-    objects = [*tensors, *[tensor.numpy() for tensor in tensors], tensors[0].dtype, None, "a", "sum", "all", tree]
+    objects = [
+        *tensors,
+        *[tensor.numpy() for tensor in tensors],
+        tensors[0].dtype,
+        None,
+        "a",
+        "sum",
+        "all",
+        tree,
+    ]
     gc.collect()
     before = [sys.getrefcount(object_) for object_ in objects]
     for _ in range(2000):

@@ -167,7 +167,11 @@ def test_first_calls_of_many_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
     assert tiers.BACKGROUND.wait(60)
-    assert all(signature.compiled.executable.tier == "full" for f in functions for signature in f._signatures.values())
+    assert all(
+        signature.compiled.executable.tier == "full"
+        for f in functions
+        for signature in f._signatures.values()
+    )
 
 
 def test_calls_go_on_while_the_code_is_replaced() -> None:

@@ -40,7 +40,9 @@ def test_every_listed_package_has_an_init():
     places = PROJECT["tool"]["setuptools"]["package-dir"]
     assert places == {package: folder for folder, package in SOURCES.items()}
     for package in PROJECT["tool"]["setuptools"]["packages"]:
-        root = max((place for place in places if package == place or package.startswith(place + ".")), key=len)
+        root = max(
+            (place for place in places if package == place or package.startswith(place + ".")), key=len
+        )
         inside = package[len(root) :].strip(".").split(".")
         assert (_ROOT.joinpath(places[root], *filter(None, inside)) / "__init__.py").is_file(), package
 

@@ -128,7 +128,7 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     """
     parts = [as_tensor(key) for key in keys]
     if not parts or any(part.shape != parts[0].shape for part in parts):
-        raise ShapeError(f"lexsort: expected keys of one shape, got {[one.shape for one in parts]}")
+        raise ShapeError(f"lexsort: expected keys of one shape, got {[part.shape for part in parts]}")
     if parts[0].ndim == 0:
         return argsort(parts[0], axis=normalize_axis("lexsort", axis, 1)).reshape(())
     place = normalize_axis("lexsort", axis, parts[0].ndim)

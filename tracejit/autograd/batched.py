@@ -27,7 +27,7 @@ def batched_gradients(
     if len(tensors) != len(roots) or None in sizes or len(sizes) != 1:
         raise ShapeError(
             "grad: with is_grads_batched, each of grad_outputs needs a first dimension of the same size, got "
-            f"shapes {[None if one is None else one.shape for one in tensors]} for {len(roots)} outputs"
+            f"shapes {[None if tensor is None else tensor.shape for tensor in tensors]} for {len(roots)} outputs"
         )
     reached: list[bool] = []
 

@@ -159,7 +159,9 @@ def gradgradcheck(
                 f"gradgradcheck: expected {len(outputs)} grad_outputs, one per output that requires grad, "
                 f"got {len(cotangents)}"
             )
-        wanted = tuple(argument for argument in args[:count] if isinstance(argument, Tensor) and argument.requires_grad)
+        wanted = tuple(
+            argument for argument in args[:count] if isinstance(argument, Tensor) and argument.requires_grad
+        )
         found = gradients(outputs, wanted, args[count:], create_graph=True)
         return tuple(one for one in found if one is not None)
 
@@ -197,23 +199,23 @@ def _cotangents(outputs: Sequence[Tensor], *, strided: bool) -> tuple[Tensor, ..
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
     found = False
-    for position, one in enumerate(inputs):
-        if not isinstance(one, Tensor) or not one.requires_grad:
+    for position, input_ in enumerate(inputs):
+        if not isinstance(input_, Tensor) or not input_.requires_grad:
             continue
         found = True
-        if one.is_traced:
+        if input_.is_traced:
             raise GradientError(
                 "gradcheck: input values must be known, and in a jitted function they are not; "
                 "call gradcheck outside, on the jitted function"
             )
-        if one.dtype != np.float64:
+        if input_.dtype != np.float64:
             warnings.warn(
                 f"gradcheck: input #{position} requires gradient and is not a double precision floating "
-                f"point tensor but {one.dtype.name}; differences of width eps will likely be too coarse for "
+                f"point tensor but {input_.dtype.name}; differences of width eps will likely be too coarse for "
                 "the check to pass",
                 stacklevel=user_stacklevel(),
             )
-        _check_memory(one, position)
+        _check_memory(input_, position)
     if not found:
         raise GradientError(
             "gradcheck: expected at least one input tensor to require gradient, but none has "

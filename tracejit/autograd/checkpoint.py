@@ -144,7 +144,9 @@ class _Run:
                 "checkpoint: an argument was modified in place after the function ran, so that it cannot be "
                 "computed again in backward"
             )
-        leaves = [argument.tensor() if isinstance(argument, _Argument) else argument for argument in self.arguments]
+        leaves = [
+            argument.tensor() if isinstance(argument, _Argument) else argument for argument in self.arguments
+        ]
         args, kwargs = self.structure.unflatten(leaves)
         random, DEFAULT.state = DEFAULT.state, self.random
         # a pass that is traced, as the pullback that jacrev maps, asks for values of a run that was not
@@ -220,7 +222,9 @@ def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     attrs = {"name": "checkpoint", "outputs": len(results), "wrt": wrt}
     made = apply_with_regions(OPS["custom_vjp"], operands, attrs, (region, _backward(region, wrt)))
     following = iter(made)
-    return shape[0].unflatten([next(following) if isinstance(output, Tensor) else output for output in outputs])
+    return shape[0].unflatten(
+        [next(following) if isinstance(output, Tensor) else output for output in outputs]
+    )
 
 
 def _backward(region: Function, wrt: tuple[int, ...]) -> Function:

@@ -30,10 +30,10 @@ class FunctionCtx:
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs, outputs or other tensors for backward, to be read from ``saved_tensors``."""
-        for one in tensors:
-            if one is not None and not isinstance(one, Tensor):
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
                 raise GradientError(
-                    f"save_for_backward takes tensors and None, got {type(one).__name__}; set other values "
+                    f"save_for_backward takes tensors and None, got {type(tensor).__name__}; set other values "
                     "as attributes of ctx"
                 )
         self._to_save = tensors
@@ -98,13 +98,13 @@ class FunctionCtx:
 def outputs_of(cls: Any, result: Any) -> list[Any]:
     """The values that forward returned, one or several."""
     outputs = list(result) if isinstance(result, tuple) else [result]
-    for one in outputs:
-        if isinstance(one, (list, tuple, dict)) and any(
-            isinstance(leaf, Tensor) for leaf in tree_leaves(one)
+    for output in outputs:
+        if isinstance(output, (list, tuple, dict)) and any(
+            isinstance(leaf, Tensor) for leaf in tree_leaves(output)
         ):
             raise GradientError(
                 f"{cls.__name__}: forward must return a tensor or a tuple of them, got a "
-                f"{type(one).__name__} with tensors inside, which would get no gradients; return a flat "
+                f"{type(output).__name__} with tensors inside, which would get no gradients; return a flat "
                 "tuple"
             )
     return outputs

@@ -137,7 +137,9 @@ def _connect(
         count_write(output, node.name())
         adopt(output, connected(output._data, place))
         return output
-    if any(output is argument for argument in args):  # returned as it came: a tensor of its own, in the same memory
+    if any(
+        output is argument for argument in args
+    ):  # returned as it came: a tensor of its own, in the same memory
         alias = wrap(output._data)
         share(output, alias, UNRECORDED)
         output = alias
@@ -176,7 +178,9 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             results = fn(ctx, *cotangents)
         found = results if isinstance(results, tuple) else (results,)
         if STATE.tracer is not None or STATE.recording:
-            sources = [cotangent for cotangent in cotangents if isinstance(cotangent, Tensor)] + ctx.inputs_in_graph()
+            sources = [
+                cotangent for cotangent in cotangents if isinstance(cotangent, Tensor)
+            ] + ctx.inputs_in_graph()
             found = tuple([_last(one, sources) if isinstance(one, Tensor) else one for one in found])
         return found if isinstance(results, tuple) else found[0]
 

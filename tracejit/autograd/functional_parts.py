@@ -70,12 +70,12 @@ def prepared(inputs: Tensors, name: str, *, create_graph: bool) -> Tensors:
     without it they are constants to every outer gradient.
     """
     found = []
-    for position, one in enumerate(inputs):
-        if not is_float(one.dtype):
+    for position, input_ in enumerate(inputs):
+        if not is_float(input_.dtype):
             raise DTypeError(
-                f"{name}: only floating inputs can be differentiated, got {one.type} as input {position}"
+                f"{name}: only floating inputs can be differentiated, got {input_.type} as input {position}"
             )
-        own = one.reshape(one.shape) if create_graph else one.detach()
+        own = input_.reshape(input_.shape) if create_graph else input_.detach()
         found.append(own if own.requires_grad else own.requires_grad_())
     return tuple(found)
 

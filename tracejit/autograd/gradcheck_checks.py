@@ -37,7 +37,9 @@ class Check:
     @property
     def indices(self) -> list[int]:
         """Where the inputs are that require grad."""
-        return [i for i, input_ in enumerate(self.inputs) if isinstance(input_, Tensor) and input_.requires_grad]
+        return [
+            i for i, input_ in enumerate(self.inputs) if isinstance(input_, Tensor) and input_.requires_grad
+        ]
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -215,7 +217,9 @@ def check_undefined(check: Check) -> None:
     inputs = tuple(check.tensors)
     for left_out in range(len(outputs) if len(outputs) > 1 else 0):
         kept = [i for i in range(len(outputs)) if i != left_out]
-        zeroed = [wrap(np.zeros_like(seed.numpy())) if i == left_out else seed for i, seed in enumerate(seeds)]
+        zeroed = [
+            wrap(np.zeros_like(seed.numpy())) if i == left_out else seed for i, seed in enumerate(seeds)
+        ]
         without = gradients(
             [outputs[i] for i in kept],
             inputs,

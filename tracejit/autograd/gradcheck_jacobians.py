@@ -30,11 +30,11 @@ def outputs_of(func: Func, inputs: Sequence[Any]) -> tuple[Tensor, ...]:
     """The outputs of `func` as a tuple of tensors."""
     result = func(*inputs)
     outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
-    for position, one in enumerate(outputs):
-        if not isinstance(one, Tensor):
+    for position, output in enumerate(outputs):
+        if not isinstance(output, Tensor):
             raise GradientError(
                 "gradcheck: the function must return a Tensor or a tuple of Tensors, but output "
-                f"{position} is {type(one).__name__}"
+                f"{position} is {type(output).__name__}"
             )
     return outputs
 

@@ -90,9 +90,9 @@ def _inputs(name: str, inputs: Any) -> list[Tensor]:
     targets = _as_list(inputs, name, "inputs")
     if not targets:
         raise GradientError(f"{name}: inputs must not be empty")
-    for position, one in enumerate(targets):
-        if not one.requires_grad:
-            raise GradientError(f"{name}: input {position}, of shape {one.shape}, does not require grad")
+    for position, target in enumerate(targets):
+        if not target.requires_grad:
+            raise GradientError(f"{name}: input {position}, of shape {target.shape}, does not require grad")
     return targets
 
 

@@ -35,7 +35,10 @@ class _Application:
         self.function, self.args = function, args
         self.name = f"{function.__name__}Backward"
         self.tensors = [i for i, argument in enumerate(args) if isinstance(argument, Tensor)]
-        self.types = [TensorType(argument.dtype, argument.shape) if isinstance(argument, Tensor) else None for argument in args]
+        self.types = [
+            TensorType(argument.dtype, argument.shape) if isinstance(argument, Tensor) else None
+            for argument in args
+        ]
         self.ctx = FunctionCtx(function, tuple([t is not None and is_float(t.dtype) for t in self.types]))
         self.forward_tracer = RegionTracer(tracer)
         self.backward_tracer = RegionTracer(self.forward_tracer)

@@ -109,7 +109,9 @@ def _every_second(elems: list[Tensor], axes: list[int], start: int, stop: int) -
 
 
 def _stretch(elems: list[Tensor], axes: list[int], start: int, stop: int) -> list[Tensor]:
-    return [elem[(*[slice(None)] * along, slice(start, stop))] for elem, along in zip(elems, axes, strict=True)]
+    return [
+        elem[(*[slice(None)] * along, slice(start, stop))] for elem, along in zip(elems, axes, strict=True)
+    ]
 
 
 def _interleaved(even: Tensor, odd: Tensor, axis: int) -> Tensor:

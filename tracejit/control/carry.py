@@ -218,7 +218,8 @@ def shared_captures(tracers: Sequence[RegionTracer]) -> tuple[list[Tensor], list
         for outer, holder in tracer.holders.items():
             holders.setdefault(outer, holder)
     params = [
-        [tracer.captured.get(outer) or Value(outer.type, outer.hint) for outer in holders] for tracer in tracers
+        [tracer.captured.get(outer) or Value(outer.type, outer.hint) for outer in holders]
+        for tracer in tracers
     ]
     return list(holders.values()), params
 

@@ -97,7 +97,12 @@ def append_while(
     loop = trace_loop(name, parent, body, inits, paths)
     params = loop.region.tracer.params
     test = traced(
-        parent, condition, [param.type for param in params], [param.hint for param in params], loop.weak, repeats=True
+        parent,
+        condition,
+        [param.type for param in params],
+        [param.hint for param in params],
+        loop.weak,
+        repeats=True,
     )
     holders, captured = shared_captures([test.tracer, loop.region.tracer])
     regions = (

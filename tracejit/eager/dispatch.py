@@ -122,8 +122,10 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
         if isinstance(array, Value):
             return _leaked(op, array)
     given = ", ".join(
-        f"Python {type(one).__name__}" if type(one) in _SCALARS else f"{one.dtype.name}{list(one.shape)}"
-        for one in arrays
+        f"Python {type(array).__name__}"
+        if type(array) in _SCALARS
+        else f"{array.dtype.name}{list(array.shape)}"
+        for array in arrays
     )
     if "broadcast" in str(error):
         shapes = " and ".join(str(np.shape(array)) for array in arrays)

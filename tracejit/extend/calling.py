@@ -53,7 +53,9 @@ def call_op(op: Op, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
             tensors = [tensor.detach() for tensor in tensors]
         STATE.tracer.location = user_location()
         return tuple(apply_with_regions(op, tensors, given, ()))
-    results = tuple([wrap(np.asarray(one)) for one in op.kernel(*[tensor._data for tensor in tensors], **given)])
+    results = tuple(
+        [wrap(np.asarray(one)) for one in op.kernel(*[tensor._data for tensor in tensors], **given)]
+    )
     record_several(op, tensors, given, results)
     return results
 

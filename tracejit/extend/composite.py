@@ -114,7 +114,9 @@ def _run(function: Function, arguments: Sequence[Tensor]) -> list[Tensor]:
     for instruction in function.body:
         operands = [values[operand] for operand in instruction.operands]
         if instruction.regions:
-            made: Sequence[Tensor] = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
+            made: Sequence[Tensor] = apply_with_regions(
+                instruction.op, operands, instruction.attrs, instruction.regions
+            )
         else:
             result = call_op(instruction.op, operands, instruction.attrs)
             made = result if isinstance(result, tuple) else (result,)

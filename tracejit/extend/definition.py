@@ -143,7 +143,8 @@ def _inputs(
         given = [
             ("*" if parameter.kind is parameter.VAR_POSITIONAL else "") + parameter.name
             for parameter in inspect.signature(source).parameters.values()
-            if parameter.name not in attrs and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+            if parameter.name not in attrs
+            and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
         ]
     names = tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
     for position, one in enumerate(names):

@@ -79,9 +79,9 @@ def _gradient(
         raise TracejitError(f"{where}: expected a function, got {type(fn).__name__}")
     names = (inputs,) if isinstance(inputs, str) else tuple(inputs)
     bare = [param.lstrip("*") for param in op.params]
-    for one in names:
-        if one not in bare:
-            raise TracejitError(f"{where}: there is no input {one!r}; the inputs are {', '.join(bare)}")
+    for name in names:
+        if name not in bare:
+            raise TracejitError(f"{where}: there is no input {name!r}; the inputs are {', '.join(bare)}")
     if save_all_inputs and names:
         raise TracejitError(f"{where}: give inputs_to_save or save_all_inputs, not both")
     flags = (outputs,) if isinstance(outputs, int) else tuple(outputs)

@@ -36,7 +36,9 @@ def several_results(name: str) -> Regions:
     def pull(b: Any, instruction: Any, cotangents: Sequence[Any]) -> list[Any]:
         results = instruction.results
         given = [
-            b.full(value=0.0, shape=result.shape, dtype=result.dtype) if ct is None and is_float(result.dtype) else ct
+            b.full(value=0.0, shape=result.shape, dtype=result.dtype)
+            if ct is None and is_float(result.dtype)
+            else ct
             for ct, result in zip(cotangents, results, strict=True)
         ]
         operand_types = [operand.type for operand in instruction.operands]
@@ -66,7 +68,9 @@ class SeveralNode(Node):
     def __init__(self, op: Op, operands: Sequence[Tensor], attrs: Attrs, results: Sequence[Tensor]) -> None:
         gradient = TABLES.gradients.get(op.name)
         self.op, self.attrs = op, attrs
-        self.parents = tuple([(operand._node or operand) if operand._requires_grad else None for operand in operands])
+        self.parents = tuple(
+            [(operand._node or operand) if operand._requires_grad else None for operand in operands]
+        )
         self.types = tuple([(operand.shape, operand.dtype) for operand in operands])
         self.result_types = [(result.shape, result.dtype) for result in results]
         bare = [param.lstrip("*") for param in op.params]
@@ -76,7 +80,9 @@ class SeveralNode(Node):
             for i in range(len(operands))
         ]
         outs = () if gradient is None else gradient.outputs_to_save
-        held = [operand for operand, keep in zip(operands, kept, strict=True) if keep] + [results[i] for i in outs]
+        held = [operand for operand, keep in zip(operands, kept, strict=True) if keep] + [
+            results[i] for i in outs
+        ]
         self.memories: Sequence[list[Any]] = [memory_of(one) for one in held]
         self.versions: Sequence[int] = [memory[0] for memory in self.memories]
         self.inputs: list[Any] | None = [
@@ -109,7 +115,9 @@ class SeveralNode(Node):
         inputs, outputs = [list(map(unpacked, one)) for one in (self.inputs, self.outputs)]
         if engine.tensors:
             inputs = [engine.operand(self, i, input_) for i, input_ in enumerate(inputs)]
-            outputs = [None if output is None else engine.output(self, i, output) for i, output in enumerate(outputs)]
+            outputs = [
+                None if output is None else engine.output(self, i, output) for i, output in enumerate(outputs)
+            ]
         types = [TensorType(dtype, shape) for shape, dtype in self.types]
         found: list[Any] = _joint(self.op)(
             engine.namespace, tuple(given), inputs, tuple(outputs), types, self.attrs

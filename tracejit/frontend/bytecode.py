@@ -71,7 +71,9 @@ def decode(code: CodeType) -> Program:
             for entry in _exception_table(code)
         ]
     )  # fmt: skip
-    targets = {instruction.target for instruction in instructions if instruction.target >= 0} | {handler.target for handler in handlers}
+    targets = {instruction.target for instruction in instructions if instruction.target >= 0} | {
+        handler.target for handler in handlers
+    }
     return Program(code, tuple(instructions), frozenset(targets), handlers)
 
 

@@ -51,9 +51,9 @@ def frozen_source(callee: Any) -> str | None:
     module = getattr(callee, "__module__", None) or ""
     for candidate in (module, type(owner).__module__ if owner is not None else ""):
         root = candidate or ""
-        if any(root == one or root.startswith(f"{one}.") for one in _RANDOM_MODULES) and not isinstance(
-            callee, type
-        ):
+        if any(
+            root == module or root.startswith(f"{module}.") for module in _RANDOM_MODULES
+        ) and not isinstance(callee, type):
             label = "np.random" if root.startswith("numpy") else root
             return f"{label}.{name}" if not name.startswith(("seed", "default_rng")) else None
     if name in _CLOCKS and (

@@ -117,7 +117,9 @@ class LibraryCalls(Operations):
             except ValueError:
                 continue
         kinds = (FunctionType, MethodType, functools.partial)
-        return [content for content in contents if isinstance(content, kinds) and self._leads_to_user(content)] + rules
+        return [
+            content for content in contents if isinstance(content, kinds) and self._leads_to_user(content)
+        ] + rules
 
     def _leads_to_user(self, function: Any) -> bool:
         """Whether calling `function` runs code of the user's."""

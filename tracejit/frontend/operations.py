@@ -41,7 +41,11 @@ class Operations(Contents):
     def combine(self, value: Any, operator: str, site: tuple[CodeType, int]) -> None:
         """`value` meets a tensor."""
         alternatives = options(value)
-        numbers = [alternative for alternative in alternatives if isinstance(alternative, Place) and type(alternative.value) is float]
+        numbers = [
+            alternative
+            for alternative in alternatives
+            if isinstance(alternative, Place) and type(alternative.value) is float
+        ]
         if len(numbers) == len(alternatives) and operator not in ("**", "**="):
             for place in numbers:
                 self.uses.operand(*site, place)

@@ -76,7 +76,9 @@ class CompiledFunction:
                 args = [builder.parameter(param.type, param.hint) for param in self.function.params]
                 residuals = inline(builder, without_effects(split.forward), args)[split.outputs :]
                 kept = len(split.forward.results) - split.outputs
-                cotangents = [builder.parameter(param.type, param.hint) for param in split.backward.params[kept:]]
+                cotangents = [
+                    builder.parameter(param.type, param.hint) for param in split.backward.params[kept:]
+                ]
                 gradients = inline(builder, split.backward, [*residuals, *cotangents])
                 self._joint[wrt] = CompiledFunction(builder.finish(split.backward.name, gradients))
             return self._joint[wrt]
@@ -98,7 +100,9 @@ class CallNode(Node):
         result_types: list[Any],
     ) -> None:
         self.compiled, self.wrt, self.result_types = compiled, wrt, result_types
-        self.parents = tuple([(input_._node or input_) if i in wrt else None for i, input_ in enumerate(inputs)])
+        self.parents = tuple(
+            [(input_._node or input_) if i in wrt else None for i, input_ in enumerate(inputs)]
+        )
         self.types = tuple([(input_.shape, input_.dtype) for input_ in inputs])
         #: The arguments, for a gradient that is to be differentiated; None once freed.
         self.inputs: list[Any] | None = [input_._data for input_ in inputs]
@@ -108,7 +112,9 @@ class CallNode(Node):
             self.residuals = [Packed(residual, hooks) for residual in residuals]
             # leaves stay alive whatever becomes of their values
             self.inputs = [
-                input_._data if input_._requires_grad and input_._node is None else Packed(input_._data, hooks)
+                input_._data
+                if input_._requires_grad and input_._node is None
+                else Packed(input_._data, hooks)
                 for input_ in inputs
             ]
         self.memories = [memory_of(input_) for input_ in inputs]

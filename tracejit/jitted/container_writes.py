@@ -112,26 +112,32 @@ class WatchedContainers:
         Raises TracejitError for registered nodes, which cannot be written from outside.
         """
         writes = []
-        for one in self._containers:
-            if one.kind == "node":
-                leaves, structure = flatten(one.container)
-                if structure != one.structure or _differ(dict(enumerate(leaves)), one.content):
+        for container in self._containers:
+            if container.kind == "node":
+                leaves, structure = flatten(container.container)
+                if structure != container.structure or _differ(dict(enumerate(leaves)), container.content):
                     raise TracejitError(
-                        f"{label}: argument {name(one.first)} is in a {type(one.container).__name__}, which "
+                        f"{label}: argument {name(container.first)} is in a {type(container.container).__name__}, which "
                         "the function changes; under jit it has one of its own. Return the new one instead"
                     )
                 continue
-            now = _content(one.kind, one.container, one.content)
-            if not _differ(now, one.content):
+            now = _content(container.kind, container.container, container.content)
+            if not _differ(now, container.content):
                 continue
             changed = (
                 now
-                if one.kind == "list"
-                else {key: value for key, value in now.items() if one.content.get(key, _MISSING) is not value}
+                if container.kind == "list"
+                else {
+                    key: value
+                    for key, value in now.items()
+                    if container.content.get(key, _MISSING) is not value
+                }
             )
             parts = [(key, self._part(value, symbols, results)) for key, value in changed.items()]
-            removed = [key for key in one.content if key not in now]
-            writes.append(ContainerWrite(one.name(name), one.path, one.kind, removed, parts))
+            removed = [key for key in container.content if key not in now]
+            writes.append(
+                ContainerWrite(container.name(name), container.path, container.kind, removed, parts)
+            )
         return writes
 
     def _part(self, value: Any, symbols: Sequence[Tensor], results: list[Any]) -> _Part:

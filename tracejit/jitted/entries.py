@@ -88,7 +88,10 @@ def make_entries(
                     for source, param in zip(bindings.sources, params, strict=True)
                 ]
             ),
-            (settings, *[_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards]),
+            (
+                settings,
+                *[_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards],
+            ),
             tuple(
                 [
                     ResultSpec(_array_spec(result.dtype, result.shape), reuses.get(i, -1))

@@ -145,7 +145,8 @@ class Explanation(str):
             "name": self.name,
             "where": self.where,
             "signatures": [
-                {**_plain(signature), "total_milliseconds": signature.milliseconds} for signature in self.signatures
+                {**_plain(signature), "total_milliseconds": signature.milliseconds}
+                for signature in self.signatures
             ],
         }
 
@@ -322,23 +323,23 @@ def _counted(names: Sequence[str]) -> Iterator[str]:
 
 
 def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:
-    for one in programs:
-        if len(programs) > 1 or one.label != "forward":
-            yield f"      {one.label}:"
-        spent = ", ".join(f"{name} {value:.1f}" for name, value in one.milliseconds.items())
-        yield f"      milliseconds: {spent}; {sum(one.milliseconds.values()):.1f} together"
-        found = "; found in the cache on disk" if one.from_disk else ""
-        yield f"      kernels: {one.kernels}, arena {one.arena_bytes} bytes{found}"
-        if one.problem:
-            yield f"      calls run quick code: the full code could not be compiled: {one.problem}"
-        elif one.tier == "quick":
+    for program in programs:
+        if len(programs) > 1 or program.label != "forward":
+            yield f"      {program.label}:"
+        spent = ", ".join(f"{name} {value:.1f}" for name, value in program.milliseconds.items())
+        yield f"      milliseconds: {spent}; {sum(program.milliseconds.values()):.1f} together"
+        found = "; found in the cache on disk" if program.from_disk else ""
+        yield f"      kernels: {program.kernels}, arena {program.arena_bytes} bytes{found}"
+        if program.problem:
+            yield f"      calls run quick code: the full code could not be compiled: {program.problem}"
+        elif program.tier == "quick":
             yield "      calls run quick code until the full code is compiled"
-        for text in one.fallbacks:
+        for text in program.fallbacks:
             yield from _wrapped(text)
-        if not one.host_calls:
+        if not program.host_calls:
             yield "      everything is native code"
             continue
-        ops = ", ".join(each.op for each in one.host_calls)
+        ops = ", ".join(each.op for each in program.host_calls)
         yield f"      not compiled, run by their NumPy kernels: {ops}"
-        for each in dict.fromkeys(one.host_calls):
+        for each in dict.fromkeys(program.host_calls):
             yield f"        {each.op}{' at ' + each.where if each.where else ''}: {each.why}"

@@ -118,7 +118,10 @@ def _acts(path: Signature) -> bool:
     return (
         draws
         or path.writes is not None
-        or any(has_effect(instruction) or "callback" in instruction.attrs for instruction in path.function.instructions())
+        or any(
+            has_effect(instruction) or "callback" in instruction.attrs
+            for instruction in path.function.instructions()
+        )
     )
 
 
@@ -151,7 +154,9 @@ class _Merger:
     def run(self, name: str) -> Function:
         builder = Builder()
         count = len(self.paths[0].leaf_types)
-        arguments = [builder.parameter(param.type, param.hint) for param in self.paths[0].function.params[:count]]
+        arguments = [
+            builder.parameter(param.type, param.hint) for param in self.paths[0].function.params[:count]
+        ]
         for path in self.paths:
             table = Substitution(dict(zip(path.function.params, arguments, strict=False)))
             for param, source in zip(path.function.params[count:], path.bindings.sources, strict=True):

@@ -112,7 +112,9 @@ def selected_arguments(
         return frozenset(nums), frozenset(names)
     order = [parameter.name for parameter in parameters]
     positional = [
-        parameter.name for parameter in parameters if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     has_more = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
     for num in nums:

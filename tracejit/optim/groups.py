@@ -61,14 +61,14 @@ def _group(owner: str, group: Any) -> dict[str, Any]:
 def _checked(owner: str, tensors: list[Tensor]) -> list[Tensor]:
     if not tensors:
         raise DomainError(f"{owner}: got an empty parameter list; a generator is empty once it has been used")
-    for one in tensors:
-        if not one.is_leaf:
+    for tensor in tensors:
+        if not tensor.is_leaf:
             raise DomainError(
-                f"{owner}: can't optimize a non-leaf tensor: the one of type {one.type} was computed from "
+                f"{owner}: can't optimize a non-leaf tensor: the one of type {tensor.type} was computed from "
                 "others that require grad; pass those, or make a leaf with x.detach().requires_grad_()"
             )
-        if not is_float(one.dtype):
-            raise DTypeError(f"{owner}: parameters must be floating, got {one.type}")
+        if not is_float(tensor.dtype):
+            raise DTypeError(f"{owner}: parameters must be floating, got {tensor.type}")
     return tensors
 
 

@@ -75,7 +75,8 @@ class Optimizer:
         for p, *rest in zip(leaves, *slots, strict=True):
             if p.dtype not in by_dtype:
                 by_dtype[p.dtype] = [
-                    coefficient.astype(p.dtype) if isinstance(coefficient, Tensor) else coefficient for coefficient in coefficients
+                    coefficient.astype(p.dtype) if isinstance(coefficient, Tensor) else coefficient
+                    for coefficient in coefficients
                 ]
             columns.append(self.rule.formula(self.rule.form, p, *rest, *by_dtype[p.dtype]))
         trees = [structure.unflatten([column[i] for column in columns]) for i in range(len(slots))]
@@ -106,11 +107,13 @@ class Optimizer:
         if theirs != structure:
             raise ShapeError(f"{self.name}.update: {_difference(params, structure, tree, theirs, what)}")
         tensors = [as_tensor(one) for one in given]
-        for position, (p, one) in enumerate(zip(leaves, tensors, strict=True)):
-            if one.shape != p.shape or one.dtype is not p.dtype:
-                kind = ShapeError if one.shape != p.shape else DTypeError
+        for position, (p, tensor) in enumerate(zip(leaves, tensors, strict=True)):
+            if tensor.shape != p.shape or tensor.dtype is not p.dtype:
+                kind = ShapeError if tensor.shape != p.shape else DTypeError
                 path = leaf_paths(params)[position]
-                raise kind(f"{self.name}.update: params{path} is {p.type}, but {what} there are {one.type}")
+                raise kind(
+                    f"{self.name}.update: params{path} is {p.type}, but {what} there are {tensor.type}"
+                )
         return tensors
 
 

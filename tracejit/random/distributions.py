@@ -209,10 +209,14 @@ def parameters(
         try:
             shape = np.broadcast_shapes(*[tensor.shape for tensor in tensors.values()])
         except ValueError:
-            given = ", ".join(f"{what} of shape {one.shape}" for what, one in tensors.items())
+            given = ", ".join(f"{what} of shape {tensor.shape}" for what, tensor in tensors.items())
             raise ShapeError(f"{name}: cannot broadcast {given} to one shape") from None
     sizes, floating = request(name, key, shape, dtype)
-    return sizes, floating, [parameter(name, what, tensor, sizes, floating) for what, tensor in tensors.items()]
+    return (
+        sizes,
+        floating,
+        [parameter(name, what, tensor, sizes, floating) for what, tensor in tensors.items()],
+    )
 
 
 def parameter(name: str, what: str, value: Any, shape: Shape, dtype: DType) -> Tensor:

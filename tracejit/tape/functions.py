@@ -75,13 +75,22 @@ class FunctionNode(Node):
         self.function, self.ctx = function, ctx
         self.parents = tuple(
             [
-                (argument._node or argument) if isinstance(argument, Tensor) and argument._requires_grad else None
+                (argument._node or argument)
+                if isinstance(argument, Tensor) and argument._requires_grad
+                else None
                 for argument in arguments
             ]
         )
-        self.types = tuple([(argument.shape, argument.dtype) if isinstance(argument, Tensor) else None for argument in arguments])
+        self.types = tuple(
+            [
+                (argument.shape, argument.dtype) if isinstance(argument, Tensor) else None
+                for argument in arguments
+            ]
+        )
         #: Per output: (shape, dtype) of a tensor, None for another value.
-        self.outputs = tuple([(output.shape, output.dtype) if isinstance(output, Tensor) else None for output in outputs])
+        self.outputs = tuple(
+            [(output.shape, output.dtype) if isinstance(output, Tensor) else None for output in outputs]
+        )
         self.hooks = self.location = None
         if STATE.tracer is not None:
             self.location = STATE.tracer.location

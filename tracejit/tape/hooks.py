@@ -173,7 +173,9 @@ def run_tensor_hooks(hooks: Hooks, index: int, cotangent: Any, engine: Engine) -
 def run_pre_hooks(hooks: Hooks, cotangents: list[Any], engine: Engine) -> list[Any]:
     """The cotangents of a node's outputs after its pre-hooks."""
     for hook in tuple(hooks.pre.values()):
-        given = tuple([None if cotangent is None else engine.as_tensor(cotangent) for cotangent in cotangents])
+        given = tuple(
+            [None if cotangent is None else engine.as_tensor(cotangent) for cotangent in cotangents]
+        )
         found = hook(given)
         if found is not None:
             cotangents = _replaced(hook, found, given, "grad_outputs", engine)

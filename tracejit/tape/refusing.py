@@ -21,7 +21,10 @@ class RefusingNode(Node):
     several = True
 
     def __init__(self, title: str, results: int, operands: Sequence[Any], message: str) -> None:
-        tracked = [operand if isinstance(operand, Tensor) and operand._requires_grad else None for operand in operands]
+        tracked = [
+            operand if isinstance(operand, Tensor) and operand._requires_grad else None
+            for operand in operands
+        ]
         self.parents = tuple([None if one is None else one._node or one for one in tracked])
         self.types = tuple([None if one is None else (one.shape, one.dtype) for one in tracked])
         self.title, self.results, self.message = title, results, message
@@ -44,7 +47,9 @@ class RefusingNode(Node):
 
 def refuse_gradients(title: str, results: Sequence[Tensor], operands: Sequence[Any], message: str) -> None:
     """Where `operands` require gradients, let a gradient of `results` be the error `message`."""
-    if STATE.recording and any(isinstance(operand, Tensor) and operand._requires_grad for operand in operands):
+    if STATE.recording and any(
+        isinstance(operand, Tensor) and operand._requires_grad for operand in operands
+    ):
         node = RefusingNode(title, len(results), operands, message)
         for index, result in enumerate(results):
             if is_float(result.dtype):

@@ -107,7 +107,9 @@ def kernel_outputs(op: Op, sample: Sample) -> list[Array]:
 def type_rule(op: Op, sample: Sample) -> None:
     """The type rule says what the NumPy kernel gives."""
     check_attrs(op, sample.attrs)
-    inferred = op.infer(tuple([TensorType(operand.dtype, operand.shape) for operand in sample.operands]), sample.attrs)
+    inferred = op.infer(
+        tuple([TensorType(operand.dtype, operand.shape) for operand in sample.operands]), sample.attrs
+    )
     given = tuple([TensorType(output.dtype, output.shape) for output in kernel_outputs(op, sample)])
     if inferred != given:
         expected, got = (", ".join(map(str, types)) for types in (inferred, given))
@@ -223,7 +225,10 @@ def _differences(fn: Fn, operands: Sequence[Array], position: int) -> Array:
 
 def batched(vmap: Fn, fn: Fn, sample: Sample, tolerance: Tolerance) -> None:
     """Mapped over a new first axis of each operand, the function gives what a loop gives."""
-    rows = [sample.operands, tuple([operand[::-1] if operand.ndim else operand for operand in sample.operands])]
+    rows = [
+        sample.operands,
+        tuple([operand[::-1] if operand.ndim else operand for operand in sample.operands]),
+    ]
     stacked = [wrap(np.stack(pair)) for pair in zip(*rows, strict=True)]
     found, structure = flatten(vmap(fn)(*stacked))
     loops = [flatten(fn(*[wrap(one.copy()) for one in row])) for row in rows]

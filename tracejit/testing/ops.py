@@ -110,7 +110,9 @@ def _sample(given: Any, number: int) -> Sample:
         )
     attrs = dict(given[-1]) if given and isinstance(given[-1], dict) else {}
     operands = given[:-1] if given and isinstance(given[-1], dict) else given
-    arrays = [operand.detach().numpy() if isinstance(operand, Tensor) else as_array(operand) for operand in operands]
+    arrays = [
+        operand.detach().numpy() if isinstance(operand, Tensor) else as_array(operand) for operand in operands
+    ]
     return Sample(tuple([array.copy() for array in arrays]), attrs)
 
 

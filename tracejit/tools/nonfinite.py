@@ -153,7 +153,9 @@ class AnomalyFinder(Finder):
             what = self._found(executable.source, step, "NaN").removeprefix("check_nans: ")
             raise GradientError(f"{_of_node(results)}: {what}")
 
-        interpret_watched(without_effects(executable.source), [np.asarray(argument) for argument in args], watch)
+        interpret_watched(
+            without_effects(executable.source), [np.asarray(argument) for argument in args], watch
+        )
 
 
 def _of_node(results: Sequence[Any]) -> str:
@@ -189,8 +191,8 @@ def _message(
     more = f" and {count - 1} more" if count > 1 else ""
     article = "an" if what == "infinity" else "a"
     given = "; ".join(
-        f"{name} = {_shown(one, index, result.shape)}"
-        for name, one in zip(_names(op, len(operands)), operands, strict=True)
+        f"{name} = {_shown(operand, index, result.shape)}"
+        for name, operand in zip(_names(op, len(operands)), operands, strict=True)
     )
     there = f". Operands: {given}" if given else ""
     line = linecache.getline(location.file, location.line).strip() if location else ""

@@ -85,7 +85,9 @@ def trace_region(
     """
     parent = tracer.parent
     assert parent is not None
-    outer = [operand._data if isinstance(operand._data, Value) else None for operand in operands] or [None] * len(types)
+    outer = [operand._data if isinstance(operand._data, Value) else None for operand in operands] or [
+        None
+    ] * len(types)
     numbers = [one is not None and parent.is_weak(one) for one in outer]
     numbers = [number or (i < len(weak) and weak[i]) for i, number in enumerate(numbers)]
     with tracing(tracer):
@@ -118,11 +120,16 @@ class RegionNode(Node):
         results: Sequence[Tensor],
     ) -> None:
         self.op, self.attrs, self.regions, self.results = op, attrs, regions, len(results)
-        self.parents = tuple([(operand._node or operand) if operand._requires_grad else None for operand in operands])
+        self.parents = tuple(
+            [(operand._node or operand) if operand._requires_grad else None for operand in operands]
+        )
         self.types = tuple([(operand.shape, operand.dtype) for operand in operands])
         traced = STATE.tracer is not None
         # symbols; what is concrete under a trace is a capture, whose holder says where it is read
-        inputs = [operand if traced and not isinstance(operand._data, Value) else operand._data for operand in operands]
+        inputs = [
+            operand if traced and not isinstance(operand._data, Value) else operand._data
+            for operand in operands
+        ]
         self.memories: list[Any] = [] if traced else [memory_of(operand) for operand in operands]
         self.versions: list[Any] = [memory[0] for memory in self.memories]
         self.saved: tuple[list[Any], list[Any]] | None = (inputs, [result._data for result in results])
@@ -199,10 +206,15 @@ def apply_with_regions(
         results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
         if STATE.blocked:  # constants to any later gradient of the trace
             results = [
-                apply(OPS["stop_gradient"], (result,), {}) if is_float(result.dtype) else result for result in results
+                apply(OPS["stop_gradient"], (result,), {}) if is_float(result.dtype) else result
+                for result in results
             ]
-    if STATE.recording and any(isinstance(operand, Tensor) and operand._requires_grad for operand in operands):
-        tensors = [operand if isinstance(operand, Tensor) else wrap(as_array(operand)) for operand in operands]
+    if STATE.recording and any(
+        isinstance(operand, Tensor) and operand._requires_grad for operand in operands
+    ):
+        tensors = [
+            operand if isinstance(operand, Tensor) else wrap(as_array(operand)) for operand in operands
+        ]
         node = RegionNode(op, attrs, regions, tensors, results)
         for index, result in enumerate(results):
             if is_float(result.dtype):

@@ -91,8 +91,8 @@ def common_size(
     wanted: int = sizes[0] if size is None else size
     if any(size != wanted for size in sizes):
         lines = [
-            f"  {path(i)} is {type}, of size {one} along axis {axis}"
-            for i, (type, one, axis) in enumerate(zip(types, sizes, axes, strict=True))
+            f"  {path(i)} is {type}, of size {size} along axis {axis}"
+            for i, (type, size, axis) in enumerate(zip(types, sizes, axes, strict=True))
         ]
         if size is not None:
             lines.insert(0, f"  axis_size is {size}")

@@ -122,14 +122,19 @@ class _Call:
             elif isinstance(leaf, (np.ndarray, np.generic)):
                 self.leaves[i] = as_tensor(leaf)
         self.size = common_size(
-            label, lambda i: self._path(self.mapped[i]), places, [tensor.type for tensor in tensors], axis_size
+            label,
+            lambda i: self._path(self.mapped[i]),
+            places,
+            [tensor.type for tensor in tensors],
+            axis_size,
         )
         self.types = [
             tensor.type.with_shape(remove_axes(tensor.shape, (axis,)))
             for tensor, axis in zip(tensors, places, strict=True)
         ]
         self.inputs = [
-            tensor if axis == 0 else moveaxis(tensor, axis, 0) for tensor, axis in zip(tensors, places, strict=True)
+            tensor if axis == 0 else moveaxis(tensor, axis, 0)
+            for tensor, axis in zip(tensors, places, strict=True)
         ]
 
     def _path(self, position: int) -> str:

@@ -97,7 +97,7 @@ def _driver(name: str, parts: list[tuple[str, int, int]], *, pooled: bool) -> st
         if pooled:
             w.line(f"call void @{PARALLEL_FOR}(ptr @{symbol}_task, ptr %context, i64 {tasks}, i64 {chunk})")
         else:
-            arguments = "".join(f"ptr {one}, " for one in pointers)
+            arguments = "".join(f"ptr {pointer}, " for pointer in pointers)
             w.line(f"call void @{symbol}({arguments}i64 0, i64 {tasks})")
     w.line("ret void")
     return w.function(signature(name, BUFFERS), "nounwind")

@@ -128,7 +128,7 @@ class ResultPart(SlabPart):
             if not one.overlaps or isinstance(skip, int):
                 continue
             places = [pixel[axis] for pixel in group] + [0] * (cut.lanes - len(group))
-            text = ", ".join(f"i64 {one}" for one in places)
+            text = ", ".join(f"i64 {place}" for place in places)
             index = Reg(f"<{text}>", "i64", cut.lanes) if cut.lanes > 1 else constant(places[0], "i64")
             later = w.ge(index, w.splat(skip, cut.lanes))
             found = later if found is None else w.and_(found, later)

@@ -74,7 +74,8 @@ def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tup
     """The transposed product y^T x^T, whose result is the same memory as one side of it is 1."""
     x, y, result = (TensorType(type_.dtype, (*type_.shape[:-2], *type_.shape[:-3:-1])) for type_ in types)
     left, right = (
-        Strided((*operand.strides[:-2], *operand.strides[:-3:-1]), operand.offset, operand.buffer) for operand in operands
+        Strided((*operand.strides[:-2], *operand.strides[:-3:-1]), operand.offset, operand.buffer)
+        for operand in operands
     )
     return (y, x, result), (right, left)
 
@@ -179,7 +180,7 @@ class _PackedKernel:
         w, dtype, cut = self.w, self.dtype, self.cut
         x, y = self.operands
         numbers = descriptor(cut, x.strides[-2:], y.strides[-2:])
-        held = ", ".join(f"i64 {one}" for one in numbers)
+        held = ", ".join(f"i64 {number}" for number in numbers)
         table = f"@{self.name}_numbers = internal constant [{len(numbers)} x i64] [{held}]"
         work = w.slot(dtype, cut.workspace * 8 // int(dtype[1:])) if self.batched else "%b3"
         pool = f"@{PARALLEL_FOR}" if self.pooled else "null"

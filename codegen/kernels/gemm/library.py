@@ -82,7 +82,7 @@ def driver_text(target: Target, dtype: str) -> str:
 
 def _forwarding(signature: str, types: Sequence[str], number: int) -> str:
     """A function that calls the kernel at `number` of the table: another one may come to stand there."""
-    taken = ", ".join(f"{one} %a{i}" for i, one in enumerate(types))
+    taken = ", ".join(f"{type_} %a{i}" for i, type_ in enumerate(types))
     return f"""define {signature}({taken}) nounwind {{
   %place = getelementptr ptr, ptr @{PRODUCT_TABLE}, i64 {number}
   %kernel = load atomic ptr, ptr %place monotonic, align 8

@@ -103,11 +103,19 @@ def _own_elements_alone(step: Function, shape: Shape) -> bool:
     if any(instruction.op.kind is Kind.CONCAT for instruction in step.body):
         return False
     defs = {result: instruction for instruction in step.body for result in instruction.results}
-    computed = {instruction.result for instruction in step.body if instruction.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION)}
+    computed = {
+        instruction.result
+        for instruction in step.body
+        if instruction.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION)
+    }
     if any(defs[one].op.kind is Kind.REDUCTION or one.shape != shape for one in computed):
         return False
     reads = [operand for one in computed for operand in defs[one].operands]
-    if any(resolve(instruction.operands[1], defs)[0] in computed for instruction in step.body if instruction.op.kind is Kind.UPDATE):
+    if any(
+        resolve(instruction.operands[1], defs)[0] in computed
+        for instruction in step.body
+        if instruction.op.kind is Kind.UPDATE
+    ):
         return False
     for value in [*reads, *step.results]:
         source, access = resolve(value, defs)

@@ -46,7 +46,9 @@ def _narrow(b: Emitter, x: Reg, lanes: int) -> Reg:
 def _call(b: Emitter, name: str, dtype: str, lanes: int, *arguments: Reg | str) -> Reg:
     """The intrinsic on whole registers, for its first `lanes`; strings are constants with their types."""
     whole = LANES[dtype]
-    texts = [argument if isinstance(argument, str) else str(_widen(b, argument, whole)) for argument in arguments]
+    texts = [
+        argument if isinstance(argument, str) else str(_widen(b, argument, whole)) for argument in arguments
+    ]
     kind, full = llvm_type(dtype, whole), f"llvm.x86.avx512.{name}.512"
     b.declare(full, f"{kind} @{full}({', '.join(text[: _end_of_type(text)] for text in texts)})")
     return _narrow(b, b.assign(f"call {kind} @{full}({', '.join(texts)})", dtype, whole), lanes)

@@ -203,7 +203,9 @@ def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed
     inputs += [leaf for one in (*spec.captures, *spec.guards) for leaf in _leaves(one.spec)]
     section("donated")
     words += [input_.nbytes if isinstance(input_, ArraySpec) else 0 for input_ in inputs]
-    donated = [number for number, input_ in enumerate(inputs) if isinstance(input_, ArraySpec) and input_.donated]
+    donated = [
+        number for number, input_ in enumerate(inputs) if isinstance(input_, ArraySpec) and input_.donated
+    ]
     words += donated
     header.update(
         slow=slow, main=main, failed=failed, positional=len(spec.arguments), keywords=len(spec.keywords),

@@ -33,7 +33,8 @@ def row_axes(reductions: Sequence[Instruction]) -> tuple[Shape, tuple[int, ...]]
     """The domain that a group's `reductions` share and the axes along its rows: where some fold across rows,
     those of the others, which fold along the last wide axis and fewest axes."""
     domain = max(
-        (reduction.operands[0].shape for reduction in reductions), key=lambda shape: (math.prod(shape), len(shape))
+        (reduction.operands[0].shape for reduction in reductions),
+        key=lambda shape: (math.prod(shape), len(shape)),
     )
     wide = [axis for axis, size in enumerate(domain) if size != 1]
     axes = [reduction.attrs["axes"] for reduction in reductions if reduction.operands[0].shape == domain]
@@ -127,7 +128,7 @@ class AcrossWriter(NestWriter):
         self.w = w = FunctionWriter(self.w.declarations)
         context = context_of(w, len(pointers))
         w.line(f"call void @{PARALLEL_FOR}(ptr @{nest.name}_p_task, ptr {context}, i64 {self.chunks}, i64 1)")
-        w.line(f"call void @{nest.name}_c({''.join(f'ptr {one}, ' for one in pointers)}i64 0, i64 1)")
+        w.line(f"call void @{nest.name}_c({''.join(f'ptr {pointer}, ' for pointer in pointers)}i64 0, i64 1)")
         w.line("ret void")
         whole = w.function(signature(nest.name, len(pointers)), "nounwind")
         return "\n".join([rows, task_function(f"{nest.name}_p", len(pointers)), combine, whole])

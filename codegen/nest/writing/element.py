@@ -122,7 +122,9 @@ class Pass:
             if self._reads_back(member):
                 values[member.value] = self._back(member.value, places, copy, mask)
             else:
-                values[member.value] = self._computed(member, [read(operand) for operand in member.operands], row)
+                values[member.value] = self._computed(
+                    member, [read(operand) for operand in member.operands], row
+                )
         for memory in self.ahead if mask is None else ():
             self._fetch_ahead(memory, places, copy)
         for value in self.keeps:

@@ -211,7 +211,9 @@ class NestWriter:
         for member in self.nest.members:
             if member.row_level and not member.is_reduction and member.stage == stage:
                 for copy, row in enumerate(rows):
-                    operands = [self._row_source(operand, row, places, copy, mask) for operand in member.operands]
+                    operands = [
+                        self._row_source(operand, row, places, copy, mask) for operand in member.operands
+                    ]
                     row.values[member.value] = self.emit(member, operands)
 
     def _row_source(self, source: Leaf | Value, row: Row, places: Places, copy: int, mask: Reg | None) -> Reg:

@@ -82,7 +82,9 @@ def _is_far(leaf: Memory, last: int, edge: int) -> bool:
 
 
 def _sources(nest: Nest) -> list[Leaf | Value]:
-    return [operand for member in nest.members for operand in member.operands] + [write.source for write in nest.writes]
+    return [operand for member in nest.members for operand in member.operands] + [
+        write.source for write in nest.writes
+    ]
 
 
 def in_squares(nest: Nest, tiles: Tiles) -> Nest:

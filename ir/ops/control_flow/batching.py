@@ -65,7 +65,8 @@ def _can_fail(region: Function) -> bool:
     """Whether an op of `region` can be an error for some values of its operands."""
     kinds = (Kind.GATHER, Kind.SCATTER, Kind.HOST)
     return any(
-        instruction.op.kind in kinds or (instruction.op.name == "pow" and instruction.result.dtype.kind == "i")
+        instruction.op.kind in kinds
+        or (instruction.op.name == "pow" and instruction.result.dtype.kind == "i")
         for instruction in region.instructions()
     )
 

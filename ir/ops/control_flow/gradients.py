@@ -128,7 +128,9 @@ class _ScanPullback:
         step, and stacked ones."""
         forward, instruction = self.split.forward, self.instruction
         position_of = {param: i for i, param in enumerate(forward.params)}
-        stack_of = {result: i for i, result in enumerate(forward.results[: self.split.outputs]) if i >= self.count}
+        stack_of = {
+            result: i for i, result in enumerate(forward.results[: self.split.outputs]) if i >= self.count
+        }
         residuals = list(dict.fromkeys(forward.results[self.split.outputs :]))
         fixed = self._same_in_every_step(residuals)
         read: dict[Value, Value] = {}

@@ -139,7 +139,11 @@ def _pull_vjp(b: Builder, instruction: Instruction, cotangents: list[Value | Non
     wrt = _floating(operands[:own])
     carried = [i for i in wrt if i < count]
     # invariants without a tangent have none in the loop either
-    given = {i: cotangent for i, cotangent in zip(wrt, cotangents, strict=True) if cotangent is not None or i < count}
+    given = {
+        i: cotangent
+        for i, cotangent in zip(wrt, cotangents, strict=True)
+        if cotangent is not None or i < count
+    }
     tangents = [one or _zeros(b, operands[i]) for i, one in given.items()]
     pushed = _with_tangents(body, count, list(given), carried)
     test = _widened(condition, pushed.params, count, len(carried))

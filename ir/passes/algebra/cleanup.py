@@ -29,7 +29,9 @@ def _expand_regions(function: Function) -> Function:
         builder = Builder()
         builder.params = list(function.params)
         table = Substitution()
-        used = {operand for instruction in function.body for operand in instruction.operands} | set(function.results)
+        used = {operand for instruction in function.body for operand in instruction.operands} | set(
+            function.results
+        )
         for original in function.body:
             instruction = table.apply(original)
             regions = instruction.op.regions
@@ -103,7 +105,10 @@ def cse(function: Function) -> Function:
                 table[old] = new
     if len(body) == len(function.body):
         return function
-    body = [instruction.also_for(merged[instruction]) if instruction in merged else instruction for instruction in body]
+    body = [
+        instruction.also_for(merged[instruction]) if instruction in merged else instruction
+        for instruction in body
+    ]
     return Function(function.name, function.params, tuple(body), table.all(function.results))
 
 

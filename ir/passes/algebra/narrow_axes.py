@@ -71,7 +71,10 @@ class _Columns:
         function = self.function
         function = dce(Function(function.name, function.params, tuple(self.b.body), function.results))
         before = set(self.function.body)
-        made = sum(instruction.op.kind is Kind.ELEMENTWISE and instruction not in before for instruction in function.body)
+        made = sum(
+            instruction.op.kind is Kind.ELEMENTWISE and instruction not in before
+            for instruction in function.body
+        )
         return dce(simplify(function)) if made <= MAX_MEMBERS // 2 else self.function
 
     # -- what is computed by column ---------------------------------------------------------------
@@ -79,7 +82,11 @@ class _Columns:
     def _choose(self) -> None:
         """Reductions that fold columns; what follows from them for each row; and what reads either by column,
         with what that is computed of."""
-        folds = [instruction for instruction in self.function.body if _is_large(instruction) and _folds_columns(instruction)]
+        folds = [
+            instruction
+            for instruction in self.function.body
+            if _is_large(instruction) and _folds_columns(instruction)
+        ]
         joins = [instruction for instruction in self.function.body if _joins_columns(instruction, self.defs)]
         #: What is read only one column at a time.
         apart = self._read_apart() if folds or joins else ()
@@ -148,7 +155,8 @@ class _Columns:
         return [
             operand
             for operand in made.operands
-            if operand.shape and (operand.shape[-1] == like.shape[-1] or self.defs.get(operand) in self.chosen)
+            if operand.shape
+            and (operand.shape[-1] == like.shape[-1] or self.defs.get(operand) in self.chosen)
         ]
 
     def _needed_whole(self) -> set[Value]:
@@ -157,10 +165,16 @@ class _Columns:
         for instruction in reversed(self.function.body):
             here = any(result in whole for result in instruction.results)
             narrow: list[Value] = []
-            if (any(result in by_column for result in instruction.results) and not here) or instruction in self.chosen:
+            if (
+                any(result in by_column for result in instruction.results) and not here
+            ) or instruction in self.chosen:
                 if not here and instruction.results[0] not in by_column:
                     continue
-                narrow = self._narrow(instruction) if instruction in self.chosen or self._by_column(instruction) else []
+                narrow = (
+                    self._narrow(instruction)
+                    if instruction in self.chosen or self._by_column(instruction)
+                    else []
+                )
             elif not here:
                 continue
             by_column.update(narrow)

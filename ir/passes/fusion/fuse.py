@@ -67,14 +67,18 @@ def why_alone(instruction: Instruction) -> str:
 def _fusable(instruction: Instruction) -> bool:
     op = instruction.op
     if op.kind is Kind.ELEMENTWISE:
-        return op.emit is not None and all(operand.dtype.kind in op.emit_kinds for operand in instruction.operands)
+        return op.emit is not None and all(
+            operand.dtype.kind in op.emit_kinds for operand in instruction.operands
+        )
     return op.kind is Kind.REDUCTION
 
 
 class _Fusion:
     def __init__(self, function: Function, note: Note | None) -> None:
         self.function, self.note = function, note
-        self.defs: dict[Value, Instruction] = {result: instruction for instruction in function.body for result in instruction.results}
+        self.defs: dict[Value, Instruction] = {
+            result: instruction for instruction in function.body for result in instruction.results
+        }
         self.units: list[Unit] = []
         self.unit_of: dict[Value, Unit] = {}
         #: The units that some unit depends on.

@@ -57,6 +57,11 @@ def folded_by(unit: Unit, axes: tuple[int, ...] | None, defs: Definitions) -> li
     if axes is None or any(own != everything for own in unit.own.values()):
         return []
     reductions = [member for member in unit.members if member.op.kind is Kind.REDUCTION]
-    read = {source for member in unit.members for each in member.operands for source, _ in sources(each, defs)}
-    fit = [reduction.result not in read and folds_across(reduction, everything, unit.domain, axes) for reduction in reductions]
+    read = {
+        source for member in unit.members for each in member.operands for source, _ in sources(each, defs)
+    }
+    fit = [
+        reduction.result not in read and folds_across(reduction, everything, unit.domain, axes)
+        for reduction in reductions
+    ]
     return [reduction.result for reduction in reductions] if all(fit) else []

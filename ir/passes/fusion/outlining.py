@@ -181,14 +181,23 @@ class _Outliner:
         body = sorted([*inline, *members], key=self.order.__getitem__)
         inside = {result for instruction in body for result in instruction.results}
         inputs = list(
-            dict.fromkeys(operand for instruction in body for operand in instruction.operands if operand not in inside)
+            dict.fromkeys(
+                operand for instruction in body for operand in instruction.operands if operand not in inside
+            )
         )
         table = Substitution({input_: Value(input_.type, f"p{i}") for i, input_ in enumerate(inputs)})
         copies: list[Instruction] = []
         for instruction in body:
             fresh = tuple(Value(result.type) for result in instruction.results)
             copies.append(
-                Instruction(instruction.op, table.all(instruction.operands), instruction.attrs, fresh, instruction.location, instruction.regions)
+                Instruction(
+                    instruction.op,
+                    table.all(instruction.operands),
+                    instruction.attrs,
+                    fresh,
+                    instruction.location,
+                    instruction.regions,
+                )
             )
             for old, new in zip(instruction.results, fresh, strict=True):
                 table[old] = new

@@ -151,7 +151,9 @@ class _Repeating:
             if reader.op.kind not in (Kind.ELEMENTWISE, Kind.REDUCTION):
                 return False
             as_it_is = [operand is value for operand in reader.operands if self._source(operand) is value]
-            if not all(as_it_is) or (reader.op.kind is Kind.ELEMENTWISE and reader.result.shape != value.shape):
+            if not all(as_it_is) or (
+                reader.op.kind is Kind.ELEMENTWISE and reader.result.shape != value.shape
+            ):
                 return False
         own = {one.result for one in behind}
         read = {each for member in members for each in self._read(member)}

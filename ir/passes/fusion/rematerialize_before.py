@@ -77,7 +77,9 @@ def _in_steps(function: Function, large: list[Instruction]) -> Function:
         left = [axis for axis in range(len(instruction.operands[0].shape)) if axis not in first]
         rest = tuple(place for place, axis in enumerate(left) if axis in instruction.attrs["axes"])
         (part,) = b.append(instruction.op, instruction.operands, {"axes": first})
-        b.body.append(Instruction(instruction.op, (part,), {"axes": rest}, instruction.results, instruction.location))
+        b.body.append(
+            Instruction(instruction.op, (part,), {"axes": rest}, instruction.results, instruction.location)
+        )
     return Function(function.name, function.params, tuple(b.body), function.results)
 
 
@@ -91,7 +93,9 @@ class _Recompute:
         found: dict[Shape, dict[tuple[int, ...], list[Instruction]]] = {}
         for instruction in self.function.body:
             if _is_large(instruction):
-                found.setdefault(instruction.operands[0].shape, {}).setdefault(instruction.attrs["axes"], []).append(instruction)
+                found.setdefault(instruction.operands[0].shape, {}).setdefault(
+                    instruction.attrs["axes"], []
+                ).append(instruction)
         again: dict[Instruction, set[Value]] = {}
         for by_axes in found.values():
             seen: set[Value] = set()

@@ -47,7 +47,9 @@ def move_pads(function: Function) -> Function:
     anything."""
     uses = Counter(operand for instruction in function.body for operand in instruction.operands)
     uses.update(function.results)
-    padded = Counter(instruction.operands[1] for instruction in function.body if instruction.op.kind is Kind.UPDATE)
+    padded = Counter(
+        instruction.operands[1] for instruction in function.body if instruction.op.kind is Kind.UPDATE
+    )
     params = frozenset(function.params)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:

@@ -62,7 +62,11 @@ def _late(function: Function) -> Function:
             root[instruction.result] = root.get(instruction.operands[0], instruction.operands[0])
     body = list(function.body)
     moved = False
-    for write in [instruction for instruction in reversed(function.body) if instruction.op.kind in _WRITES and not has_effect(instruction)]:
+    for write in [
+        instruction
+        for instruction in reversed(function.body)
+        if instruction.op.kind in _WRITES and not has_effect(instruction)
+    ]:
         at = body.index(write)
         written = root.get(write.operands[0], write.operands[0])
         last = at

@@ -147,7 +147,9 @@ def _part(region: Function, params: Iterable[int], results: Iterable[int]) -> Fu
     """`region` with some of its parameters and results, and what those need."""
     kept = _at(region.results, results)
     live = needed(region, kept)
-    body = tuple([instruction for instruction in region.body if any(result in live for result in instruction.results)])
+    body = tuple(
+        [instruction for instruction in region.body if any(result in live for result in instruction.results)]
+    )
     return Function(region.name, _at(region.params, params), body, kept)
 
 

@@ -33,7 +33,11 @@ def defer_products(function: Function) -> Function:
     defs = {result: instruction for instruction in function.body for result in instruction.results}
     changed = False
     for instruction in function.body:
-        loop = instruction.op.kind is Kind.SCAN and instruction.attrs["length"] > 0 and not has_effect(instruction)
+        loop = (
+            instruction.op.kind is Kind.SCAN
+            and instruction.attrs["length"] > 0
+            and not has_effect(instruction)
+        )
         found = _Loop(instruction).deferred() if loop and not is_small(instruction) else {}
         if found:
             changed = True
@@ -77,7 +81,9 @@ class _Loop:
             products = self._added(position)
             if not products:
                 continue
-            fresh = {x for product in products for x in (product.left, product.right) if x not in self.stacked}
+            fresh = {
+                x for product in products for x in (product.left, product.right) if x not in self.stacked
+            }
             count = sum(one.type.size for one in fresh)
             nbytes = sum(one.type.nbytes for one in fresh) * self.instruction.attrs["length"]
             if count <= self.body.params[position].type.size and nbytes <= room:

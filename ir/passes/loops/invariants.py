@@ -32,9 +32,13 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
     last = len(loop.operands) - loop.attrs.get("slices", 0) - loop.attrs.get("states", 0)
     params = body.params[first:last]
     same = invariant(body, params)
-    moved = [instruction for instruction in body.body if all(result in same for result in instruction.results)]
+    moved = [
+        instruction for instruction in body.body if all(result in same for result in instruction.results)
+    ]
     leaving = set(moved)
-    inside = {operand for instruction in body.body if instruction not in leaving for operand in instruction.operands}
+    inside = {
+        operand for instruction in body.body if instruction not in leaving for operand in instruction.operands
+    }
     inside |= set(body.results)
     inside |= _read_through_views(moved, inside)
     wanted = [
@@ -56,7 +60,13 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
         for old, new in zip(one.results, results, strict=True):
             table[old] = new
     gone = set(wanted)
-    rest = tuple([instruction for instruction in body.body if not any(result in gone for result in instruction.results)])
+    rest = tuple(
+        [
+            instruction
+            for instruction in body.body
+            if not any(result in gone for result in instruction.results)
+        ]
+    )
 
     def widened(region: Function, more: list[Value]) -> tuple[Value, ...]:
         return (*region.params[:last], *more, *region.params[last:])
@@ -65,7 +75,9 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
         [
             Function(body.name, widened(body, wanted), rest, body.results)
             if region is body
-            else Function(region.name, widened(region, [Value(v.type) for v in wanted]), region.body, region.results)
+            else Function(
+                region.name, widened(region, [Value(v.type) for v in wanted]), region.body, region.results
+            )
             for region in loop.regions
         ]
     )

@@ -47,7 +47,8 @@ def longer(by: int) -> Callable[[Nest], None]:
 def moved_writes(by: int) -> Callable[[Nest], None]:
     def change(nest: Nest) -> None:
         nest.writes = [
-            Write(write.source, _moved(write.memory, by), write.row_level, write.stage) for write in nest.writes
+            Write(write.source, _moved(write.memory, by), write.row_level, write.stage)
+            for write in nest.writes
         ]
 
     return change

@@ -22,7 +22,11 @@ def module(numbers):
     traced = tj.trace(lambda x: tj.sqrt(x) / 3.0, tj.ones(1000))
     body = [
         Instruction(
-            instruction.op, instruction.operands, instruction.attrs, instruction.results, Location("f.py", 1, False, (i,) if numbers else ())
+            instruction.op,
+            instruction.operands,
+            instruction.attrs,
+            instruction.results,
+            Location("f.py", 1, False, (i,) if numbers else ()),
         )
         for i, instruction in enumerate(traced.body)
     ]

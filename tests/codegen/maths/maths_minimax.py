@@ -250,7 +250,12 @@ def main() -> None:
         coefficients, worst = remez(spec)
         bits = float(mp.log(worst, 2))
         print(f"# {spec.name} {spec.dtype}: degree {spec.degree}, weighted error 2^{bits:.1f}")
-        print("(", ", ".join(repr(rounded(coefficient, spec.dtype)) for coefficient in coefficients), "),", flush=True)
+        print(
+            "(",
+            ", ".join(repr(rounded(coefficient, spec.dtype)) for coefficient in coefficients),
+            "),",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

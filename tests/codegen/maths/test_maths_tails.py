@@ -61,7 +61,9 @@ def compare(name: str, got: Array, expected: Array, *arguments: Array) -> None:
         np.isnan(got) & np.isnan(expected)
     )
     wrong = np.flatnonzero(~same)[:4]
-    assert wrong.size == 0, [(name, *(argument[i] for argument in arguments), got[i], expected[i]) for i in wrong]
+    assert wrong.size == 0, [
+        (name, *(argument[i] for argument in arguments), got[i], expected[i]) for i in wrong
+    ]
 
 
 def check(length: int) -> None:

@@ -127,7 +127,7 @@ def test_what_may_be_written_over_what(name: str) -> None:
     body, results, pairs = FUSIONS[name]
     types, params = ", ".join(results.values()), f"(%x: {A}, %y: {A})"
     names = [f"%r{i}" for i in range(len(results))]
-    head = ", ".join(f"{one}: {kind}" for one, kind in zip(names, results.values(), strict=True))
+    head = ", ".join(f"{name}: {kind}" for name, kind in zip(names, results.values(), strict=True))
     text = (
         f"func @f{params} -> ({types}) {{\n{head} = fusion(%x, %y) @body{params} -> ({types}) {{\n"
         f"{body}\nreturn {', '.join(results)}\n}}\nreturn {', '.join(names)}\n}}"

@@ -21,7 +21,9 @@ def in_place(executable: Executable, arrays: list[Array]) -> list[Array]:
     """The results of ``@main`` where those that may be are written over parameters."""
     inputs = [array.copy() for array in arrays]
     outputs = [
-        inputs[executable.reuses[i]] if i in executable.reuses else np.full(result.shape, 99).astype(result.dtype)
+        inputs[executable.reuses[i]]
+        if i in executable.reuses
+        else np.full(result.shape, 99).astype(result.dtype)
         for i, result in enumerate(executable.source.results)
     ]
 

@@ -121,7 +121,8 @@ def test_fusions_of_several_ops_that_fail(program: Any, monkeypatch: pytest.Monk
         return sum(one.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION) for one in inside) > 1
 
     if not any(
-        instruction.op.kind is Kind.REGION and several(instruction) for instruction in tj.jit(program).lower(X).fused.instructions()
+        instruction.op.kind is Kind.REGION and several(instruction)
+        for instruction in tj.jit(program).lower(X).fused.instructions()
     ):
         pytest.skip("the program has none")
     monkeypatch.setattr(writer, "LOWERINGS", {**lowerings.LOWERINGS, **failing({Kind.REGION}, several)})
@@ -207,7 +208,9 @@ def test_text_that_llvm_rejects(program: Any, text: str, monkeypatch: pytest.Mon
         kernel.text = kernel.text.replace("  ret void", f"{text}  ret void", 1)
         return kernel
 
-    if not any(instruction.op.kind is Kind.REGION for instruction in tj.jit(program).lower(X).fused.instructions()):
+    if not any(
+        instruction.op.kind is Kind.REGION for instruction in tj.jit(program).lower(X).fused.instructions()
+    ):
         pytest.skip("the program has none")
     monkeypatch.setattr(fusions.Fusions, "kernel", spoiled)
     jitted = run_degraded(program, "LLVM rejects")

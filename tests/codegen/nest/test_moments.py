@@ -28,7 +28,11 @@ def always_cut(set_attribute: Any) -> None:
 
 def in_one_pass(f: Any, *arrays: Array) -> int:
     """How many sums of squares need no pass of their own."""
-    bodies = [instruction for instruction in run_passes(tj.trace(f, *arrays)).body if instruction.op.name == "fusion"]
+    bodies = [
+        instruction
+        for instruction in run_passes(tj.trace(f, *arrays)).body
+        if instruction.op.name == "fusion"
+    ]
     return sum(len(schedule(body.regions[0], "nest", host()).moments) for body in bodies)
 
 

@@ -67,7 +67,9 @@ def test_layernorm_is_one_nest_and_right() -> None:
 
     x = values((20, 100), "f8")
     run([x], build, 1e-9)
-    assert [instruction.op.name for instruction in run_passes(function_of("ln", [x], build)).body] == ["fusion"]
+    assert [instruction.op.name for instruction in run_passes(function_of("ln", [x], build)).body] == [
+        "fusion"
+    ]
 
 
 @pytest.mark.parametrize("shape", [(1, 64), (64, 1), (1, 1), (33, 17), (2, 3, 5)])

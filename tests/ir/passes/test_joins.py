@@ -44,7 +44,9 @@ def array(*shape, dtype="f8"):
 def test_a_stencil_on_a_ring_is_one_nest(shape):
     u = array(*shape)
     assert concats(read(ring, u)) == 0
-    found = [instruction for instruction in run_passes(tj.trace(ring, u)).body if instruction.op.name == "fusion"]
+    found = [
+        instruction for instruction in run_passes(tj.trace(ring, u)).body if instruction.op.name == "fusion"
+    ]
     assert len(found) == 1
 
 

@@ -28,7 +28,11 @@ def names(function):
 
 
 def kernels(f, *arrays):
-    return [instruction for instruction in run_passes(tj.trace(f, *arrays)).body if instruction.op.name == "fusion"]
+    return [
+        instruction
+        for instruction in run_passes(tj.trace(f, *arrays)).body
+        if instruction.op.name == "fusion"
+    ]
 
 
 def stencil(u):

@@ -34,8 +34,17 @@ def test_a_step_back_through_a_write_touches_what_was_written(shape):
 def test_nothing_as_large_as_the_array_is_made_in_a_step():
     x = np.ones((50, 30))
     program = run_passes(tj.trace(tj.grad(lambda x: (sweep(x) ** 2).sum()), x))
-    (back,) = [instruction.regions[0] for instruction in program.body if instruction.op.name == "scan" and instruction.attrs["reverse"]]
-    large = [instruction.op.name for instruction in back.body for result in instruction.results if result.type.size >= x.size]
+    (back,) = [
+        instruction.regions[0]
+        for instruction in program.body
+        if instruction.op.name == "scan" and instruction.attrs["reverse"]
+    ]
+    large = [
+        instruction.op.name
+        for instruction in back.body
+        for result in instruction.results
+        if result.type.size >= x.size
+    ]
     assert set(large) == {"scatter"}
 
 

@@ -219,7 +219,9 @@ def test_formatting_keeps_meaning_names_and_comments(seed):
     assert_same(function, parse_function(formatted))
     before, after = parse_document(text), parse_document(formatted)
     assert sorted(before.names.values()) == sorted(after.names.values())
-    assert sorted(comment.text for comment in after.comments) == sorted(comment.text for comment in before.comments)
+    assert sorted(comment.text for comment in after.comments) == sorted(
+        comment.text for comment in before.comments
+    )
 
 
 def test_names_stay_the_same_over_prints():

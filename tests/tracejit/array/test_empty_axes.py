@@ -54,7 +54,10 @@ def arity(name: str) -> int:
         inspect.signature(of_numpy)
     except (TypeError, ValueError):
         return 0
-    return int(sum(param.default is param.empty and param.kind <= param.POSITIONAL_OR_KEYWORD for param in params) == 1)
+    return int(
+        sum(param.default is param.empty and param.kind <= param.POSITIONAL_OR_KEYWORD for param in params)
+        == 1
+    )
 
 
 COMMON = [name for name in dir(tj) if hasattr(np, name)]
@@ -97,7 +100,7 @@ def test_empty_axes(name: str) -> None:
     done: list[Call] = []
     expected: list[Any] = []
     for args, attrs in calls(name):
-        text = f"{name}({', '.join(f'{one.dtype}{one.shape}' for one in args)}, {attrs})"
+        text = f"{name}({', '.join(f'{argument.dtype}{argument.shape}' for argument in args)}, {attrs})"
         want, refused = outcome(of_numpy, args, attrs)
         got, error = outcome(ours, [tj.tensor(argument) for argument in args], attrs)
         assert (error is None) == (refused is None), f"{text}: {error!r}, NumPy {refused!r}"
@@ -120,7 +123,9 @@ def test_empty_axes(name: str) -> None:
         return [ours(*[next(rest) for _ in args], **attrs) for args, attrs in done]
 
     for (args, attrs), result, got in zip(done, tj.jit(every)(*arrays), expected, strict=True):
-        text = f"jitted {name}({', '.join(f'{one.dtype}{one.shape}' for one in args)}, {attrs})"
+        text = (
+            f"jitted {name}({', '.join(f'{argument.dtype}{argument.shape}' for argument in args)}, {attrs})"
+        )
         compare([np.asarray(leaf) for leaf in tj.tree_leaves(result)], got, text)
 
 

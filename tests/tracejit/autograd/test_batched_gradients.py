@@ -72,7 +72,9 @@ def test_its_gradient_is_that_of_the_loop(name):
         if together:
             (rows,) = tj.autograd.grad(y, x, tj.asarray(SEEDS), create_graph=True, is_grads_batched=True)
         else:
-            rows = tj.stack([tj.autograd.grad(y, x, tj.asarray(seed), create_graph=True)[0] for seed in SEEDS])
+            rows = tj.stack(
+                [tj.autograd.grad(y, x, tj.asarray(seed), create_graph=True)[0] for seed in SEEDS]
+            )
         found.append(tj.autograd.grad((rows**2).sum(), x)[0].numpy())
     np.testing.assert_allclose(found[1], found[0], rtol=1e-11, atol=1e-13)
 

@@ -133,7 +133,9 @@ def cases(calls: list[Call]) -> Iterator[Case]:
     for call in calls:
         arguments = call.arguments()
         for parameter in arguments if not call.name.startswith("Tensor.") else list(arguments)[1:]:
-            arrays = [name for name, argument in arguments.items() if name != parameter and _is_array(argument)]
+            arrays = [
+                name for name, argument in arguments.items() if name != parameter and _is_array(argument)
+            ]
             floating = [name for name in arrays if arguments[name].dtype.kind == "f"]
             for wrong in WRONG:
                 if wrong in NO_MISTAKES.get((call.name, parameter), ()):
@@ -160,7 +162,11 @@ def run_case(call: Call, case: Case) -> str:
         wrong = (wrong, *arguments[case.parameter][1:])
     arguments[case.parameter] = wrong
     arrays = (
-        {name: argument for name, argument in arguments.items() if name != case.parameter and _is_array(argument)}
+        {
+            name: argument
+            for name, argument in arguments.items()
+            if name != case.parameter and _is_array(argument)
+        }
         if case.mode != "eager"
         else {}
     )
@@ -314,7 +320,8 @@ def main() -> None:
     for case, problem in results:
         print(f"{case}: {problem}")
     print(
-        f"{len(selection)} cases, {len(results)} problems", Counter(result[1].split(":")[0] for result in results)
+        f"{len(selection)} cases, {len(results)} problems",
+        Counter(result[1].split(":")[0] for result in results),
     )
 
 

@@ -158,9 +158,13 @@ def described(label: str, function: Callable[..., Any]) -> Call:
     ):
         table = {"x": Fresh(lambda: tj.tensor(I)), "y": I}
     parameters = [
-        parameter for parameter in inspect.signature(function).parameters.values() if parameter.kind is not parameter.VAR_KEYWORD
+        parameter
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
     ]
-    several = frozenset(parameter.name for parameter in parameters if parameter.kind is parameter.VAR_POSITIONAL)
+    several = frozenset(
+        parameter.name for parameter in parameters if parameter.kind is parameter.VAR_POSITIONAL
+    )
     positional = tuple(
         parameter.name
         for parameter in parameters

@@ -41,7 +41,9 @@ class Program:
         maker = Maker(rng, self.meaning, detach=detach, block=block)
         for _ in range(steps):
             self.advance(maker.step())
-        self.weights = [None if handle is None else rng.normal(size=handle.v.shape) for handle in self.meaning.handles]
+        self.weights = [
+            None if handle is None else rng.normal(size=handle.v.shape) for handle in self.meaning.handles
+        ]
 
     def advance(self, step: Step) -> None:
         text = "\n".join(map(str, [*self.steps, step]))

@@ -75,11 +75,17 @@ def test_arguments_are_those_of_the_bound_function(name):
     positional = [argument.arg for argument in a.args[1:]]
     keyword = [kwonlyarg.arg for kwonlyarg in a.kwonlyargs]
     real_positional = [
-        parameter.name for parameter in parameters if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     real_keyword = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
     assert positional == real_positional
     assert keyword == real_keyword
-    assert (a.vararg is not None) == any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+    assert (a.vararg is not None) == any(
+        parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters
+    )
     with_default = len(a.defaults)
-    assert with_default == sum(parameter.default is not parameter.empty for parameter in parameters if parameter.name in positional)
+    assert with_default == sum(
+        parameter.default is not parameter.empty for parameter in parameters if parameter.name in positional
+    )

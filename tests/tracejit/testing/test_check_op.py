@@ -19,7 +19,10 @@ X = np.array([[0.3, -0.7, 1.1], [0.2, 0.9, -1.3]])
 @pytest.mark.parametrize("name", ["exp", "tanh", "erf", "mul", "atan2", "floor"])
 def test_good_elementwise_ops_pass(name: str) -> None:
     operands = (X, X[::-1] + 2.5)[: len(OPS[name].params)]
-    done = check_op(name, [operands, [operand.astype("f4") for operand in operands], [operand[0, 0] for operand in operands]])
+    done = check_op(
+        name,
+        [operands, [operand.astype("f4") for operand in operands], [operand[0, 0] for operand in operands]],
+    )
     expected = {"type rule": 3, "kernels": 3, "text": 3, "jit": 3, "rules": 3, "gradient": 3}
     if hasattr(tj, "vmap"):
         expected["vmap"] = 3

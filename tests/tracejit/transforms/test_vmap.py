@@ -146,7 +146,11 @@ def test_the_lines_in_a_trace_are_those_of_the_function():
     def f(x):
         return tj.exp(x)
 
-    (line,) = {instruction.location.line for instruction in tj.trace(tj.vmap(f), ROWS).body if instruction.op.name == "exp"}
+    (line,) = {
+        instruction.location.line
+        for instruction in tj.trace(tj.vmap(f), ROWS).body
+        if instruction.op.name == "exp"
+    }
     assert line == f.__code__.co_firstlineno + 1
 
 

@@ -41,19 +41,28 @@ class Call:
         waiting, missing = list(positional), list[str]()
         values: list[Any] = []
         takes_names = any(parameter.kind is parameter.VAR_KEYWORD for parameter in self.parameters)
-        order = [parameter.name for parameter in self.parameters if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)]
+        order = [
+            parameter.name
+            for parameter in self.parameters
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        ]
         for name in [*named, *self.static]:
             if name not in order and not takes_names:
                 raise UsageError(
                     f"{self.label} has no parameter {name!r}; it has {', '.join(order) or 'none'}"
                 )
         for parameter in self.parameters:
-            if parameter.name in self.static or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            if parameter.name in self.static or parameter.kind in (
+                parameter.VAR_POSITIONAL,
+                parameter.VAR_KEYWORD,
+            ):
                 continue
             if parameter.name in named:
                 self.names.append(parameter.name)
                 values.append(named[parameter.name])
-            elif waiting and parameter.name not in self.known and parameter.kind is not parameter.KEYWORD_ONLY:
+            elif (
+                waiting and parameter.name not in self.known and parameter.kind is not parameter.KEYWORD_ONLY
+            ):
                 self.names.append(parameter.name)
                 values.append(waiting.pop(0))
             elif parameter.default is parameter.empty:

@@ -142,7 +142,9 @@ class Subject:
 
     def mapped(self, size: int) -> Subject:
         """The same for `size` examples, stacked along a new first axis of every array."""
-        axes = tuple(tree_map(lambda leaf: None if _is_number(leaf) else 0, argument) for argument in self.args)
+        axes = tuple(
+            tree_map(lambda leaf: None if _is_number(leaf) else 0, argument) for argument in self.args
+        )
         args = tuple(tree_map(lambda leaf: _stacked(leaf, size), argument) for argument in self.args)
         return self._with(vmap(self.fn, axes), args)
 
@@ -225,7 +227,9 @@ def _subject_of_text(label: str) -> Subject:
         results = replay(function, args, located=True)
         return results[0] if len(results) == 1 else tuple(results)
 
-    names = [param.hint if param.hint.isidentifier() else f"arg{i}" for i, param in enumerate(function.params)]
+    names = [
+        param.hint if param.hint.isidentifier() else f"arg{i}" for i, param in enumerate(function.params)
+    ]
     named = with_names(run, function.name, names)
     return Subject(label, named, tuple(param.type for param in function.params), function=function)
 

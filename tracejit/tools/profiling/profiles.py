@@ -239,7 +239,9 @@ def _described(executable: Executable, variant: TimedExecutable) -> FunctionProf
         for site in variant.probes.sites
     ]  # fmt: skip
     source = executable.source
-    where = next((str(instruction.location) for instruction in source.body if instruction.location is not None), "")
+    where = next(
+        (str(instruction.location) for instruction in source.body if instruction.location is not None), ""
+    )
     types = tuple(str(param.type) for param in source.params)
     return FunctionProfile(source.name, types, where, nests, fallbacks=tuple(variant.fallbacks))
 

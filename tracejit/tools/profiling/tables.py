@@ -145,7 +145,7 @@ def summary(profile: Profile) -> str:
             f"{data['gbytes']:.2f} GB/s ({data['flops']:.3g} flops, {data['bytes']:.3g} bytes)"
         )
     lines.append(f"new bytes {profile.new_bytes}, peak bytes {profile.peak_bytes}")
-    lines += [f"@{one.name}: {text}" for one in profile.functions for text in one.fallbacks]
+    lines += [f"@{function.name}: {text}" for function in profile.functions for text in function.fallbacks]
     if profile.dropped:
         lines.append(f"{profile.dropped} events are not in the trace: there were too many")
     return "\n".join(lines)

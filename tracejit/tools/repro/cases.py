@@ -50,7 +50,7 @@ class Case:
     def text(self, notes: Sequence[str] = ()) -> str:
         """The text of the ``.tir`` file, with `notes` as comments."""
         head, rest = print_functions([self.function]).split("\n", 1)
-        return "\n".join([head, *(f"; {one}" for one in notes), rest])
+        return "\n".join([head, *(f"; {note}" for note in notes), rest])
 
     def write(self, tir: Path, npz: Path, notes: Sequence[str] = ()) -> None:
         """Write both files; the arrays are called ``arr_0``, ``arr_1``, ... in the order of parameters."""
@@ -60,10 +60,10 @@ class Case:
 
 def check_writable(function: Function) -> None:
     """Raise TracejitError where text cannot hold `function`."""
-    for one in function.instructions():
-        if "callback" in one.attrs:
-            where = f" at {one.location}" if one.location else ""
+    for instruction in function.instructions():
+        if "callback" in instruction.attrs:
+            where = f" at {instruction.location}" if instruction.location else ""
             raise TracejitError(
-                f"the program calls a Python function ({one.op.name}{where}), which text cannot hold; take "
+                f"the program calls a Python function ({instruction.op.name}{where}), which text cannot hold; take "
                 "the call out, or give its result as an argument"
             )

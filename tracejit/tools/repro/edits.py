@@ -64,13 +64,23 @@ class Window(Edit):
 def _window(case: Case, body: tuple[Instruction, ...], known: Mapping[Value, Any]) -> Case:
     made = {value for instruction in body for value in instruction.results}
     inside = set(body)
-    read = {operand for instruction in case.function.body if instruction not in inside for operand in instruction.operands}
+    read = {
+        operand
+        for instruction in case.function.body
+        if instruction not in inside
+        for operand in instruction.operands
+    }
     read |= set(case.function.results)
     results = tuple(value for instruction in body for value in instruction.results if value in read)
-    outside = dict.fromkeys(operand for instruction in body for operand in instruction.operands if operand not in made)
+    outside = dict.fromkeys(
+        operand for instruction in body for operand in instruction.operands if operand not in made
+    )
     table = Substitution({value: Value(value.type, f"v{i}") for i, value in enumerate(outside)})
     function = Function(
-        case.function.name, table.all(tuple(outside)), tuple(table.apply(instruction) for instruction in body), results
+        case.function.name,
+        table.all(tuple(outside)),
+        tuple(table.apply(instruction) for instruction in body),
+        results,
     )
     return Case(function, tuple(np.asarray(known[value], order="C") for value in outside))
 
@@ -176,7 +186,14 @@ class BypassInRegions(Edit):
             for number, region in enumerate(instruction.regions):
                 for smaller in _bypassed(region):
                     regions = (*instruction.regions[:number], smaller, *instruction.regions[number + 1 :])
-                    made = Instruction(instruction.op, instruction.operands, instruction.attrs, instruction.results, instruction.location, regions)
+                    made = Instruction(
+                        instruction.op,
+                        instruction.operands,
+                        instruction.attrs,
+                        instruction.results,
+                        instruction.location,
+                        regions,
+                    )
                     body = (*case.function.body[:position], made, *case.function.body[position + 1 :])
                     yield _with(case, body=body)
 
@@ -235,12 +252,23 @@ class FewerSteps(Edit):
     def proposals(self, case: Case) -> Iterator[Case]:
         for position, instruction in enumerate(case.function.body):
             length = instruction.attrs.get("length", 0)
-            if instruction.op.kind is not Kind.SCAN or instruction.attrs["slices"] or len(instruction.results) > instruction.attrs["carries"]:
+            if (
+                instruction.op.kind is not Kind.SCAN
+                or instruction.attrs["slices"]
+                or len(instruction.results) > instruction.attrs["carries"]
+            ):
                 continue
             for fewer in dict.fromkeys((1, 2, length // 2, length - 1)):
                 if 0 < fewer < length:
                     attrs = {**instruction.attrs, "length": fewer}
-                    made = Instruction(instruction.op, instruction.operands, attrs, instruction.results, instruction.location, instruction.regions)
+                    made = Instruction(
+                        instruction.op,
+                        instruction.operands,
+                        attrs,
+                        instruction.results,
+                        instruction.location,
+                        instruction.regions,
+                    )
                     body = (*case.function.body[:position], made, *case.function.body[position + 1 :])
                     yield _with(case, body=body)
 

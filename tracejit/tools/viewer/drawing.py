@@ -61,7 +61,9 @@ class Drawing:
             sizes.append(size)
             drawn.append(draw)
 
-        read = {operand for instruction in function.body for operand in instruction.operands} | set(function.results)
+        read = {operand for instruction in function.body for operand in instruction.operands} | set(
+            function.results
+        )
         for param in function.params:
             if param in read:
                 node = PictureNode(
@@ -70,8 +72,12 @@ class Drawing:
                 made[param] = node.id
                 add(node, size_of(node), self._leaf(node, (), "", inside))
         for number, instruction in enumerate(function.body):
-            name = inside or ("" if instruction.op.kind in (Kind.CREATION, Kind.VIEW) else f"{prefix}k{number}")
-            node = PictureNode(f"n{len(nodes)}", self._lines(instruction), "op" if instruction.operands else "constant")
+            name = inside or (
+                "" if instruction.op.kind in (Kind.CREATION, Kind.VIEW) else f"{prefix}k{number}"
+            )
+            node = PictureNode(
+                f"n{len(nodes)}", self._lines(instruction), "op" if instruction.operands else "constant"
+            )
             for result in instruction.results:
                 made[result] = node.id
             edges += [PictureEdge(made[x], node.id) for x in dict.fromkeys(instruction.operands) if x in made]
@@ -79,7 +85,9 @@ class Drawing:
                 block = self._boxed(instruction, name)
                 add(node, (block.width, block.height), self._placed(block))
             else:
-                where = str(instruction.location) if instruction.location and instruction.location.file else ""
+                where = (
+                    str(instruction.location) if instruction.location and instruction.location.file else ""
+                )
                 extra = " gradient" if instruction.location and instruction.location.gradient else ""
                 add(node, size_of(node), self._leaf(node, origins_of(instruction), where, name, extra))
         for position, result in enumerate(function.results if results else ()):

@@ -130,7 +130,16 @@ def _rows(
             continue
         name = f"{prefix}k{number}"
         kernel = made.get(instruction)
-        yield Row(name, _kind(instruction, kernel), instruction, parent, kernel, origins_of(instruction), _cost(instruction, defs), trips)
+        yield Row(
+            name,
+            _kind(instruction, kernel),
+            instruction,
+            parent,
+            kernel,
+            origins_of(instruction),
+            _cost(instruction, defs),
+            trips,
+        )
         if kernel is None and instruction.op.kind in CONTROL:
             steps = float(instruction.attrs["length"]) if instruction.op.kind is Kind.SCAN else 1.0
             for index, region in enumerate(instruction.regions):

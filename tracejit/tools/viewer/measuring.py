@@ -53,7 +53,10 @@ def measure(function: Function, inputs: Sequence[Array]) -> Measured:
     best = _least_seconds(call)
     kernels = _least(variant, inputs, max(1, min(9, int(BUDGET / max(best, 1e-6)))))
     best = min(best, _least_seconds(call))  # again: something else may have run before
-    if any(kernel.site.kernel is None and kernel.site.instruction.op.kind in CONTROL for kernel in kernels.values()):
+    if any(
+        kernel.site.kernel is None and kernel.site.instruction.op.kind in CONTROL
+        for kernel in kernels.values()
+    ):
         inner = _least(TimedExecutable(function), inputs, 1)
         return Measured(best, _with_inner(kernels, inner), executable.milliseconds)
     timed = [Timed(name, kernel.runs, kernel.nanoseconds / 1e9) for name, kernel in kernels.items()]

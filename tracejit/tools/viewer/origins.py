@@ -27,7 +27,9 @@ def _numbered(function: Function, ops: list[Instruction]) -> Function:
         regions = tuple([_numbered(region, ops) for region in instruction.regions])
         known = instruction.location or Location("", 0)
         where = Location(known.file, known.line, known.gradient, (number,))
-        made = Instruction(instruction.op, instruction.operands, instruction.attrs, instruction.results, where, regions)
+        made = Instruction(
+            instruction.op, instruction.operands, instruction.attrs, instruction.results, where, regions
+        )
         ops[number] = made
         body.append(made)
     return Function(function.name, function.params, tuple(body), function.results)
@@ -44,7 +46,9 @@ def origins_of(instruction: Instruction) -> tuple[int, ...]:
 
 def origins_in(functions: Iterable[Function]) -> set[int]:
     """The numbers of all ops that are left in `functions`."""
-    return {n for function in functions for instruction in function.instructions() for n in instruction.origins}
+    return {
+        n for function in functions for instruction in function.instructions() for n in instruction.origins
+    }
 
 
 def with_views(function: Function) -> Function:

@@ -57,7 +57,8 @@ def checked_gradients(
         where = f"{source} returned for argument {position}"
         gradients.extend(_fitted(shape, theirs.shape, iter(parts), where))
     return [
-        _checked(source, i, leaf, gradient) for i, (leaf, gradient) in enumerate(zip(leaves, gradients, strict=True))
+        _checked(source, i, leaf, gradient)
+        for i, (leaf, gradient) in enumerate(zip(leaves, gradients, strict=True))
     ]
 
 

@@ -114,7 +114,9 @@ class _Call:
             given = [
                 self.backward_tracer.argument(output.type, f"ct{i}")
                 if is_float(output.dtype)
-                else TENSOR_OPS.full(value=output.dtype.type(0).item(), shape=output.shape, dtype=output.dtype)
+                else TENSOR_OPS.full(
+                    value=output.dtype.type(0).item(), shape=output.shape, dtype=output.dtype
+                )
                 for i, output in enumerate(self.outputs)
             ]
             found = self.rule.backward(residuals, self.output_structure.unflatten(given))
@@ -191,7 +193,10 @@ class _Call:
 
     def mismatch(self) -> str:
         """How the output of the rule's forward differs from that of the function; empty where it does not."""
-        wanted, given = [output.type for output in self.primal_outputs], [output.type for output in self.outputs]
+        wanted, given = (
+            [output.type for output in self.primal_outputs],
+            [output.type for output in self.outputs],
+        )
         if self.primal_structure == self.output_structure and wanted == given:
             return ""
         return (

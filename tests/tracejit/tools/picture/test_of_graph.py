@@ -31,7 +31,15 @@ def test_nodes_leaves_constants_and_the_result():
         ("SumBackward", "f64[]"),
         ("result f64[]", "= 9.0"),  # 3 - 1 + 8 - 1
     ]
-    assert [node.kind for node in picture.nodes] == ["leaf", "constant", "op", "constant", "op", "op", "result"]
+    assert [node.kind for node in picture.nodes] == [
+        "leaf",
+        "constant",
+        "op",
+        "constant",
+        "op",
+        "op",
+        "result",
+    ]
     assert arrows(picture) == [
         ("leaf f64[2]", "MulBackward", "", ""),
         ("constant f64[2]", "MulBackward", "", ""),

@@ -50,7 +50,10 @@ def test_nodes_and_edges_can_be_found():
     ]
     assert nodes[0].find(NS + "title").text == "x\nleaf\ntrain.py:7"
     edges = of_class(root, "edge")
-    assert [(edge.get("data-source"), edge.get("data-target")) for edge in edges] == [("x", "y"), ("two", "y")]
+    assert [(edge.get("data-source"), edge.get("data-target")) for edge in edges] == [
+        ("x", "y"),
+        ("two", "y"),
+    ]
     assert [one.text for one in of_class(edges[0], "port")] == ["x"]
     assert [one.text for one in of_class(edges[1], "label")] == ["1"]
     (group,) = of_class(root, "group")

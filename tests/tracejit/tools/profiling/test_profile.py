@@ -20,7 +20,9 @@ def _isolated() -> Iterator[None]:
 
 def test_one_record_per_kernel_with_shapes_bytes_and_time() -> None:
     made = tj.profile(lambda x, y: tj.exp(x + y).sum(axis=0), tj.ones((2, 3)), 1.0)
-    assert [(kernel.name, kernel.inputs, kernel.outputs, kernel.bytes, kernel.backend) for kernel in made.kernels] == [
+    assert [
+        (kernel.name, kernel.inputs, kernel.outputs, kernel.bytes, kernel.backend) for kernel in made.kernels
+    ] == [
         ("add", ("f64[2,3]", "float"), ("f64[2,3]",), 48, "numpy"),
         ("exp", ("f64[2,3]",), ("f64[2,3]",), 48, "numpy"),
         ("sum", ("f64[2,3]",), ("f64[3]",), 24, "numpy"),

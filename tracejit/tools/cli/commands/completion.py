@@ -23,7 +23,10 @@ SHELLS: Final = {
     "fish": "tracejit completion fish > ~/.config/fish/completions/tracejit.fish",
 }
 _PASSES: Final = tuple(dict.fromkeys(one.name for one in PIPELINE))
-_STAGES: Final = (*(stage for stage in STAGES if stage != "after:PASS"), *(f"after:{one}" for one in _PASSES))
+_STAGES: Final = (
+    *(stage for stage in STAGES if stage != "after:PASS"),
+    *(f"after:{pass_}" for pass_ in _PASSES),
+)
 #: What stands behind options that are not files: words to choose from.
 _WORDS: Final = {
     "stage": _STAGES,
@@ -42,7 +45,7 @@ def add_parser(commands: Any) -> None:
         help="print a script by which bash, zsh or fish complete tracejit's command line",
         description="Print a script by which a shell completes tracejit's command line. Needs shtab.",
         epilog="examples:\n  pip install 'tracejit[completion]'\n"
-        + "".join(f"  {one}\n" for one in SHELLS.values()),
+        + "".join(f"  {shell}\n" for shell in SHELLS.values()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("shell", choices=tuple(SHELLS))

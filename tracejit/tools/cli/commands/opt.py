@@ -107,7 +107,7 @@ def _optimized(
 ) -> Function:
     """`function` after `passes`, each of which is noted in `steps`."""
     names.of(function)  # what the passes leave keeps these
-    for one in passes:
+    for pass_ in passes:
         before = sum(1 for _ in function.instructions())
 
         def observe(name: str, result: Function, seconds: float, before: int = before) -> None:
@@ -123,14 +123,14 @@ def _optimized(
             )
 
         try:
-            function = run_passes(function, [one], observe)
+            function = run_passes(function, [pass_], observe)
             if options.verify_each:
                 verify(function)
         except VerificationError as error:
             excerpt = str(error).partition("\n")[2]
-            raise TargetError(f"after {one.name}: {error.problem}", excerpt) from error
+            raise TargetError(f"after {pass_.name}: {error.problem}", excerpt) from error
         if options.print_after_all:
-            text = f"; ---- @{function.name} after {one.name}\n{print_function(function, names=names)}\n"
+            text = f"; ---- @{function.name} after {pass_.name}\n{print_function(function, names=names)}\n"
             paints = wants_color(options.color, sys.stderr)
             sys.stderr.write(colored(text, "tir") if paints else text)
     return function
