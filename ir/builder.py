@@ -66,7 +66,7 @@ class Builder(OpNamespace):
             inferred = op.regions.types(given, attrs, regions)
         else:
             inferred = op.infer(given, attrs)
-        results = tuple([Value(one) for one in inferred])
+        results = tuple([Value(type_) for type_ in inferred])
         self.body.append(Instruction(op, operands, attrs, results, self.location, regions))
         return results
 
@@ -189,9 +189,9 @@ def inline(builder: Builder, function: Function, args: Sequence[Value]) -> tuple
     """Append `function`'s body to `builder` on `args`, which have its parameters' types; returns its results
     there. `builder` keeps the location of the last instruction."""
     table = Substitution(dict(zip(function.params, args, strict=True)))
-    for param, one in table.table.items():
-        if one.type != param.type:
-            raise TracejitError(f"@{function.name}: expected {param.type}, got {one.type}")
+    for param, value in table.table.items():
+        if value.type != param.type:
+            raise TracejitError(f"@{function.name}: expected {param.type}, got {value.type}")
     for instruction in function.body:
         builder.location = instruction.location
         results = builder.repeat(instruction, table.all(instruction.operands))

@@ -45,25 +45,30 @@ def _write(
 ) -> None:
     """Append the lines of `function`; `types` are the texts of types so far."""
 
-    def type_text(one: TensorType) -> str:
-        known = types.get((one.dtype, one.shape))
+    def type_text(type_: TensorType) -> str:
+        known = types.get((type_.dtype, type_.shape))
         if known is None:
-            known = types[one.dtype, one.shape] = _type(one)
+            known = types[type_.dtype, type_.shape] = _type(type_)
         return known
 
     for param in function.params:
         numbers[param] = len(numbers)
         lines.append(type_text(param.type))
-    for one in function.body:
-        if one.op.name in OPS.foreign or one.op.native is not None or OPS.get(one.op.name) is not one.op:
-            raise NoContent(f"the op {one.op.name} was registered or changed in this process")
-        operands = [numbers[operand] for operand in one.operands]
-        attrs = attributes(one.attrs) if one.attrs else ""
-        for result in one.results:
+    for instruction in function.body:
+        if (
+            instruction.op.name in OPS.foreign
+            or instruction.op.native is not None
+            or OPS.get(instruction.op.name) is not instruction.op
+        ):
+            raise NoContent(f"the op {instruction.op.name} was registered or changed in this process")
+        operands = [numbers[operand] for operand in instruction.operands]
+        attrs = attributes(instruction.attrs) if instruction.attrs else ""
+        for result in instruction.results:
             numbers[result] = len(numbers)
-        given = ",".join([type_text(result.type) for result in one.results])
-        lines.append(f"{one.op.name}{operands}{attrs}{given}{remark(one) if remark is not None else ''}")
-        for region in one.regions:
+        given = ",".join([type_text(result.type) for result in instruction.results])
+        note = remark(instruction) if remark is not None else ""
+        lines.append(f"{instruction.op.name}{operands}{attrs}{given}{note}")
+        for region in instruction.regions:
             lines.append("{")
             _write(lines, region, numbers, types, remark)
             lines.append("}")
@@ -75,8 +80,8 @@ def attributes(attrs: Mapping[str, Any]) -> list[str]:
     return [f"{name}={_attr(attrs[name])}" for name in sorted(attrs)]
 
 
-def _type(one: TensorType) -> str:
-    return f"{one.dtype.str}{one.shape}"
+def _type(type_: TensorType) -> str:
+    return f"{type_.dtype.str}{type_.shape}"
 
 
 def _attr(value: Any) -> str:

@@ -119,7 +119,7 @@ class ParseError(TracejitError, ValueError):
         """The line, and a caret under the place; of a long line what is around it."""
         first = max(0, self.column - 80) if len(self.source) > 160 else 0
         shown = self.source[first : first + 160]
-        under = "".join("\t" if one == "\t" else " " for one in shown[: self.column - 1 - first])
+        under = "".join("\t" if text == "\t" else " " for text in shown[: self.column - 1 - first])
         return f"  {shown}\n  {under}^"
 
 

@@ -358,7 +358,7 @@ def check_attrs(op: Op, attrs: Attrs) -> None:
             raise AttributeValueError(f"{op.name}: attribute {name!r} is missing")
         value = attrs[name]
         if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
-            wanted = " or ".join(one.__name__ for one in accepted)
+            wanted = " or ".join(class_.__name__ for class_ in accepted)
             raise AttributeValueError(f"{op.name}: attribute {name!r} must be {wanted}, got {attrs[name]!r}")
 
 

@@ -158,7 +158,7 @@ def resolve_reshape(op: str, shape: Shape, wanted: Any) -> Shape:
             f"{op}: cannot reshape {shape} to {tuple(target)}: at most one -1 may stand for a size"
         )
     if -1 in target:
-        known = math.prod(one for one in target if one != -1)
+        known = math.prod(number for number in target if number != -1)
         if known == 0 or size % known:
             raise ShapeError(f"{op}: cannot reshape {shape} of size {size} to {tuple(target)}")
         target[target.index(-1)] = size // known

@@ -294,7 +294,7 @@ class Executable:
             into[i] if into and i in into else empty(result.shape, result.dtype)
             for i, result in enumerate(self.source.results)
         ]
-        inputs = (ctypes.c_void_p * max(1, len(plain)))(*[one.ctypes.data for one in plain])
+        inputs = (ctypes.c_void_p * max(1, len(plain)))(*[array.ctypes.data for array in plain])
         outputs = (ctypes.c_void_p * max(1, len(results)))(*[result.ctypes.data for result in results])
         status = self._main(ctypes.addressof(inputs), ctypes.addressof(outputs))
         if status:

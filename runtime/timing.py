@@ -96,7 +96,7 @@ def prepared_call(executable: Executable, args: Sequence[Array]) -> Callable[[],
     """
     plain = [executable._plain(arg, i) for i, arg in enumerate(args)]
     results = [empty(result.shape, result.dtype) for result in executable.source.results]
-    inputs = (ctypes.c_void_p * max(1, len(plain)))(*[one.ctypes.data for one in plain])
+    inputs = (ctypes.c_void_p * max(1, len(plain)))(*[array.ctypes.data for array in plain])
     outputs = (ctypes.c_void_p * max(1, len(results)))(*[result.ctypes.data for result in results])
     main, first, second = executable._main, ctypes.addressof(inputs), ctypes.addressof(outputs)
     alive = plain, results, inputs, outputs

@@ -59,7 +59,7 @@ def pure_callback(fn: Callable[..., Any], result_spec: Any, /, *args: Any, **kwa
     run = _Checked(fn, name, structure, types, results_structure)
     tracer = STATE.tracer
     if tracer is None:
-        results = [wrap(one) for one in run(*[own_array(leaf) for leaf in leaves])]
+        results = [wrap(array) for array in run(*[own_array(leaf) for leaf in leaves])]
     else:
         attrs = {
             "callback": named(run, name),
@@ -83,7 +83,7 @@ def append(tracer: Tracer, op: str, leaves: Sequence[Any], attrs: dict[str, Any]
     if not tracer.pinned_location:
         tracer.location = user_location()
     values = tuple([as_value(tracer, leaf) for leaf in leaves])
-    return [wrap(one) for one in tracer.append(OPS[op], values, attrs)]
+    return [wrap(value) for value in tracer.append(OPS[op], values, attrs)]
 
 
 def _result_types(result_spec: Any) -> tuple[list[TensorType], TreeDef]:

@@ -81,14 +81,14 @@ class ElementWriter(PackingWriter, abc.ABC):
             targets.setdefault(value, []).append(place)
         for group in in_groups(function):
             self.w.mark = mark_of(tuple(n for one in group for n in one.origins))
-            for one in group:
-                self._load_operands(one, values)
+            for instruction in group:
+                self._load_operands(instruction, values)
             if len(group) > 1 or group[0].op.kind is Kind.ELEMENTWISE:
                 self._elementwise(group, values)
             else:
-                (one,) = group
-                operands = [values[operand] for operand in one.operands]
-                values.update(zip(one.results, self._instruction(one, operands), strict=True))
+                (instruction,) = group
+                operands = [values[operand] for operand in instruction.operands]
+                values.update(zip(instruction.results, self._instruction(instruction, operands), strict=True))
             for result in [result for one in group for result in one.results]:
                 for place in targets.pop(result, ()):
                     self.store(values[result], place, 0)
@@ -98,14 +98,14 @@ class ElementWriter(PackingWriter, abc.ABC):
                 self.store(self._loaded(value, values), place, 0)
         return [self._loaded(result, values) for result in function.results]
 
-    def _load_operands(self, one: Instruction, values: dict[Value, Elements]) -> None:
-        """Load what `one` reads as a whole: neither what it reads at some indices, nor slices."""
-        first, last = 0, len(one.operands)
-        if one.op.kind is Kind.GATHER:
+    def _load_operands(self, instruction: Instruction, values: dict[Value, Elements]) -> None:
+        """Load what `instruction` reads as a whole: neither what it reads at some indices, nor slices."""
+        first, last = 0, len(instruction.operands)
+        if instruction.op.kind is Kind.GATHER:
             first = 1
-        if one.op.kind is Kind.SCAN:
-            last -= one.attrs["slices"]
-        for operand in one.operands[first:last]:
+        if instruction.op.kind is Kind.SCAN:
+            last -= instruction.attrs["slices"]
+        for operand in instruction.operands[first:last]:
             self._loaded(operand, values)
 
     def _loaded(self, value: Value, values: dict[Value, Elements]) -> Elements:
@@ -115,11 +115,11 @@ class ElementWriter(PackingWriter, abc.ABC):
             elements = values[value] = self.load(elements, value)
         return elements
 
-    def _instruction(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:
-        kind = one.op.kind
+    def _instruction(self, instruction: Instruction, operands: list[Elements]) -> Sequence[Elements]:
+        kind = instruction.op.kind
         if kind in CONTROL:
-            return self.control(one, operands)
-        return [_WRITERS[kind](self, one, operands)]
+            return self.control(instruction, operands)
+        return [_WRITERS[kind](self, instruction, operands)]
 
     def _elementwise(self, group: Sequence[Instruction], values: dict[Value, Elements]) -> None:
         """Instructions with one op, of all of whose elements none depends on another."""
@@ -130,72 +130,76 @@ class ElementWriter(PackingWriter, abc.ABC):
         ]
         made = self.packed(group[0], rows)
         start = 0
-        for one in group:
-            values[one.result] = made[start : start + one.result.type.size]
-            start += one.result.type.size
+        for instruction in group:
+            values[instruction.result] = made[start : start + instruction.result.type.size]
+            start += instruction.result.type.size
 
-    def move(self, one: Instruction, operands: list[Elements]) -> Elements:
+    def move(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Elements in other places: the op's meaning, on numbers that stand for the elements."""
         numbers, start = [], 0
-        for operand in one.operands:
+        for operand in instruction.operands:
             numbers.append(np.arange(start, start + operand.type.size).reshape(operand.shape))
             start += operand.type.size
-        starts = np.cumsum([0, *[operand.type.size for operand in one.operands]])
+        starts = np.cumsum([0, *[operand.type.size for operand in instruction.operands]])
         found: list[Reg] = []
-        for number in np.asarray(one.op.eval(*numbers, **one.attrs)).reshape(-1).tolist():
+        for number in np.asarray(instruction.op.eval(*numbers, **instruction.attrs)).reshape(-1).tolist():
             which = int(np.searchsorted(starts, number, side="right")) - 1
             found.append(self.element(operands[which], number - int(starts[which])))
         return found
 
-    def create(self, one: Instruction, operands: list[Elements]) -> Elements:
+    def create(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Constants."""
-        values = np.asarray(one.op.eval(**one.attrs), one.result.dtype).reshape(-1).tolist()
-        return [constant(value, SHORT_NAME[one.result.dtype]) for value in values]
+        values = (
+            np.asarray(instruction.op.eval(**instruction.attrs), instruction.result.dtype)
+            .reshape(-1)
+            .tolist()
+        )
+        return [constant(value, SHORT_NAME[instruction.result.dtype]) for value in values]
 
-    def reduce(self, one: Instruction, operands: list[Elements]) -> Elements:
+    def reduce(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Reductions, folded in order."""
-        reduction = one.op.reduction
+        reduction = instruction.op.reduction
         assert reduction is not None
-        shape, axes = one.operands[0].shape, one.attrs["axes"]
+        shape, axes = instruction.operands[0].shape, instruction.attrs["axes"]
         kept = [axis for axis in range(len(shape)) if axis not in axes]
-        numbers = np.arange(one.operands[0].type.size).reshape(shape).transpose([*kept, *axes])
-        dtype = SHORT_NAME[one.result.dtype]
+        numbers = np.arange(instruction.operands[0].type.size).reshape(shape).transpose([*kept, *axes])
+        dtype = SHORT_NAME[instruction.result.dtype]
         found: list[Reg] = []
         length = int(np.prod([shape[axis] for axis in axes], dtype=np.int64))
-        for row in numbers.reshape(one.result.type.size, length).tolist():
+        for row in numbers.reshape(instruction.result.type.size, length).tolist():
             total = constant(reduction.identity(dtype), dtype)
             for number in row:
                 total = reduction.combine(self.w, total, self.element(operands[0], number))
             found.append(total)
         return found
 
-    def contract(self, one: Instruction, operands: list[Elements]) -> Elements:
+    def contract(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Products of small matrices."""
-        x, y = [np.arange(operand.type.size).reshape(operand.shape) for operand in one.operands]
+        x, y = [np.arange(operand.type.size).reshape(operand.shape) for operand in instruction.operands]
         w, found = self.w, []
-        for *batch, row, column in np.ndindex(*one.result.shape):
+        for *batch, row, column in np.ndindex(*instruction.result.shape):
             left, right = x[(*batch, row)], y[(*batch, slice(None), column)]
-            total = constant(0, SHORT_NAME[one.result.dtype])
+            total = constant(0, SHORT_NAME[instruction.result.dtype])
             for a, b in zip(left.tolist(), right.tolist(), strict=True):
                 total = w.add(w.mul(self.element(operands[0], a), self.element(operands[1], b)), total)
             found.append(total)
         return found
 
-    def gather(self, one: Instruction, operands: list[Elements]) -> Elements:
+    def gather(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Elements at traced indices: from memory, where registers are put first."""
         w, (x, *indices) = self.w, operands
-        source = one.operands[0]
+        source = instruction.operands[0]
         if isinstance(x, list):
             spilled = Stored(w.slot(SHORT_NAME[source.dtype], len(x)), SHORT_NAME[source.dtype])
             self.store(x, spilled, 0)
             x = spilled
         base = len(self.errors)
-        self.errors += index_messages(one, source.shape, len(indices))
+        self.errors += index_messages(instruction, source.shape, len(indices))
         labels = [w.label("bad") for _ in indices]
         self.failed += labels
         assert len(self.failed) == base + len(indices)
         wrapped: list[list[Reg]] = []
-        for number in range(one.operands[1].type.size):
+        for number in range(instruction.operands[1].type.size):
             wrapped.append([])
             for axis, index in enumerate(indices):
                 at, size = self.element(index, number), source.shape[axis]

@@ -78,8 +78,8 @@ def in_groups(function: Function) -> list[list[Instruction]]:
     return groups
 
 
-def _expensive(one: Instruction) -> bool:
-    return one.op.kind is Kind.ELEMENTWISE and one.op.cost >= PACKED_COST
+def _expensive(instruction: Instruction) -> bool:
+    return instruction.op.kind is Kind.ELEMENTWISE and instruction.op.cost >= PACKED_COST
 
 
 class OpWriter:
@@ -93,20 +93,20 @@ class OpWriter:
         self.outlined: dict[_Shape, tuple[str, Reg]] = {}
         self.texts: list[str] = []
 
-    def emitted(self, one: Instruction, operands: Sequence[Reg]) -> Reg:
+    def emitted(self, instruction: Instruction, operands: Sequence[Reg]) -> Reg:
         """The op's code, or a call of it where there is much of it already."""
-        emit = one.op.emit
+        emit = instruction.op.emit
         assert emit is not None
-        shape = (one.op.name, repr(tuple(one.attrs.items())), *[x.type for x in operands])
+        shape = (instruction.op.name, repr(tuple(instruction.attrs.items())), *[x.type for x in operands])
         self.uses[shape] += 1
-        if not _expensive(one) or self.uses[shape] <= self.inlined:
-            written: Reg = emit(self.w, *operands, **one.attrs)
+        if not _expensive(instruction) or self.uses[shape] <= self.inlined:
+            written: Reg = emit(self.w, *operands, **instruction.attrs)
             return written
         if shape not in self.outlined:
-            name = f"{self.name}_{one.op.name}{len(self.outlined)}"
+            name = f"{self.name}_{instruction.op.name}{len(self.outlined)}"
             w = FunctionWriter(self.w.declarations)
             params = [Reg(f"%x{i}", x.dtype, x.lanes) for i, x in enumerate(operands)]
-            result: Reg = emit(w, *params, **one.attrs)
+            result: Reg = emit(w, *params, **instruction.attrs)
             w.line(f"ret {result}")
             signature = f"internal {result.type} @{name}({', '.join(map(str, params))})"
             self.texts.append(w.function(signature, "nounwind"))
@@ -123,12 +123,12 @@ class PackingWriter(OpWriter):
         super().__init__(name, w)
         self.target = target
 
-    def packed(self, one: Instruction, rows: Sequence[Sequence[Reg]]) -> list[Reg]:
-        """The op of `one` on each row of operands."""
-        dtypes = [SHORT_NAME[value.dtype] for value in (*one.operands, one.result)]
+    def packed(self, instruction: Instruction, rows: Sequence[Sequence[Reg]]) -> list[Reg]:
+        """The op of `instruction` on each row of operands."""
+        dtypes = [SHORT_NAME[value.dtype] for value in (*instruction.operands, instruction.result)]
         lanes = min(self.target.lanes(dtype) for dtype in dtypes)
-        if not _expensive(one) or lanes == 1 or len(rows) == 1:
-            return [self.emitted(one, row) for row in rows]
+        if not _expensive(instruction) or lanes == 1 or len(rows) == 1:
+            return [self.emitted(instruction, row) for row in rows]
         found: list[Reg] = []
         for start in range(0, len(rows), lanes):
             part = rows[start : start + lanes]
@@ -137,7 +137,7 @@ class PackingWriter(OpWriter):
                 width *= 2
             # a last row fills the vector: what is poison may not be divided by
             filled = [*part, *[part[-1]] * (width - len(part))]
-            made = self.emitted(one, [self._vector(column) for column in zip(*filled, strict=True)])
+            made = self.emitted(instruction, [self._vector(column) for column in zip(*filled, strict=True)])
             found += [self.w.extract(made, lane) for lane in range(len(part))]
         return found
 
@@ -146,6 +146,6 @@ class PackingWriter(OpWriter):
             return self.w.splat(scalars[0], len(scalars))
         dtype, lanes = scalars[0].dtype, len(scalars)
         kind, text = llvm_type(dtype, lanes), "poison"
-        for lane, one in enumerate(scalars):
-            text = self.w.assign(f"insertelement {kind} {text}, {one}, i64 {lane}", dtype, lanes).text
+        for lane, reg in enumerate(scalars):
+            text = self.w.assign(f"insertelement {kind} {text}, {reg}, i64 {lane}", dtype, lanes).text
         return Reg(text, dtype, lanes)

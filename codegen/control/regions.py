@@ -160,9 +160,9 @@ class _ControlWriter:
             read.append(self._choose(first, inits[position], self._choose(to_result, spare, result)))
         return read, written
 
-    def _choose(self, condition: Reg, one: str, other: str) -> str:
+    def _choose(self, condition: Reg, text: str, other: str) -> str:
         name = self.w.fresh("chosen")
-        self.w.line(f"{name} = select i1 {condition.text}, ptr {one}, ptr {other}")
+        self.w.line(f"{name} = select i1 {condition.text}, ptr {text}, ptr {other}")
         return name
 
     # -- while ------------------------------------------------------------------------------------
@@ -317,6 +317,6 @@ class _ControlWriter:
             elif places[0] == places[1]:
                 found.append(w.offset(self.arena, "u8", places[0]))
             else:
-                one, other = [w.offset(self.arena, "u8", place) for place in places]
-                found.append(self._choose(first, init, self._choose(even, one, other)))
+                text, other = [w.offset(self.arena, "u8", place) for place in places]
+                found.append(self._choose(first, init, self._choose(even, text, other)))
         return found

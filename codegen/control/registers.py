@@ -70,21 +70,24 @@ class _RegisterWriter(ElementWriter):
 
     def write(self) -> str:
         """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
-        w, one = self.w, self.instruction
-        carries = _results_in_registers(one)
+        w, instruction = self.w, self.instruction
+        carries = _results_in_registers(instruction)
         operands: list[Elements] = []
-        for i, operand in enumerate(one.operands):
+        for i, operand in enumerate(instruction.operands):
             stored = Stored(f"%b{i}", SHORT_NAME[operand.dtype])
             small = operand.type.size <= MAX_ELEMENTS
-            slices = one.op.kind is Kind.SCAN and i >= len(one.operands) - one.attrs["slices"]
+            slices = (
+                instruction.op.kind is Kind.SCAN
+                and i >= len(instruction.operands) - instruction.attrs["slices"]
+            )
             operands.append(self.load(stored, operand) if small and not slices else stored)
-        pointers = [f"%b{len(one.operands) + i}" for i in range(len(one.results))]
+        pointers = [f"%b{len(instruction.operands) + i}" for i in range(len(instruction.results))]
         stacks = [
             Stored(pointer, SHORT_NAME[result.dtype])
-            for pointer, result in zip(pointers[carries:], one.results[carries:], strict=True)
+            for pointer, result in zip(pointers[carries:], instruction.results[carries:], strict=True)
         ]
-        finals = self._control(one, operands, stacks)
-        for pointer, elements, result in zip(pointers, finals, one.results, strict=False):
+        finals = self._control(instruction, operands, stacks)
+        for pointer, elements, result in zip(pointers, finals, instruction.results, strict=False):
             self.store(elements, Stored(pointer, SHORT_NAME[result.dtype]), 0)
         w.free_held()
         fallible = bool(self.errors) or self.polls
@@ -94,47 +97,50 @@ class _RegisterWriter(ElementWriter):
             w.start(label)
             w.free_held()
             w.line(f"ret i32 {code}")
-        buffers = len(one.operands) + len(one.results)
+        buffers = len(instruction.operands) + len(instruction.results)
         return w.function(signature(self.name, buffers, result="i32" if fallible else "void"), "nounwind")
 
     # -- control flow -----------------------------------------------------------------------------
 
-    def control(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:
+    def control(self, instruction: Instruction, operands: list[Elements]) -> Sequence[Elements]:
         """A control flow instruction inside another one: what it stacks goes through the stack's memory."""
-        carries = _results_in_registers(one)
-        slices = one.attrs["slices"] if one.op.kind is Kind.SCAN else 0
+        carries = _results_in_registers(instruction)
+        slices = instruction.attrs["slices"] if instruction.op.kind is Kind.SCAN else 0
         for i in range(len(operands) - slices, len(operands)):
             elements = operands[i]
             if isinstance(elements, list):
-                dtype = SHORT_NAME[one.operands[i].dtype]
+                dtype = SHORT_NAME[instruction.operands[i].dtype]
                 operands[i] = Stored(self.w.slot(dtype, len(elements)), dtype)
                 self.store(elements, operands[i], 0)  # type: ignore[arg-type]
         stacks = [
             Stored(self.w.slot(SHORT_NAME[result.dtype], result.type.size), SHORT_NAME[result.dtype])
-            for result in one.results[carries:]
+            for result in instruction.results[carries:]
         ]
-        finals = self._control(one, operands, stacks)
+        finals = self._control(instruction, operands, stacks)
         stacked = [
-            self.load(stack, result) for stack, result in zip(stacks, one.results[carries:], strict=True)
+            self.load(stack, result)
+            for stack, result in zip(stacks, instruction.results[carries:], strict=True)
         ]
         return [*finals, *stacked]
 
-    def _control(self, one: Instruction, operands: list[Elements], stacks: list[Stored]) -> list[list[Reg]]:
+    def _control(
+        self, instruction: Instruction, operands: list[Elements], stacks: list[Stored]
+    ) -> list[list[Reg]]:
         """Write a control flow instruction; the elements of its carries, or of the results of a switch."""
-        if one.op.kind is Kind.SWITCH:
-            return self._switch(one, operands)
-        count = one.attrs["carries"]
-        sizes = [operand.type.size for operand in one.operands[:count]]
+        if instruction.op.kind is Kind.SWITCH:
+            return self._switch(instruction, operands)
+        count = instruction.attrs["carries"]
+        sizes = [operand.type.size for operand in instruction.operands[:count]]
         start = [reg for elements in operands[:count] for reg in listed(elements)]
-        if one.op.kind is Kind.WHILE:
-            return parted(self._while(one, start, sizes, operands[count:]), sizes)
-        if one.op.kind is Kind.REWIND:
-            return self._rewind(one, start, sizes, operands[count:])
-        first_slice = len(operands) - one.attrs["slices"]
-        (body,), length = one.regions, one.attrs["length"]
+        if instruction.op.kind is Kind.WHILE:
+            return parted(self._while(instruction, start, sizes, operands[count:]), sizes)
+        if instruction.op.kind is Kind.REWIND:
+            return self._rewind(instruction, start, sizes, operands[count:])
+        first_slice = len(operands) - instruction.attrs["slices"]
+        (body,), length = instruction.regions, instruction.attrs["length"]
 
         def step(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-            at = self.w.sub(length - 1, index) if one.attrs["reverse"] else index
+            at = self.w.sub(length - 1, index) if instruction.attrs["reverse"] else index
             slices: list[Elements] = []
             for stored, param in zip(operands[first_slice:], body.params[first_slice:], strict=True):
                 assert isinstance(stored, Stored)
@@ -147,7 +153,9 @@ class _RegisterWriter(ElementWriter):
             made = self.function(body, arguments, places)
             return [reg for elements in made[:count] for reg in listed(elements)]
 
-        return parted(polled_loop(self.w, length, step, start, cycles_of_step(one), self._poll), sizes)
+        return parted(
+            polled_loop(self.w, length, step, start, cycles_of_step(instruction), self._poll), sizes
+        )
 
     def _poll(self) -> None:
         """Let signals in."""
@@ -160,9 +168,9 @@ class _RegisterWriter(ElementWriter):
         )
 
     def _while(
-        self, one: Instruction, start: list[Reg], sizes: list[int], invariants: list[Elements]
+        self, instruction: Instruction, start: list[Reg], sizes: list[int], invariants: list[Elements]
     ) -> list[Reg]:
-        w, (condition, body) = self.w, one.regions
+        w, (condition, body) = self.w, instruction.regions
         head, done = w.label("while"), w.label("done")
         before = w.block
         w.branch(head)
@@ -171,7 +179,7 @@ class _RegisterWriter(ElementWriter):
         left = Reg(w.fresh("left"), "i64")
         position = len(w.lines)
         state, ends = phis, list[tuple[str, list[Reg]]]()
-        copies = self._steps_together(one)
+        copies = self._steps_together(instruction)
         for _ in range(copies):
             inside = w.label("do")
             (test,) = self.function(condition, [*parted(state, sizes), *invariants])
@@ -185,7 +193,7 @@ class _RegisterWriter(ElementWriter):
         w.branch_if(w.eq(fewer, 0), ask, head)
         w.start(ask)
         self._poll()
-        every = constant(steps_between_polls(cycles_of_step(one) * copies), "i64")
+        every = constant(steps_between_polls(cycles_of_step(instruction) * copies), "i64")
         w.lines[position:position] = [
             f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{latch} ], "
             f"[ {again.text}, %{w.block} ]"
@@ -197,11 +205,15 @@ class _RegisterWriter(ElementWriter):
         w.start(done)
         return self._merged(ends)
 
-    def _steps_together(self, one: Instruction) -> int:
+    def _steps_together(self, instruction: Instruction) -> int:
         """How many steps of a while loop are counted as one: where there is little in a step, counting would
         be felt."""
-        work = operations(one)
-        if work is None or self.target.brief or any(inner.regions for r in one.regions for inner in r.body):
+        work = operations(instruction)
+        if (
+            work is None
+            or self.target.brief
+            or any(inner.regions for r in instruction.regions for inner in r.body)
+        ):
             return 1
         return max(1, min(_MOST_TOGETHER, int(_TOGETHER / max(work.code, 1.0))))
 
@@ -214,15 +226,15 @@ class _RegisterWriter(ElementWriter):
         return merged
 
     def _rewind(
-        self, one: Instruction, start: list[Reg], sizes: list[int], others: list[Elements]
+        self, instruction: Instruction, start: list[Reg], sizes: list[int], others: list[Elements]
     ) -> list[list[Reg]]:
         """A while loop that keeps on a stack what its steps were given, and the steps of the third region
         from the last to the first."""
-        w, (condition, body, backward) = self.w, one.regions
-        own = len(others) - one.attrs["states"]
+        w, (condition, body, backward) = self.w, instruction.regions
+        own = len(others) - instruction.attrs["states"]
         invariants, states = others[:own], others[own:]
-        kept = on_stack(one)
-        values = [value for value, on in zip(one.operands, kept, strict=False) if on]
+        kept = on_stack(instruction)
+        values = [value for value, on in zip(instruction.operands, kept, strict=False) if on]
         stack = Stack(w, values, lambda: self._no_memory(values)) if values else None
         limits = stack.open() if stack else (constant(0, "i64"), constant(0, "i64"))
         head, inside, done = w.label("while"), w.label("do"), w.label("done")
@@ -244,7 +256,7 @@ class _RegisterWriter(ElementWriter):
         ):
             self.store(elements, stored, 0)
         made = self.function(body, [*carries, *invariants])
-        cycles = cycles_of_step(one)
+        cycles = cycles_of_step(instruction)
         every = steps_between_polls(cycles)
         w.when(w.eq(w.and_(steps, every - 1), every - 1), self._poll)
         following = [w.add(steps, 1), *room, *[reg for elements in made for reg in listed(elements)]]
@@ -259,7 +271,7 @@ class _RegisterWriter(ElementWriter):
         ]
         w.branch(head)
         w.start(done)
-        lengths = [result.type.size for result in one.results]
+        lengths = [result.type.size for result in instruction.results]
 
         def step(index: Reg, regs: list[Reg]) -> Sequence[Reg]:
             records = iter(self._record(stack, address, w.sub(w.sub(steps, 1), index), values))
@@ -284,10 +296,10 @@ class _RegisterWriter(ElementWriter):
         self.failed.append(self.w.label("bad"))
         self.w.branch(self.failed[-1])
 
-    def _switch(self, one: Instruction, operands: list[Elements]) -> list[list[Reg]]:
-        w, count = self.w, len(one.regions)
+    def _switch(self, instruction: Instruction, operands: list[Elements]) -> list[list[Reg]]:
+        w, count = self.w, len(instruction.regions)
         given = self.element(operands[0], 0)
-        if one.operands[0].dtype is BOOL:
+        if instruction.operands[0].dtype is BOOL:
             index = w.cast(given, "i64")
         else:
             index = w.min(w.max(given, 0), count - 1)
@@ -296,15 +308,19 @@ class _RegisterWriter(ElementWriter):
         cases = " ".join(f"i64 {i}, label %{label}" for i, label in enumerate(labels[:-1]))
         w.line(f"switch i64 {index.text}, label %{labels[-1]} [ {cases} ]")
         ends: list[tuple[str, list[Reg]]] = []
-        for region, label in zip(one.regions, labels, strict=True):
+        for region, label in zip(instruction.regions, labels, strict=True):
             w.start(label)
             made = self.function(region, operands[1:])
             ends.append((str(w.block), [reg for elements in made for reg in listed(elements)]))
             w.branch(after)
         w.start(after)
-        return parted(self._merged(ends), [result.type.size for result in one.results])
+        return parted(self._merged(ends), [result.type.size for result in instruction.results])
 
 
-def _results_in_registers(one: Instruction) -> int:
+def _results_in_registers(instruction: Instruction) -> int:
     """How many results are not stacked."""
-    return len(one.results) if one.op.kind in (Kind.SWITCH, Kind.REWIND) else int(one.attrs["carries"])
+    return (
+        len(instruction.results)
+        if instruction.op.kind in (Kind.SWITCH, Kind.REWIND)
+        else int(instruction.attrs["carries"])
+    )

@@ -79,7 +79,7 @@ class AccessChecks(Instrument):
                 # the parts of a kernel take what it takes, under the same names; tasks from their context
                 part = begun[1] == kernel.name or begun[1].startswith(f"{kernel.name}_")
                 tables = {name: buffer for name, buffer in buffers.items() if name.startswith("@")}
-                buffers = {name: one for name, one in given.items() if part and f"ptr {name}," in line}
+                buffers = {name: buffer for name, buffer in given.items() if part and f"ptr {name}," in line}
                 buffers |= tables
             taken = _TAKEN.match(line)
             if taken and part:

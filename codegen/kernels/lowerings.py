@@ -36,22 +36,32 @@ class Writing(Protocol):
 
 #: Given the module, an instruction and the kernel's name; None where this instruction has no kernel.
 LOWERINGS: Final[dict[Kind, Callable[[Writing, Instruction, str], Kernel | None]]] = {
-    Kind.REGION: lambda m, one, name: m.fusions.kernel(one, name, m.declarations),
-    Kind.CONTRACTION: lambda m, one, name: contraction_kernel(name, one, m.defs, m.target, m.declarations),
-    Kind.CONVOLUTION: lambda m, one, name: convolution_kernel(name, one, m.defs, m.target, m.declarations),
-    Kind.CONCAT: lambda m, one, name: concat_kernel(name, one, m.defs, m.declarations),
-    Kind.UPDATE: lambda m, one, name: update_kernel(name, one, m.declarations),
-    Kind.GATHER: lambda m, one, name: gather_kernel(name, one, m.target, m.declarations),
-    Kind.SCATTER: lambda m, one, name: scatter_kernel(name, one, m.target, m.declarations),
-    Kind.CUMULATIVE: lambda m, one, name: cumulative_kernel(name, one, m.target, m.declarations),
-    Kind.SORT: lambda m, one, name: sort_kernel(name, one, m.target, m.declarations),
-    Kind.ARG_SORT: lambda m, one, name: sort_kernel(name, one, m.target, m.declarations),
-    Kind.SEARCH: lambda m, one, name: search_kernel(name, one, m.declarations),
-    Kind.HOST: lambda m, one, name: external_kernel(name, one),
-    **dict.fromkeys(CONTROL, lambda m, one, name: register_kernel(name, one, m.target, m.declarations)),
-    Kind.SCAN: lambda m, one, name: (
-        register_kernel(name, one, m.target, m.declarations)
-        or element_loop_kernel(name, one, m.target, m.declarations)
+    Kind.REGION: lambda m, instruction, name: m.fusions.kernel(instruction, name, m.declarations),
+    Kind.CONTRACTION: lambda m, instruction, name: contraction_kernel(
+        name, instruction, m.defs, m.target, m.declarations
     ),
-    Kind.ARG_REDUCTION: lambda m, one, name: arg_reduction_kernel(name, one, m.target, m.declarations),
+    Kind.CONVOLUTION: lambda m, instruction, name: convolution_kernel(
+        name, instruction, m.defs, m.target, m.declarations
+    ),
+    Kind.CONCAT: lambda m, instruction, name: concat_kernel(name, instruction, m.defs, m.declarations),
+    Kind.UPDATE: lambda m, instruction, name: update_kernel(name, instruction, m.declarations),
+    Kind.GATHER: lambda m, instruction, name: gather_kernel(name, instruction, m.target, m.declarations),
+    Kind.SCATTER: lambda m, instruction, name: scatter_kernel(name, instruction, m.target, m.declarations),
+    Kind.CUMULATIVE: lambda m, instruction, name: cumulative_kernel(
+        name, instruction, m.target, m.declarations
+    ),
+    Kind.SORT: lambda m, instruction, name: sort_kernel(name, instruction, m.target, m.declarations),
+    Kind.ARG_SORT: lambda m, instruction, name: sort_kernel(name, instruction, m.target, m.declarations),
+    Kind.SEARCH: lambda m, instruction, name: search_kernel(name, instruction, m.declarations),
+    Kind.HOST: lambda m, instruction, name: external_kernel(name, instruction),
+    **dict.fromkeys(
+        CONTROL, lambda m, instruction, name: register_kernel(name, instruction, m.target, m.declarations)
+    ),
+    Kind.SCAN: lambda m, instruction, name: (
+        register_kernel(name, instruction, m.target, m.declarations)
+        or element_loop_kernel(name, instruction, m.target, m.declarations)
+    ),
+    Kind.ARG_REDUCTION: lambda m, instruction, name: arg_reduction_kernel(
+        name, instruction, m.target, m.declarations
+    ),
 }

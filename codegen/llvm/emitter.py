@@ -187,9 +187,9 @@ class Emitter:
 
     def fma(self, x: Number, y: Number, z: Number) -> Reg:
         """x * y + z with one rounding."""
-        model = next(one for one in (x, y, z) if (isinstance(one, Reg) and one.lanes > 1) or one is z)
+        model = next(reg for reg in (x, y, z) if (isinstance(reg, Reg) and reg.lanes > 1) or reg is z)
         if not isinstance(model, Reg):
-            model = next(one for one in (x, y) if isinstance(one, Reg))
+            model = next(reg for reg in (x, y) if isinstance(reg, Reg))
         a, b, c = (self.like(one, model) for one in (x, y, z))
         return self.call(f"llvm.fma.{suffix(a.dtype, a.lanes)}", a.dtype, a.lanes, a, b, c)
 

@@ -89,7 +89,7 @@ class FunctionWriter(MathsEmitter):
         self.branch(head)
         self.start(head)
         index = Reg(self.fresh("i"), "i64")
-        phis = [Reg(self.fresh("c"), one.dtype, one.lanes) for one in carried]
+        phis = [Reg(self.fresh("c"), reg.dtype, reg.lanes) for reg in carried]
         position = len(self.lines)
         out = list(body(index, phis))
         following = self.add(index, step)

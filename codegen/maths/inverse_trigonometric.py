@@ -64,8 +64,8 @@ def _atan_bend(b: Emitter, t: Reg) -> Reg:
     # The series alternates: the last steps one by one, since even and odd powers apart would cancel.
     *nearest, last = ATAN[t.dtype][:5]
     total = muladd(b, z, polynomial(b, z, ATAN[t.dtype][5:]), last)
-    for one in reversed(nearest):
-        total = muladd(b, z, total, one)
+    for number in reversed(nearest):
+        total = muladd(b, z, total, number)
     return b.mul(z, total)
 
 

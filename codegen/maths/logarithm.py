@@ -164,7 +164,7 @@ def log1p(b: Emitter, x: Reg) -> Reg:
 
 
 def _log_of_two(
-    b: Emitter, x: Reg, y: Reg, power: Callable[[Emitter, Reg], Reg], base: Base, one: float
+    b: Emitter, x: Reg, y: Reg, power: Callable[[Emitter, Reg], Reg], base: Base, number: float
 ) -> Reg:
     # NumPy's npy_logaddexp: equal operands (infinities among them) apart, else larger + log1p(power(-|x -
     # y|)).
@@ -173,7 +173,7 @@ def _log_of_two(
     ratio = power(b, b.neg(b.abs(difference)))
     result = b.add(larger, log1p_wide(b, ratio, None, base))
     result = b.select(b.isnan(difference), difference, result)
-    return b.select(b.eq(x, y), b.add(x, one), result)
+    return b.select(b.eq(x, y), b.add(x, number), result)
 
 
 def logaddexp(b: Emitter, x: Reg, y: Reg) -> Reg:

@@ -43,7 +43,7 @@ def bit_pattern(value: float, dtype: str) -> int:
 
 def muladd(b: Emitter, x: Number, y: Number, z: Number) -> Reg:
     """x * y + z, as one FMA where the machine has it and as two operations elsewhere."""
-    model = next(one for one in (x, y, z) if isinstance(one, Reg))
+    model = next(reg for reg in (x, y, z) if isinstance(reg, Reg))
     p, q, r = (b.like(one, model) for one in (x, y, z))
     return b.call(f"llvm.fmuladd.{suffix(p.dtype, p.lanes)}", p.dtype, p.lanes, p, q, r)
 

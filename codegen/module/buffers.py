@@ -142,9 +142,9 @@ def _layout_of_rewind(instruction: Instruction, plans: tuple[Plan, ...]) -> Layo
             carries.append(None)
             continue
         size = _rounded(instruction.operands[position].type.nbytes)
-        one = position in plans[1].replaceable
-        carries.append((top, top if one else top + size))
-        top += size if one else 2 * size
+        flag = position in plans[1].replaceable
+        carries.append((top, top if flag else top + size))
+        top += size if flag else 2 * size
     return Layout(plans, tuple(spares), top, top + _ALIGNMENT, tuple(carries))
 
 
@@ -258,45 +258,48 @@ class _Planner:
 
     # -- memory that is handed on -----------------------------------------------------------------
 
-    def _overwritten(self, one: Instruction) -> Iterator[tuple[Value, Value]]:
-        """Results of `one` that may be written over a value that it reads, with that value."""
-        roots = [self.root(value) for value in one.operands]
-        if one.op.kind in TAKES_OVER:
+    def _overwritten(self, instruction: Instruction) -> Iterator[tuple[Value, Value]]:
+        """Results of `instruction` that may be written over a value that it reads, with that value."""
+        roots = [self.root(value) for value in instruction.operands]
+        if instruction.op.kind in TAKES_OVER:
             if roots[0] not in roots[1:]:
-                yield one.result, roots[0]
-        elif max([result.type.nbytes for result in one.results], default=0) < _LARGE:
+                yield instruction.result, roots[0]
+        elif max([result.type.nbytes for result in instruction.results], default=0) < _LARGE:
             return
-        elif one.op.kind is Kind.REGION:
-            pairs = self.kernels.overwrites(one)
-            for i, result in enumerate(one.results):
+        elif instruction.op.kind is Kind.REGION:
+            pairs = self.kernels.overwrites(instruction)
+            for i, result in enumerate(instruction.results):
                 for x in dict.fromkeys(roots):
                     read = [position for position, root in enumerate(roots) if root is x]
                     if x.type.nbytes <= result.type.nbytes and all((i, j) in pairs for j in read):
                         yield result, x
-        elif one.op.kind in (Kind.SCAN, Kind.WHILE):
-            for position in range(one.attrs["carries"]):
+        elif instruction.op.kind in (Kind.SCAN, Kind.WHILE):
+            for position in range(instruction.attrs["carries"]):
                 if roots.count(roots[position]) == 1:
-                    yield one.results[position], roots[position]
+                    yield instruction.results[position], roots[position]
 
     def _take_over(self) -> None:
         """Let values that die share the memory of what is written over them, from the last one back."""
         for position in range(len(self.function.body) - 1, -1, -1):
-            one = self.function.body[position]
+            instruction = self.function.body[position]
             done: set[Value] = set()
-            for result, x in self._overwritten(one):
+            for result, x in self._overwritten(instruction):
                 if x in self.plan.places or x in done or result in done or self.last_use.get(x) != position:
                     continue
-                if one.op.kind in (Kind.SCAN, Kind.WHILE):
-                    carry = one.results.index(result)
-                    if self._second_buffer(one, carry):
-                        self.first_values.setdefault(one, []).append(carry)
+                if instruction.op.kind in (Kind.SCAN, Kind.WHILE):
+                    carry = instruction.results.index(result)
+                    if self._second_buffer(instruction, carry):
+                        self.first_values.setdefault(instruction, []).append(carry)
                         continue
-                    if one.op.kind is Kind.WHILE and carry not in self.regions[one][-1].replaceable:
+                    if (
+                        instruction.op.kind is Kind.WHILE
+                        and carry not in self.regions[instruction][-1].replaceable
+                    ):
                         continue
                 owner = self.owner.get(result, result)
                 place = self.plan.places.get(owner)
                 lent = place is None or place.kind != "output" or place.index in self.lending
-                if not lent and one.op.kind not in TAKES_OVER:
+                if not lent and instruction.op.kind not in TAKES_OVER:
                     continue
                 done |= {result, x}
                 self.owner[x] = owner
@@ -321,18 +324,20 @@ class _Planner:
         known: set[Value] = set()
         layouts: dict[int, tuple[Instruction, Layout]] = {}
         workspaces: dict[int, Instruction] = {}
-        for position, one in enumerate(self.function.body):
-            if one.op.kind is Kind.VIEW:
+        for position, instruction in enumerate(self.function.body):
+            if instruction.op.kind is Kind.VIEW:
                 continue
-            if one in self.regions:
-                layout = layout_of(one, self.regions[one], self.first_values.get(one, ()))
-                layouts[len(blocks)] = one, layout
+            if instruction in self.regions:
+                layout = layout_of(
+                    instruction, self.regions[instruction], self.first_values.get(instruction, ())
+                )
+                layouts[len(blocks)] = instruction, layout
                 blocks.append(Block(position, position, layout.nbytes))
-            needed = self.kernels.workspace(one, self.defs)
+            needed = self.kernels.workspace(instruction, self.defs)
             if needed:
-                workspaces[len(blocks)] = one
+                workspaces[len(blocks)] = instruction
                 blocks.append(Block(position, position, _rounded(needed)))
-            for result in one.results:
+            for result in instruction.results:
                 owner = self.owner.get(result, result)
                 if result in self.plan.places or owner in known:
                     continue
@@ -345,16 +350,16 @@ class _Planner:
         offsets, self.plan.arena_bytes = pack([blocks[number] for number in inside])
         for number, offset in zip(inside, offsets, strict=True):
             if number in layouts:
-                one, layout = layouts[number]
-                self.plan.layouts[one] = layout, offset
+                instruction, layout = layouts[number]
+                self.plan.layouts[instruction] = layout, offset
             elif number in workspaces:
                 self.plan.workspaces[workspaces[number]] = offset
             else:
                 places[number] = Place("arena", offset)
         by_owner = {values[number]: place for number, place in places.items()}
-        for one in self.function.body:
-            for result in one.results:
-                if one.op.kind is not Kind.VIEW and result not in self.plan.places:
+        for instruction in self.function.body:
+            for result in instruction.results:
+                if instruction.op.kind is not Kind.VIEW and result not in self.plan.places:
                     self.plan.places[result] = by_owner[self.owner.get(result, result)]
 
     def _borrowed(self, blocks: list[Block], values: Mapping[int, Value]) -> dict[int, Place]:

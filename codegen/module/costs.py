@@ -145,7 +145,7 @@ def _read_by(region: Function) -> int:
         if source in touched and (source, access) not in seen:
             seen.add((source, access))
             touched[source] += _elements(access, shape)
-    return sum(min(count, one.type.size) * one.dtype.itemsize for one, count in touched.items())
+    return sum(min(count, value.type.size) * value.dtype.itemsize for value, count in touched.items())
 
 
 def _uses(region: Function) -> Iterable[tuple[Value, tuple[int, ...]]]:

@@ -22,13 +22,13 @@ class KnownKernels:
 
     def lower(
         self,
-        one: Instruction,
+        instruction: Instruction,
         defs: Mapping[Value, Instruction],
         name: str,
         lowering: Callable[[], Kernel | None],
     ) -> Kernel | None:
-        """What ``lowering()`` gives for `one`, called `name`; a copy where an equal one was before."""
-        key = _content_of(one, defs)
+        """What ``lowering()`` gives for `instruction`, called `name`; a copy where an equal one was before."""
+        key = _content_of(instruction, defs)
         if key is None:
             return lowering()
         if key not in self._by_content:
@@ -50,14 +50,16 @@ class KnownKernels:
         return kernel.name != name
 
 
-def _content_of(one: Instruction, defs: Mapping[Value, Instruction]) -> str | None:
+def _content_of(instruction: Instruction, defs: Mapping[Value, Instruction]) -> str | None:
     """Equal for instructions with equal kernels; None where that is not known."""
     try:
-        if one.op.kind is Kind.REGION:
-            return "\n".join(content(region) for region in one.regions)
-        if one.op.kind in (Kind.CONTRACTION, Kind.CONVOLUTION):
-            operands = [(operand.type, *_source(operand, defs)) for operand in one.operands]
-            return f"{one.op.name} {attributes(one.attrs)} {operands} {one.result.type}"
+        if instruction.op.kind is Kind.REGION:
+            return "\n".join(content(region) for region in instruction.regions)
+        if instruction.op.kind in (Kind.CONTRACTION, Kind.CONVOLUTION):
+            operands = [(operand.type, *_source(operand, defs)) for operand in instruction.operands]
+            return (
+                f"{instruction.op.name} {attributes(instruction.attrs)} {operands} {instruction.result.type}"
+            )
     except NoContent:
         return None
     return None

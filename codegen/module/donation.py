@@ -82,17 +82,19 @@ class _Analysis:
             return False
         if result in self.copied:
             return self.copied[result] is param
-        one = self.function.body[written]
-        places = [self.plan.places[value] for value in one.results]
-        return self._reads_before_writing(one, one.results[places.index(Place("output", result))], param)
+        instruction = self.function.body[written]
+        places = [self.plan.places[value] for value in instruction.results]
+        return self._reads_before_writing(
+            instruction, instruction.results[places.index(Place("output", result))], param
+        )
 
-    def _reads_before_writing(self, one: Instruction, value: Value, param: Value) -> bool:
-        if one.op.kind in TAKES_OVER:
-            return self._root(one.operands[0]) is param and all(
-                self._root(other) is not param for other in one.operands[1:]
+    def _reads_before_writing(self, instruction: Instruction, value: Value, param: Value) -> bool:
+        if instruction.op.kind in TAKES_OVER:
+            return self._root(instruction.operands[0]) is param and all(
+                self._root(other) is not param for other in instruction.operands[1:]
             )
-        if one.op.kind is not Kind.REGION:
+        if instruction.op.kind is not Kind.REGION:
             return False
-        read = [j for j, operand in enumerate(one.operands) if self._root(operand) is param]
-        pairs = self.plan.overwrites[one]
-        return all((one.results.index(value), j) in pairs for j in read)
+        read = [j for j, operand in enumerate(instruction.operands) if self._root(operand) is param]
+        pairs = self.plan.overwrites[instruction]
+        return all((instruction.results.index(value), j) in pairs for j in read)

@@ -219,7 +219,7 @@ class _ModuleWriter(ExitWriter):
 
     def _kernel(self, instruction: Instruction, name: str) -> None:
         read = [self._memory_of(instruction, operand) for operand in instruction.operands]
-        operands = [self._pointer(one) for one in read]
+        operands = [self._pointer(value) for value in read]
         results = [self._pointer(result) for result in instruction.results]
         kernel = self._lower(instruction, name)
         if kernel is None and instruction.op.kind in CONTROL:
@@ -231,7 +231,7 @@ class _ModuleWriter(ExitWriter):
         if kernel is None:
             self._host_call(instruction, operands + results)
             return
-        extents = [one.type.nbytes for one in (*read, *instruction.results)]
+        extents = [value.type.nbytes for value in (*read, *instruction.results)]
         if instruction in self.plan.workspaces:
             extents.append(self.fusions.workspace(instruction, self.defs))
         self.instrument.kernel(instruction, kernel, extents)
@@ -376,7 +376,7 @@ class _RegionWriter(_ModuleWriter):
         self.exits()
         arguments = [f"%input{i}" for i in range(len(self.function.params))]
         arguments += [f"%output{i}" for i in range(len(self.function.results))]
-        pointers = ", ".join([*self.extra, *(f"ptr {one}" for one in ["%arena", *arguments])])
+        pointers = ", ".join([*self.extra, *(f"ptr {text}" for text in ["%arena", *arguments])])
         result = "i32" if fallible else "void"
         self.functions.append(
             self.w.function(f"internal {result} @{self.name}({pointers})", self._attributes())

@@ -15,7 +15,7 @@ from .loop_nest import Memory, Nest, Window, Write, memories_of
 def overwritable(nest: Nest, fusion: Instruction) -> frozenset[tuple[int, int]]:
     """Pairs of a result's and an operand's position, for the `nest` that computes `fusion`; of several pairs
     with one result or one operand, any one may be chosen."""
-    sizes = {SHORT_NAME[one.dtype]: one.dtype.itemsize for one in (*fusion.operands, *fusion.results)}
+    sizes = {SHORT_NAME[value.dtype]: value.dtype.itemsize for value in (*fusion.operands, *fusion.results)}
     return frozenset(
         (result, operand)
         for operand in range(len(fusion.operands))

@@ -32,8 +32,8 @@ def rows_at_a_time(nest: Nest) -> int:
     if not nest.row_lanes or not nest.parallel or nest.split is not None or nest.kept:
         return 1
     level = [member for member in nest.members if member.row_level and not member.is_reduction]
-    cost = sum(one.instruction.op.cost for one in level)
-    sources = [source for one in level for source in one.operands]
+    cost = sum(member.instruction.op.cost for member in level)
+    sources = [source for member in level for source in member.operands]
     sources += [write.source for write in nest.writes if write.row_level]
     if cost < LEAST_CYCLES or any(isinstance(source, Window) for source in sources):
         return 1
@@ -48,7 +48,7 @@ def rows_at_a_time(nest: Nest) -> int:
     length = 1
     for size in nest.sizes[nest.parallel :]:
         length *= size
-    nbytes = nest.lanes * length * sum(_bits(one) for one in read) // 8
+    nbytes = nest.lanes * length * sum(_bits(memory) for memory in read) // 8
     fits = nbytes <= BLOCK_BYTES and nest.sizes[nest.parallel - 1] >= nest.lanes
     return nest.lanes if fits else 1
 

@@ -76,7 +76,9 @@ class _Scheduler:
         return nest
 
     def _domain(self) -> tuple[Shape, tuple[int, ...]]:
-        reductions = [one for one in self.computed.values() if one.op.kind is Kind.REDUCTION]
+        reductions = [
+            instruction for instruction in self.computed.values() if instruction.op.kind is Kind.REDUCTION
+        ]
         if reductions:
             return row_axes(reductions)
         values = [*self.computed, *self.region.results]

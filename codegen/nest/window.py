@@ -34,8 +34,8 @@ class Interior:
         self.ranges: dict[int, tuple[int, int]] = {}
         sources = [operand for member in nest.members for operand in member.operands]
         sources += [write.source for write in nest.writes]
-        for one in sources if len(nest.members) <= MOST_MEMBERS else ():
-            for check in one.checks if isinstance(one, Window) else ():
+        for window in sources if len(nest.members) <= MOST_MEMBERS else ():
+            for check in window.checks if isinstance(window, Window) else ():
                 self._add(nest, *check)
 
     def _add(self, nest: Nest, index: Memory, count: int) -> None:
@@ -103,9 +103,9 @@ def write_line(
         inner()
     else:
         inside = constant(True, "bool")
-        for one in outer:
-            first, stop = interior.ranges[one]
-            inside = w.and_(inside, w.and_(w.ge(writer.at[one], first), w.lt(writer.at[one], stop)))
+        for number in outer:
+            first, stop = interior.ranges[number]
+            inside = w.and_(inside, w.and_(w.ge(writer.at[number], first), w.lt(writer.at[number], stop)))
         w.when(inside, inner)
         w.when(w.not_(inside), plain)
 

@@ -107,7 +107,7 @@ def _convolve_eval(x: Any, w: Any, stride: Pair, padding: tuple[int, ...], dilat
 
 def _every(at: Pair, step: Pair, count: tuple[int, ...], by: Pair) -> tuple[slice, ...]:
     """Slices of `count` elements `by` apart, from `at` steps on."""
-    starts = [one * far for one, far in zip(at, step, strict=True)]
+    starts = [number * far for number, far in zip(at, step, strict=True)]
     return tuple(
         slice(start, start + (size - 1) * apart + 1, apart)
         for start, size, apart in zip(starts, count, by, strict=True)
@@ -194,7 +194,7 @@ def _of_phase(b: Any, ct: Any, w: Any, phase: tuple[_Phase, _Phase]) -> Any:
         step=(*(1 for _ in lead), *(-one.every for one in phase)),
     )
     kernels = _exchanged(b, turned, (0, 2, 1))
-    around = tuple(one for axis in (0, 1) for one in phase[axis].around(ct.shape[axis - 2]))
+    around = tuple(number for axis in (0, 1) for number in phase[axis].around(ct.shape[axis - 2]))
     by = tuple(one.dilation for one in phase)
     return b.convolve(ct, kernels, stride=(1, 1), padding=around, dilation=by)
 

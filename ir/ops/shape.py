@@ -189,7 +189,7 @@ def _concat_infer(types: Types, attrs: Attrs) -> Types:
 
 def _concat_rule(b: Any, ct: Any, index: int, xs_types: Types, axis: int) -> Any:
     start = [0] * len(ct.shape)
-    start[axis] = sum(one.shape[axis] for one in xs_types[:index])
+    start[axis] = sum(type_.shape[axis] for type_ in xs_types[:index])
     return b.slice(ct, start=tuple(start), size=tuple(xs_types[index].shape), step=(1,) * len(start))
 
 

@@ -70,15 +70,15 @@ PIPELINE: Final[tuple[Pass, ...]] = (
 )
 
 #: The passes before fusion: what ``--stage optimized`` shows.
-OPTIMIZE: Final = tuple(one for one in PIPELINE if one.name != "fuse")
+OPTIMIZE: Final = tuple(pass_ for pass_ in PIPELINE if pass_.name != "fuse")
 
 #: Called after each pass with its name, its result and its seconds.
 Observer: TypeAlias = Callable[[str, Function, float], None]
 
 
-def apply_pass(one: Pass, function: Function) -> Function:
+def apply_pass(pass_: Pass, function: Function) -> Function:
     """`function` after one pass, and the regions of its control flow ops after the same."""
-    return map_regions(one.apply(function), lambda region: apply_pass(one, region), one.skips)
+    return map_regions(pass_.apply(function), lambda region: apply_pass(pass_, region), pass_.skips)
 
 
 def run_passes(
@@ -112,16 +112,16 @@ def run_passes(
     return function
 
 
-def _without_pass(one: Pass, function: Function, error: Exception, failures: list[str]) -> Function:
+def _without_pass(pass_: Pass, function: Function, error: Exception, failures: list[str]) -> Function:
     """What there is of `function` where a pass failed on it."""
     instead = (
-        "It is compiled without that pass" if one.otherwise is None else "Its ops are compiled one by one"
+        "It is compiled without that pass" if pass_.otherwise is None else "Its ops are compiled one by one"
     )
-    failures.append(warn_of_failure(f"@{function.name} by the pass {one.name}", instead, error))
-    if one.otherwise is None:
+    failures.append(warn_of_failure(f"@{function.name} by the pass {pass_.name}", instead, error))
+    if pass_.otherwise is None:
         return function
     try:
-        return apply_pass(Pass(one.name, one.otherwise, one.skips), function)
+        return apply_pass(Pass(pass_.name, pass_.otherwise, pass_.skips), function)
     except not_ours():
         raise
     except Exception as second:

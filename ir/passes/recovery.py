@@ -62,21 +62,30 @@ def is_interpreted(function: Function) -> bool:
     return len(function.body) == 1 and function.body[0].op is INTERPRETED
 
 
-def _regions_without(one: Instruction, failing: Instruction) -> list[Instruction] | None:
-    if one.op.kind not in CONTROL:
+def _regions_without(instruction: Instruction, failing: Instruction) -> list[Instruction] | None:
+    if instruction.op.kind not in CONTROL:
         return None
-    regions = [without(region, failing) for region in one.regions]
+    regions = [without(region, failing) for region in instruction.regions]
     if all(region is None for region in regions):
         return None
-    kept = tuple([new or old for new, old in zip(regions, one.regions, strict=True)])
-    return [Instruction(one.op, one.operands, one.attrs, one.results, one.location, kept)]
+    kept = tuple([new or old for new, old in zip(regions, instruction.regions, strict=True)])
+    return [
+        Instruction(
+            instruction.op,
+            instruction.operands,
+            instruction.attrs,
+            instruction.results,
+            instruction.location,
+            kept,
+        )
+    ]
 
 
-def _simpler(one: Instruction, defs: Definitions) -> list[Instruction] | None:
-    if one.op is INTERPRETED:
+def _simpler(instruction: Instruction, defs: Definitions) -> list[Instruction] | None:
+    if instruction.op is INTERPRETED:
         return None
-    apart = _taken_apart(one) if one.op.kind is Kind.REGION else None
-    return [_on_the_host(one, defs)] if apart is None else apart
+    apart = _taken_apart(instruction) if instruction.op.kind is Kind.REGION else None
+    return [_on_the_host(instruction, defs)] if apart is None else apart
 
 
 def _taken_apart(fusion: Instruction) -> list[Instruction] | None:
@@ -107,8 +116,8 @@ def _taken_apart(fusion: Instruction) -> list[Instruction] | None:
     return body
 
 
-def _on_the_host(one: Instruction, defs: Definitions) -> Instruction:
-    """`one` as an ``interpreted`` instruction, with the views through which it reads."""
+def _on_the_host(instruction: Instruction, defs: Definitions) -> Instruction:
+    """`instruction` as an ``interpreted`` instruction, with the views through which it reads."""
     inputs: dict[Value, None] = {}
     views: dict[Instruction, None] = {}
 
@@ -121,15 +130,15 @@ def _on_the_host(one: Instruction, defs: Definitions) -> Instruction:
             visit(operand)
         views[definition] = None
 
-    for operand in one.operands:
+    for operand in instruction.operands:
         visit(operand)
     table = Substitution({value: Value(value.type) for value in inputs})
     params = table.all(tuple(inputs))
     body = []
-    for each in (*views, one):
+    for each in (*views, instruction):
         fresh = tuple([Value(result.type) for result in each.results])
         operands = table.all(each.operands)
         body.append(Instruction(each.op, operands, each.attrs, fresh, each.location, each.regions))
         table.table.update(zip(each.results, fresh, strict=True))
-    region = Function("interpreted", params, tuple(body), table.all(one.results))
-    return Instruction(INTERPRETED, tuple(inputs), {}, one.results, one.location, (region,))
+    region = Function("interpreted", params, tuple(body), table.all(instruction.results))
+    return Instruction(INTERPRETED, tuple(inputs), {}, instruction.results, instruction.location, (region,))

@@ -36,7 +36,7 @@ def format_text(text: str) -> str:
             indent = " " * (len(line) - len(line.lstrip()))
             if anchor == (function, "end") and before.get(anchor):
                 indent += "  "
-            block += [indent + one for one in before.get(anchor, ())]
+            block += [indent + text for text in before.get(anchor, ())]
             block.append("  ".join([line, *behind.get(anchor, ())]))
         blocks.append(block)
     if last.get("last"):

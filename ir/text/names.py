@@ -27,7 +27,7 @@ class Names:
 
     def __init__(self, known: Mapping[Value, str] | None = None) -> None:
         self._known = dict(known or {})
-        numbers = [int(one) for one in self._known.values() if one.isdecimal() and one.isascii()]
+        numbers = [int(text) for text in self._known.values() if text.isdecimal() and text.isascii()]
         self._number = max(numbers, default=-1) + 1
 
     def of(self, function: Function) -> dict[Value, str]:

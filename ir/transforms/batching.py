@@ -61,13 +61,13 @@ def batch_region(
     b = Builder()
     b.params, b.body = list(inner.params), list(inner.body)
     results = []
-    for position, (one, many) in enumerate(zip(inner.results, flags, strict=True)):
+    for position, (value, many) in enumerate(zip(inner.results, flags, strict=True)):
         want = wanted is None or wanted[position]
         if want:
-            one = one if many else spread(b, one, size)
+            value = value if many else spread(b, value, size)
         elif many:
-            one = b.sum(one, axes=(0,))
-        results.append(one)
+            value = b.sum(value, axes=(0,))
+        results.append(value)
     return b.finish(inner.name, results)
 
 
@@ -76,7 +76,7 @@ def inline_batched(
 ) -> tuple[list[Value], tuple[bool, ...]]:
     """Append the body of `function` to `b` on `operands`, batched; its results, and which are mapped."""
     values = dict(zip(function.params, operands, strict=True))
-    many = {param for param, one in zip(function.params, mapped, strict=True) if one}
+    many = {param for param, flag in zip(function.params, mapped, strict=True) if flag}
     for instruction in function.body:
         b.location = instruction.location
         given = [values[operand] for operand in instruction.operands]
@@ -94,7 +94,7 @@ def inline_batched(
 
 def mapped_results(function: Function, mapped: Sequence[bool]) -> list[bool]:
     """Which results of `function` differ between examples, where the parameters in `mapped` do."""
-    many = {param for param, one in zip(function.params, mapped, strict=True) if one}
+    many = {param for param, flag in zip(function.params, mapped, strict=True) if flag}
     for instruction in function.body:
         if any(operand in many for operand in instruction.operands):
             many.update(instruction.results)

@@ -120,7 +120,9 @@ def _differentiate_regions(
 ) -> None:
     regions = instruction.op.regions
     given = [cotangents.get(result) for result in instruction.results]
-    if all(one is None for one in given) or not any(operand in active for operand in instruction.operands):
+    if all(value is None for value in given) or not any(
+        operand in active for operand in instruction.operands
+    ):
         return
     if regions is None or regions.pull is None:
         raise GradientError(f"{instruction.op.name}: no gradient")
@@ -186,8 +188,8 @@ def split_pullback(function: Function, wrt: Sequence[int], given: Sequence[int] 
     joint.location = None
     forward_body = tuple(joint.body[: len(forward_body)])  # loops were extended by what their gradients need
     gradients = [
-        joint.full(value=0.0, shape=target.shape, dtype=target.dtype) if one is None else one
-        for target, one in zip(targets, found, strict=True)
+        joint.full(value=0.0, shape=target.shape, dtype=target.dtype) if value is None else value
+        for target, value in zip(targets, found, strict=True)
     ]
     residuals, backward_body = _cut(joint, forward_body, gradients, set(cotangents))
     forward = Function(function.name, tuple(args), forward_body, (*outputs, *residuals))

@@ -58,19 +58,21 @@ _FIELDS: Final[tuple[str, ...]] = (
 )  # fmt: skip
 
 
-def instruction_text(one: Instruction) -> str:
+def instruction_text(instruction: Instruction) -> str:
     """One instruction as the text of a Function that does nothing else."""
-    params = tuple([Value(operand.type) for operand in one.operands])
-    alone = Instruction(one.op, params, one.attrs, one.results, None, one.regions)
-    return str(Function("call", params, (alone,), one.results))
+    params = tuple([Value(operand.type) for operand in instruction.operands])
+    alone = Instruction(
+        instruction.op, params, instruction.attrs, instruction.results, None, instruction.regions
+    )
+    return str(Function("call", params, (alone,), instruction.results))
 
 
 def read_instruction(text: str) -> Instruction:
     """The instruction in what `instruction_text` gave."""
     from ...ir.text.parser import parse_function
 
-    (one,) = parse_function(text).body
-    return one
+    (instruction,) = parse_function(text).body
+    return instruction
 
 
 def store_code(key: str, code: Code, calls: Sequence[str]) -> None:

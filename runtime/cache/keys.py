@@ -59,7 +59,7 @@ def _sources(root: Path) -> Iterator[str]:
     for folder in ("ir", "codegen", "runtime"):
         stack = [os.path.realpath(root / folder)]
         while stack:
-            for entry in sorted(os.scandir(stack.pop()), key=lambda one: one.name):
+            for entry in sorted(os.scandir(stack.pop()), key=lambda entry: entry.name):
                 if entry.is_dir():
                     stack.append(entry.path)
                 elif entry.name.endswith(".py"):
@@ -97,6 +97,10 @@ def function_key(function: Function, *parts: str) -> str:
     return key_of(content(function, _line), *parts, environment())
 
 
-def _line(one: Instruction) -> str:
+def _line(instruction: Instruction) -> str:
     """The source line of what can fail: its message names it."""
-    return "" if one.op.kind in _SILENT else str(one.location and (one.location.file, one.location.line))
+    return (
+        ""
+        if instruction.op.kind in _SILENT
+        else str(instruction.location and (instruction.location.file, instruction.location.line))
+    )

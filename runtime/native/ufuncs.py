@@ -57,7 +57,7 @@ def _word(address: int) -> int:
 def _layout_holds() -> bool:
     """Whether a ufunc's object is laid out as here, and its loop for doubles adds."""
     base = id(np.add)
-    kinds = [np.dtype(one).num for one in "".join(np.add.types).replace("->", "")]
+    kinds = [np.dtype(text).num for text in "".join(np.add.types).replace("->", "")]
     if (
         ctypes.c_int.from_address(base + _OPERANDS).value != 2
         or ctypes.c_int.from_address(base + _RESULTS).value != 1

@@ -68,7 +68,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     x = as_tensor(x)
     if x.ndim < 2:
         raise ShapeError(f"diagonal: expected rank 2 or more, got shape {x.shape}")
-    first, second = (normalize_axis("diagonal", one, x.ndim) for one in (axis1, axis2))
+    first, second = (normalize_axis("diagonal", number, x.ndim) for number in (axis1, axis2))
     if first == second:
         raise ShapeError(f"diagonal: axis1 and axis2 must differ, got {axis1} and {axis2}")
     x = permuted(x, [*(axis for axis in range(x.ndim) if axis not in (first, second)), first, second])

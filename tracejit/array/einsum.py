@@ -48,9 +48,9 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> Tensor:
             taken[:2] = [_pair(taken[0], taken[1], needed)]
         terms.append(taken[0])
     result, labels = _summed(*terms[0], set(output))
-    result = permuted(result, [labels.index(one) for one in output if one in labels])
-    shape = tuple(sizes[one] for one in output)
-    present = tuple(sizes[one] if one in labels else 1 for one in output)
+    result = permuted(result, [labels.index(text) for text in output if text in labels])
+    shape = tuple(sizes[text] for text in output)
+    present = tuple(sizes[text] if text in labels else 1 for text in output)
     return broadcast(reshaped(result, present), shape)
 
 
@@ -114,7 +114,7 @@ def _parse(subscripts: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
         output = right.replace("...", ellipsis)
     else:
         seen = Counter(left.replace("...", "").replace(",", ""))
-        output = ellipsis + "".join(sorted(one for one, times in seen.items() if times == 1))
+        output = ellipsis + "".join(sorted(text for text, times in seen.items() if times == 1))
     if len(set(output)) < len(output) or not set(output) <= set("".join(inputs)):
         raise ShapeError(
             f"einsum: the output {right!r} of {subscripts!r} must use labels of the operands, each once"
@@ -160,9 +160,11 @@ def _path(terms: Sequence[Term], output: str, optimize: Any) -> list[tuple[int, 
     if len(terms) == 2 or not optimize:
         return [tuple(range(len(terms)))]
     # einsum_path only looks at shapes: arrays without memory will do
-    shapes = [np.broadcast_to(np.empty(()), one.shape) for one, _ in terms]
+    shapes = [np.broadcast_to(np.empty(()), tensor.shape) for tensor, _ in terms]
     present = "".join(labels for _, labels in terms)
-    text = ",".join(labels for _, labels in terms) + "->" + "".join(one for one in output if one in present)
+    text = (
+        ",".join(labels for _, labels in terms) + "->" + "".join(text for text in output if text in present)
+    )
     steps, _ = np.einsum_path(text, *shapes, optimize=optimize)
     return [tuple(step) for step in steps[1:]]
 
@@ -186,13 +188,13 @@ def _pair(first: Term, second: Term, needed: set[str]) -> Term:
     columns = [y for y in ys if y not in xs]
     result = "".join((*batch, *rows, *columns))
 
-    def arranged(one: Tensor, labels: str, order: list[str], shape: Sequence[int]) -> Tensor:
-        return reshaped(permuted(one, [labels.index(label) for label in order]), tuple(shape))
+    def arranged(tensor: Tensor, labels: str, order: list[str], shape: Sequence[int]) -> Tensor:
+        return reshaped(permuted(tensor, [labels.index(label) for label in order]), tuple(shape))
 
-    lead = [size[one] for one in batch]
+    lead = [size[text] for text in batch]
     m, n = math.prod(size[row] for row in rows), math.prod(size[column] for column in columns)
     if summed:
-        k = math.prod(size[one] for one in summed)
+        k = math.prod(size[text] for text in summed)
         left = arranged(x, xs, batch + rows + summed, (*lead, m, k))
         right = arranged(y, ys, batch + summed + columns, (*lead, k, n))
         product = run("matmul", left, right)
@@ -200,4 +202,4 @@ def _pair(first: Term, second: Term, needed: set[str]) -> Term:
         left = arranged(x, xs, batch + rows, (*lead, m, 1))
         right = arranged(y, ys, batch + columns, (*lead, 1, n))
         product = run("mul", left, right)
-    return reshaped(product, tuple(size[one] for one in result)), result
+    return reshaped(product, tuple(size[text] for text in result)), result

@@ -60,7 +60,7 @@ def _concatenate(arrays: Any, axis: Any, dtype: Any) -> Tensor:
         raise ShapeError("concatenate: tensors of rank 0 cannot be joined; use stack")
     place = normalize_axis("concatenate", axis, rank)
     rest = [part.shape[:place] + part.shape[place + 1 :] for part in parts]
-    if any(part.ndim != rank for part in parts) or any(one != rest[0] for one in rest):
+    if any(part.ndim != rank for part in parts) or any(items != rest[0] for items in rest):
         given = ", ".join(str(part.shape) for part in parts)
         raise ShapeError(f"concatenate: shapes must agree except along axis {place}, got {given}")
     return run("concat", *parts, axis=place)

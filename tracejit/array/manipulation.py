@@ -80,22 +80,17 @@ _RESHAPE: Final = QuickCall(
     np.ndarray.reshape, _reshape, recorders.of_reshape, "reshape", second="shape", step=recorders.reshaping
 )
 _TRANSPOSE: Final = QuickCall(
-    np.ndarray.transpose,
-    _transpose,
-    recorders.of_transpose,
-    "transpose",
-    second="axis",
-    step=recorders.transposing,
-)
+    np.ndarray.transpose, _transpose, recorders.of_transpose, "transpose",
+    second="axis", step=recorders.transposing,
+)  # fmt: skip
 
 
 def _converted(x: Any, dtype: Any) -> Any:
     """The op's cast. What loses nothing warns of nothing, so that no warning has to be held back."""
     key = x.dtype, dtype
-    lossless = _LOSSLESS.get(key)
-    if lossless is None:
-        lossless = _LOSSLESS[key] = np.can_cast(x.dtype, dtype)
-    return x.astype(dtype) if lossless else OPS["cast"].eval(x, dtype)
+    if key not in _LOSSLESS:
+        _LOSSLESS[key] = np.can_cast(x.dtype, dtype)
+    return x.astype(dtype) if _LOSSLESS[key] else OPS["cast"].eval(x, dtype)
 
 
 _LOSSLESS: Final[dict[Any, bool]] = {}

@@ -131,11 +131,11 @@ def _quantiles(name: str, x: Tensor, q: Tensor, axis: Any, method: str, keepdims
         reshaped(
             take_along_axis(
                 broadcast(flat, (*q.shape, *ordered.shape)),
-                broadcast(reshaped(one, (*column, 1)), (*q.shape, *ordered.shape[:-1], 1)),
+                broadcast(reshaped(tensor, (*column, 1)), (*q.shape, *ordered.shape[:-1], 1)),
             ),
             (*q.shape, *ordered.shape[:-1]),
         )
-        for one in (low, high)
+        for tensor in (low, high)
     ]
     if not floats:
         return _reduced(neighbours[0], shape, axes, keepdims, q.shape)
@@ -167,15 +167,15 @@ def _between(name: str, at: Tensor, method: str, extent: int) -> tuple[Tensor, T
         )
     weight = filled(0.5, at.shape, at.dtype) if method == "midpoint" else run("sub", at, below)
     last = extent - 1
-    low, high = [run("clip", cast(one.detach(), INT64), 0, last) for one in (below, above)]
+    low, high = [run("clip", cast(tensor.detach(), INT64), 0, last) for tensor in (below, above)]
     return low, high, weight
 
 
 def _lines(name: str, x: Tensor, axis: Any) -> tuple[Tensor, Shape, Shape]:
     """`x` with `axis` (one, several or all) as its last one; those axes and the shape."""
     axes = normalize_axes(name, axis, x.ndim)
-    kept = [one for one in range(x.ndim) if one not in axes]
-    shape = tuple(x.shape[one] for one in kept)
+    kept = [number for number in range(x.ndim) if number not in axes]
+    shape = tuple(x.shape[number] for number in kept)
     moved = permuted(x, (*kept, *axes))
     lines = reshaped(moved, (*shape, int(np.prod([x.shape[axis] for axis in axes], dtype=int))))
     return lines, axes, x.shape

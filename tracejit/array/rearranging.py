@@ -148,8 +148,8 @@ def flip(x: Any, axis: Any = None) -> Tensor:
     """
     x = as_tensor(x)
     axes = normalize_axes("flip", axis, x.ndim)
-    start = tuple(max(size - 1, 0) if one in axes else 0 for one, size in enumerate(x.shape))
-    step = tuple(-1 if one in axes else 1 for one in range(x.ndim))
+    start = tuple(max(size - 1, 0) if number in axes else 0 for number, size in enumerate(x.shape))
+    step = tuple(-1 if number in axes else 1 for number in range(x.ndim))
     return run("slice", x, start=start, size=x.shape, step=step)
 
 

@@ -79,7 +79,7 @@ def sort(
     """
     _check_kind("sort", kind)
     x, place = _line("sort", x, axis)
-    result = _along(x, place, lambda one: run("sort", one))
+    result = _along(x, place, lambda tensor: run("sort", tensor))
     return flip(result, place) if descending else result
 
 
@@ -107,9 +107,9 @@ def argsort(
     _check_kind("argsort", kind)
     x, place = _line("argsort", with_an_axis(as_tensor(x), axis), axis)
     if not descending:
-        return _along(x, place, lambda one: run("argsort", one))
+        return _along(x, place, lambda tensor: run("argsort", tensor))
     # sorted from the other end, equal elements are the other way round, and then again
-    order = flip(_along(flip(x, place), place, lambda one: run("argsort", one)), place)
+    order = flip(_along(flip(x, place), place, lambda tensor: run("argsort", tensor)), place)
     return run("sub", x.shape[place] - 1, order)
 
 

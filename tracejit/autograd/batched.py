@@ -22,12 +22,15 @@ def batched_gradients(
     cotangents do not fit.
     """
     given = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs]
-    tensors = [one if isinstance(one, Tensor) or one is None else wrap(as_array(one)) for one in given]
+    tensors = [
+        tensor if isinstance(tensor, Tensor) or tensor is None else wrap(as_array(tensor)) for tensor in given
+    ]
     sizes = {tensor.shape[0] if tensor is not None and tensor.ndim else None for tensor in tensors}
     if len(tensors) != len(roots) or None in sizes or len(sizes) != 1:
         raise ShapeError(
             "grad: with is_grads_batched, each of grad_outputs needs a first dimension of the same size, got "
-            f"shapes {[None if tensor is None else tensor.shape for tensor in tensors]} for {len(roots)} outputs"
+            f"shapes {[None if tensor is None else tensor.shape for tensor in tensors]} "
+            f"for {len(roots)} outputs"
         )
     reached: list[bool] = []
 
@@ -36,9 +39,9 @@ def batched_gradients(
         found = run_backward(
             roots, seeds, retain_graph=retain_graph, create_graph=create_graph, targets=targets
         )
-        reached[:] = [one is not None for one in found]
-        return [one for one in found if one is not None]
+        reached[:] = [tensor is not None for tensor in found]
+        return [tensor for tensor in found if tensor is not None]
 
     with enable_grad() if create_graph else untaped():
         made = iter(vmap(gradients)(*tensors))
-    return [next(made) if one else None for one in reached]
+    return [next(made) if flag else None for flag in reached]

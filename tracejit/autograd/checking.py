@@ -163,7 +163,7 @@ def gradgradcheck(
             argument for argument in args[:count] if isinstance(argument, Tensor) and argument.requires_grad
         )
         found = gradients(outputs, wanted, args[count:], create_graph=True)
-        return tuple(one for one in found if one is not None)
+        return tuple(tensor for tensor in found if tensor is not None)
 
     return gradcheck(
         slopes,
@@ -211,8 +211,8 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         if input_.dtype != np.float64:
             warnings.warn(
                 f"gradcheck: input #{position} requires gradient and is not a double precision floating "
-                f"point tensor but {input_.dtype.name}; differences of width eps will likely be too coarse for "
-                "the check to pass",
+                f"point tensor but {input_.dtype.name}; differences of width eps will likely be too coarse "
+                "for the check to pass",
                 stacklevel=user_stacklevel(),
             )
         _check_memory(input_, position)

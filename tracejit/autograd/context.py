@@ -33,8 +33,8 @@ class FunctionCtx:
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise GradientError(
-                    f"save_for_backward takes tensors and None, got {type(tensor).__name__}; set other values "
-                    "as attributes of ctx"
+                    f"save_for_backward takes tensors and None, got {type(tensor).__name__}; set other "
+                    "values as attributes of ctx"
                 )
         self._to_save = tensors
 
@@ -53,7 +53,9 @@ class FunctionCtx:
         if self._to_save:  # still in forward
             return self._to_save
         node = None if self._node is None else self._node()
-        return tuple([None if one is None else one.tensor(node) for one in self._saved])
+        return tuple(
+            [None if saved_tensor is None else saved_tensor.tensor(node) for saved_tensor in self._saved]
+        )
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say that forward writes these arguments in place. It must return them, too."""
@@ -72,7 +74,10 @@ class FunctionCtx:
         self._node = None if node is None else weakref.ref(node)
         numbers = {id(output): index for index, output in enumerate(outputs) if isinstance(output, Tensor)}
         self._saved = tuple(
-            [None if one is None else SavedTensor(one, numbers.get(id(one))) for one in self._to_save]
+            [
+                None if tensor is None else SavedTensor(tensor, numbers.get(id(tensor)))
+                for tensor in self._to_save
+            ]
         )
         self._to_save = ()
 

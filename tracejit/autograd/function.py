@@ -88,8 +88,8 @@ class Function:
         outputs = outputs_of(cls, result)
         _check_dirty(cls, ctx, args, outputs)
         if not recording:
-            for one in ctx._dirty:
-                count_write(one, cls.__name__)
+            for tensor in ctx._dirty:
+                count_write(tensor, cls.__name__)
             return result
         node = FunctionNode(cls, ctx, args, outputs)
         made = [
@@ -117,15 +117,15 @@ class Function:
 
 def _check_dirty(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], outputs: list[Any]) -> None:
     """What forward writes must be an argument that may be written, and be returned."""
-    for one in ctx._dirty:
-        if not any(one is arg for arg in args):
+    for tensor in ctx._dirty:
+        if not any(tensor is arg for arg in args):
             raise GradientError(f"{cls.__name__}: mark_dirty takes arguments of forward")
-        if not any(one is output for output in outputs):
+        if not any(tensor is output for output in outputs):
             raise GradientError(
                 f"{cls.__name__}: an argument given to mark_dirty must be returned by forward"
             )
         if STATE.recording:
-            writes_memory(one, args, cls.__name__)
+            writes_memory(tensor, args, cls.__name__)
 
 
 def _connect(
@@ -133,7 +133,7 @@ def _connect(
 ) -> Tensor:
     """`output` of forward as output `index` of `node`."""
     place = Output(node, index)
-    if any(output is one for one in ctx._dirty):
+    if any(output is tensor for tensor in ctx._dirty):
         count_write(output, node.name())
         adopt(output, connected(output._data, place))
         return output
@@ -145,7 +145,7 @@ def _connect(
         output = alias
     if type(output._aliases) is tuple:
         output._aliases = (output._aliases[0], UNRECORDED)
-    if is_float(output.dtype) and not any(output is one for one in ctx._constant):
+    if is_float(output.dtype) and not any(output is tensor for tensor in ctx._constant):
         output._node, output._requires_grad = place, True
     return output
 
@@ -181,7 +181,9 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             sources = [
                 cotangent for cotangent in cotangents if isinstance(cotangent, Tensor)
             ] + ctx.inputs_in_graph()
-            found = tuple([_last(one, sources) if isinstance(one, Tensor) else one for one in found])
+            found = tuple(
+                [_last(tensor, sources) if isinstance(tensor, Tensor) else tensor for tensor in found]
+            )
         return found if isinstance(results, tuple) else found[0]
 
     return wrapped

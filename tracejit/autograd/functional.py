@@ -94,12 +94,12 @@ def jvp(
         _, own, vector = _inputs_and_vector(inputs, v, "jvp", create_graph)
         many_out, outputs = call(func, own, "jvp", strict=strict)
         seeds, back = _backward_in_seeds(outputs, own)
-        for position, one in enumerate(back):
-            if strict and (one is None or not one.requires_grad):
+        for position, tensor in enumerate(back):
+            if strict and (tensor is None or not tensor.requires_grad):
                 raise independent("jvp", "the output of the function", position)
         found = gradients(back, seeds, vector, create_graph=create_graph)
-        for position, one in enumerate(found):
-            if strict and one is None:
+        for position, tensor in enumerate(found):
+            if strict and tensor is None:
                 raise GradientError(
                     f"jvp: output {position} of the function is independent of the inputs, which strict mode "
                     "does not allow; with strict=False the result is zeros"
@@ -153,8 +153,8 @@ def hvp(
         output, slope = _gradient(func, own, "hvp", strict=strict)
         full = tuple(zeros_like(x) if one is None else one for x, one in zip(own, slope, strict=True))
         seeds, back = _backward_in_seeds(full, own)
-        for position, one in enumerate(back):
-            if strict and (one is None or not one.requires_grad):
+        for position, tensor in enumerate(back):
+            if strict and (tensor is None or not tensor.requires_grad):
                 raise independent("hvp", "the jacobian of the function", position)
         found = gradients(back, seeds, vector, create_graph=create_graph)
         product = filled(found, own, strict=strict, create_graph=create_graph, name="hvp", of="jacobian")
@@ -232,7 +232,9 @@ def hessian(
 
     def slope(*own: Tensor) -> Any:
         _, found = _gradient(func, own, "hessian", strict=strict)
-        full = tuple(zeros_like(x) if one is None else one for x, one in zip(own, found, strict=True))
+        full = tuple(
+            zeros_like(x) if tensor is None else tensor for x, tensor in zip(own, found, strict=True)
+        )
         return unpacked(full, many)
 
     return jacobian(slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -264,10 +266,10 @@ def _gradient(func: Func, inputs: Tensors, name: str, *, strict: bool) -> tuple[
     """The scalar output, and its gradient as part of the graph."""
     output = scalar(func, inputs, name, strict=strict)
     found = gradients((output,), inputs, create_graph=True)
-    for position, one in enumerate(found):
-        if strict and one is None:
+    for position, tensor in enumerate(found):
+        if strict and tensor is None:
             raise independent(name, "the output of the function", position)
-        if strict and one is not None and not one.requires_grad:
+        if strict and tensor is not None and not tensor.requires_grad:
             raise independent(name, "the jacobian of the function", position)
     return output, found
 
@@ -312,10 +314,10 @@ def _by_rows(
 
 
 def _check_row(position: int, row: Gradients, create_graph: bool) -> None:
-    for i, one in enumerate(row):
-        if one is None:
+    for i, tensor in enumerate(row):
+        if tensor is None:
             raise independent("jacobian", f"output {position} of the function", i)
-        if create_graph and not one.requires_grad:
+        if create_graph and not tensor.requires_grad:
             raise independent(
                 "jacobian", f"the jacobian of output {position} of the function", i, "create_graph=True"
             )
@@ -325,9 +327,9 @@ def _by_columns(outputs: Tensors, inputs: Tensors, *, create_graph: bool) -> tup
     """The blocks of all outputs, one derivative along each element of the inputs."""
     seeds, back = _backward_in_seeds(outputs, inputs)
     blocks: list[Tensors] = []
-    for x, one in zip(inputs, back, strict=True):
+    for x, tensor in zip(inputs, back, strict=True):
         columns = [
-            gradients((one,), seeds, (unit,), create_graph=create_graph, retain_graph=True)
+            gradients((tensor,), seeds, (unit,), create_graph=create_graph, retain_graph=True)
             for unit in basis(x)
         ]
         blocks.append(

@@ -86,9 +86,11 @@ def vectors(v: Any, like: Tensors, name: str, *, many: bool, create_graph: bool)
     if len(found) != len(like):
         expected = f"a tuple of {len(like)} tensors" if many else "a single tensor"
         raise ShapeError(f"{name}: expected v to be {expected}, got {len(found)}")
-    for position, (one, other) in enumerate(zip(found, like, strict=True)):
-        if one.shape != other.shape:
-            raise ShapeError(f"{name}: entry {position} of v must have shape {other.shape}, got {one.shape}")
+    for position, (tensor, other) in enumerate(zip(found, like, strict=True)):
+        if tensor.shape != other.shape:
+            raise ShapeError(
+                f"{name}: entry {position} of v must have shape {other.shape}, got {tensor.shape}"
+            )
     return tuple(one if create_graph else one.detach() for one in found)
 
 
@@ -97,7 +99,7 @@ def require_one_element(like: Tensors, name: str, what: str) -> None:
     if len(like) != 1 or like[0].size != 1:
         raise GradientError(
             f"{name}: v can be None only where {what} is a single Tensor of one element; pass v with "
-            f"{'shape' if len(like) == 1 else 'shapes'} {', '.join(str(one.shape) for one in like)}"
+            f"{'shape' if len(like) == 1 else 'shapes'} {', '.join(str(tensor.shape) for tensor in like)}"
         )
 
 
@@ -136,7 +138,7 @@ def gradients(
         return (None,) * len(inputs)
     found = iter(
         grad(
-            [one for one, _ in pairs],
+            [tensor for tensor, _ in pairs],
             targets,
             [cotangent for _, cotangent in pairs],
             retain_graph=retain_graph,
@@ -178,7 +180,8 @@ def rows(output: Tensor, inputs: Tensors, *, create_graph: bool, vectorize: bool
         ]
     together = batched_gradients(output, inputs, basis(output), create_graph=create_graph)
     return [
-        tuple(None if one is None else one[element] for one in together) for element in range(output.size)
+        tuple(None if tensor is None else tensor[element] for tensor in together)
+        for element in range(output.size)
     ]
 
 
@@ -201,14 +204,14 @@ def filled(
     `of` is what was differentiated, such as "output".
     """
     full = []
-    for position, (one, other) in enumerate(zip(found, like, strict=True)):
-        if strict and one is None:
+    for position, (tensor, other) in enumerate(zip(found, like, strict=True)):
+        if strict and tensor is None:
             raise independent(name, f"the {of} of the function", position)
-        if strict and create_graph and one is not None and not one.requires_grad:
+        if strict and create_graph and tensor is not None and not tensor.requires_grad:
             raise independent(
                 name, f"the derivative of the {of} of the function", position, "create_graph=True"
             )
-        full.append(zeros_like(other) if one is None else one)
+        full.append(zeros_like(other) if tensor is None else tensor)
     return tuple(full)
 
 

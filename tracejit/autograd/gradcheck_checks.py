@@ -85,9 +85,9 @@ def check_backward(check: Check) -> None:
         output = check.outputs[position]
         analytical = analytical_jacobians(output, check.tensors)
         again = analytical_jacobians(output, check.tensors)
-        for j, one in enumerate(analytical):
-            if not _near(one, numerical[j][position], check):
-                raise _mismatch(i, j, numerical[j][position], one)
+        for j, array in enumerate(analytical):
+            if not _near(array, numerical[j][position], check):
+                raise _mismatch(i, j, numerical[j][position], array)
         for first, second in zip(analytical, again, strict=True):
             _check_reentrant(first, second, check.nondet_tol)
 
@@ -115,8 +115,8 @@ def check_backward_fast(check: Check) -> None:
         output = check.outputs[position]
         analytical = pulled_back(output, check.tensors, weight)
         again = pulled_back(output, check.tensors, weight)
-        for j, (unit, one) in enumerate(zip(units, analytical, strict=True)):
-            got, want = np.vdot(one, unit), np.vdot(weight, moved[j][position])
+        for j, (unit, array) in enumerate(zip(units, analytical, strict=True)):
+            got, want = np.vdot(array, unit), np.vdot(weight, moved[j][position])
             # the tolerance of a sum of entries of J with these weights
             if not _near(got, want, check, max(1.0, float(np.abs(unit).sum() * np.abs(weight).sum()))):
                 raise _fast_mismatch(check, i, j, got, want)
@@ -160,8 +160,8 @@ def check_forward(check: Check, fast_mode: bool) -> None:
         ]
         for i, position in enumerate(check.differentiable):
             shape = (len(directions), check.outputs[position].size)
-            analytical = np.array([one[i] for one in found]).reshape(shape)
-            numerical = np.array([one[position] for one in moved]).reshape(shape)
+            analytical = np.array([items[i] for items in found]).reshape(shape)
+            numerical = np.array([items[position] for items in moved]).reshape(shape)
             if not _near(analytical, numerical, check):
                 if fast_mode:
                     raise _fast_mismatch(check, i, j, analytical, numerical, "forward")
@@ -173,11 +173,11 @@ def check_zero_cotangents(check: Check) -> None:
     outputs = [check.outputs[i] for i in check.differentiable]
     zeros = [wrap(np.zeros(output.shape, output.dtype)) for output in outputs]
     found = gradients(outputs, tuple(check.tensors), zeros, create_graph=False, retain_graph=True)
-    for position, one in zip(check.indices, found, strict=True):
-        if one is not None and np.any(one.detach().numpy() != 0):
+    for position, tensor in zip(check.indices, found, strict=True):
+        if tensor is not None and np.any(tensor.detach().numpy() != 0):
             raise GradcheckError(
                 f"backward is not multiplied by grad_output: with zeros, input {position} gets "
-                f"{one.detach()!r}"
+                f"{tensor.detach()!r}"
             )
 
 
@@ -188,10 +188,10 @@ def check_dtypes(check: Check) -> None:
         found = gradients(
             (check.outputs[i],), tuple(check.tensors), (seed,), create_graph=False, retain_graph=True
         )
-        for position, x, one in zip(check.indices, check.tensors, found, strict=True):
-            if one is not None and one.dtype != x.dtype:
+        for position, x, tensor in zip(check.indices, check.tensors, found, strict=True):
+            if tensor is not None and tensor.dtype != x.dtype:
                 raise GradcheckError(
-                    f"the gradient of output {i} has dtype {one.dtype.name}, and input {position} "
+                    f"the gradient of output {i} has dtype {tensor.dtype.name}, and input {position} "
                     f"{x.dtype.name}"
                 )
 
@@ -201,11 +201,11 @@ def check_batched(check: Check) -> None:
     for i, position in enumerate(check.differentiable):
         output = check.outputs[position]
         loop, together = analytical_jacobians(output, check.tensors), batched_jacobians(output, check.tensors)
-        for j, (one, other) in enumerate(zip(loop, together, strict=True)):
-            if not _near(other, one, check):
+        for j, (array, other) in enumerate(zip(loop, together, strict=True)):
+            if not _near(other, array, check):
                 raise GradcheckError(
                     f"batched gradients (is_grads_batched=True) of output {i} with respect to input {j} "
-                    f"differ from a loop:\nloop:\n{one}\nbatched:\n{other}\n"
+                    f"differ from a loop:\nloop:\n{array}\nbatched:\n{other}\n"
                 )
 
 
@@ -228,8 +228,8 @@ def check_undefined(check: Check) -> None:
             retain_graph=True,
         )
         with_zeros = gradients(outputs, inputs, zeroed, create_graph=False, retain_graph=True)
-        for position, one, other in zip(check.indices, without, with_zeros, strict=True):
-            first = 0.0 if one is None else one.detach().numpy()
+        for position, tensor, other in zip(check.indices, without, with_zeros, strict=True):
+            first = 0.0 if tensor is None else tensor.detach().numpy()
             second = 0.0 if other is None else other.detach().numpy()
             if not np.allclose(first, second, rtol=check.rtol, atol=check.atol, equal_nan=True):
                 raise GradcheckError(

@@ -61,11 +61,11 @@ def _evaluated(func: Func, inputs: Sequence[Any], like: Sequence[Tensor], what: 
         raise GradcheckError(
             f"gradcheck: the function returned {len(like)} outputs, but {len(found)} when {what}"
         )
-    for position, (one, other) in enumerate(zip(found, like, strict=True)):
-        if one.type != other.type:
+    for position, (tensor, other) in enumerate(zip(found, like, strict=True)):
+        if tensor.type != other.type:
             raise GradcheckError(
                 f"gradcheck: output {position} of the function has shape and dtype {other.type}, but "
-                f"{one.type} when {what}; they must not depend on the values"
+                f"{tensor.type} when {what}; they must not depend on the values"
             )
     return [one.detach().numpy().copy() for one in found]
 
@@ -108,7 +108,9 @@ def pulled_back(output: Tensor, inputs: Sequence[Tensor], cotangent: Array) -> l
     """The gradients of `inputs` for `cotangent`, zeros for None. The graph is kept."""
     seed = wrap(np.asarray(cotangent, output.dtype).reshape(output.shape))
     found = gradients((output,), tuple(inputs), (seed,), create_graph=False, retain_graph=True)
-    return [_checked(one, x, position) for position, (one, x) in enumerate(zip(found, inputs, strict=True))]
+    return [
+        _checked(tensor, x, position) for position, (tensor, x) in enumerate(zip(found, inputs, strict=True))
+    ]
 
 
 def _checked(gradient: Tensor | None, x: Tensor, position: int) -> Array:
@@ -136,9 +138,9 @@ def batched_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array]:
     found: Gradients = batched_gradients(output, tuple(inputs), basis(output), create_graph=False)
     return [
         np.zeros((x.size, output.size))
-        if one is None
-        else one.detach().numpy().reshape(output.size, x.size).T
-        for one, x in zip(found, inputs, strict=True)
+        if tensor is None
+        else tensor.detach().numpy().reshape(output.size, x.size).T
+        for tensor, x in zip(found, inputs, strict=True)
     ]
 
 

@@ -63,9 +63,9 @@ class _Application:
                     f"{self.function.__name__}: forward writes argument {position} in place; say so with "
                     "ctx.mark_dirty and return it, or compute a new tensor"
                 )
-        for one in self.ctx._dirty:
-            positions = [i for i, arg in enumerate(full) if arg is one]
-            found = [i for i, output in enumerate(self.outputs) if output is one]
+        for tensor in self.ctx._dirty:
+            positions = [i for i, arg in enumerate(full) if arg is tensor]
+            found = [i for i, output in enumerate(self.outputs) if output is tensor]
             if not positions or not found:
                 raise GradientError(
                     f"{self.function.__name__}: mark_dirty takes arguments of forward, which it must return"
@@ -129,8 +129,10 @@ class _Application:
         made = self._emit(operands, results, wrt, gradients)
         if failure:
             made = [
-                apply(OPS["undifferentiable"], (one,), {"message": failure}) if is_float(one.dtype) else one
-                for one in made
+                apply(OPS["undifferentiable"], (tensor,), {"message": failure})
+                if is_float(tensor.dtype)
+                else tensor
+                for tensor in made
             ]
         return self._handed_out(made)
 
@@ -156,7 +158,7 @@ class _Application:
         forward, backward = self.forward_tracer, self.backward_tracer
         params = [*forward.params, *forward.captured.values()]
         known = {*params, *outputs}
-        results = [*outputs, *[one for one in backward.captured if one not in known]]
+        results = [*outputs, *[value for value in backward.captured if value not in known]]
         taken: dict[Value, Value] = {}
 
         def parameter(value: Value, name: str) -> Value:

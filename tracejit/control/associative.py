@@ -60,7 +60,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     found = _prefixes(_flat(fn, given), turned, axes)
     found = [copied_from(leaf, prefix) for leaf, prefix in zip(leaves, found, strict=True)]
     if reverse:
-        found = [flip(one, along) for one, along in zip(found, axes, strict=True)]
+        found = [flip(tensor, along) for tensor, along in zip(found, axes, strict=True)]
     return given.structure.unflatten(found)
 
 

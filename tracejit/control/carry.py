@@ -207,7 +207,7 @@ def _becomes(number: DType, dtype: DType) -> bool:
 
 
 def _hint(path: str, otherwise: str) -> str:
-    hint = "".join(one if one.isalnum() else "_" for one in path).strip("_")
+    hint = "".join(text if text.isalnum() else "_" for text in path).strip("_")
     return hint if hint and not hint.isdigit() else otherwise
 
 

@@ -157,7 +157,7 @@ def _nothing(name: str, flat: Flat, init: Tree, xs: Tree, structures: list[TreeD
     with tracing(parent):
         region = traced(parent, flat, types, [f"x{i}" for i in range(len(types))], weak, repeats=True)
     made = region.results[len(init.leaves) :]
-    return structures[0].unflatten([wrap(np.empty((0, *one.shape), one.dtype)) for one in made])
+    return structures[0].unflatten([wrap(np.empty((0, *value.shape), value.dtype)) for value in made])
 
 
 def append_scan(
@@ -173,7 +173,7 @@ def append_scan(
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Append a ``scan`` of a flat body to the running trace: its last carries, and what it stacks."""
     stacked = [as_tensor(x) for x in xs]
-    slices = [one.type.with_shape(one.shape[1:]) for one in stacked]
+    slices = [tensor.type.with_shape(tensor.shape[1:]) for tensor in stacked]
     loop = trace_loop(name, parent, flat, inits, paths, slices)
     tracer = loop.region.tracer
     carries, taken = tracer.params[: len(inits)], tracer.params[len(inits) :]

@@ -44,12 +44,12 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
         return _traced(tracer, op, operands, attrs)
     kind, tracked = op.kind, False
     arrays: list[Any] = []
-    for one in operands:
-        if type(one) is Tensor:
-            array = one._data
-            tracked = tracked or one._requires_grad
+    for tensor in operands:
+        if type(tensor) is Tensor:
+            array = tensor._data
+            tracked = tracked or tensor._requires_grad
         else:
-            array = operand(one)
+            array = operand(tensor)
         if type(array) is not _ndarray and kind is not _ELEMENTWISE:
             array = _plain(op, array)
         arrays.append(array)
@@ -143,8 +143,8 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> An
         value = tracer.run(OPS["stop_gradient"], (wrap(value),), {})
     result = wrap(value)
     if STATE.recording and value.dtype.kind == "f":
-        for one in operands:
-            if isinstance(one, Tensor) and one._requires_grad:
+        for tensor in operands:
+            if isinstance(tensor, Tensor) and tensor._requires_grad:
                 record(op, operands, attrs, result)
                 break
     if op.kind is Kind.VIEW and isinstance(operands[0], Tensor) and numpy_views(operands[0], op, attrs):

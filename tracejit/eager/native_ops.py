@@ -202,8 +202,8 @@ def load() -> str:
             except (TracejitError, OSError, ImportError, AttributeError) as error:
                 _PROGRESS.problem = f"{type(error).__name__}: {error}"
             if _PROGRESS.problem:
-                for one in _OFFERS:
-                    one.become(one.plain)
+                for offer in _OFFERS:
+                    offer.become(offer.plain)
                 for call in _QUICK_CALLS:
                     call.run = call.slow
             _PROGRESS.done = True
@@ -220,8 +220,8 @@ def _change_over() -> str:
     if problem := runtime.eager_problem():
         return str(problem)
     natives = runtime.NativeOps(layout)
-    for one in _OFFERS:
-        _change_over_one(natives, one)
+    for offer in _OFFERS:
+        _change_over_one(natives, offer)
     for call in _QUICK_CALLS:
         call.change_over(natives)
     for tell in _WAITING:
@@ -229,23 +229,23 @@ def _change_over() -> str:
     return ""
 
 
-def _change_over_one(natives: NativeOps, one: _Offer) -> None:
-    known = ufunc_behind(one.op.eval)
+def _change_over_one(natives: NativeOps, offer: _Offer) -> None:
+    known = ufunc_behind(offer.op.eval)
     if known is None:  # somebody has registered another kernel
-        one.become(one.plain)
+        offer.become(offer.plain)
         return
-    kernel = one.op.eval
+    kernel = offer.op.eval
     ufunc, floats = known
     # what its loops do not serve, such as other shapes, the ufunc does without a Python function around it
-    whole = natives.make_call(kernel, one.plain, one.remember, operands=len(one.op.params))
-    native = natives.make(ufunc, whole.call, one.remember, floats=floats)
+    whole = natives.make_call(kernel, offer.plain, offer.remember, operands=len(offer.op.params))
+    native = natives.make(ufunc, whole.call, offer.remember, floats=floats)
     on_arrays = natives.make_for_arrays(ufunc, kernel, floats=floats)
-    _ON_ARRAYS[one.op] = kernel, on_arrays.call
+    _ON_ARRAYS[offer.op] = kernel, on_arrays.call
 
     def follow(used: Callable[..., Any]) -> None:
         native.switch(used is kernel)
         whole.switch(used is kernel)
         on_arrays.switch(used is kernel)
 
-    OPS.follow_kernel(one.op, follow)
-    one.become(native.call)
+    OPS.follow_kernel(offer.op, follow)
+    offer.become(native.call)

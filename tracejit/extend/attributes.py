@@ -79,7 +79,7 @@ def _coerced(value: Any, kind: type) -> Any:
     if kind is float and type(value) is int:
         return float(value)
     if kind is tuple and isinstance(value, list):
-        return tuple(tuple(one) if isinstance(one, list) else one for one in value)
+        return tuple(tuple(items) if isinstance(items, list) else items for items in value)
     if kind is np.dtype and not isinstance(value, np.dtype):
         return as_dtype(value)
     return value

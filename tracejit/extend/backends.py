@@ -167,8 +167,12 @@ def _start(name: str) -> str:
                 _bring_up(entry)
             except Exception as error:
                 failed.add(name)
-                rest = [one for one in _REGISTERED.values() if one.name not in failed and one.priority > 0]
-                following = max(rest, key=lambda one: one.priority).name if rest else NUMPY
+                rest = [
+                    registered
+                    for registered in _REGISTERED.values()
+                    if registered.name not in failed and registered.priority > 0
+                ]
+                following = max(rest, key=lambda registered: registered.priority).name if rest else NUMPY
                 warnings.warn(
                     f"backend {name!r} failed to start: {type(error).__name__}: {error}; using {following!r}",
                     RuntimeWarning,

@@ -111,7 +111,7 @@ def element_emitter(op: Op, function: CFunction) -> Callable[..., Reg]:
         called = f"inttoptr (i64 {function.address} to ptr)"
         found = constant(0, function.result, lanes)
         for lane in range(lanes):
-            parts = ", ".join(str(b.extract(one, lane)) for one in given)
+            parts = ", ".join(str(b.extract(reg, lane)) for reg in given)
             result = b.assign(f"call {kind} {called}({parts})", function.result)
             if lanes == 1:
                 found = result

@@ -98,7 +98,8 @@ def checked_emitter(op: Op, fn: Callable[..., Any]) -> Callable[..., Reg]:
         except Exception as error:
             raise KernelError(
                 f"{where} raised {type(error).__name__}: {error}; it was given registers of types "
-                f"({', '.join(operand.dtype for operand in operands)}) and expected to return {expected.dtype.name}"
+                f"({', '.join(operand.dtype for operand in operands)}) and expected to return "
+                f"{expected.dtype.name}"
             ) from error
         lanes = max([operand.lanes for operand in operands], default=1)
         wanted = SHORT_NAME[expected.dtype]

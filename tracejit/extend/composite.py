@@ -89,11 +89,11 @@ def composite_rules(op: Op) -> dict[str, Rule]:
         if isinstance(b, Builder):
             values: Sequence[Any] = inline(b, function, given)
         else:
-            tensors = [one if isinstance(one, Tensor) else wrap(as_array(one)) for one in given]
+            tensors = [tensor if isinstance(tensor, Tensor) else wrap(as_array(tensor)) for tensor in given]
             made = _run(function, tensors)
-            values = made if b is TENSOR_OPS else [one._data for one in made]
+            values = made if b is TENSOR_OPS else [tensor._data for tensor in made]
         found = iter(values)
-        return [next(found) if one else None for one in present]
+        return [next(found) if flag else None for flag in present]
 
     wants = tuple(("input", i) for i in range(len(op.params))) + tuple(("attr", attr) for attr in op.attrs)
 
@@ -134,5 +134,5 @@ def _pullback(
     inputs = [b.parameter(type_) for type_ in types]
     result = op.decompose(b, *inputs, **attrs)
     found = pull_back(b, tuple(b.body), {result: seed}, inputs)
-    function = b.finish(f"{op.name}_backward", [one for one in found if one is not None])
-    return dce(cse(function)), [one is not None for one in found]
+    function = b.finish(f"{op.name}_backward", [value for value in found if value is not None])
+    return dce(cse(function)), [value is not None for value in found]

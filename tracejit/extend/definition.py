@@ -147,10 +147,14 @@ def _inputs(
             and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
         ]
     names = tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
-    for position, one in enumerate(names):
-        bare = one[1:] if isinstance(one, str) and one.startswith("*") and position == len(names) - 1 else one
-        if not is_name(bare) or names.count(one) > 1:
-            raise TracejitError(f"register_op {name!r}: {one!r} cannot name an input")
+    for position, text in enumerate(names):
+        bare = (
+            text[1:]
+            if isinstance(text, str) and text.startswith("*") and position == len(names) - 1
+            else text
+        )
+        if not is_name(bare) or names.count(text) > 1:
+            raise TracejitError(f"register_op {name!r}: {text!r} cannot name an input")
     return names
 
 

@@ -99,7 +99,7 @@ def has_gradient(op: Op) -> bool:
         return True
     if op.name in TABLES.ops or isinstance(op.vjp, Nondiff):
         return False
-    return any(not isinstance(one.fn, Refusal) for one in op.vjp.values())
+    return any(not isinstance(rule.fn, Refusal) for rule in op.vjp.values())
 
 
 def get_gradient(name: str) -> Gradient:

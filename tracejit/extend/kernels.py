@@ -199,14 +199,14 @@ def copy_registered_kernels(src: str, dst: str) -> None:
             "copy_registered_kernels: kernels of 'llvm' are code, which other backends cannot run"
         )
     with LOCK:
-        for one in kernels_for_backend(src):
-            if dst != NUMPY and (one.name, dst) not in TABLES.kernels:
-                copied = Kernel(one.name, dst, one.fn, one.setup, one.dispose, one.call)
-                TABLES.kernels[(one.name, dst)] = copied
+        for kernel in kernels_for_backend(src):
+            if dst != NUMPY and (kernel.name, dst) not in TABLES.kernels:
+                copied = Kernel(kernel.name, dst, kernel.fn, kernel.setup, kernel.dispose, kernel.call)
+                TABLES.kernels[(kernel.name, dst)] = copied
                 if dst in LIVE:
                     set_up(copied)
-            elif dst == NUMPY and NUMPY not in backends_with(OPS[one.name]):
-                register_kernel(one.name, NUMPY, one.fn, setup=one.setup, dispose=one.dispose)
+            elif dst == NUMPY and NUMPY not in backends_with(OPS[kernel.name]):
+                register_kernel(kernel.name, NUMPY, kernel.fn, setup=kernel.setup, dispose=kernel.dispose)
 
 
 def run_kernel(name: str, /, *inputs: Any, **attrs: Any) -> Any:

@@ -28,7 +28,7 @@ def backends_with(op: Op) -> list[str]:
 
 def missing_message(name: str, backend: str) -> str:
     """What to say where `backend` has no kernel for the op."""
-    others = [one for one in backends_with(OPS[name]) if one != backend]
+    others = [text for text in backends_with(OPS[name]) if text != backend]
     known = f"only for {', '.join(others)}" if others else "nor for any other"
     return (
         f"op {name!r} has no kernel for backend {backend!r}, {known}; register one with "

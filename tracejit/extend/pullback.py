@@ -47,14 +47,16 @@ def joint_of(op: Op, gradient: Gradient) -> Joint:
             shown = [None if cotangent is None else next(parts) for cotangent in cotangents]
             result = _called(op, gradient, tuple(shown) if several else shown[0], tuple(parts), attrs)
             parts_found = _checked(op, result, types, shown)
-            return [one for one in parts_found if one is not None], [one is not None for one in parts_found]
+            return [tensor for tensor in parts_found if tensor is not None], [
+                tensor is not None for tensor in parts_found
+            ]
 
         if isinstance(b, Builder):
             values, present = append_function(b, f"the gradient of {op.name!r}", run, [*given, *saved])
         else:
             made, present = run(*[_tensor(one) for one in [*given, *saved]])
             # rules compute on what their namespace works with
-            values = made if b is TENSOR_OPS else [one._data for one in made]  # type: ignore[assignment]
+            values = made if b is TENSOR_OPS else [tensor._data for tensor in made]  # type: ignore[assignment]
         found = iter(values)
         return [next(found) if one else None for one in present]
 
@@ -65,7 +67,7 @@ def rules_of(op: Op, gradient: Gradient) -> dict[str, Rule]:
     """`gradient` as one rule per operand, all of which ask for what it saves."""
     joint = joint_of(op, gradient)
     saved = list(dict.fromkeys(op.params[place] for place in _saved_places(op, gradient)))
-    wants: list[tuple[str, Any]] = [_want(op, one, "input", "rest") for one in saved]
+    wants: list[tuple[str, Any]] = [_want(op, text, "input", "rest") for text in saved]
     wants += [("out", 0)] * bool(gradient.outputs_to_save)
     wants += [_want(op, param, "type", "rest_types") for param in op.params]
     wants += [("attr", attr) for attr in op.attrs]
@@ -103,8 +105,8 @@ def _flat(op: Op, groups: list[Any]) -> list[Any]:
     return [*groups[:-1], *groups[-1]] if op.variadic else groups
 
 
-def _want(op: Op, name: str, one: str, rest: str) -> tuple[str, int]:
-    return (rest if name.startswith("*") else one, op.params.index(name))
+def _want(op: Op, name: str, text: str, rest: str) -> tuple[str, int]:
+    return (rest if name.startswith("*") else text, op.params.index(name))
 
 
 def _saved_places(op: Op, gradient: Gradient) -> list[int]:
@@ -112,7 +114,7 @@ def _saved_places(op: Op, gradient: Gradient) -> list[int]:
     if gradient.save_all_inputs:
         return list(range(len(op.params)))
     bare = [param.lstrip("*") for param in op.params]
-    return [bare.index(one) for one in gradient.inputs_to_save]
+    return [bare.index(text) for text in gradient.inputs_to_save]
 
 
 def _positions(op: Op, places: list[int], count: int) -> list[int]:

@@ -83,7 +83,7 @@ class SeveralNode(Node):
         held = [operand for operand, keep in zip(operands, kept, strict=True) if keep] + [
             results[i] for i in outs
         ]
-        self.memories: Sequence[list[Any]] = [memory_of(one) for one in held]
+        self.memories: Sequence[list[Any]] = [memory_of(tensor) for tensor in held]
         self.versions: Sequence[int] = [memory[0] for memory in self.memories]
         self.inputs: list[Any] | None = [
             _packed(operand) if keep else None for operand, keep in zip(operands, kept, strict=True)

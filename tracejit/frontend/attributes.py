@@ -244,7 +244,7 @@ class Attributes:
         order = cls.__mro__
         behind = order[order.index(parent.cls) + 1 :] if parent.cls in order else order
         raw = in_classes(behind, name)
-        defining = next((one for one in behind if name in vars(one)), None)
+        defining = next((class_ for class_ in behind if name in vars(class_)), None)
         if defining is None:
             return UNKNOWN
         if isinstance(raw, FunctionType):

@@ -72,7 +72,7 @@ class Branches:
 
     def requires_grad(self, tracer: Tracer, value: Value) -> bool:
         """Whether `value` is computed from an argument or a capture of this call that requires grad."""
-        reached = {param for param, one in zip(tracer.params, self._tracked, strict=False) if one}
+        reached = {param for param, flag in zip(tracer.params, self._tracked, strict=False) if flag}
         for holder, param in tracer.captures.values():
             if isinstance(holder, Tensor) and holder._requires_grad:
                 reached.add(param)

@@ -53,7 +53,9 @@ class CompiledFunction:
             found: list[tuple[str, CompiledFunction]] = [("forward", self)]
             for _, forward, backward in self._pullbacks.values():
                 found += [("forward, keeping what its gradient needs", forward), ("backward", backward)]
-            return found + [("backward, to be differentiated itself", one) for one in self._joint.values()]
+            return found + [
+                ("backward, to be differentiated itself", compiled) for compiled in self._joint.values()
+            ]
 
     def pullback(self, wrt: tuple[int, ...]) -> tuple[Pullback, CompiledFunction, CompiledFunction]:
         """The split into forward and backward parts for inputs `wrt`."""
@@ -171,17 +173,17 @@ def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
     """The results of a compiled Function on Tensors of just its parameters' types."""
     tracer = STATE.tracer
     if tracer is not None:
-        return [wrap(one) for one in inline(tracer, compiled.function, list(map(tracer.lift, inputs)))]
+        return [wrap(value) for value in inline(tracer, compiled.function, list(map(tracer.lift, inputs)))]
     arrays = [input_._data for input_ in inputs]
     wrt: tuple[int, ...] = ()
     if STATE.recording:
         wrt = tuple(i for i, input_ in enumerate(inputs) if input_._requires_grad)
     if not wrt:
-        return [wrap(one) for one in compiled.executable(arrays)]
+        return [wrap(array) for array in compiled.executable(arrays)]
     try:
         split, forward, _ = compiled.pullback(wrt)
     except GradientError as error:  # an error only for those who differentiate the results
-        results = [wrap(one) for one in compiled.executable(arrays)]
+        results = [wrap(array) for array in compiled.executable(arrays)]
         refuse_gradients("JitBackward", results, inputs, str(error))
         return results
     values = forward.executable(arrays)

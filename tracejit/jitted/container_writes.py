@@ -117,8 +117,9 @@ class WatchedContainers:
                 leaves, structure = flatten(container.container)
                 if structure != container.structure or _differ(dict(enumerate(leaves)), container.content):
                     raise TracejitError(
-                        f"{label}: argument {name(container.first)} is in a {type(container.container).__name__}, which "
-                        "the function changes; under jit it has one of its own. Return the new one instead"
+                        f"{label}: argument {name(container.first)} is in a "
+                        f"{type(container.container).__name__}, which the function "
+                        "changes; under jit it has one of its own. Return the new one instead"
                     )
                 continue
             now = _content(container.kind, container.container, container.content)

@@ -120,7 +120,7 @@ class SignatureReport:
     def milliseconds(self) -> float:
         """What compiling all of it took."""
         every = [*self.programs, *(program for path in self.paths for program in path.programs)]
-        return sum(sum(one.milliseconds.values()) for one in every)
+        return sum(sum(report.milliseconds.values()) for report in every)
 
 
 class Explanation(str):
@@ -196,10 +196,10 @@ def _definition(fn: Any) -> str:
 
 
 def _report(
-    fn: Callable[..., Any], static: frozenset[int], one: Signature, paths: Paths | None
+    fn: Callable[..., Any], static: frozenset[int], signature: Signature, paths: Paths | None
 ) -> SignatureReport:
-    names = argument_names(fn, static, one.structure)
-    programs = () if paths is not None else tuple(_programs(one))
+    names = argument_names(fn, static, signature.structure)
+    programs = () if paths is not None else tuple(_programs(signature))
     found: list[PathReport] = []
     if paths is not None:
         for path in list(paths.known):
@@ -209,36 +209,36 @@ def _report(
             label = f"shared by {len(paths.shared.paths)} paths"
             programs = tuple(_programs(paths.shared.signature, label))
     return SignatureReport(
-        tuple(zip(names, map(type_text, one.leaf_types), strict=True)),
-        static_text(one.static) if one.static else "",
-        str(one.reason),
-        one.reason.changes if isinstance(one.reason, Reason) else (),
-        tuple(map(str, one.earlier)),
-        tuple(map(str, one.bindings.sources)),
-        tuple(_guards(one)),
-        one.bindings.unwatched,
-        one.flat_entry is not None,
+        tuple(zip(names, map(type_text, signature.leaf_types), strict=True)),
+        static_text(signature.static) if signature.static else "",
+        str(signature.reason),
+        signature.reason.changes if isinstance(signature.reason, Reason) else (),
+        tuple(map(str, signature.earlier)),
+        tuple(map(str, signature.bindings.sources)),
+        tuple(_guards(signature)),
+        signature.bindings.unwatched,
+        signature.flat_entry is not None,
         programs,
         tuple(found),
-        len(one.donated),
-        len(one.compiled.made_executable.reuses) if one.compiled.made_executable else 0,
-        () if one.writes is None else one.writes.names(),
+        len(signature.donated),
+        len(signature.compiled.made_executable.reuses) if signature.compiled.made_executable else 0,
+        () if signature.writes is None else signature.writes.names(),
     )
 
 
-def _guards(one: Signature) -> Iterator[tuple[str, str]]:
+def _guards(signature: Signature) -> Iterator[tuple[str, str]]:
     """The guards, without those on the code and the classes of what is named by others."""
-    for guard in one.bindings.guards:
+    for guard in signature.bindings.guards:
         if not (guard.source.path and guard.source.path[-1][1] in ("__code__", "__class__")):
             yield str(guard.source), guard.text()
 
 
-def _programs(one: Signature, label: str = "forward") -> Iterator[ProgramReport]:
+def _programs(signature: Signature, label: str = "forward") -> Iterator[ProgramReport]:
     """What there is: nothing is compiled for asking."""
-    for what, compiled in one.compiled.made():
+    for what, compiled in signature.compiled.made():
         executable = compiled.made_executable
         if executable is not None:
-            traced = one.milliseconds if what == "forward" else {}
+            traced = signature.milliseconds if what == "forward" else {}
             yield _program(label if what == "forward" else what, executable, traced)
 
 
@@ -263,7 +263,7 @@ def _host_call(instruction: Instruction) -> HostCallReport:
     dtypes = ", ".join(dict.fromkeys(operand.dtype.name for operand in instruction.operands))
     if op is INTERPRETED:
         inside = [one for one in instruction.regions[0].body if one.op.kind is not Kind.VIEW]
-        names = ", ".join(dict.fromkeys(one.op.name for one in inside))
+        names = ", ".join(dict.fromkeys(instruction.op.name for instruction in inside))
         return HostCallReport(names, str(instruction.location or ""), "the compiler failed on it")
     if "callback" in instruction.attrs:
         why = "it is a Python function"

@@ -91,7 +91,7 @@ class Paths:
         with self._lock:
             reason = "what the function closes over changed"
             renewed = compile_path([decision.seen for decision in path.decisions], reason)
-            self.known[:] = [renewed if one is path else one for one in self.known]
+            self.known[:] = [renewed if signature is path else signature for signature in self.known]
             self._changed()
         captured = read_captures(renewed)
         if captured is None:
@@ -109,9 +109,9 @@ class Paths:
         """The path that begins as `outcome`."""
         decision = path.decisions[len(outcome) - 1]
         with self._lock:
-            for one in self.known:
-                if _begins(one, outcome):
-                    return one
+            for signature in self.known:
+                if _begins(signature, outcome):
+                    return signature
             if len(self.known) >= self.most:
                 raise _too_many(self.name, decision, self.most)
             where = f" at {decision.location}" if decision.location else ""

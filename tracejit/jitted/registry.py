@@ -41,7 +41,7 @@ def keeping() -> Iterator[list[Compiled]]:
         yield made
     finally:
         with _LOCK:
-            _KEPT[:] = [one for one in _KEPT if one is not made]
+            _KEPT[:] = [items for items in _KEPT if items is not made]
 
 
 def recompile_all(reason: str) -> None:

@@ -96,7 +96,7 @@ def share_paths(name: str, paths: Sequence[Signature]) -> SharedPaths | None:
     except _ApartError:
         return None
     compiled = CompiledFunction(function)
-    guards = [guard for one in chosen for guard in one.bindings.guards]
+    guards = [guard for signature in chosen for guard in signature.bindings.guards]
     bindings = Bindings(list(merger.sources.values()), guards)
     lead = chosen[0]
     result = flatten([0] * len(function.results))[1]
@@ -246,7 +246,7 @@ class _Merger:
             for type_ in types
         ]
         bodies.append((nothing, (*zeros, nothing.scalar(-1, INT64))))
-        free = dict.fromkeys(one for body, results in bodies for one in _free(body, results))
+        free = dict.fromkeys(value for body, results in bodies for value in _free(body, results))
         regions = tuple([_closed(body, results, list(free)) for body, results in bodies])
         return builder.append(SWITCH, (index, *free), {}, regions=regions)
 
@@ -283,11 +283,11 @@ def _free(body: Builder, results: Sequence[Value]) -> list[Value]:
     """The values from outside that `body` uses."""
     own = {result for instruction in body.body for result in instruction.results}
     used = [operand for instruction in body.body for operand in instruction.operands]
-    return [one for one in [*used, *results] if one not in own]
+    return [value for value in [*used, *results] if value not in own]
 
 
 def _closed(body: Builder, results: Sequence[Value], free: Sequence[Value]) -> Function:
     """`body` as a Function of the values `free`."""
-    params = [Value(one.type) for one in free]
+    params = [Value(value.type) for value in free]
     table = Substitution(dict(zip(free, params, strict=True)))
     return Function("branch", tuple(params), tuple(map(table.apply, body.body)), table.all(tuple(results)))

@@ -168,7 +168,7 @@ def parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset[
             base = order[int(position)] if int(position) < len(order) else f"arg{position}"
         else:
             base = position.strip("'\"")
-        letters = [one if one.isascii() and one.isalnum() else " " for one in base + rest]
+        letters = [text if text.isascii() and text.isalnum() else " " for text in base + rest]
         names.append("_".join("".join(letters).split()) or "arg")
     return names
 
@@ -283,7 +283,7 @@ def read_captures(signature: Signature) -> list[Tensor] | None:
         found.append(as_input(value))
     if not all(guard.holds() for guard in signature.bindings.guards):
         return None
-    return [wrap(one.claim()) if isinstance(one, Draws) else one for one in found]
+    return [wrap(draws.claim()) if isinstance(draws, Draws) else draws for draws in found]
 
 
 def captured_now(signature: Signature) -> list[Tensor] | None:

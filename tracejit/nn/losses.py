@@ -148,9 +148,9 @@ def _limited_log(op: str, x: Tensor, pole: float) -> Tensor:
 def _weighted(name: str, x: Any, target: Any, *weights: Any) -> list[Tensor]:
     """`x`, `target` and those of `weights` that are not None; the last must broadcast to `x`."""
     x, target, *rest = _pair(name, x, target, *(weight for weight in weights if weight is not None))
-    for one in rest:
-        if not broadcastable(one.shape, x.shape):
-            raise ShapeError(f"{name}: a weight of shape {one.shape} does not broadcast to x of {x.shape}")
+    for tensor in rest:
+        if not broadcastable(tensor.shape, x.shape):
+            raise ShapeError(f"{name}: a weight of shape {tensor.shape} does not broadcast to x of {x.shape}")
     return [x, target, *rest]
 
 

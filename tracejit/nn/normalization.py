@@ -38,10 +38,10 @@ def layer_norm(
         raise ShapeError(
             f"layer_norm: the last axes of x must be normalized_shape {shape}, got x of {x.shape}"
         )
-    for one in rest:
-        if one.shape != shape:
-            name = "bias" if weight is None or one is not rest[0] else "weight"
-            raise ShapeError(f"layer_norm: expected a {name} of shape {shape}, got {one.shape}")
+    for tensor in rest:
+        if tensor.shape != shape:
+            name = "bias" if weight is None or tensor is not rest[0] else "weight"
+            raise ShapeError(f"layer_norm: expected a {name} of shape {shape}, got {tensor.shape}")
     axes = tuple(range(x.ndim - len(shape), x.ndim))
     row = remove_axes(x.shape, axes, keepdims=True)
     centred = run("sub", x, reshaped(run("mean", x, axes=axes), row))

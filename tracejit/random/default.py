@@ -68,7 +68,7 @@ def set_state(state: tuple[int, int]) -> None:
     if (
         not isinstance(state, (tuple, list))
         or len(state) != 2
-        or not all(type(one) is int and 0 <= one < _WORD for one in state)
+        or not all(type(number) is int and 0 <= number < _WORD for number in state)
     ):
         raise DTypeError(
             f"random.set_state: state must be the two integers that get_state returned, got {state!r}"

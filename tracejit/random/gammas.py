@@ -122,9 +122,9 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tens
 
     Raises as `gamma`. Semantics: ``jax.random.beta``, with other values.
     """
-    sizes, floating, (one, other) = parameters("random.beta", key, shape, dtype, a=a, b=b)
+    sizes, floating, (tensor, other) = parameters("random.beta", key, shape, dtype, a=a, b=b)
     first, second = split(key)
-    x, y = loggamma(first, one, sizes, floating), loggamma(second, other, sizes, floating)
+    x, y = loggamma(first, tensor, sizes, floating), loggamma(second, other, sizes, floating)
     return run("exp", x - run("logaddexp", x, y))  # no 0 / 0 where both are tiny
 
 

@@ -33,10 +33,12 @@ def run_backward(
     their ``grad`` as well; without, accumulate into the ``grad`` of every leaf reached. The graph behind
     the tensors of `boundary` is not looked at: no target is there.
     """
-    traced = STATE.tracer is not None or any(isinstance(one._data, Value) for one in (*roots, *cotangents))
+    traced = STATE.tracer is not None or any(
+        isinstance(tensor._data, Value) for tensor in (*roots, *cotangents)
+    )
     engine = Engine(tensors=create_graph or traced, connects=create_graph)
     walk = _Pass(engine, targets, retain_graph=retain_graph, accumulate=accumulate or targets is None)
-    walk.boundary = {one._node.node for one in boundary if one._node is not None}
+    walk.boundary = {tensor._node.node for tensor in boundary if tensor._node is not None}
     outer, STATE.recording = STATE.recording, create_graph
     around, STATE.walk = STATE.walk, walk
     try:

@@ -173,7 +173,7 @@ class Plan:
     __slots__ = ("inputs", "joint", "op", "output", "pulls", "saves")
 
     def __init__(self, op: Op, tracked: tuple[bool, ...]) -> None:
-        rules = [(i, op.rule_for(i)) for i, one in enumerate(tracked) if one]
+        rules = [(i, op.rule_for(i)) for i, flag in enumerate(tracked) if flag]
         given = [rule for _, rule in rules if rule is not None]
         self.op = op
         #: Per operand, whether to save it; and whether to save the output.

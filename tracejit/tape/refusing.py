@@ -25,8 +25,8 @@ class RefusingNode(Node):
             operand if isinstance(operand, Tensor) and operand._requires_grad else None
             for operand in operands
         ]
-        self.parents = tuple([None if one is None else one._node or one for one in tracked])
-        self.types = tuple([None if one is None else (one.shape, one.dtype) for one in tracked])
+        self.parents = tuple([None if tensor is None else tensor._node or tensor for tensor in tracked])
+        self.types = tuple([None if tensor is None else (tensor.shape, tensor.dtype) for tensor in tracked])
         self.title, self.results, self.message = title, results, message
         self.hooks = None
         self.location = None if STATE.tracer is None else STATE.tracer.location

@@ -69,7 +69,9 @@ def pack(node: PackedOpNode) -> None:
     hooks = STATE.saved_hooks
     assert node.saved is not None
     assert hooks is not None
-    node.saved = tuple([Packed(one, hooks) if isinstance(one, np.ndarray) else one for one in node.saved])
+    node.saved = tuple(
+        [Packed(array, hooks) if isinstance(array, np.ndarray) else array for array in node.saved]
+    )
     if isinstance(node.output, np.ndarray):
         node.output = Packed(node.output, hooks)
 

@@ -218,7 +218,7 @@ def _differences(fn: Fn, operands: Sequence[Array], position: int) -> Array:
         for sign in (1.0, -1.0):
             moved = [operand.copy() for operand in operands]
             moved[position][index] += sign * step
-            values.append(float(array_of(fn(*[wrap(one) for one in moved]))))
+            values.append(float(array_of(fn(*[wrap(array) for array in moved]))))
         out[index] = (values[0] - values[1]) / (2 * step)
     return out
 

@@ -65,7 +65,7 @@ def file_name(*parts: str, stage: str) -> str:
 def all_stages(lowered: Lowered) -> list[str]:
     """Every stage of a Function, the passes by name."""
     steps = [step.stage for step in lowered.steps]
-    return [one for stage in STAGES for one in (steps if stage == "after:PASS" else [stage])]
+    return [text for stage in STAGES for text in (steps if stage == "after:PASS" else [stage])]
 
 
 def stage_text(lowered: Lowered, stage: str) -> str:
@@ -100,7 +100,7 @@ def dump_compiled(stages: Sequence[str], folder: str | None) -> None:
 def dump_by_environment() -> None:
     """What ``TRACEJIT_DUMP`` asks for. Raises TracejitError for stages that there are not, and for a folder
     that cannot be written to."""
-    stages = [one.strip() for one in os.environ["TRACEJIT_DUMP"].split(",") if one.strip()]
+    stages = [text.strip() for text in os.environ["TRACEJIT_DUMP"].split(",") if text.strip()]
     known = [stage for stage in STAGES if stage != "after:PASS"]
     for stage in stages:
         if stage not in (*known, "all") and not stage.startswith("after:"):

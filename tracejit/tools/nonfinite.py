@@ -103,20 +103,22 @@ class Finder:
 
     def _search(self, function: Function, args: Sequence[Any]) -> None:
         def watch(step: Step) -> None:
-            one = step.instruction
-            if one.op.kind in _GIVEN:
+            instruction = step.instruction
+            if instruction.op.kind in _GIVEN:
                 return
             what = self.wanted.made(step.operands, step.results)
             if what is not None:
-                raise NonFiniteError(self._found(function, step, what), one.op.name, one.location)
+                raise NonFiniteError(
+                    self._found(function, step, what), instruction.op.name, instruction.location
+                )
 
         interpret_watched(without_effects(function), args, watch)
 
     @staticmethod
     def _found(function: Function, step: Step, what: str) -> str:
-        one = step.instruction
-        where = _place(one.location)
-        if one.location is not None and one.location.gradient:
+        instruction = step.instruction
+        where = _place(instruction.location)
+        if instruction.location is not None and instruction.location.gradient:
             where += ", in the gradient of that line"
         for around, count in reversed(step.rounds):
             kind = around.op.kind
@@ -129,7 +131,7 @@ class Finder:
         caller = user_location() if walk is None or walk.node is None else walk.node.location
         if caller is not None:
             where += f", called{_place(caller)}"
-        return _message(one.op, step.operands, step.results, what, where, one.location)
+        return _message(instruction.op, step.operands, step.results, what, where, instruction.location)
 
 
 class AnomalyFinder(Finder):
@@ -147,8 +149,12 @@ class AnomalyFinder(Finder):
             return
 
         def watch(step: Step) -> None:
-            one = step.instruction
-            if one.location is None or not one.location.gradient or not self.wanted.inside(step.results):
+            instruction = step.instruction
+            if (
+                instruction.location is None
+                or not instruction.location.gradient
+                or not self.wanted.inside(step.results)
+            ):
                 return
             what = self._found(executable.source, step, "NaN").removeprefix("check_nans: ")
             raise GradientError(f"{_of_node(results)}: {what}")
@@ -183,7 +189,9 @@ def _message(
     op: Op, operands: Sequence[Any], results: Sequence[Any], what: str, where: str, location: Location | None
 ) -> str:
     test = np.isnan if what == "NaN" else np.isinf
-    result = next(one for one in map(np.asarray, results) if one.dtype.kind == "f" and test(one).any())
+    result = next(
+        array for array in map(np.asarray, results) if array.dtype.kind == "f" and test(array).any()
+    )
     found = test(result)
     count = int(found.sum())
     index = tuple(int(one) for one in np.argwhere(found)[0])

@@ -88,7 +88,7 @@ def trace_region(
     outer = [operand._data if isinstance(operand._data, Value) else None for operand in operands] or [
         None
     ] * len(types)
-    numbers = [one is not None and parent.is_weak(one) for one in outer]
+    numbers = [value is not None and parent.is_weak(value) for value in outer]
     numbers = [number or (i < len(weak) and weak[i]) for i, number in enumerate(numbers)]
     with tracing(tracer):
         arguments = [
@@ -174,7 +174,7 @@ class RegionNode(Node):
         operands = tuple([b.parameter(TensorType(dtype, shape)) for shape, dtype in self.types])
         results = tuple([b.parameter(TensorType(one.dtype, one.shape)) for one in self.saved[1]])
         cotangents = [
-            b.parameter(result.type) if one else None for one, result in zip(present, results, strict=True)
+            b.parameter(result.type) if flag else None for flag, result in zip(present, results, strict=True)
         ]
         instruction = Instruction(self.op, operands, self.attrs, results, self.location, self.regions)
         parts = self.op.regions.pull(b, instruction, cotangents)
@@ -203,7 +203,7 @@ def apply_with_regions(
         if not tracer.pinned_location:
             tracer.location = user_location()
         values = tuple([tracer.lift(operand) for operand in operands])
-        results = [wrap(one) for one in tracer.append(op, values, attrs, regions=regions)]
+        results = [wrap(value) for value in tracer.append(op, values, attrs, regions=regions)]
         if STATE.blocked:  # constants to any later gradient of the trace
             results = [
                 apply(OPS["stop_gradient"], (result,), {}) if is_float(result.dtype) else result
@@ -249,7 +249,7 @@ def _replayed(function: Function, arguments: Sequence[Tensor], tracer: Tracer | 
         elif len(instruction.results) > 1:
             assert STATE.tracer is not None
             lifted = tuple([STATE.tracer.lift(operand) for operand in operands])
-            made = [wrap(one) for one in STATE.tracer.append(instruction.op, lifted, instruction.attrs)]
+            made = [wrap(value) for value in STATE.tracer.append(instruction.op, lifted, instruction.attrs)]
             name = instruction.op.name
             refuse_gradients(
                 name, made, operands, f"{name}: there is no gradient of an op with several results"

@@ -152,8 +152,8 @@ def _check_floating(label: str, value: Any, outputs: Sequence[Tensor]) -> None:
     for path, output in zip(leaf_paths(value), outputs, strict=True):
         if not is_float(output.dtype):
             raise DTypeError(
-                f"{label}: results must be floating, got {output.type} at {path or 'the root'}; return it with "
-                "has_aux=True, or convert it with astype"
+                f"{label}: results must be floating, got {output.type} at {path or 'the root'}; return it "
+                "with has_aux=True, or convert it with astype"
             )
 
 

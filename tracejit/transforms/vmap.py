@@ -248,9 +248,9 @@ def _with_axis(
             return result
         result = cast(broadcast(result, (size, *result.shape)), result.dtype, copy=True)
     elif axis is None:
-        one = TensorType(result.dtype, result.shape[1:])
+        type_ = TensorType(result.dtype, result.shape[1:])
         raise ShapeError(
-            f"{label}: out_axes is None for {what()}, of type {one}, but it depends on mapped arguments; "
+            f"{label}: out_axes is None for {what()}, of type {type_}, but it depends on mapped arguments; "
             "give it an axis"
         )
     place = placed(label, what, axis, result.type)

@@ -119,7 +119,7 @@ class _Tiles(ResultPart):
     def text(self) -> str:
         """The table of offsets and the function."""
         held = self.cut.offsets()
-        numbers = ", ".join(f"i32 {one}" for one in held)
+        numbers = ", ".join(f"i32 {number}" for number in held)
         return f"@{self.symbol}_table = internal constant [{len(held)} x i32] [{numbers}]\n{super().text()}"
 
     def write(self) -> None:

@@ -28,7 +28,7 @@ class Part(ABC):
     suffix = ""
 
     def __init__(
-        self, name: str, one: Instruction, defs: Definitions, cut: Windows, target: Target,
+        self, name: str, instruction: Instruction, defs: Definitions, cut: Windows, target: Target,
         declarations: dict[str, str],
     ) -> None:  # fmt: skip
         self.cut, self.dtype, self.target = cut, cut.dtype, target
@@ -37,7 +37,7 @@ class Part(ABC):
         self.operand = 0
         self.strides: list[tuple[int, ...]] = []
         self.starts: list[int] = []
-        for operand in one.operands:
+        for operand in instruction.operands:
             source, access = resolve(operand, defs)
             strides, start = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
             group = (0,) if len(strides) == 4 else ()  # one group, which has no axis

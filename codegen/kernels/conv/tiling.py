@@ -178,7 +178,7 @@ def windows_of(instruction: Instruction, dtype: str, target: Target) -> Windows:
     made = Windows(
         dtype, lanes, groups, outputs, channels, (x.shape[-2], x.shape[-1]), kernel, attrs["stride"],
         attrs["dilation"], attrs["padding"][::2],
-        tuple(Cut(size, one, one) for size, one in zip(sizes, tile, strict=True)),  # type: ignore[arg-type]
+        tuple(Cut(size, number, number) for size, number in zip(sizes, tile, strict=True)),  # type: ignore[arg-type]
         vectors, _part(channels, *kernel),
     )  # fmt: skip
     while made.slab_elements * _bytes(dtype) > SLAB and max(made.part) > 1:
@@ -200,7 +200,7 @@ def _tile(
         steps = sum(max(pixels * v, (pixels + v) / 2 + v / 2, IN_FLIGHT) for v in blocks) * terms
         runs = -(-pixels // lanes) if tile[2] == sizes[2] else tile[0] * tile[1] * -(-tile[2] // lanes)
         turning = -(-pixels // lanes) * (lanes.bit_length() - 1) + runs * STORE_CYCLES
-        count = math.prod(-(-size // one) for size, one in zip(sizes, tile, strict=True))
+        count = math.prod(-(-size // number) for size, number in zip(sizes, tile, strict=True))
         return count * (steps + wide * lanes * turning + len(blocks) * TILE_CYCLES)
 
     choices = [

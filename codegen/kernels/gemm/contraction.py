@@ -143,15 +143,20 @@ class _PackedKernel:
     """A call of the product function for each matrix of the batch."""
 
     def __init__(
-        self, name: str, one: Instruction, defs: Definitions, cut: Blocking, declarations: dict[str, str]
+        self,
+        name: str,
+        instruction: Instruction,
+        defs: Definitions,
+        cut: Blocking,
+        declarations: dict[str, str],
     ) -> None:
-        x, y = one.operands
+        x, y = instruction.operands
         self.name, self.cut = name, cut
         self.dtype = cut.tile.dtype
-        self.types = (x.type, y.type, one.result.type)
-        self.operands = _strided(one, 0, defs), _strided(one, 1, defs)
-        self.batch = math.prod(one.result.shape[:-2])
-        self.batched = _batched(one, cut)
+        self.types = (x.type, y.type, instruction.result.type)
+        self.operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
+        self.batch = math.prod(instruction.result.shape[:-2])
+        self.batched = _batched(instruction, cut)
         self.pooled = not self.batched and cut.m * cut.n * cut.k >= PARALLEL_WORK
         declarations[product_symbol(self.dtype)] = declaration(self.dtype)
         self.w = FunctionWriter(declarations)

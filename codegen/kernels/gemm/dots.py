@@ -143,7 +143,7 @@ class _Dots:
         while len(parts) > 1:
             half = len(parts) // 2
             pairs = zip(parts[:half], parts[half:], strict=True)
-            parts = [[w.add(a, b) for a, b in zip(one, other, strict=True)] for one, other in pairs]
+            parts = [[w.add(a, b) for a, b in zip(items, other, strict=True)] for items, other in pairs]
         return parts[0]
 
     def _folded(self, sums: list[Reg]) -> Reg:

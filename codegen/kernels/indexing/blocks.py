@@ -99,7 +99,7 @@ class IndexBlocks:
         whole = w.add(start, w.and_(w.sub(stop, start), -lanes))
         good = [constant(True, "bool", lanes)] * self.axes
         good = w.loop(start, whole, lanes, lambda at, state: some(lanes, at, state), good)
-        every = [w.eq(w.mask_bits(one), (1 << lanes) - 1) for one in good]
+        every = [w.eq(w.mask_bits(reg), (1 << lanes) - 1) for reg in good]
         every = w.loop(whole, stop, 1, lambda at, state: some(1, at, state), every)
         bad = constant(0, "i32")
         for axis, fine in enumerate(every):

@@ -255,7 +255,7 @@ class _Writer:
             (found,) = w.loop(start, stop, 1, pick, [constant(0, "i64")])
 
             def move(at: Reg, _: list[Reg]) -> Sequence[Reg]:
-                number, place = (w.load(w.offset(one, "i64", at), "i64") for one in (numbers, places))
+                number, place = (w.load(w.offset(text, "i64", at), "i64") for text in (numbers, places))
                 self._move(self.result, number, place)
                 return ()
 

@@ -83,7 +83,7 @@ class _Writer:
             return [*out, *self._nans(values, state[2 * copies :])]
 
         values = [self._load(w.add(start, copy * lanes), lanes) for copy in range(copies)]
-        state = [one for value in values for one in (value, constant(0, self.index, lanes))]
+        state = [reg for value in values for reg in (value, constant(0, self.index, lanes))]
         none = [constant(False, "bool", lanes)] if values[0].is_float else []
         state = w.loop(group, whole, group, step, [*state, *self._nans(values, none)])
         found = []
@@ -146,7 +146,9 @@ class _Writer:
         while best.lanes > 2:
             half = best.lanes // 2
             low, high = range(half), range(half, best.lanes)
-            parts = [(w.shuffle(best, None, one), w.shuffle(place, None, one)) for one in (low, high)]
+            parts = [
+                (w.shuffle(best, None, numbers), w.shuffle(place, None, numbers)) for numbers in (low, high)
+            ]
             best, place = self._better_of(*parts)
         if best.lanes == 2:
             pairs = [(w.extract(best, lane), w.extract(place, lane)) for lane in range(2)]

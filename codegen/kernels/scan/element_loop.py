@@ -108,9 +108,9 @@ def _own_elements_alone(step: Function, shape: Shape) -> bool:
         for instruction in step.body
         if instruction.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION)
     }
-    if any(defs[one].op.kind is Kind.REDUCTION or one.shape != shape for one in computed):
+    if any(defs[value].op.kind is Kind.REDUCTION or value.shape != shape for value in computed):
         return False
-    reads = [operand for one in computed for operand in defs[one].operands]
+    reads = [operand for value in computed for operand in defs[value].operands]
     if any(
         resolve(instruction.operands[1], defs)[0] in computed
         for instruction in step.body

@@ -206,7 +206,7 @@ class NetworkWriter:
         for number in range(count):
             at = w.mul(w.add(first, number * apart), self.lanes)
             parts = zip(self.rows, self.dtypes, strict=True)
-            found.append([w.load(w.offset(one, dtype, at), dtype, self.lanes) for one, dtype in parts])
+            found.append([w.load(w.offset(text, dtype, at), dtype, self.lanes) for text, dtype in parts])
         return found
 
     def _keep(self, first: Reg, rows: list[_Row], apart: int = 1) -> None:

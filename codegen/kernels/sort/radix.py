@@ -49,7 +49,7 @@ class DigitWriter:
 
             def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
                 first = w.mul(index, each)
-                w.loop(first, w.min(w.add(first, each), plan.lines), 1, lambda one, _: self._line(index, one))
+                w.loop(first, w.min(w.add(first, each), plan.lines), 1, lambda reg, _: self._line(index, reg))
                 return ()
 
             w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
@@ -216,7 +216,7 @@ class DigitWriter:
         source = self._buffer(task, plan.keys, plan.key, flip)
         target = self._buffer(task, plan.keys, plan.key, other)
         shift, counts = w.cast(self._get(task, _SHIFT), plan.key), self._counts(task, chunk)
-        indices = [self._buffer(task, plan.indices, plan.count, one) for one in (flip, other)]
+        indices = [self._buffer(task, plan.indices, plan.count, reg) for reg in (flip, other)]
 
         def key(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             moved = w.load(w.offset(source, plan.key, index), plan.key)

@@ -69,8 +69,8 @@ class RankWriter:
         def before(first: Bound, stop: Bound, rank: Reg, goes: Callable[[Reg, Reg], Reg]) -> Reg:
             def other(index: Reg, state: list[Reg]) -> Sequence[Reg]:
                 key = w.splat(w.load(w.offset(self.keys, plan.wide, index), plan.wide), lanes)
-                one = w.assign(f"sext {goes(key, index)} to {rank.type}", plan.wide, lanes)
-                return [w.sub(state[0], one)]
+                reg = w.assign(f"sext {goes(key, index)} to {rank.type}", plan.wide, lanes)
+                return [w.sub(state[0], reg)]
 
             (rank,) = w.loop(first, stop, 1, other, [rank])
             return rank

@@ -49,8 +49,8 @@ def search_kernel(name: str, instruction: Instruction, declarations: dict[str, s
                 behind = goes_on(w.add(found[copy], half - 1), key)
                 found[copy] = w.select(behind, w.add(found[copy], half), found[copy])
             left -= half
-        for one, place in zip(at, found, strict=True):
-            w.store(place, w.offset("%b2", "i64", one))
+        for reg, place in zip(at, found, strict=True):
+            w.store(place, w.offset("%b2", "i64", reg))
         return ()
 
     def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:

@@ -185,5 +185,5 @@ def _in_two_chains(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
 
 def _constant(row: Sequence[float], dtype: str) -> str:
     scalar = LLVM_SCALAR[dtype]
-    items = ", ".join(f"{scalar} {literal(one, dtype)}" for one in row)
+    items = ", ".join(f"{scalar} {literal(number, dtype)}" for number in row)
     return f"<{len(row)} x {scalar}> <{items}>"

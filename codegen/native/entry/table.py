@@ -200,7 +200,7 @@ def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed
     _structure(words, spec.structure)
     inputs = [leaf for argument in spec.arguments for leaf in _leaves(argument)]
     inputs += [leaf for _, one in spec.keywords for leaf in _leaves(one)]
-    inputs += [leaf for one in (*spec.captures, *spec.guards) for leaf in _leaves(one.spec)]
+    inputs += [leaf for capture in (*spec.captures, *spec.guards) for leaf in _leaves(capture.spec)]
     section("donated")
     words += [input_.nbytes if isinstance(input_, ArraySpec) else 0 for input_ in inputs]
     donated = [
@@ -210,7 +210,7 @@ def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed
     header.update(
         slow=slow, main=main, failed=failed, positional=len(spec.arguments), keywords=len(spec.keywords),
         inputs=len(inputs), results=len(spec.results), sources=len(spec.captures) + len(spec.guards),
-        extras=sum(how == "attr" for one in (*spec.captures, *spec.guards) for how, _ in one.steps),
+        extras=sum(how == "attr" for capture in (*spec.captures, *spec.guards) for how, _ in capture.steps),
         release=int(spec.release_gil), donated=len(donated), once=int(once or bool(donated)),
     )  # fmt: skip
     words[: len(HEADER)] = [header[name] for name in HEADER]

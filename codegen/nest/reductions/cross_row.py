@@ -39,7 +39,7 @@ def row_axes(reductions: Sequence[Instruction]) -> tuple[Shape, tuple[int, ...]]
     wide = [axis for axis, size in enumerate(domain) if size != 1]
     axes = [reduction.attrs["axes"] for reduction in reductions if reduction.operands[0].shape == domain]
     along = [axis for axis in axes if wide and wide[-1] in axis]
-    return domain, min(along or axes[:1], key=lambda one: len(set(one) & set(wide)))
+    return domain, min(along or axes[:1], key=lambda items: len(set(items) & set(wide)))
 
 
 def fold_of_rows(reduction: Instruction, domain: Shape, axes: tuple[int, ...]) -> Instruction | None:

@@ -76,7 +76,7 @@ def _in_memory(
     """The same: vector after vector is folded into that of the accumulators in memory whose turn it is."""
     nest, folds, w = writer.nest, plan.folds, writer.w
     last, group = len(nest.sizes) - 1, nest.lanes * nest.unroll
-    kept = [w.slot(one.dtype, group) for one in state]
+    kept = [w.slot(reg.dtype, group) for reg in state]
 
     def at(slot: str, total: Reg, place: Reg | int) -> str:
         return w.offset(slot, total.dtype, place)
@@ -87,8 +87,8 @@ def _in_memory(
 
     def vector(index: Reg, _: list[Reg]) -> Sequence[Reg]:
         turn = w.and_(index, group - 1)
-        slots = [at(slot, one, turn) for slot, one in zip(kept, state, strict=True)]
-        mine = [w.load(slot, one.dtype, nest.lanes) for slot, one in zip(slots, state, strict=True)]
+        slots = [at(slot, reg, turn) for slot, reg in zip(kept, state, strict=True)]
+        mine = [w.load(slot, reg.dtype, nest.lanes) for slot, reg in zip(slots, state, strict=True)]
         here = writer.advance(places, last, index)
         for slot, total in zip(slots, plan.run(here, row, 0, None, mine, fold_mask=None), strict=True):
             w.store(total, slot)
@@ -96,9 +96,9 @@ def _in_memory(
 
     w.loop(first, stop, nest.lanes, vector, nonempty=True)
     accumulators = [
-        w.load(at(slot, one, copy * nest.lanes), one.dtype, nest.lanes)
+        w.load(at(slot, reg, copy * nest.lanes), reg.dtype, nest.lanes)
         for copy in range(nest.unroll)
-        for slot, one in zip(kept, state, strict=True)
+        for slot, reg in zip(kept, state, strict=True)
     ]
     return _by_halves(writer, folds, accumulators)
 
@@ -114,7 +114,7 @@ def _by_halves(writer: NestWriter, folds: Sequence[Member], accumulators: Sequen
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=True)
         parts = [
-            [writer.combine(m, a, b) for m, a, b in zip(folds, one, other, strict=True)]
-            for one, other in pairs
+            [writer.combine(m, a, b) for m, a, b in zip(folds, items, other, strict=True)]
+            for items, other in pairs
         ]
     return list(parts[0])

@@ -44,9 +44,9 @@ def join_moments(nest: Nest, region: Function) -> None:
     if any(write.stage == 1 and not write.row_level for write in nest.writes):
         return
     second = [member.value for member in nest.members if member.is_reduction and member.stage == 1]
-    if not second or any(one not in found or stages.get(found[one].total) != 0 for one in second):
+    if not second or any(value not in found or stages.get(found[value].total) != 0 for value in second):
         return
-    nest.moments = {one: found[one] for one in second}
+    nest.moments = {value: found[value] for value in second}
     if nest.split.block == BLOCK_ROWS:
         nest.split = Split(nest.split.chunks, nest.split.size, MOMENT_ROWS)
 
@@ -60,7 +60,7 @@ class MomentWriter(SplitWriter):
     def planned_in(self, stage: int) -> Pass:
         plan = super().planned_in(stage)
         if stage == 0:
-            plan.seconds = {self.members[one]: moment.total for one, moment in self.nest.moments.items()}
+            plan.seconds = {self.members[value]: moment.total for value, moment in self.nest.moments.items()}
             plan.away = list(self.layout.away)
         return plan
 

@@ -248,7 +248,7 @@ class SplitWriter(NestWriter):
         plan = self.planned_in(stage)
         self.broadcast_rows(plan, rows)
         partial = self._accumulators(plan)
-        more = [one.dtype for one in partial[len(plan.folds) :]]
+        more = [memory.dtype for memory in partial[len(plan.folds) :]]
         totals = totals_of(self, plan.folds, nest.lanes, copies, more)
 
         def innermost(at: Places, state: list[Reg]) -> list[Reg]:
@@ -360,8 +360,8 @@ class SplitWriter(NestWriter):
                 here, out = self._of_chunk(at, index), []
                 for number, total in enumerate(state):
                     copy, member = number // len(folds), folds[number % len(folds)]
-                    one = self.folded_by_chunk(member, index, rows, here, copy, mask)
-                    out.append(self.combine(member, total, one))
+                    reg = self.folded_by_chunk(member, index, rows, here, copy, mask)
+                    out.append(self.combine(member, total, reg))
                 return out
 
             for number, total in enumerate(w.loop(1, self.chunks, 1, chunk, first)):

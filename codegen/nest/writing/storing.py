@@ -27,7 +27,7 @@ def past_cache(
     if not some:
         body(some)
         return
-    aligned = w.aligned([str(places[one]) for one in some])
+    aligned = w.aligned([str(places[memory]) for memory in some])
     w.when(aligned, lambda: body(some))
     w.when(w.not_(aligned), lambda: body(frozenset()))
     w.line("fence seq_cst")

@@ -65,7 +65,7 @@ def tiles_of(nest: Nest) -> Tiles | None:
             found[source] = None
     for dim in range(last):
         if nest.sizes[dim] >= edge:
-            leaves = [one for one in found if one.strides[dim] == 1]
+            leaves = [memory for memory in found if memory.strides[dim] == 1]
             if leaves:
                 strides = tuple(edge if axis == dim else int(axis == last) for axis in range(last + 1))
                 group = nest.sizes[dim] // edge // (_LEAST_TASKS if dim == 0 else 1)

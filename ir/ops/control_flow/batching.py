@@ -37,7 +37,7 @@ def batch_switch(
             values, flags = inline_batched(b, region, given, mapped[1:], size)
             made = all_mapped(b, values, flags, size)
         if results:
-            made = [_chosen(b, mine, one, other) for one, other in zip(made, results, strict=True)]
+            made = [_chosen(b, mine, value, other) for value, other in zip(made, results, strict=True)]
         results = made
     return results
 
@@ -89,8 +89,8 @@ def _guarded(
     values, flags = inline_batched(b, region, _lent(b, wants, operands, mapped, size), mapped, size)
     wanted = b.finish(region.name, all_mapped(b, values, flags, size))
     b = Builder()
-    for one in (mine, *given):
-        b.parameter(one.type, one.hint)
+    for value in (mine, *given):
+        b.parameter(value.type, value.hint)
     zeros = [b.broadcast_to(b.scalar(0, result.dtype), result.shape) for result in wanted.results]
     return b.finish(f"no_{region.name}", zeros), wanted
 
@@ -133,7 +133,7 @@ def batch_while_vjp(
     theirs, their cotangents of zero would be NaN.
     """
     count, own = instruction.attrs["carries"], len(instruction.regions[1].params)
-    many = [one or is_float(x.dtype) for one, x in zip(mapped, instruction.operands, strict=True)]
+    many = [flag or is_float(x.dtype) for flag, x in zip(mapped, instruction.operands, strict=True)]
     regions, flags = _batched_loop(instruction, many[:own], size, lends=True)
     given = _with(b, operands, mapped, [*flags, *many[own:]], size)
     return b.append(instruction.op, tuple(given), {"carries": count}, regions=regions)
@@ -164,7 +164,7 @@ def _with(
     b: Builder, operands: Sequence[Value], mapped: Sequence[bool], flags: Sequence[bool], size: int
 ) -> list[Value]:
     """`operands`, with a batch axis also for those that only `flags` says have one."""
-    either = [one or not other for one, other in zip(mapped, flags, strict=True)]
+    either = [flag or not other for flag, other in zip(mapped, flags, strict=True)]
     return all_mapped(b, operands, either, size)
 
 

@@ -122,9 +122,9 @@ def _scan_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
     if length < 0:
         raise AttributeValueError(f"scan: length must not be negative, got {length}")
     stacked = types[len(types) - slices :]
-    for one in stacked:
-        if one.shape[:1] != (length,):
-            raise ShapeError(f"scan: a stacked operand must have {length} slices, got {one}")
+    for type_ in stacked:
+        if type_.shape[:1] != (length,):
+            raise ShapeError(f"scan: a stacked operand must have {length} slices, got {type_}")
     (body,) = regions
     taken = tuple(one.with_shape(one.shape[1:]) for one in stacked)
     check_parameters("scan", "the body", body, types[: len(types) - slices] + taken)

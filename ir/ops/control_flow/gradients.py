@@ -27,15 +27,19 @@ def _floating(values: Sequence[Value]) -> list[int]:
 
 def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value:
     """``total + part``; where `part` is zero but for some elements, only those are added, in place."""
-    one = defs.get(part)
-    if one is not None and one.op.name == "add" and any(_sparse(x, defs) for x in one.operands):
-        x, y = one.operands
+    instruction = defs.get(part)
+    if (
+        instruction is not None
+        and instruction.op.name == "add"
+        and any(_sparse(x, defs) for x in instruction.operands)
+    ):
+        x, y = instruction.operands
         return accumulated(b, accumulated(b, total, x, defs), y, defs)
-    if one is None or not _sparse(part, defs):
+    if instruction is None or not _sparse(part, defs):
         return b.add(total, part)  # type: ignore[no-any-return]
-    if one.op.name == "scatter":
-        return b.scatter(total, *one.operands[1:], mode="add")  # type: ignore[no-any-return]
-    start, step, value = one.attrs["start"], one.attrs["step"], one.operands[1]
+    if instruction.op.name == "scatter":
+        return b.scatter(total, *instruction.operands[1:], mode="add")  # type: ignore[no-any-return]
+    start, step, value = instruction.attrs["start"], instruction.attrs["step"], instruction.operands[1]
     old = b.slice(total, start=start, size=value.shape, step=step)
     return b.update(total, b.add(old, value), start=start, step=step)  # type: ignore[no-any-return]
 
@@ -43,13 +47,15 @@ def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruc
 def _sparse(value: Value, defs: dict[Value, Instruction]) -> bool:
     """Whether `value` is what the rules of ``gather`` and ``slice`` make: few elements added to zeros. A sum
     of such, too."""
-    one = defs.get(value)
-    if one is None:
+    instruction = defs.get(value)
+    if instruction is None:
         return False
-    if one.op.name == "add":
-        return any(_sparse(x, defs) for x in one.operands)
-    if one.op.name == "update" or (one.op.name == "scatter" and one.attrs["mode"] == "add"):
-        base = defs.get(one.operands[0])
+    if instruction.op.name == "add":
+        return any(_sparse(x, defs) for x in instruction.operands)
+    if instruction.op.name == "update" or (
+        instruction.op.name == "scatter" and instruction.attrs["mode"] == "add"
+    ):
+        base = defs.get(instruction.operands[0])
         return base is not None and base.op.name == "full" and base.attrs["value"] == 0
     return False
 
@@ -171,7 +177,7 @@ class _ScanPullback:
         params, forward = self.body.params, split.forward
         incoming = [b.parameter(params[i].type, f"ct_{params[i].hint or i}") for i in self.carries]
         sums = [b.parameter(params[i].type, f"sum_{params[i].hint or i}") for i in self.invariants]
-        residuals = {one: b.parameter(one.type, one.hint) for one in (*fixed, *read)}
+        residuals = {value: b.parameter(value.type, value.hint) for value in (*fixed, *read)}
         stacked = [b.parameter(self.body.results[i].type, f"ct_y{i - self.count}") for i in self.stacked]
         arguments = [residuals[result] for result in forward.results[split.outputs :]]
         gradients = inline(b, split.backward, [*arguments, *incoming, *stacked])
@@ -179,7 +185,7 @@ class _ScanPullback:
         middle = len(self.carries), len(self.carries) + len(self.invariants)
         defs = {result: instruction for instruction in b.body for result in instruction.results}
         parts = zip(sums, gradients[slice(*middle)], strict=True)
-        added = [accumulated(b, total, one, defs) for total, one in parts]
+        added = [accumulated(b, total, value, defs) for total, value in parts]
         return b.finish(
             f"{self.body.name}_backward", [*gradients[: middle[0]], *added, *gradients[middle[1] :]]
         )

@@ -144,7 +144,7 @@ def _pull_vjp(b: Builder, instruction: Instruction, cotangents: list[Value | Non
         for i, cotangent in zip(wrt, cotangents, strict=True)
         if cotangent is not None or i < count
     }
-    tangents = [one or _zeros(b, operands[i]) for i, one in given.items()]
+    tangents = [value or _zeros(b, operands[i]) for i, value in given.items()]
     pushed = _with_tangents(body, count, list(given), carried)
     test = _widened(condition, pushed.params, count, len(carried))
     first, middle = operands[:count], len(carried)
@@ -173,7 +173,7 @@ def _with_tangents(body: Function, count: int, wrt: list[int], carried: list[int
 
 def _widened(condition: Function, like: Sequence[Value], count: int, tangents: int) -> Function:
     """`condition` with the parameters of a loop that carries tangents, too."""
-    params = [Value(one.type, one.hint) for one in like]
+    params = [Value(value.type, value.hint) for value in like]
     params[:count] = condition.params[:count]
     invariants = condition.params[count:]
     start = count + tangents

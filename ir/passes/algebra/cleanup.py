@@ -49,9 +49,9 @@ def _expand_regions(function: Function) -> Function:
     return function
 
 
-def _expand(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    assert one.op.decompose is not None
-    return one.op.decompose(b, *one.operands, **one.attrs)  # type: ignore[no-any-return]
+def _expand(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    assert instruction.op.decompose is not None
+    return instruction.op.decompose(b, *instruction.operands, **instruction.attrs)  # type: ignore[no-any-return]
 
 
 def fold(function: Function) -> Function:
@@ -63,20 +63,20 @@ def fold(function: Function) -> Function:
     return rewrite(function, dict.fromkeys(names, (_evaluate,)))
 
 
-def _evaluate(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+def _evaluate(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     constants: list[Any] = []
-    for operand in one.operands:
+    for operand in instruction.operands:
         constant = constant_of(operand, defs)
         if constant is None:
             return None
         constants.append(np.asarray(constant, operand.dtype))
     try:
         with np.errstate(all="ignore"):
-            value = one.op.eval(*constants, **one.attrs)
+            value = instruction.op.eval(*constants, **instruction.attrs)
     except (ValueError, TracejitError):
         return None  # the program fails at run time, where the error belongs
-    item = np.asarray(value, one.result.dtype).item()
-    return b.full(value=item, shape=one.result.shape, dtype=one.result.dtype)  # type: ignore[no-any-return]
+    item = np.asarray(value, instruction.result.dtype).item()
+    return b.full(value=item, shape=instruction.result.shape, dtype=instruction.result.dtype)  # type: ignore[no-any-return]
 
 
 def cse(function: Function) -> Function:

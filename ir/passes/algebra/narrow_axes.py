@@ -21,18 +21,12 @@ from typing import Final
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
-from ..fusion.fuse import why_alone
 from ..fusion.groups import MAX_MEMBERS
-from ..fusion.inline import MOST_COLUMNS, Definitions, is_window
 from .cleanup import dce
+from .columns import FOLDS, cuts_column, folds_columns, is_large, joins_columns
 from .simplify import may_be_minus_zero, simplify
 
-#: Where there are fewer rows, everything stays as it is: there would be more code for little work.
-LEAST_ROWS: Final = 1 << 9
-
 _BY_ELEMENT: Final = (Kind.ELEMENTWISE, Kind.VIEW)
-#: The elementwise op that folds two elements of a reduction.
-_FOLDS: Final = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
 
 def write_out_columns(function: Function) -> Function:
@@ -85,25 +79,25 @@ class _Columns:
         folds = [
             instruction
             for instruction in self.function.body
-            if _is_large(instruction) and _folds_columns(instruction)
+            if is_large(instruction) and folds_columns(instruction)
         ]
-        joins = [instruction for instruction in self.function.body if _joins_columns(instruction, self.defs)]
+        joins = [instruction for instruction in self.function.body if joins_columns(instruction, self.defs)]
         #: What is read only one column at a time.
         apart = self._read_apart() if folds or joins else ()
         # from the inside out: distances in two dimensions first, then the least of four distances
-        rank = max([one.operands[0].type.ndim for one in (*folds, *joins)], default=0)
+        rank = max([instruction.operands[0].type.ndim for instruction in (*folds, *joins)], default=0)
         #: What follows from the columns of each row.
         follows: set[Value] = set()
         for one in self.function.body if rank else ():
             if any(operand in follows for operand in one.operands) and one.op.kind in _BY_ELEMENT:
                 follows.update(one.results)
-            if _cuts_column(one):
+            if cuts_column(one):
                 made = self.defs.get(one.operands[0])
                 if made in self.chosen and made is not None and self._by_column(made):
                     self.chosen.add(one)
-            if not _is_large(one) or one.operands[0].type.ndim != rank:
+            if not is_large(one) or one.operands[0].type.ndim != rank:
                 continue
-            if _folds_columns(one) or one in apart or self._reads_columns(one, follows):
+            if folds_columns(one) or one in apart or self._reads_columns(one, follows):
                 self.chosen.add(one)
                 follows.update(one.results)
                 self._choose_producers(one)
@@ -112,22 +106,26 @@ class _Columns:
         """The arithmetic whose results are read one column at a time and in no other way."""
         read, whole = set[Instruction](), set(self.function.results)
         for instruction in self.function.body:
-            if _cuts_column(instruction) and instruction.operands[0] in self.defs:
+            if cuts_column(instruction) and instruction.operands[0] in self.defs:
                 read.add(self.defs[instruction.operands[0]])
             else:
                 whole.update(instruction.operands)
-        return {one for one in read if one.op.kind is Kind.ELEMENTWISE and one.result not in whole}
+        return {
+            instruction
+            for instruction in read
+            if instruction.op.kind is Kind.ELEMENTWISE and instruction.result not in whole
+        }
 
-    def _reads_columns(self, one: Instruction, follows: set[Value]) -> bool:
+    def _reads_columns(self, instruction: Instruction, follows: set[Value]) -> bool:
         """Whether an instruction reads what is computed by column, or what is in `follows` in all columns."""
-        rows = one.operands[0].type.size // one.operands[0].shape[-1]
-        stack = list(one.operands)
+        rows = instruction.operands[0].type.size // instruction.operands[0].shape[-1]
+        stack = list(instruction.operands)
         while stack:
             value = stack.pop()
             made = self.defs.get(value)
             if made is None:
                 continue
-            if made in self.chosen or _joins_columns(made, self.defs):
+            if made in self.chosen or joins_columns(made, self.defs):
                 return True
             if made.op.kind is Kind.VIEW and value in follows:
                 if made.operands[0].type.size == rows:
@@ -135,9 +133,9 @@ class _Columns:
                 stack += made.operands
         return False
 
-    def _choose_producers(self, one: Instruction) -> None:
-        """Choose the arithmetic from which `one` follows."""
-        stack, seen = self._narrow(one), set[Value]()
+    def _choose_producers(self, instruction: Instruction) -> None:
+        """Choose the arithmetic from which `instruction` follows."""
+        stack, seen = self._narrow(instruction), set[Value]()
         while stack:
             value = stack.pop()
             made = self.defs.get(value)
@@ -188,8 +186,8 @@ class _Columns:
         """Whether the columns of an instruction's result follow from the columns of its operands."""
         (result, *_) = made.results
         if made.op.kind is Kind.ELEMENTWISE:
-            return _is_large(made)
-        if made.op.name in ("full", "broadcast") or _joins_columns(made, self.defs):
+            return is_large(made)
+        if made.op.name in ("full", "broadcast") or joins_columns(made, self.defs):
             return True
         if made.op.name == "reshape":
             return made.operands[0].shape[-1:] == result.shape[-1:]
@@ -206,44 +204,50 @@ class _Columns:
 
     # -- writing ----------------------------------------------------------------------------------
 
-    def _write(self, one: Instruction) -> None:
-        """Append `one` by columns; its result is the value that it was."""
-        if one.op.kind is not Kind.REDUCTION:
-            self._join(one, self._columns(one.result))
+    def _write(self, instruction: Instruction) -> None:
+        """Append `instruction` by columns; its result is the value that it was."""
+        if instruction.op.kind is not Kind.REDUCTION:
+            self._join(instruction, self._columns(instruction.result))
             return
-        b, axes = self.b, one.attrs["axes"]
-        columns = self._columns(one.operands[0])
-        if _folds_columns(one):
-            last = len(one.operands[0].shape) - 1
+        b, axes = self.b, instruction.attrs["axes"]
+        columns = self._columns(instruction.operands[0])
+        if folds_columns(instruction):
+            last = len(instruction.operands[0].shape) - 1
             total = columns[0]
-            if one.op.name == "sum" and len(columns) > 1 and may_be_minus_zero(one.operands[0], self.defs):
+            if (
+                instruction.op.name == "sum"
+                and len(columns) > 1
+                and may_be_minus_zero(instruction.operands[0], self.defs)
+            ):
                 total = b.add(total, 0.0)  # a sum begins with 0, so that of -0.0 alone is 0.0
             for column in columns[1:]:
-                total = b.apply(OPS[_FOLDS[one.op.name]], (total, column), {})
+                total = b.apply(OPS[FOLDS[instruction.op.name]], (total, column), {})
             others = tuple(axis for axis in axes if axis != last)
             if others:
-                (total,) = b.append(one.op, (total,), {"axes": others})
-            self._stands_for(one, total)
+                (total,) = b.append(instruction.op, (total,), {"axes": others})
+            self._stands_for(instruction, total)
             return
-        reduced = [b.append(one.op, (column,), one.attrs)[0] for column in columns]
-        self._join(one, tuple(reduced))
+        reduced = [b.append(instruction.op, (column,), instruction.attrs)[0] for column in columns]
+        self._join(instruction, tuple(reduced))
 
-    def _join(self, one: Instruction, columns: tuple[Value, ...]) -> None:
-        """Append the value whose columns those are, as the result of `one`."""
-        b, shape = self.b, (*one.result.shape[:-1], 1)
-        self.known[one.result] = columns
+    def _join(self, instruction: Instruction, columns: tuple[Value, ...]) -> None:
+        """Append the value whose columns those are, as the result of `instruction`."""
+        b, shape = self.b, (*instruction.result.shape[:-1], 1)
+        self.known[instruction.result] = columns
         if len(columns) == 1:
-            self._stands_for(one, b.append(OPS["reshape"], columns, {"shape": shape})[0])
+            self._stands_for(instruction, b.append(OPS["reshape"], columns, {"shape": shape})[0])
             return
         apart = tuple([b.append(OPS["reshape"], (column,), {"shape": shape})[0] for column in columns])
-        self._stands_for(one, b.append(OPS["concat"], apart, {"axis": len(shape) - 1})[0])
+        self._stands_for(instruction, b.append(OPS["concat"], apart, {"axis": len(shape) - 1})[0])
 
-    def _stands_for(self, one: Instruction, value: Value) -> None:
-        """Let the last instruction, which made `value`, give the result of `one`."""
+    def _stands_for(self, instruction: Instruction, value: Value) -> None:
+        """Let the last instruction, which made `value`, give the result of `instruction`."""
         made = self.b.body.pop()
         assert made.result is value, "the value was made last"
         self.b.body.append(
-            Instruction(made.op, made.operands, made.attrs, one.results, one.location, made.regions)
+            Instruction(
+                made.op, made.operands, made.attrs, instruction.results, instruction.location, made.regions
+            )
         )
 
     def _columns(self, value: Value) -> tuple[Value, ...]:
@@ -258,7 +262,7 @@ class _Columns:
                 and made is not None
                 and (self._by_column(made) or made in self.chosen)
             ):
-                missing = [one for one in self._narrow(made) if one not in self.known]
+                missing = [value for value in self._narrow(made) if value not in self.known]
             if missing:
                 pending += missing
                 continue
@@ -272,9 +276,9 @@ class _Columns:
     def _made(self, value: Value) -> tuple[Value, ...]:
         """The columns of `value`, where those of what it is computed from are known."""
         b, made, count = self.b, self.defs.get(value), value.shape[-1]
-        if made is not None and made in self.chosen and _cuts_column(made):
+        if made is not None and made in self.chosen and cuts_column(made):
             return (self.known[made.operands[0]][made.attrs["start"][-1]],)
-        if made is not None and _joins_columns(made, self.defs):
+        if made is not None and joins_columns(made, self.defs):
             return self._joined(made)
         if made is None or not self._by_column(made):
             return self._read(value)
@@ -300,7 +304,7 @@ class _Columns:
     def _joined(self, made: Instruction) -> tuple[Value, ...]:
         """The columns that `made` puts side by side, or one among zeros."""
         inside = made.operands if made.op.kind is Kind.CONCAT else made.operands[1:]
-        own = [self.known[one][0] if one in self.known else self._only_column(one) for one in inside]
+        own = [self.known[value][0] if value in self.known else self._only_column(value) for value in inside]
         if made.op.kind is Kind.CONCAT:
             return tuple(own)
         columns = list(self.known[made.operands[0]])
@@ -343,45 +347,6 @@ class _Columns:
         if made is not None and made.op.name == "reshape" and made.operands[0].shape == shape:
             return made.operands[0]
         return self.b.append(OPS["reshape"], (value,), {"shape": shape})[0]
-
-
-def _is_large(one: Instruction) -> bool:
-    """Whether an instruction is arithmetic on large values with few columns."""
-    if why_alone(one) or not one.operands:
-        return False
-    (operand, *_) = one.operands
-    if one.op.kind is Kind.REDUCTION and (one.op.name not in _FOLDS or operand.dtype.kind == "b"):
-        return False
-    if len(operand.shape) < 2 or not 1 <= operand.shape[-1] <= MOST_COLUMNS:
-        return False
-    if operand.shape[-1] == 1 and one.op.kind is Kind.REDUCTION:
-        return False
-    return operand.type.size // operand.shape[-1] >= LEAST_ROWS
-
-
-def _folds_columns(one: Instruction) -> bool:
-    return one.op.kind is Kind.REDUCTION and len(one.operands[0].shape) - 1 in one.attrs["axes"]
-
-
-def _joins_columns(one: Instruction, defs: Definitions) -> bool:
-    """Whether an instruction puts columns of large values side by side, or one among zeros."""
-    (result, *_) = one.results or (None,)
-    if result is None or result.type.ndim < 2 or not 2 <= result.shape[-1] <= MOST_COLUMNS:
-        return False
-    column = (*result.shape[:-1], 1)
-    if result.type.size // result.shape[-1] < LEAST_ROWS:
-        return False
-    if one.op.kind is Kind.CONCAT:
-        return all(operand.shape == column for operand in one.operands)
-    return one.op.kind is Kind.UPDATE and one.operands[1].shape == column and is_window(one, defs)
-
-
-def _cuts_column(one: Instruction) -> bool:
-    """Whether an instruction takes one column."""
-    if one.op.name != "slice" or one.result.shape[-1:] != (1,) or one.operands[0].shape[-1] == 1:
-        return False
-    rest = zip(one.attrs["start"], one.attrs["size"], one.attrs["step"], one.operands[0].shape, strict=True)
-    return all(own[:3] == (0, own[3], 1) for own in list(rest)[:-1])
 
 
 def _of_column(made: Instruction) -> dict[str, object]:

@@ -28,8 +28,8 @@ def simplify(function: Function) -> Function:
         function = simpler
 
 
-def _mul(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    x, y = one.operands
+def _mul(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    x, y = instruction.operands
     for value, other in ((x, y), (y, x)):
         constant = constant_of(other, defs)
         if constant == 1 and not isinstance(constant, bool):
@@ -39,8 +39,8 @@ def _mul(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     return None
 
 
-def _add(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    x, y = one.operands
+def _add(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    x, y = instruction.operands
     for value, other in ((x, y), (y, x)):
         negated = defined_by(other, "neg", defs)
         if negated:
@@ -56,8 +56,8 @@ def _add(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     return None
 
 
-def _sub(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    x, y = one.operands
+def _sub(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    x, y = instruction.operands
     negated = defined_by(y, "neg", defs)
     if negated:
         return b.add(x, negated.operands[0])  # type: ignore[no-any-return]  # x - (-y) = x + y
@@ -67,13 +67,13 @@ def _sub(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     return None
 
 
-def _reciprocal(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    root = defined_by(one.operands[0], "sqrt", defs)
+def _reciprocal(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    root = defined_by(instruction.operands[0], "sqrt", defs)
     return b.rsqrt(root.operands[0]) if root else None  # 1 / sqrt(x), sooner and with one rounding
 
 
-def _div(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    x, y = one.operands
+def _div(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    x, y = instruction.operands
     if constant_of(x, defs) == 1 and (root := defined_by(y, "sqrt", defs)):
         return b.rsqrt(root.operands[0])  # type: ignore[no-any-return]
     constant = constant_of(y, defs)
@@ -86,13 +86,13 @@ def _div(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     return None
 
 
-def _neg(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    inner = defined_by(one.operands[0], "neg", defs)
+def _neg(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    inner = defined_by(instruction.operands[0], "neg", defs)
     return inner.operands[0] if inner else None  # -(-x) = x
 
 
-def _pow(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    x, y = one.operands
+def _pow(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    x, y = instruction.operands
     exponent = constant_of(y, defs)
     if exponent is None or isinstance(exponent, bool) or x.dtype.kind == "b":
         return None
@@ -111,55 +111,57 @@ def _pow(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     return None
 
 
-def _where(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    condition, x, y = one.operands
+def _where(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    condition, x, y = instruction.operands
     known = constant_of(condition, defs)
     if known is not None:
         return x if known else y
     return x if x is y else None  # where(c, x, x) = x
 
 
-def _square(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    inner = defined_by(one.operands[0], "neg", defs) or defined_by(one.operands[0], "abs", defs)
+def _square(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    inner = defined_by(instruction.operands[0], "neg", defs) or defined_by(
+        instruction.operands[0], "abs", defs
+    )
     # (-x)^2 = |x|^2 = x^2
     return b.square(inner.operands[0]) if inner else None
 
 
-def _cast(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    (x,) = one.operands
-    return x if x.dtype is one.result.dtype else None
+def _cast(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    (x,) = instruction.operands
+    return x if x.dtype is instruction.result.dtype else None
 
 
-def _same_type(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+def _same_type(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     """A view that changes neither shape nor order."""
-    (x,) = one.operands
-    return x if x.type == one.result.type else None
+    (x,) = instruction.operands
+    return x if x.type == instruction.result.type else None
 
 
-def _reshape(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    inner = defined_by(one.operands[0], "reshape", defs)
+def _reshape(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    inner = defined_by(instruction.operands[0], "reshape", defs)
     if inner:  # reshape(reshape(x)) = reshape(x)
-        return b.reshape(inner.operands[0], shape=one.result.shape)  # type: ignore[no-any-return]
-    return _moved_constant(b, one, defs)
+        return b.reshape(inner.operands[0], shape=instruction.result.shape)  # type: ignore[no-any-return]
+    return _moved_constant(b, instruction, defs)
 
 
-def _broadcast(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    inner = defined_by(one.operands[0], "broadcast", defs)
+def _broadcast(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    inner = defined_by(instruction.operands[0], "broadcast", defs)
     if inner:  # broadcast(broadcast(x)) = broadcast(x)
-        return b.broadcast(inner.operands[0], shape=one.result.shape)  # type: ignore[no-any-return]
+        return b.broadcast(inner.operands[0], shape=instruction.result.shape)  # type: ignore[no-any-return]
     return None
 
 
-def _moved_constant(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+def _moved_constant(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     """A view or cast-free rearrangement of a uniform constant is a uniform constant."""
-    constant = constant_of(one.operands[0], defs)
+    constant = constant_of(instruction.operands[0], defs)
     if constant is None:
         return None
-    return b.full(value=constant, shape=one.result.shape, dtype=one.result.dtype)  # type: ignore[no-any-return]
+    return b.full(value=constant, shape=instruction.result.shape, dtype=instruction.result.dtype)  # type: ignore[no-any-return]
 
 
-def _transpose(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    (x,), perm = one.operands, one.attrs["perm"]
+def _transpose(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    (x,), perm = instruction.operands, instruction.attrs["perm"]
     if perm == tuple(range(len(perm))):
         return x
     inner = defined_by(x, "transpose", defs)
@@ -169,13 +171,13 @@ def _transpose(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
         )
     wide = [axis for axis in perm if x.shape[axis] != 1]
     if wide == sorted(wide):  # moves only axes of size 1
-        return b.reshape(x, shape=one.result.shape)  # type: ignore[no-any-return]
-    return _moved_constant(b, one, defs)
+        return b.reshape(x, shape=instruction.result.shape)  # type: ignore[no-any-return]
+    return _moved_constant(b, instruction, defs)
 
 
-def _slice(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    (x,), attrs = one.operands, one.attrs
-    if x.type == one.result.type and all(step == 1 for step in attrs["step"]):
+def _slice(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    (x,), attrs = instruction.operands, instruction.attrs
+    if x.type == instruction.result.type and all(step == 1 for step in attrs["step"]):
         return x
     inner = defined_by(x, "slice", defs)
     if inner:  # slice(slice(x)) = slice(x)
@@ -186,21 +188,21 @@ def _slice(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
             size=attrs["size"],
             step=tuple(d * by for d, by in zip(steps, attrs["step"], strict=True)),
         )
-    return _moved_constant(b, one, defs)
+    return _moved_constant(b, instruction, defs)
 
 
-def _concat(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    parts = [x for x in one.operands if x.type.size]
+def _concat(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    parts = [x for x in instruction.operands if x.type.size]
     if len(parts) == 1:
         return parts[0]
-    if parts and len(parts) < len(one.operands):  # empty parts add nothing
-        return b.concat(*parts, axis=one.attrs["axis"])  # type: ignore[no-any-return]
+    if parts and len(parts) < len(instruction.operands):  # empty parts add nothing
+        return b.concat(*parts, axis=instruction.attrs["axis"])  # type: ignore[no-any-return]
     return None
 
 
-def _update(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-    x, v = one.operands
-    if x.type == v.type and all(step == 1 for step in one.attrs["step"]):
+def _update(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    x, v = instruction.operands
+    if x.type == v.type and all(step == 1 for step in instruction.attrs["step"]):
         return v  # everything is replaced
     return x if v.type.size == 0 else None
 
@@ -223,18 +225,18 @@ def may_be_minus_zero(value: Value, defs: Definitions) -> bool:
     return definition.op.name not in _WITHOUT_MINUS_ZERO
 
 
-def _reduction(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+def _reduction(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     """Over axes of size 1 a reduction only drops them; of a uniform constant it is one."""
-    (x,), axes = one.operands, one.attrs["axes"]
+    (x,), axes = instruction.operands, instruction.attrs["axes"]
     constant = constant_of(x, defs)
     if constant is not None and x.type.size:
         count = math.prod(x.shape[axis] for axis in axes)
-        if one.op.name == "sum" and x.dtype.kind != "b":
+        if instruction.op.name == "sum" and x.dtype.kind != "b":
             constant = x.dtype.type(constant * count + 0.0).item() if x.dtype.kind == "f" else None
-        elif one.op.name == "prod":
+        elif instruction.op.name == "prod":
             constant = None
         if constant is not None:
-            return b.full(value=constant, shape=one.result.shape, dtype=one.result.dtype)  # type: ignore[no-any-return]
+            return b.full(value=constant, shape=instruction.result.shape, dtype=instruction.result.dtype)  # type: ignore[no-any-return]
     narrow = [axis for axis in axes if x.shape[axis] == 1]
     if not narrow and axes:
         return None
@@ -242,17 +244,17 @@ def _reduction(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
     wide = [axis for axis in axes if x.shape[axis] != 1]
     if not wide:
         # a sum begins with 0, so that of -0.0 alone is 0.0
-        clear = one.op.name == "sum" and may_be_minus_zero(x, defs)
+        clear = instruction.op.name == "sum" and may_be_minus_zero(x, defs)
         return b.add(dropped, 0.0) if clear else dropped
     shifted = tuple(axis - sum(gone < axis for gone in narrow) for axis in wide)
-    return b.apply(one.op, (dropped,), {"axes": shifted})  # type: ignore[no-any-return]
+    return b.apply(instruction.op, (dropped,), {"axes": shifted})  # type: ignore[no-any-return]
 
 
-def _matmul(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
+def _matmul(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     """An empty inner dimension sums nothing."""
-    if one.operands[0].shape[-1] == 0:
-        zero = one.result.dtype.type(0).item()
-        return b.full(value=zero, shape=one.result.shape, dtype=one.result.dtype)  # type: ignore[no-any-return]
+    if instruction.operands[0].shape[-1] == 0:
+        zero = instruction.result.dtype.type(0).item()
+        return b.full(value=zero, shape=instruction.result.shape, dtype=instruction.result.dtype)  # type: ignore[no-any-return]
     return None
 
 

@@ -137,7 +137,7 @@ class _Fusion:
                 unit = self.unit_of.get(source)
                 if unit is not None:
                     found[unit.number] = unit
-        return sorted(found.values(), key=lambda one: -one.number)
+        return sorted(found.values(), key=lambda unit: -unit.number)
 
     def _join(self, instruction: Instruction) -> Unit | None:
         producers = self._producers(instruction)
@@ -151,7 +151,7 @@ class _Fusion:
                 continue
             for other in others:
                 # what stays outside must not depend on what comes in: the group would read what it feeds
-                feeds = any(one.dependencies >> other.number & 1 for one in others if one.members)
+                feeds = any(unit.dependencies >> other.number & 1 for unit in others if unit.members)
                 if feeds or not self._mergeable(unit, other):
                     self._tell(instruction, other, self._why_apart(unit, other, feeds))
                     continue

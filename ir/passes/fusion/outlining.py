@@ -104,12 +104,14 @@ class _Outliner:
 
     def _view(self, value: Value) -> Value:
         """`value` through views of its own."""
-        for one in self._inline_closure([value]):
-            if one.result not in self.views:
-                copy = Value(one.result.type)
-                operands = tuple(self.views.get(operand, operand) for operand in one.operands)
-                self._emit(Instruction(one.op, operands, one.attrs, (copy,), one.location))
-                self.views[one.result] = copy
+        for instruction in self._inline_closure([value]):
+            if instruction.result not in self.views:
+                copy = Value(instruction.result.type)
+                operands = tuple(self.views.get(operand, operand) for operand in instruction.operands)
+                self._emit(
+                    Instruction(instruction.op, operands, instruction.attrs, (copy,), instruction.location)
+                )
+                self.views[instruction.result] = copy
         return self.views[value]
 
     def _write_out(self, value: Value) -> None:

@@ -79,7 +79,7 @@ class _Repeating:
         groups = []
         for members, grouped in self.groups:
             now = [self.changed.get(member, member) for member in members]
-            groups.append(([one for one in now if one not in unread], grouped))
+            groups.append(([instruction for instruction in now if instruction not in unread], grouped))
         return function, [group for group in groups if group[0]]
 
     def _unread(self, body: Sequence[Instruction]) -> set[Instruction]:
@@ -94,7 +94,7 @@ class _Repeating:
         return found
 
     def _read(self, member: Instruction) -> list[Value]:
-        return list(dict.fromkeys(one for each in member.operands for one, _ in sources(each, self.defs)))
+        return list(dict.fromkeys(value for each in member.operands for value, _ in sources(each, self.defs)))
 
     def _source(self, operand: Value) -> Value:
         return next(source for source, _ in sources(operand, self.defs))
@@ -102,7 +102,11 @@ class _Repeating:
     def _consider(self, number: int, member: Instruction) -> None:
         """Copy what is behind `member`'s result to the groups that read it, if it is worth that for all."""
         value = member.result
-        readers = [one for one in self.readers.get(value, ()) if self.group_of[one.results[0]] != number]
+        readers = [
+            instruction
+            for instruction in self.readers.get(value, ())
+            if self.group_of[instruction.results[0]] != number
+        ]
         if not readers or value.type.nbytes < LEAST_BYTES:
             return
         behind = self._behind(number, member)
@@ -122,14 +126,14 @@ class _Repeating:
         found: dict[Instruction, None] = {}
         stack, cost = [member], 0.0
         while stack:
-            one = stack.pop()
-            if one in found:
+            instruction = stack.pop()
+            if instruction in found:
                 continue
-            found[one] = None
-            cost += one.op.cost
+            found[instruction] = None
+            cost += instruction.op.cost
             if cost > MOST_CYCLES:
                 return None
-            for operand in one.operands:
+            for operand in instruction.operands:
                 for source, _ in sources(operand, self.defs):
                     definition = self.defs.get(source)
                     if self.group_of.get(source) != number or definition is None:
@@ -155,7 +159,7 @@ class _Repeating:
                 reader.op.kind is Kind.ELEMENTWISE and reader.result.shape != value.shape
             ):
                 return False
-        own = {one.result for one in behind}
+        own = {instruction.result for instruction in behind}
         read = {each for member in members for each in self._read(member)}
         more = 0
         for source in {each for member in behind for each in self._read(member)} - own - read:
@@ -167,14 +171,16 @@ class _Repeating:
 
     def _copy(self, value: Value, behind: list[Instruction], group: int, readers: list[Instruction]) -> None:
         table = Substitution()
-        for one in behind:
-            if (group, one) not in self.copies:
-                operands, fresh = table.all(one.operands), Value(one.result.type)
-                copy = Instruction(one.op, operands, one.attrs, (fresh,), one.location)
-                self.copies[group, one] = copy
-                self.after.setdefault(one, []).append(copy)
+        for instruction in behind:
+            if (group, instruction) not in self.copies:
+                operands, fresh = table.all(instruction.operands), Value(instruction.result.type)
+                copy = Instruction(
+                    instruction.op, operands, instruction.attrs, (fresh,), instruction.location
+                )
+                self.copies[group, instruction] = copy
+                self.after.setdefault(instruction, []).append(copy)
                 self.groups[group][0].append(copy)
-            table[one.result] = self.copies[group, one].result
+            table[instruction.result] = self.copies[group, instruction].result
         only = Substitution({value: table[value]})
         for reader in readers:
             self.changed[reader] = only.apply(self.changed.get(reader, reader))

@@ -40,16 +40,16 @@ def compute_again(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: large values that are made of small ones are read by reductions
     over one set of axes, where computing them again is cheap; the same results."""
     large = [instruction for instruction in function.body if _is_large(instruction)]
-    if len({one.attrs["axes"] for one in large}) < 2:
+    if len({instruction.attrs["axes"] for instruction in large}) < 2:
         return function
     function = _in_steps(function, large)
     return _Recompute(function).run()
 
 
-def _is_large(one: Instruction) -> bool:
-    if one.op.kind is not Kind.REDUCTION or why_alone(one):
+def _is_large(instruction: Instruction) -> bool:
+    if instruction.op.kind is not Kind.REDUCTION or why_alone(instruction):
         return False
-    return one.operands[0].type.nbytes >= LEAST_BYTES
+    return instruction.operands[0].type.nbytes >= LEAST_BYTES
 
 
 def _in_steps(function: Function, large: list[Instruction]) -> Function:
@@ -141,12 +141,14 @@ class _Recompute:
         """The function with the values in `again` computed afresh for those reductions."""
         body: list[Instruction] = []
         copies: dict[tuple[tuple[int, ...], Value], Value] = {}
-        for one in self.function.body:
-            if one in again:
-                key = one.attrs["axes"]
-                operand = self._copied(one.operands[0], key, again[one], copies, body)
-                one = Instruction(one.op, (operand,), one.attrs, one.results, one.location)
-            body.append(one)
+        for instruction in self.function.body:
+            if instruction in again:
+                key = instruction.attrs["axes"]
+                operand = self._copied(instruction.operands[0], key, again[instruction], copies, body)
+                instruction = Instruction(
+                    instruction.op, (operand,), instruction.attrs, instruction.results, instruction.location
+                )
+            body.append(instruction)
         return Function(self.function.name, self.function.params, tuple(body), self.function.results)
 
     def _copied(

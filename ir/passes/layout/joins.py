@@ -40,23 +40,27 @@ def read_joined(function: Function) -> Function:
             readers.setdefault(operand, []).append(one)
     kept = set(function.results)
 
-    def rule(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-        mine = readers.get(one.result, ())
-        if one.result in kept or not 0 < len(mine) <= MOST_READERS or any(map(why_alone, mine)):
+    def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+        mine = readers.get(instruction.result, ())
+        if instruction.result in kept or not 0 < len(mine) <= MOST_READERS or any(map(why_alone, mine)):
             return None
-        return _windows(b, one) if _pays(one, defs) else None
+        return _windows(b, instruction) if _pays(instruction, defs) else None
 
     joined = rewrite(function, {"concat": (rule,)})
     return function if joined is function else dce(joined)
 
 
-def _pays(one: Instruction, defs: Definitions) -> bool:
+def _pays(instruction: Instruction, defs: Definitions) -> bool:
     """Whether the parts lie in memory, some as slices, and are large."""
-    shape = one.result.shape
-    if len(one.operands) > MOST_PARTS or one.result.type.size < LEAST or shape[-1] < LEAST_COLUMNS:
+    shape = instruction.result.shape
+    if (
+        len(instruction.operands) > MOST_PARTS
+        or instruction.result.type.size < LEAST
+        or shape[-1] < LEAST_COLUMNS
+    ):
         return False
     slices = 0
-    for part in one.operands:
+    for part in instruction.operands:
         source, _ = resolve(part, defs)
         if part.type.size == 0 or is_inline(defs.get(source), defs):
             return False
@@ -64,9 +68,9 @@ def _pays(one: Instruction, defs: Definitions) -> bool:
     return slices > 0
 
 
-def _windows(b: Builder, one: Instruction) -> Value:
+def _windows(b: Builder, instruction: Instruction) -> Value:
     """The parts in their places, the largest chosen first: that is what is read almost everywhere."""
-    axis, result = one.attrs["axis"], one.result
+    axis, result = instruction.attrs["axis"], instruction.result
     steps = (1,) * result.type.ndim
 
     def pad(value: Value, at: int) -> Value:
@@ -75,7 +79,7 @@ def _windows(b: Builder, one: Instruction) -> Value:
         return b.append(OPS["update"], (around, value), {"start": start, "step": steps})[0]
 
     places, at = [], 0
-    for part in one.operands:
+    for part in instruction.operands:
         places.append((part, at))
         at += part.shape[axis]
     *others, (last, at) = sorted(places, key=lambda place: -place[0].type.size)

@@ -32,10 +32,10 @@ def place_updates(function: Function) -> Function:
     uses = Counter(operand for instruction in function.body for operand in instruction.operands)
     uses.update(function.results)
 
-    def rule(b: Builder, one: Instruction, defs: Definitions) -> Value | None:
-        if one.operands[0] is one.operands[1]:
+    def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+        if instruction.operands[0] is instruction.operands[1]:
             return None
-        for part, other in (one.operands[::-1], one.operands):
+        for part, other in (instruction.operands[::-1], instruction.operands):
             parts, base = list[Instruction](), part
             while uses[base] <= 1 and (made := defs.get(base)) is not None and _adds(made):
                 parts.append(made)
@@ -50,8 +50,8 @@ def place_updates(function: Function) -> Function:
     return _late(function if added is function else dce(added))
 
 
-def _adds(one: Instruction) -> bool:
-    return one.op.kind is Kind.SCATTER and one.attrs["mode"] == "add"
+def _adds(instruction: Instruction) -> bool:
+    return instruction.op.kind is Kind.SCATTER and instruction.attrs["mode"] == "add"
 
 
 def _late(function: Function) -> Function:

@@ -21,13 +21,20 @@ def map_regions(
     names; itself where nothing changes."""
     body: list[Instruction] = []
     changed = False
-    for one in function.body:
-        if one.op.kind in CONTROL and not (skips and skips(one)):
-            regions = tuple([change(region) for region in one.regions])
-            if any(new is not old for new, old in zip(regions, one.regions, strict=True)):
-                one = Instruction(one.op, one.operands, one.attrs, one.results, one.location, regions)
+    for instruction in function.body:
+        if instruction.op.kind in CONTROL and not (skips and skips(instruction)):
+            regions = tuple([change(region) for region in instruction.regions])
+            if any(new is not old for new, old in zip(regions, instruction.regions, strict=True)):
+                instruction = Instruction(
+                    instruction.op,
+                    instruction.operands,
+                    instruction.attrs,
+                    instruction.results,
+                    instruction.location,
+                    regions,
+                )
                 changed = True
-        body.append(one)
+        body.append(instruction)
     if not changed:
         return function
     return Function(function.name, function.params, tuple(body), function.results)
@@ -48,59 +55,70 @@ def trim(instruction: Instruction, live: set[Value]) -> Instruction:
     return _trim_loop(instruction, live)
 
 
-def _trim_switch(one: Instruction, live: set[Value]) -> Instruction:
-    kept = [i for i, result in enumerate(one.results) if result in live]
-    used = [needed(region, [region.results[i] for i in kept]) for region in one.regions]
+def _trim_switch(instruction: Instruction, live: set[Value]) -> Instruction:
+    kept = [i for i, result in enumerate(instruction.results) if result in live]
+    used = [needed(region, [region.results[i] for i in kept]) for region in instruction.regions]
     taken = [
         i
-        for i in range(len(one.operands) - 1)
-        if any(region.params[i] in values for region, values in zip(one.regions, used, strict=True))
+        for i in range(len(instruction.operands) - 1)
+        if any(region.params[i] in values for region, values in zip(instruction.regions, used, strict=True))
     ]
-    if len(kept) == len(one.results) and len(taken) == len(one.operands) - 1:
-        return one
-    regions = tuple([_part(region, taken, kept) for region in one.regions])
-    operands = (one.operands[0], *_at(one.operands[1:], taken))
-    return Instruction(one.op, operands, one.attrs, _at(one.results, kept), one.location, regions)
+    if len(kept) == len(instruction.results) and len(taken) == len(instruction.operands) - 1:
+        return instruction
+    regions = tuple([_part(region, taken, kept) for region in instruction.regions])
+    operands = (instruction.operands[0], *_at(instruction.operands[1:], taken))
+    return Instruction(
+        instruction.op,
+        operands,
+        instruction.attrs,
+        _at(instruction.results, kept),
+        instruction.location,
+        regions,
+    )
 
 
-def _trim_loop(one: Instruction, live: set[Value]) -> Instruction:
-    count = one.attrs["carries"]
-    body = one.regions[-1]
-    wanted = {i for i, result in enumerate(one.results) if result in live}
-    conditions = [needed(region, region.results) for region in one.regions[:-1]]
+def _trim_loop(instruction: Instruction, live: set[Value]) -> Instruction:
+    count = instruction.attrs["carries"]
+    body = instruction.regions[-1]
+    wanted = {i for i, result in enumerate(instruction.results) if result in live}
+    conditions = [needed(region, region.results) for region in instruction.regions[:-1]]
     while True:  # a carry is wanted where a step makes something wanted of it
         values = needed(body, [body.results[i] for i in sorted(wanted)])
         used = [
             any(
                 region.params[i] in known
-                for region, known in zip(one.regions, [*conditions, values], strict=True)
+                for region, known in zip(instruction.regions, [*conditions, values], strict=True)
             )
-            for i in range(len(one.operands))
+            for i in range(len(instruction.operands))
         ]
         more = {i for i in range(count) if used[i]} - wanted
         if not more:
             break
         wanted |= more
     taken = [i for i, is_used in enumerate(used) if is_used or (i < count and i in wanted)]
-    if len(wanted) == len(one.results) and len(taken) == len(one.operands):
-        return one
+    if len(wanted) == len(instruction.results) and len(taken) == len(instruction.operands):
+        return instruction
     kept = sorted(wanted)
-    regions = tuple([_part(region, taken, range(len(region.results))) for region in one.regions[:-1]])
-    attrs = dict(one.attrs)
+    regions = tuple([_part(region, taken, range(len(region.results))) for region in instruction.regions[:-1]])
+    attrs = dict(instruction.attrs)
     attrs["carries"] = sum(i < count for i in kept)
-    if one.op.kind is Kind.SCAN:
-        attrs["slices"] = sum(i >= len(one.operands) - one.attrs["slices"] for i in taken)
+    if instruction.op.kind is Kind.SCAN:
+        attrs["slices"] = sum(i >= len(instruction.operands) - instruction.attrs["slices"] for i in taken)
     return Instruction(
-        one.op, _at(one.operands, taken), attrs, _at(one.results, kept), one.location,
+        instruction.op,
+        _at(instruction.operands, taken),
+        attrs,
+        _at(instruction.results, kept),
+        instruction.location,
         (*regions, _part(body, taken, kept)),
-    )  # fmt: skip
+    )
 
 
-def _trim_rewind(one: Instruction, live: set[Value]) -> Instruction:
-    condition, body, backward = one.regions
-    count, own = one.attrs["carries"], len(one.operands) - one.attrs["states"]
+def _trim_rewind(instruction: Instruction, live: set[Value]) -> Instruction:
+    condition, body, backward = instruction.regions
+    count, own = instruction.attrs["carries"], len(instruction.operands) - instruction.attrs["states"]
     states = _closed(
-        backward, {i for i, result in enumerate(one.results) if result in live}, backward.params[own:]
+        backward, {i for i, result in enumerate(instruction.results) if result in live}, backward.params[own:]
     )
     read = needed(backward, [backward.results[i] for i in sorted(states)])
     tested = needed(condition, condition.results)
@@ -115,8 +133,8 @@ def _trim_rewind(one: Instruction, live: set[Value]) -> Instruction:
         for i in range(count, own)
         if condition.params[i] in tested or body.params[i] in run or backward.params[i] in read
     ]
-    if len(carries) == count and len(states) == len(one.results) and len(invariants) == own - count:
-        return one
+    if len(carries) == count and len(states) == len(instruction.results) and len(invariants) == own - count:
+        return instruction
     taken, kept = [*sorted(carries), *invariants], sorted(states)
     given = [*taken, *[own + i for i in kept]]
     regions = (
@@ -125,8 +143,10 @@ def _trim_rewind(one: Instruction, live: set[Value]) -> Instruction:
         _part(backward, given, kept),
     )
     attrs = {"carries": len(carries), "states": len(states)}
-    results = _at(one.results, kept)
-    return Instruction(one.op, _at(one.operands, given), attrs, results, one.location, regions)
+    results = _at(instruction.results, kept)
+    return Instruction(
+        instruction.op, _at(instruction.operands, given), attrs, results, instruction.location, regions
+    )
 
 
 def _closed(step: Function, wanted: set[int], params: tuple[Value, ...]) -> set[int]:

@@ -76,7 +76,7 @@ class _Loop:
         """By carry, the products that the steps add to it."""
         found: dict[int, list[_Product]] = {}
         sliced = self.instruction.operands[len(self.body.params) - self.instruction.attrs["slices"] :]
-        room = sum(one.type.nbytes for one in sliced)
+        room = sum(value.type.nbytes for value in sliced)
         for position in range(self.carries):
             products = self._added(position)
             if not products:
@@ -84,8 +84,8 @@ class _Loop:
             fresh = {
                 x for product in products for x in (product.left, product.right) if x not in self.stacked
             }
-            count = sum(one.type.size for one in fresh)
-            nbytes = sum(one.type.nbytes for one in fresh) * self.instruction.attrs["length"]
+            count = sum(value.type.size for value in fresh)
+            nbytes = sum(value.type.nbytes for value in fresh) * self.instruction.attrs["length"]
             if count <= self.body.params[position].type.size and nbytes <= room:
                 found[position] = products
                 self.stacked |= fresh
@@ -145,38 +145,40 @@ class _Writer:
         self.carries: int = instruction.attrs["carries"]
 
     def run(self) -> None:
-        one, body = self.instruction, self.body
+        instruction, body = self.instruction, self.body
         kept = [i for i in range(self.carries) if i not in self.found]
         products = [product for some in self.found.values() for product in some]
         stacks = list(body.results[self.carries :])
-        first = len(body.params) - one.attrs["slices"]
+        first = len(body.params) - instruction.attrs["slices"]
         for value in dict.fromkeys(x for product in products for x in (product.left, product.right)):
             if value not in stacks and value not in body.params[first:]:
                 stacks.append(value)
         params = [body.params[i] for i in kept] + list(body.params[self.carries :])
         region = Function(body.name, tuple(params), body.body, (*[body.results[i] for i in kept], *stacks))
-        operands = tuple([one.operands[i] for i in kept]) + one.operands[self.carries :]
-        length: int = one.attrs["length"]
+        operands = tuple([instruction.operands[i] for i in kept]) + instruction.operands[self.carries :]
+        length: int = instruction.attrs["length"]
         fresh = [
             Value(TensorType(value.dtype, (length, *value.shape)))
             for value in stacks[len(body.results) - self.carries :]
         ]
-        results = (*[one.results[i] for i in kept], *one.results[self.carries :], *fresh)
-        attrs = {**one.attrs, "carries": len(kept)}
-        self.b.body.append(Instruction(one.op, operands, attrs, results, one.location, (dce(region),)))
+        results = (*[instruction.results[i] for i in kept], *instruction.results[self.carries :], *fresh)
+        attrs = {**instruction.attrs, "carries": len(kept)}
+        self.b.body.append(
+            Instruction(instruction.op, operands, attrs, results, instruction.location, (dce(region),))
+        )
         self.outside: dict[Value, Value] = dict(zip(stacks, results[len(kept) :], strict=True))
-        self.outside.update(zip(body.params[first:], one.operands[first:], strict=True))
+        self.outside.update(zip(body.params[first:], instruction.operands[first:], strict=True))
         for position, some in self.found.items():
             self._add(position, some)
 
     def _add(self, position: int, products: Sequence[_Product]) -> None:
         """Append what a carry ends as."""
-        b, one = self.b, self.instruction
-        total: Value | None = one.operands[position]
-        if constant_of(one.operands[position], self.defs) == 0:
+        b, instruction = self.b, self.instruction
+        total: Value | None = instruction.operands[position]
+        if constant_of(instruction.operands[position], self.defs) == 0:
             total = None
         for product in products:
-            rows = one.attrs["length"] * product.rows
+            rows = instruction.attrs["length"] * product.rows
             left, right = [
                 b.append(OPS["reshape"], (self.outside[x],), {"shape": (rows, x.type.size // product.rows)})[
                     0
@@ -187,4 +189,8 @@ class _Writer:
             (sum_of_all,) = b.append(OPS["matmul"], (turned, right), {})
             total = sum_of_all if total is None else b.append(OPS["add"], (total, sum_of_all), {})[0]
         made = b.body.pop()
-        b.body.append(Instruction(made.op, made.operands, made.attrs, (one.results[position],), one.location))
+        b.body.append(
+            Instruction(
+                made.op, made.operands, made.attrs, (instruction.results[position],), instruction.location
+            )
+        )

@@ -16,11 +16,11 @@ def hoist(function: Function) -> Function:
     invariants alone, but for views and constants, which cost nothing."""
     function = map_regions(function, hoist)
     body: list[Instruction] = []
-    for one in function.body:
-        for number in _LOOPS.get(one.op.kind, ()):
-            *moved, one = _hoisted(one, number)
+    for instruction in function.body:
+        for number in _LOOPS.get(instruction.op.kind, ()):
+            *moved, instruction = _hoisted(instruction, number)
             body += moved
-        body.append(one)
+        body.append(instruction)
     if len(body) == len(function.body):
         return function
     return Function(function.name, function.params, tuple(body), function.results)
@@ -43,9 +43,9 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
     inside |= _read_through_views(moved, inside)
     wanted = [
         result
-        for one in moved
-        if one.op.kind not in (Kind.VIEW, Kind.CREATION)
-        for result in one.results
+        for instruction in moved
+        if instruction.op.kind not in (Kind.VIEW, Kind.CREATION)
+        for result in instruction.results
         if result in inside
     ]
     if not wanted:
@@ -88,7 +88,7 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
 def _read_through_views(moved: list[Instruction], inside: set[Value]) -> set[Value]:
     """What is read `inside` the body through views of it, which stay there."""
     found = set[Value]()
-    for one in reversed(moved):
-        if one.op.kind is Kind.VIEW and (one.result in inside or one.result in found):
-            found.update(one.operands)
+    for instruction in reversed(moved):
+        if instruction.op.kind is Kind.VIEW and (instruction.result in inside or instruction.result in found):
+            found.update(instruction.operands)
     return found

@@ -96,13 +96,13 @@ def _begins_with(more: Instruction, loop: Instruction) -> bool:
     count = loop.attrs["carries"]
     if more.operands[:count] != loop.operands[:count] or more.attrs["carries"] < count:
         return False
-    one, other = [trim(x, set(x.results[:count])) for x in (loop, more)]
-    if one.operands != other.operands or has_effect(loop) or has_effect(more):
+    instruction, other = [trim(x, set(x.results[:count])) for x in (loop, more)]
+    if instruction.operands != other.operands or has_effect(loop) or has_effect(more):
         return False
     numbers: dict[Any, int] = {}
     return all(
         _meanings(mine, numbers) == _meanings(theirs, numbers)
-        for mine, theirs in zip(one.regions, other.regions, strict=True)
+        for mine, theirs in zip(instruction.regions, other.regions, strict=True)
     )
 
 
@@ -121,7 +121,7 @@ def _in_place_of(function: Function, first: int, second: int) -> Function | None
     if any(result in wanted for result in old.results) or any(map(has_effect, moved)):
         return None
     table = Substitution(dict(zip(old.results, new.results, strict=False)))
-    after = [table.apply(one) for one in (*rest, *function.body[second + 1 :])]
+    after = [table.apply(instruction) for instruction in (*rest, *function.body[second + 1 :])]
     body = (*function.body[:first], *moved, new, *after)
     return Function(function.name, function.params, body, table.all(function.results))
 

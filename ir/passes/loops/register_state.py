@@ -37,7 +37,7 @@ def operations(instruction: Instruction) -> Work | None:
     held = [*instruction.results[: instruction.attrs.get("carries", len(instruction.results))]]
     if instruction.op.kind is Kind.REWIND:
         held = [*instruction.results, *instruction.operands[: instruction.attrs["carries"]]]
-    if any(one.type.size > MAX_ELEMENTS for one in held):
+    if any(value.type.size > MAX_ELEMENTS for value in held):
         return None
     cycles = code = 0.0
     for region in instruction.regions:
@@ -86,22 +86,32 @@ _CONTROL: Final = frozenset((Kind.SCAN, Kind.WHILE, Kind.SWITCH, Kind.REWIND))
 _MOVES: Final = frozenset((Kind.CONCAT, Kind.UPDATE, Kind.VIEW, Kind.CREATION))
 
 
-def _instruction_operations(one: Instruction, stored: set[Value]) -> float | None:
-    kind, size = one.op.kind, max([result.type.size for result in one.results], default=0)
+def _instruction_operations(instruction: Instruction, stored: set[Value]) -> float | None:
+    kind, size = instruction.op.kind, max([result.type.size for result in instruction.results], default=0)
     if size > MAX_ELEMENTS:
         return None
-    read = [operand for operand in one.operands if operand in stored]
+    read = [operand for operand in instruction.operands if operand in stored]
     if kind is Kind.GATHER:
-        return None if any(operand in stored for operand in one.operands[1:]) else 4.0 * size
+        return None if any(operand in stored for operand in instruction.operands[1:]) else 4.0 * size
     if any(operand.type.size > MAX_STORED for operand in read):
         return None
     if kind in _MOVES:
         return 0.1 * size
     if kind is Kind.ELEMENTWISE:
-        fits = one.op.emit is not None and all(x.dtype.kind in one.op.emit_kinds for x in one.operands)
-        return one.op.cost * size if fits else None
+        fits = instruction.op.emit is not None and all(
+            x.dtype.kind in instruction.op.emit_kinds for x in instruction.operands
+        )
+        return instruction.op.cost * size if fits else None
     if kind is Kind.REDUCTION:
-        return float(one.operands[0].type.size) if one.operands[0].type.size <= 4 * MAX_ELEMENTS else None
+        return (
+            float(instruction.operands[0].type.size)
+            if instruction.operands[0].type.size <= 4 * MAX_ELEMENTS
+            else None
+        )
     if kind is Kind.CONTRACTION:
-        return float(size * one.operands[0].shape[-1]) if one.operands[0].shape[-1] <= MAX_ELEMENTS else None
+        return (
+            float(size * instruction.operands[0].shape[-1])
+            if instruction.operands[0].shape[-1] <= MAX_ELEMENTS
+            else None
+        )
     return None

@@ -22,15 +22,15 @@ def reuse_stacks(function: Function) -> Function:
     body: list[Instruction] = []
     changed = False
     for original in function.body:
-        one = table.apply(original)
-        if one.op.kind is Kind.SCAN:
-            merged = _without_repeated_operands(one)
-            changed |= merged is not one
-            one = merged
-            for old, new in _known(one).items():
+        instruction = table.apply(original)
+        if instruction.op.kind is Kind.SCAN:
+            merged = _without_repeated_operands(instruction)
+            changed |= merged is not instruction
+            instruction = merged
+            for old, new in _known(instruction).items():
                 table[old] = new
                 changed = True
-        body.append(one)
+        body.append(instruction)
     if not changed:
         return function
     return Function(function.name, function.params, tuple(body), table.all(function.results))

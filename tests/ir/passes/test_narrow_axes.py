@@ -7,8 +7,9 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.algebra import narrow_axes
-from tracejit.ir.passes.algebra.narrow_axes import LEAST_ROWS, MOST_COLUMNS, write_out_columns
+from tracejit.ir.passes.algebra import columns
+from tracejit.ir.passes.algebra.columns import LEAST_ROWS, MOST_COLUMNS
+from tracejit.ir.passes.algebra.narrow_axes import write_out_columns
 from tracejit.ir.verifier import verify
 
 from ...support import interpret, mismatch, native
@@ -19,10 +20,10 @@ BEFORE = tuple(one for one in PIPELINE if one.name not in ("narrow", "recompute"
 @pytest.fixture
 def few_rows(monkeypatch):
     """The pass works on small arrays, too."""
-    monkeypatch.setattr(narrow_axes, "LEAST_ROWS", 1)
+    monkeypatch.setattr(columns, "LEAST_ROWS", 1)
 
 
-def columns(f, *arrays):
+def by_columns(f, *arrays):
     """The program before and after the pass; both are valid."""
     before = run_passes(tj.trace(f, *arrays), BEFORE)
     after = write_out_columns(before)
@@ -164,7 +165,7 @@ def test_one_of_the_sums_put_side_by_side():
 
 def test_columns_put_together_for_nobody_stay():
     x = points(LEAST_ROWS, 3)
-    before, after = columns(lambda x: (tj.stack([tj.sin(x[:, 0]), x[:, 1]], -1), x[:, 0]), x)
+    before, after = by_columns(lambda x: (tj.stack([tj.sin(x[:, 0]), x[:, 1]], -1), x[:, 0]), x)
     assert after is before
 
 
@@ -181,13 +182,13 @@ def test_columns_put_together_for_nobody_stay():
     ],
 )
 def test_others_stay(f, shape):
-    before, after = columns(f, points(*shape))
+    before, after = by_columns(f, points(*shape))
     assert after is before
 
 
 def test_no_rows(few_rows):
     x = points(0, 3)
-    before, after = columns(softmax, x)
+    before, after = by_columns(softmax, x)
     assert after is before
     assert tj.jit(softmax)(x).shape == (0, 3)
 
@@ -264,7 +265,7 @@ def test_truth_and_other_types_by_column():
         return inside, number, (inside & (x < number[:, None])), (x.astype("f4") * y).sum(-1)
 
     function = tj.trace(f, x, y)
-    before, after = columns(f, x, y)
+    before, after = by_columns(f, x, y)
     assert after is not before
     for one, other in zip(native(function, [x, y]), interpret(function, [x, y]), strict=True):
         assert one.dtype == other.dtype

@@ -90,11 +90,11 @@ def known_plan(shape: Shape, key: Any) -> Plan:
 _NAMELESS: Final = object()
 
 
-def _name_of(one: Any) -> Any:
+def _name_of(part: Any) -> Any:
     """An entry of a key as what can be looked up, `_NAMELESS` where its meaning may change."""
-    if type(one) is slice and _PLAIN.issuperset((type(one.start), type(one.stop), type(one.step))):
-        return slice, one.start, one.stop, one.step
-    return one if type(one) is int or one is None or one is Ellipsis else _NAMELESS
+    if type(part) is slice and _PLAIN.issuperset((type(part.start), type(part.stop), type(part.step))):
+        return slice, part.start, part.stop, part.step
+    return part if type(part) is int or part is None or part is Ellipsis else _NAMELESS
 
 
 _PLAIN = frozenset((int, type(None)))
@@ -286,8 +286,8 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     recorded; TraceError on a concrete tensor under a trace. Semantics: NumPy, and PyTorch's autograd.
     """
     try:
-        for one in (x, value):
-            if STATE.tracer is None and isinstance(one, Tensor) and one.is_traced:
+        for tensor in (x, value):
+            if STATE.tracer is None and isinstance(tensor, Tensor) and tensor.is_traced:
                 raise TraceError(
                     "setitem: a traced tensor outlived its trace; return it from the function instead"
                 )

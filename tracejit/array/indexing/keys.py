@@ -101,7 +101,7 @@ def plan_key(name: str, shape: Shape, key: Any) -> Plan:
         if not advanced:
             before = len(middle)
     adjacent = bool(advanced) and advanced[-1] - advanced[0] + 1 == len(advanced)
-    whole = tuple(size) == shape and not any(start) and all(one == 1 for one in step)
+    whole = tuple(size) == shape and not any(start) and all(number == 1 for number in step)
     scalar = len(entries) == len(shape) and all(kind == "int" for kind, _, _ in entries)
     scalar = scalar and not any(key is Ellipsis for key in keys)
     return Plan(

@@ -127,7 +127,7 @@ def nonzero(x: Any) -> tuple[Tensor, ...]:
     data = as_tensor(x)._concrete("nonzero(x)", "tj.where(condition, a, b), whose shape is known")
     if data.ndim == 0:
         raise ShapeError("nonzero: expected rank 1 or more; use atleast_1d")
-    return tuple(wrap(one) for one in np.nonzero(data))
+    return tuple(wrap(array) for array in np.nonzero(data))
 
 
 def argwhere(x: Any) -> Tensor:
@@ -165,7 +165,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         return result
     place = normalize_axis("diff", axis, result.ndim)
     parts = [_extension(result, one, place) for one in (prepend, append)]
-    whole = [one for one in (parts[0], result, parts[1]) if one is not None]
+    whole = [tensor for tensor in (parts[0], result, parts[1]) if tensor is not None]
     if len(whole) > 1:
         result = concatenate(whole, place)
     for _ in range(min(order, result.shape[place])):  # then there is nothing left

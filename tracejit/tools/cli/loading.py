@@ -25,7 +25,7 @@ def load_function(target: str) -> Callable[..., Any]:
     place, _, name = target.rpartition(":")
     if target.endswith(".py"):
         own = _functions(_load_file(Path(target)))
-        some = ", ".join(f"{target}:{one}" for one in own[:8])
+        some = ", ".join(f"{target}:{text}" for text in own[:8])
         raise UsageError(f"which function of {target}? {some or 'it has none'}")
     if not place or not name:
         raise UsageError(f"{target!r}: expected FILE.py:FUNCTION, package.module:FUNCTION or FILE.tir")

@@ -73,10 +73,10 @@ class Stages:
         function = self.function(stage)
         return stage_text(self.lowered, stage) if function is None else print_functions([function])
 
-    def difference(self, one: str, two: str) -> str:
-        """What changes from stage `one` to stage `two`, as a unified diff. Values keep their names."""
+    def difference(self, text: str, two: str) -> str:
+        """What changes from stage `text` to stage `two`, as a unified diff. Values keep their names."""
         return difference(
-            self.function(one) or self.text(one), self.function(two) or self.text(two), one, two
+            self.function(text) or self.text(text), self.function(two) or self.text(two), text, two
         )
 
 

@@ -128,10 +128,10 @@ def _report(eager: Run, jit: Run, difference: float, folder: Path) -> Iterator[s
     yield f"\nLargest difference between the two losses of a step: {difference:.1e}\n"
     steps = len(eager.losses)
     yield f"       held-out accuracy   {f'{steps:,} steps':>11}      a step   before the first"
-    for name, one in (("eager", eager), ("jit", jit)):
-        once = f"{one.compile_ms:.0f} ms: load LLVM, trace, compile" if one.compile_ms else "nothing"
-        each = one.seconds / steps * 1e6
-        yield f"{name:<5}  {one.accuracy:>17.1%}   {one.seconds:>9.3f} s  {each:>7.0f} us   {once}"
+    for name, run in (("eager", eager), ("jit", jit)):
+        once = f"{run.compile_ms:.0f} ms: load LLVM, trace, compile" if run.compile_ms else "nothing"
+        each = run.seconds / steps * 1e6
+        yield f"{name:<5}  {run.accuracy:>17.1%}   {run.seconds:>9.3f} s  {each:>7.0f} us   {once}"
     saved = (eager.seconds - jit.seconds) / steps
     if saved > 0:
         paid = int(np.ceil(jit.compile_ms / 1e3 / saved))

@@ -45,9 +45,11 @@ def _aside(graph: Layered) -> set[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     for layer in graph.layers:
         for item in layer:
-            most = max([height[one] for one in graph.above[item]], default=-1)
+            most = max([height[number] for number in graph.above[item]], default=-1)
             height[item] = most + 1
-            found.update((one, item) for one in graph.above[item] if height[one] < most >= 2 * height[one])
+            found.update(
+                (number, item) for number in graph.above[item] if height[number] < most >= 2 * height[number]
+            )
     return found
 
 
@@ -65,9 +67,9 @@ def _draw_in(
         wanted: dict[int, float] = {}
         for item in layer:
             below = graph.below[item]
-            side[item] = bool(below) and all(side[one] or (item, one) in aside for one in below)
+            side[item] = bool(below) and all(side[number] or (item, number) in aside for number in below)
             if side[item]:
-                wanted[item] = sum(columns[one] for one in below) / len(below)
+                wanted[item] = sum(columns[number] for number in below) / len(below)
         if not wanted:
             continue
         space = [
@@ -101,9 +103,9 @@ def _conflicts(graph: Layered) -> set[tuple[int, int]]:
                 continue
             right = len(upper) if inner is None else place[inner]
             for between in lower[begin : index + 1]:
-                for one in graph.above[between]:
-                    if not left <= place[one] <= right and not (one >= nodes and between >= nodes):
-                        found.add((one, between))
+                for number in graph.above[between]:
+                    if not left <= place[number] <= right and not (number >= nodes and between >= nodes):
+                        found.add((number, between))
             left, begin = (right, index + 1) if inner is not None else (left, begin)
     return found
 
@@ -177,10 +179,10 @@ def _balance(found: list[list[float]], widths: Sequence[float]) -> list[float]:
     """The four results moved to the sides of the narrowest, and the mean of the middle two of each item."""
     edges = [
         (
-            min(x - width / 2 for x, width in zip(one, widths, strict=True)),
-            max(x + width / 2 for x, width in zip(one, widths, strict=True)),
+            min(x - width / 2 for x, width in zip(items, widths, strict=True)),
+            max(x + width / 2 for x, width in zip(items, widths, strict=True)),
         )
-        for one in found
+        for items in found
     ]
     left, right = min(edges, key=lambda edge: edge[1] - edge[0])
     moved = []

@@ -56,8 +56,8 @@ def count_crossings(graph: Layered) -> int:
         for item in layer:
             lower = sorted(place[one] for one in graph.below[item])
             total += sum(len(ends) - bisect_right(ends, one) for one in lower)
-            for one in lower:
-                insort(ends, one)
+            for number in lower:
+                insort(ends, number)
     return total
 
 
@@ -84,7 +84,9 @@ def _sweep(graph: Layered, *, down: bool) -> None:
     neighbours = graph.above if down else graph.below
     for layer in graph.layers if down else reversed(graph.layers):
         pulled = [item for item in layer if neighbours[item]]
-        mean = {item: sum(place[one] for one in neighbours[item]) / len(neighbours[item]) for item in pulled}
+        mean = {
+            item: sum(place[number] for number in neighbours[item]) / len(neighbours[item]) for item in pulled
+        }
         ordered = iter(sorted(pulled, key=mean.__getitem__))  # stable: ties stay as they are
         # What has no neighbours on this side keeps its place.
         layer[:] = [next(ordered) if neighbours[item] else item for item in layer]
@@ -109,8 +111,8 @@ def _exchange(graph: Layered) -> bool:
 
 def _between(neighbours: list[list[int]], place: list[int], left: int, right: int) -> int:
     """How many crossings of the edges of two neighbours go away when they change places."""
-    first = sorted(place[one] for one in neighbours[left])
-    second = sorted(place[one] for one in neighbours[right])
-    now = sum(len(first) - bisect_right(first, one) for one in second)
-    then = sum(len(second) - bisect_right(second, one) for one in first)
+    first = sorted(place[number] for number in neighbours[left])
+    second = sorted(place[number] for number in neighbours[right])
+    now = sum(len(first) - bisect_right(first, number) for number in second)
+    then = sum(len(second) - bisect_right(second, number) for number in first)
     return now - then

@@ -55,20 +55,20 @@ def assign_layers(count: int, edges: Sequence[tuple[int, int]], order: Sequence[
         targets[source].append(target)
     layer = [0] * count
     for node in order:
-        layer[node] = max([layer[one] + 1 for one in sources[node]], default=0)
+        layer[node] = max([layer[number] + 1 for number in sources[node]], default=0)
     # Each move shortens edges in total. A tree that serves one node only can follow it down whole, so edges
     # from such trees do not count as held from above.
     held = [0] * count
     for node in order:
-        held[node] = sum(held[one] > 0 or targets[one] != [node] for one in sources[node])
+        held[node] = sum(held[number] > 0 or targets[number] != [node] for number in sources[node])
     for node in reversed(order):
         if len(targets[node]) > held[node]:
-            layer[node] = min(layer[one] for one in targets[node]) - 1
+            layer[node] = min(layer[number] for number in targets[node]) - 1
     for node in order:
         if len(sources[node]) > len(targets[node]):
-            layer[node] = max(layer[one] for one in sources[node]) + 1
+            layer[node] = max(layer[number] for number in sources[node]) + 1
     top = min(layer, default=0)
-    return [one - top for one in layer]
+    return [number - top for number in layer]
 
 
 def add_waypoints(count: int, edges: Sequence[tuple[int, int]], layer: Sequence[int]) -> Layered:
@@ -111,4 +111,11 @@ def add_waypoints(count: int, edges: Sequence[tuple[int, int]], layer: Sequence[
     layers: list[list[int]] = [[] for _ in range(max(placed, default=-1) + 1)]
     for item, at in enumerate(placed):
         layers[at].append(item)
-    return Layered(count, placed, layers, [list(one) for one in below], [list(one) for one in above], routes)
+    return Layered(
+        count,
+        placed,
+        layers,
+        [list(mapping) for mapping in below],
+        [list(mapping) for mapping in above],
+        routes,
+    )

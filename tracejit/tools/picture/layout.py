@@ -104,8 +104,10 @@ def lay_out(picture: Picture, sizes: Sequence[tuple[float, float]]) -> Layout:
     laid = []
     for part, chosen, part_first in zip(parts, part_edges, part_order, strict=True):
         local = {node: index for index, node in enumerate(part)}
-        pairs = [(local[edges[one][0]], local[edges[one][1]]) for one in chosen]
-        laid.append(_lay_out_part(pairs, [local[one] for one in part_first], [sizes[one] for one in part]))
+        pairs = [(local[edges[number][0]], local[edges[number][1]]) for number in chosen]
+        laid.append(
+            _lay_out_part(pairs, [local[number] for number in part_first], [sizes[number] for number in part])
+        )
     return _beside(laid, parts, part_edges, len(edges))
 
 
@@ -160,7 +162,7 @@ def _bands(
     for layer in graph.layers:
         if bands:
             aside = max(
-                (abs(columns[item] - columns[one]) for item in layer for one in graph.above[item]),
+                (abs(columns[item] - columns[number]) for item in layer for number in graph.above[item]),
                 default=0.0,
             )
             top = bands[-1][1] + min(_BETWEEN_LAYERS + _SLOPE * aside, _MOST_BETWEEN_LAYERS)
@@ -188,8 +190,8 @@ def _routes(
             leaving[source][hop] = columns[first]
         last = route[-2] if len(route) > 1 else source
         entering[target][last, index] = columns[last]
-    out = [_ports(one, columns[node], boxes[node].width) for node, one in enumerate(leaving)]
-    into = [_ports(one, columns[node], boxes[node].width) for node, one in enumerate(entering)]
+    out = [_ports(mapping, columns[node], boxes[node].width) for node, mapping in enumerate(leaving)]
+    into = [_ports(mapping, columns[node], boxes[node].width) for node, mapping in enumerate(entering)]
     found = []
     for index, ((source, target), route) in enumerate(zip(edges, graph.routes, strict=True)):
         points: list[Point] = []
@@ -252,14 +254,14 @@ def _beside(
     boxes: list[Box] = [Box(0, 0, 0, 0)] * sum(map(len, parts))
     routes: list[Route] = [Route(())] * edges
     x = y = shelf = width = 0.0
-    for one, part, chosen in zip(laid, parts, part_edges, strict=True):
-        if x and x + one.width > wide:
+    for layout, part, chosen in zip(laid, parts, part_edges, strict=True):
+        if x and x + layout.width > wide:
             x, y, shelf = 0.0, y + shelf + _BETWEEN_PARTS, 0.0
-        for node, box in zip(part, one.boxes, strict=True):
+        for node, box in zip(part, layout.boxes, strict=True):
             boxes[node] = Box(box.x + x, box.y + y, box.width, box.height)
-        for edge, route in zip(chosen, one.routes, strict=True):
+        for edge, route in zip(chosen, layout.routes, strict=True):
             routes[edge] = Route(tuple((px + x, py + y) for px, py in route.points), route.far)
-        width = max(width, x + one.width)
-        shelf = max(shelf, one.height)
-        x += one.width + _BETWEEN_PARTS
+        width = max(width, x + layout.width)
+        shelf = max(shelf, layout.height)
+        x += layout.width + _BETWEEN_PARTS
     return Layout(width, y + shelf, tuple(boxes), tuple(routes))

@@ -145,7 +145,7 @@ def _cycle(missing: list[int], targets: list[list[int]], names: Sequence[str]) -
         node = sources[node]
     path = list(walked)
     around = path[path.index(node) :][::-1]
-    shown = [repr(names[one]) for one in (around[-1], *around)]
+    shown = [repr(names[number]) for number in (around[-1], *around)]
     if len(shown) > 8:
         shown[4:-3] = ["..."]
     return " -> ".join(shown)

@@ -93,7 +93,7 @@ class Profile:
         """The compiled functions that were called, the one that took longest first."""
         with self._lock:
             found = [*self._done, *(function.function for function in self._functions.values())]
-        return sorted(found, key=lambda one: -one.milliseconds)
+        return sorted(found, key=lambda profile: -profile.milliseconds)
 
     @property
     def kernel_names(self) -> list[str]:

@@ -82,14 +82,16 @@ def _rates(cost: Cost, milliseconds: float) -> tuple[str, str]:
     if not milliseconds:
         return "", ""
     more = "" if cost.exact else ">"
-    return tuple(f"{more}{one / milliseconds / 1e6:.2f}" if one else "" for one in (cost.flops, cost.bytes))  # type: ignore[return-value]
+    return tuple(
+        f"{more}{number / milliseconds / 1e6:.2f}" if number else "" for number in (cost.flops, cost.bytes)
+    )  # type: ignore[return-value]
 
 
 def _lines(lines: Sequence[str]) -> str:
     """``model.py:12-14`` for neighbouring lines of one file."""
     by_file: dict[str, list[int]] = {}
-    for one in lines:
-        file, _, line = one.rpartition(":")
+    for text in lines:
+        file, _, line = text.rpartition(":")
         by_file.setdefault(file, []).append(int(line))
     return ", ".join(
         f"{file}:{min(found)}" + (f"-{max(found)}" if len(found) > 1 else "")
@@ -186,36 +188,36 @@ def as_dict(profile: Profile) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _function_dict(one: FunctionProfile) -> dict[str, Any]:
+def _function_dict(profile: FunctionProfile) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "inputs": list(one.inputs),
-        "where": one.where,
-        "calls": one.calls,
-        "milliseconds": one.milliseconds,
-        "kernel_milliseconds": one.kernel_milliseconds,
-        "compile_milliseconds": one.compile_milliseconds,
-        "flops": one.cost.flops,
-        "bytes": one.cost.bytes,
-        "nests": [_nest_dict(nest) for nest in one.nests],
-        "fallbacks": list(one.fallbacks),
+        "name": profile.name,
+        "inputs": list(profile.inputs),
+        "where": profile.where,
+        "calls": profile.calls,
+        "milliseconds": profile.milliseconds,
+        "kernel_milliseconds": profile.kernel_milliseconds,
+        "compile_milliseconds": profile.compile_milliseconds,
+        "flops": profile.cost.flops,
+        "bytes": profile.cost.bytes,
+        "nests": [_nest_dict(nest) for nest in profile.nests],
+        "fallbacks": list(profile.fallbacks),
     }
 
 
-def _nest_dict(one: NestProfile) -> dict[str, Any]:
+def _nest_dict(nest: NestProfile) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "kind": one.kind,
-        "ops": list(one.ops),
-        "lines": list(one.lines),
-        "parent": one.parent,
-        "runs": one.runs,
-        "milliseconds": one.milliseconds,
-        "best_milliseconds": one.best,
-        "flops": one.cost.flops,
-        "transcendentals": one.cost.transcendentals,
-        "bytes": one.cost.bytes,
-        "exact": one.cost.exact,
-        "gflops": one.gflops,
-        "gbytes": one.gbytes,
+        "name": nest.name,
+        "kind": nest.kind,
+        "ops": list(nest.ops),
+        "lines": list(nest.lines),
+        "parent": nest.parent,
+        "runs": nest.runs,
+        "milliseconds": nest.milliseconds,
+        "best_milliseconds": nest.best,
+        "flops": nest.cost.flops,
+        "transcendentals": nest.cost.transcendentals,
+        "bytes": nest.cost.bytes,
+        "exact": nest.cost.exact,
+        "gflops": nest.gflops,
+        "gbytes": nest.gbytes,
     }

@@ -30,7 +30,7 @@ class Case:
     def size(self) -> tuple[int, int, int]:
         """What smaller means: instructions, then elements and steps, then numbers that are not 0 or 1."""
         values = [value for instruction in self.function.instructions() for value in instruction.results]
-        elements = sum(one.type.size for one in [*self.function.params, *values])
+        elements = sum(value.type.size for value in [*self.function.params, *values])
         steps = sum(instruction.attrs.get("length", 0) for instruction in self.function.instructions())
         odd = sum(int(np.count_nonzero((input_ != 0) & (input_ != 1))) for input_ in self.inputs)
         count = sum(1 for _ in self.function.instructions())
@@ -64,6 +64,6 @@ def check_writable(function: Function) -> None:
         if "callback" in instruction.attrs:
             where = f" at {instruction.location}" if instruction.location else ""
             raise TracejitError(
-                f"the program calls a Python function ({instruction.op.name}{where}), which text cannot hold; take "
-                "the call out, or give its result as an argument"
+                f"the program calls a Python function ({instruction.op.name}{where}), which text cannot "
+                "hold; take the call out, or give its result as an argument"
             )

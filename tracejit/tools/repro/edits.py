@@ -111,8 +111,8 @@ class EarlierResult(Edit):
         while left > 1:
             left //= 2
             chosen.append(body[len(body) - 1 - left])
-        for one in [*chosen, *(body if len(body) <= _ONE_BY_ONE else ())]:
-            for value in one.results:
+        for instruction in [*chosen, *(body if len(body) <= _ONE_BY_ONE else ())]:
+            for value in instruction.results:
                 if (value,) != case.function.results:
                     yield _with(case, results=(value,))
 
@@ -159,21 +159,23 @@ class Bypass(Chunked):
         table = Substitution()
         body = []
         for i, original in enumerate(function.body):
-            one = table.apply(original)
-            like = _operand_like(one) if i in parts else None
+            instruction = table.apply(original)
+            like = _operand_like(instruction) if i in parts else None
             if like is None:
-                body.append(one)
+                body.append(instruction)
             else:
-                table[one.results[0]] = like
+                table[instruction.results[0]] = like
         yield Case(
             Function(function.name, function.params, tuple(body), table.all(function.results)), case.inputs
         )
 
 
-def _operand_like(one: Instruction) -> Value | None:
-    if len(one.results) != 1:
+def _operand_like(instruction: Instruction) -> Value | None:
+    if len(instruction.results) != 1:
         return None
-    return next((operand for operand in one.operands if operand.type == one.results[0].type), None)
+    return next(
+        (operand for operand in instruction.operands if operand.type == instruction.results[0].type), None
+    )
 
 
 class BypassInRegions(Edit):
@@ -226,20 +228,21 @@ class Opened(Edit):
                 yield _with(case, body=tuple(body), results=after.all(case.function.results))
 
 
-def _runs(one: Instruction) -> Iterator[tuple[Function, tuple[Value, ...]]]:
+def _runs(instruction: Instruction) -> Iterator[tuple[Function, tuple[Value, ...]]]:
     """Regions with what they may be run on: a loop's body on its first carries, without slices."""
-    kind = one.op.kind
+    kind = instruction.op.kind
     if kind is Kind.SWITCH:
-        yield from ((region, one.operands[1:]) for region in one.regions)
-    elif kind is Kind.WHILE or (kind is Kind.SCAN and one.attrs["slices"] == 0):
-        yield one.regions[-1], one.operands
+        yield from ((region, instruction.operands[1:]) for region in instruction.regions)
+    elif kind is Kind.WHILE or (kind is Kind.SCAN and instruction.attrs["slices"] == 0):
+        yield instruction.regions[-1], instruction.operands
 
 
-def _fresh(one: Instruction, table: Substitution) -> Instruction:
-    """`one` with values of its own, so that a region may be used twice."""
-    results = tuple(Value(value.type, value.hint) for value in one.results)
-    made = Instruction(one.op, table.all(one.operands), one.attrs, results, one.location, one.regions)
-    for old, new in zip(one.results, results, strict=True):
+def _fresh(instruction: Instruction, table: Substitution) -> Instruction:
+    """`instruction` with values of its own, so that a region may be used twice."""
+    results = tuple(Value(value.type, value.hint) for value in instruction.results)
+    operands, location = table.all(instruction.operands), instruction.location
+    made = Instruction(instruction.op, operands, instruction.attrs, results, location, instruction.regions)
+    for old, new in zip(instruction.results, results, strict=True):
         table[old] = new
     return made
 
@@ -359,7 +362,7 @@ def resized(case: Case, size: int, smaller: int) -> Iterator[Case]:
 def _resized(function: Function, size: int, smaller: int) -> Function:
     table: dict[Value, Value] = {}
     for param in function.params:
-        shape = tuple(smaller if one == size else one for one in param.shape)
+        shape = tuple(smaller if number == size else number for number in param.shape)
         table[param] = Value(TensorType(param.dtype, shape), param.hint)
     body = []
     for instruction in function.body:
@@ -378,11 +381,11 @@ def _resized(function: Function, size: int, smaller: int) -> Function:
     return Function(function.name, params, tuple(body), tuple(table[result] for result in function.results))
 
 
-def _smaller_attrs(one: Instruction, size: int, smaller: int) -> dict[str, Any]:
+def _smaller_attrs(instruction: Instruction, size: int, smaller: int) -> dict[str, Any]:
     """The attributes, where they speak of sizes with the new one."""
-    attrs = {name: _smaller_attr(name, value, size, smaller) for name, value in one.attrs.items()}
+    attrs = {name: _smaller_attr(name, value, size, smaller) for name, value in instruction.attrs.items()}
     if "data" in attrs:  # the elements of a constant
-        array = one.op.eval(**one.attrs)
+        array = instruction.op.eval(**instruction.attrs)
         attrs["data"] = tuple(array[tuple(slice(n) for n in attrs["shape"])].reshape(-1).tolist())
     return attrs
 

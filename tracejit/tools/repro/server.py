@@ -34,8 +34,8 @@ def main(setup: list[str]) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a setup prints is no answer
     try:
-        for one in setup:
-            load_setup(one)
+        for text in setup:
+            load_setup(text)
     except BaseException as error:
         print(json.dumps({"kind": "setup failed", "detail": _said(error)}), file=answers, flush=True)
         return

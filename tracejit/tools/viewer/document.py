@@ -140,8 +140,10 @@ class _Collector:
                 }
                 head, *rest = row.nest.rows(names or self.names, [self.names[value] for value in values])
                 lines.append((head[0].replace(f" {row.nest.name}:", f" {row.name}:", 1), row.origins))
-                for text, one in rest:
-                    lines.append((text, row.own.get(one, one).origins if one else row.origins))
+                for text, instruction in rest:
+                    lines.append(
+                        (text, row.own.get(instruction, instruction).origins if instruction else row.origins)
+                    )
             elif row.kernel is not None:
                 lines.append((row.kernel.description, row.origins))
             else:
@@ -212,9 +214,9 @@ class _Collector:
         machine: Machine | None,
         places: dict[str, dict[str, int]],
     ) -> dict[str, Any]:
-        for one in measured.kernels if measured else ():
-            if one.name == row.name:
-                row.seconds, row.runs = one.seconds, one.runs
+        for timed in measured.kernels if measured else ():
+            if timed.name == row.name:
+                row.seconds, row.runs = timed.seconds, timed.runs
         runs = row.runs or (1 if row.parent is None else int(row.trips))
         cost = row.cost
         many = 1 if row.is_loop or row.parent is None else runs

@@ -106,19 +106,19 @@ class Drawing:
         ]
         return Block(places.width, places.height, "".join(parts))
 
-    def _lines(self, one: Instruction) -> tuple[str, ...]:
-        return (one.op.name, *(str(result.type) for result in one.results[:3]))
+    def _lines(self, instruction: Instruction) -> tuple[str, ...]:
+        return (instruction.op.name, *(str(result.type) for result in instruction.results[:3]))
 
-    def _boxed(self, one: Instruction, name: str) -> Block:
+    def _boxed(self, instruction: Instruction, name: str) -> Block:
         """An instruction with regions: a box around their drawings."""
-        fusion = one.op.kind is Kind.REGION
-        regions = one.regions[-1:] if fusion else one.regions
+        fusion = instruction.op.kind is Kind.REGION
+        regions = instruction.regions[-1:] if fusion else instruction.regions
         inner = [
             self._function(region, f"{name}_r{i}_", results=not fusion, inside=name if fusion else "")
             for i, region in enumerate(regions)
         ]
-        title = f"{name}  {one.op.name}" if name else one.op.name
-        types = ", ".join(str(result.type) for result in one.results)
+        title = f"{name}  {instruction.op.name}" if name else instruction.op.name
+        types = ", ".join(str(result.type) for result in instruction.results)
         width = max(
             sum(block.width + _PAD for block in inner) + _PAD,
             title_width(title, _TITLE) + title_width(types, 11.0) + 3 * _PAD,
@@ -129,7 +129,7 @@ class Drawing:
         for block in inner:
             parts.append(f'<g transform="translate({x:g},{_HEAD + _PAD:g})">{block.svg}</g>')
             x += block.width + _PAD
-        origins = origins_of(one)
+        origins = origins_of(instruction)
         kind = "fusion" if fusion else "control"
         head = (
             f'<rect class="frame" width="{width:g}" height="{height:g}" rx="10"/>'

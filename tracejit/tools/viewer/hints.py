@@ -48,7 +48,7 @@ def hints(rows: Sequence[Row], locations: dict[str, Location], machine: Machine)
         return []
     found: dict[tuple[str, str], Hint] = {}
     told: set[str | None] = set()
-    for row in sorted(measured, key=lambda one: -(one.seconds or 0.0)):
+    for row in sorted(measured, key=lambda row: -(row.seconds or 0.0)):
         if row.parent in told:
             continue
         if row.is_loop:
@@ -62,7 +62,7 @@ def hints(rows: Sequence[Row], locations: dict[str, Location], machine: Machine)
         else:
             same.share += part
             same.kernels.append(row.name)
-    listed = sorted((one for one in found.values() if one.share >= SHARE), key=lambda one: -one.share)
+    listed = sorted((hint for hint in found.values() if hint.share >= SHARE), key=lambda hint: -hint.share)
     if total < SMALL:
         listed.append(
             Hint("", "note", "As quick as a call",
@@ -173,9 +173,9 @@ def _host_call(row: Row) -> tuple[str, str, str]:
 
 def _loop(row: Row, rows: Sequence[Row]) -> tuple[str, str, str]:
     inside = [one for one in rows if one.parent == row.name]
-    steps = max((one.runs for one in inside), default=row.runs)
+    steps = max((row.runs for row in inside), default=row.runs)
     each = (row.seconds or 0.0) / max(steps, 1)
-    sizes = [result.type.size for one in inside for result in one.instruction.results]
+    sizes = [result.type.size for row in inside for result in row.instruction.results]
     small = bool(sizes) and max(sizes) <= 64
     what = "a handful of numbers" if small else f"at most {max(sizes, default=0):,} elements"
     return (

@@ -64,7 +64,7 @@ class Row:
     @property
     def dtype(self) -> str:
         """The floating dtype that it computes in."""
-        names = {str(one.type.dtype) for one in [*self.instruction.results, *self.instruction.operands]}
+        names = {str(value.type.dtype) for value in [*self.instruction.results, *self.instruction.operands]}
         return "f32" if "float32" in names and "float64" not in names else "f64"
 
     @property
@@ -115,9 +115,9 @@ def alike(rows: Sequence[Row]) -> dict[str, dict[tuple[int, ...], tuple[int, ...
             continue
         sets = found.setdefault(row.kernel.name, {})
         back = {mine: theirs for theirs, mine in row.own.items()}
-        for one in _inside(row.instruction):
-            mark = back.get(one, one).origins
-            sets.setdefault(mark, dict.fromkeys(mark)).update(dict.fromkeys(one.origins))
+        for instruction in _inside(row.instruction):
+            mark = back.get(instruction, instruction).origins
+            sets.setdefault(mark, dict.fromkeys(mark)).update(dict.fromkeys(instruction.origins))
     return {name: {mark: tuple(all_) for mark, all_ in sets.items()} for name, sets in found.items()}
 
 
@@ -146,26 +146,26 @@ def _rows(
                 yield from _rows(region, f"{name}_r{index}_", name, trips * steps, made)
 
 
-def _cost(one: Instruction, defs: Mapping[Value, Instruction]) -> Cost:
+def _cost(instruction: Instruction, defs: Mapping[Value, Instruction]) -> Cost:
     """The cost of one run; of writes at places, what is written alone, as if they were in place."""
-    cost = cost_of(one, defs)
-    if one.op.kind not in (Kind.SCATTER, Kind.UPDATE):
+    cost = cost_of(instruction, defs)
+    if instruction.op.kind not in (Kind.SCATTER, Kind.UPDATE):
         return cost
-    written = one.operands[1].type.nbytes
-    indices = sum(operand.type.nbytes for operand in one.operands[2:])
-    adds = one.attrs.get("mode") == "add"
+    written = instruction.operands[1].type.nbytes
+    indices = sum(operand.type.nbytes for operand in instruction.operands[2:])
+    adds = instruction.attrs.get("mode") == "add"
     return Cost(cost.flops, 0, written * (2 if adds else 1) + indices, written)
 
 
-def _kind(one: Instruction, kernel: Kernel | None) -> str:
+def _kind(instruction: Instruction, kernel: Kernel | None) -> str:
     if kernel is None:
         loops = {Kind.SCAN: "loop", Kind.WHILE: "loop", Kind.SWITCH: "branch"}
-        return loops.get(one.op.kind, "host call")
-    if one.op.kind in CONTROL:
-        return f"{one.op.name} in registers"
+        return loops.get(instruction.op.kind, "host call")
+    if instruction.op.kind in CONTROL:
+        return f"{instruction.op.name} in registers"
     if kernel.nest is not None:
         return str(kernel.nest).split(" nest ", 1)[0] + " nest" if kernel.nest.members else "copy"
-    return one.op.name
+    return instruction.op.name
 
 
 # -- why not ---------------------------------------------------------------------------------------
@@ -184,7 +184,10 @@ def _why_apart(
             continue
         for reader, read, why in apart:
             if operand in read.results and (
-                any(one.op is reader.op and one.origins == reader.origins for one in inside)
+                any(
+                    instruction.op is reader.op and instruction.origins == reader.origins
+                    for instruction in inside
+                )
             ):
                 yield {
                     "with": writer[operand],

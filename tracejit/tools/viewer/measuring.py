@@ -89,9 +89,9 @@ def _with_inner(kernels: dict[str, SiteTime], inner: dict[str, SiteTime]) -> lis
     the clock's. Where less than that is left, the time is not known.
     """
     sites = list(inner.values())
-    clock = min((site.nanoseconds / site.runs for site in sites if site.site.parent is not None and site.runs),
-                default=0.0)  # fmt: skip
-    work = {name: max(0.0, one.nanoseconds - clock * one.runs) for name, one in inner.items()}
+    inside = [site for site in sites if site.site.parent is not None and site.runs]
+    clock = min((site.nanoseconds / site.runs for site in inside), default=0.0)
+    work = {name: max(0.0, site.nanoseconds - clock * site.runs) for name, site in inner.items()}
     found: dict[str, float | None] = {name: kernel.nanoseconds / 1e9 for name, kernel in kernels.items()}
     for name, one in inner.items():
         if name in found or one.site.parent is None:

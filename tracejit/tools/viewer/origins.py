@@ -58,12 +58,19 @@ def with_views(function: Function) -> Function:
     return Function(function.name, function.params, body, function.results)
 
 
-def _with_regions(one: Instruction) -> Instruction:
-    if not one.regions:
-        return one
-    inside = _absorbed if one.op.kind is Kind.REGION else with_views
-    regions = tuple([inside(region) for region in one.regions])
-    return Instruction(one.op, one.operands, one.attrs, one.results, one.location, regions)
+def _with_regions(instruction: Instruction) -> Instruction:
+    if not instruction.regions:
+        return instruction
+    inside = _absorbed if instruction.op.kind is Kind.REGION else with_views
+    regions = tuple([inside(region) for region in instruction.regions])
+    return Instruction(
+        instruction.op,
+        instruction.operands,
+        instruction.attrs,
+        instruction.results,
+        instruction.location,
+        regions,
+    )
 
 
 def _absorbed(region: Function) -> Function:
@@ -76,10 +83,10 @@ def _absorbed(region: Function) -> Function:
     return Function(region.name, region.params, tuple(body), region.results)
 
 
-def _inline_behind(one: Instruction, defs: dict[Value, Instruction]) -> list[Instruction]:
-    """The views and constants through which `one` reads."""
+def _inline_behind(instruction: Instruction, defs: dict[Value, Instruction]) -> list[Instruction]:
+    """The views and constants through which `instruction` reads."""
     found: dict[Instruction, None] = {}
-    stack = list(one.operands)
+    stack = list(instruction.operands)
     while stack:
         value = stack.pop()
         definition = defs.get(value)

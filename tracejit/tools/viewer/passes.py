@@ -50,27 +50,27 @@ def through_passes(function: Function, names: StageNames, note: Note) -> Passed:
     optimized = current = function
     lines = listing(function, names)
     alive = origins_in([function])
-    for one in PIPELINE:
+    for pass_ in PIPELINE:
         before = current
-        told = Pass(one.name, lambda f: fuse(f, note), one.skips) if one.name == "fuse" else one
+        told = Pass(pass_.name, lambda f: fuse(f, note), pass_.skips) if pass_.name == "fuse" else pass_
         current, took = _timed(told, before)
-        step = Step(one.name, _about(one), took * 1e3, _count(before), _count(current))
+        step = Step(pass_.name, _about(pass_), took * 1e3, _count(before), _count(current))
         if current is not before:
             after = listing(current, names)
             step.changes = list(_changes(lines, after))
             left = origins_in([current])
-            removed.update(dict.fromkeys(alive - left, one.name))
+            removed.update(dict.fromkeys(alive - left, pass_.name))
             lines, alive = after, left
-        if one.name != "fuse":
+        if pass_.name != "fuse":
             optimized = current
         steps.append(step)
     return Passed(optimized, current, steps, removed)
 
 
-def _timed(one: Pass, function: Function) -> tuple[Function, float]:
+def _timed(pass_: Pass, function: Function) -> tuple[Function, float]:
     """The Function after a pass, and the seconds that it took."""
     seconds: list[float] = []
-    after = run_passes(function, [one], lambda _name, _function, took: seconds.append(took))
+    after = run_passes(function, [pass_], lambda _name, _function, took: seconds.append(took))
     return after, seconds[0]
 
 
@@ -78,9 +78,9 @@ def _count(function: Function) -> int:
     return sum(1 for _ in function.instructions())
 
 
-def _about(one: Pass) -> str:
+def _about(pass_: Pass) -> str:
     """What the pass promises, from its docstring."""
-    words = " ".join((one.apply.__doc__ or "").replace("*", "").split())
+    words = " ".join((pass_.apply.__doc__ or "").replace("*", "").split())
     return words.partition("Ensures: ")[2] or words
 
 

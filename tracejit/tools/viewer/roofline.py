@@ -94,9 +94,9 @@ def _peaks(dtype: str) -> tuple[float, float]:
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.addresses["peak"])
     places = [np.zeros(lanes * 8, np.float64) for _ in range(threads)]
     flops = 2.0 * lanes * _ACCUMULATORS * _ROUNDS
-    one = flops / _best(lambda: run(places[0].ctypes.data, _ROUNDS), 5)
+    number = flops / _best(lambda: run(places[0].ctypes.data, _ROUNDS), 5)
     if threads == 1:
-        return one, one
+        return number, number
 
     def together() -> None:
         workers = [threading.Thread(target=run, args=(place.ctypes.data, _ROUNDS)) for place in places]
@@ -105,7 +105,7 @@ def _peaks(dtype: str) -> tuple[float, float]:
         for worker in workers:
             worker.join()
 
-    return one, max(one, threads * flops / _best(together, 5))
+    return number, max(number, threads * flops / _best(together, 5))
 
 
 def _fma_loop(dtype: str, lanes: int, count: int) -> str:

@@ -99,16 +99,16 @@ def call_on_tape(rule: Rule, leaves: Sequence[Any], structure: TreeDef) -> Any:
     refuse_closed_over(rule.name, made)
     node = RuleNode(rule, leaves, structure, made, output_structure, residuals, random)
     results = []
-    for index, one in enumerate(made):
-        result = wrap(one._data)
+    for index, tensor in enumerate(made):
+        result = wrap(tensor._data)
         if STATE.tracer is None:
-            result._version = memory_of(one)
+            result._version = memory_of(tensor)
             for leaf, alias in zip(leaves, plain, strict=True):
-                chain = chain_of(one)
-                if alias is one or (chain is not None and chain[0] is alias):
+                chain = chain_of(tensor)
+                if alias is tensor or (chain is not None and chain[0] is alias):
                     share(leaf, result, UNRECORDED)
                     break
-        if is_float(one.dtype):
+        if is_float(tensor.dtype):
             result._node, result._requires_grad = Output(node, index), True
         results.append(result)
     return output_structure.unflatten(results)
@@ -155,8 +155,8 @@ class RuleNode(Node):
     ) -> None:
         self.rule, self.structure, self.output_structure = rule, structure, output_structure
         tracked = [leaf if isinstance(leaf, Tensor) and leaf._requires_grad else None for leaf in leaves]
-        self.parents = tuple([None if one is None else one._node or one for one in tracked])
-        self.types = tuple([None if one is None else (one.shape, one.dtype) for one in tracked])
+        self.parents = tuple([None if tensor is None else tensor._node or tensor for tensor in tracked])
+        self.types = tuple([None if tensor is None else (tensor.shape, tensor.dtype) for tensor in tracked])
         self.leaves: list[Leaf] = [leaf_of(leaf) for leaf in leaves]
         self.outputs = [(output.shape, output.dtype) for output in outputs]
         kept, self.residual_structure = flatten(residuals)

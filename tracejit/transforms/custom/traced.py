@@ -142,7 +142,7 @@ class _Call:
         captures = list(dict.fromkeys([*forward.captured, *primal_tracer.captured]))
         params = [*forward.params, *[_parameter(forward, capture) for capture in captures]]
         operands = [*self.values, *self._closed_over(captures, self.used | set(primal_tracer.captured))]
-        kept = [one for one in backward.captured if one not in set(params)]
+        kept = [value for value in backward.captured if value not in set(params)]
         returned = [*self.outputs, *kept]
         taken: set[Value] = set()
 
@@ -157,7 +157,7 @@ class _Call:
 
         into = [inner(param, param.hint or f"x{i}") for i, param in enumerate(params)]
         into += [Value(output.type, f"y{i}") for i, output in enumerate(self.outputs)]
-        into += [inner(one, f"kept{i}") for i, one in enumerate(kept)]
+        into += [inner(value, f"kept{i}") for i, value in enumerate(kept)]
         name = self.rule.name
         regions = (
             Function(name, tuple(params), tuple(forward.body), tuple(returned)),
@@ -175,20 +175,20 @@ class _Call:
             self.outer.location = user_location()
         attrs = {"name": name, "outputs": len(self.outputs), "wrt": tuple(self.wrt)}
         made = self.outer.append(OPS["custom_rule"], tuple(operands), attrs, regions=regions)
-        return self.output_structure.unflatten([wrap(one) for one in made[: len(self.outputs)]])
+        return self.output_structure.unflatten([wrap(value) for value in made[: len(self.outputs)]])
 
     def _closed_over(self, captures: list[Value], used: set[Value]) -> list[Value]:
         """What the function closes over, as operands. A gradient with respect to it is an error."""
         operands = []
-        for position, one in enumerate(captures):
-            if is_float(one.dtype):
+        for position, value in enumerate(captures):
+            if is_float(value.dtype):
                 attrs = {"message": closed_over(self.rule.name)}
-                if one in used:
+                if value in used:
                     self.wrt.append(len(self.values) + position)
-                    zeros = self.backward_tracer.full(value=0.0, shape=one.shape, dtype=one.dtype)
+                    zeros = self.backward_tracer.full(value=0.0, shape=value.shape, dtype=value.dtype)
                     self.gradients.append(zeros)
-                (one,) = self.outer.append(OPS["undifferentiable"], (one,), attrs)
-            operands.append(one)
+                (value,) = self.outer.append(OPS["undifferentiable"], (value,), attrs)
+            operands.append(value)
         return operands
 
     def mismatch(self) -> str:

@@ -22,7 +22,7 @@ SHELLS: Final = {
     "zsh": "tracejit completion zsh > ~/.zfunc/_tracejit    # fpath+=~/.zfunc before compinit in ~/.zshrc",
     "fish": "tracejit completion fish > ~/.config/fish/completions/tracejit.fish",
 }
-_PASSES: Final = tuple(dict.fromkeys(one.name for one in PIPELINE))
+_PASSES: Final = tuple(dict.fromkeys(pass_.name for pass_ in PIPELINE))
 _STAGES: Final = (
     *(stage for stage in STAGES if stage != "after:PASS"),
     *(f"after:{pass_}" for pass_ in _PASSES),

@@ -134,7 +134,7 @@ def _write_all(stages: Stages, options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps({"written": written, "skipped": skipped}))
         return
-    for one in written:
-        print(one["file"])
+    for mapping in written:
+        print(mapping["file"])
     for stage, why in skipped.items():
         print(f"tracejit dump: no stage {stage}: {why}", file=sys.stderr)

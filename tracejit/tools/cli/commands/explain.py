@@ -65,8 +65,8 @@ def run(options: argparse.Namespace) -> int:
         return code
     if options.target.endswith(".py"):
         print(f"\n{_summary(found)}")
-    for one in found:
-        print(f"\n{one}" if len(found) > 1 else one)
+    for explanation in found:
+        print(f"\n{explanation}" if len(found) > 1 else explanation)
     return code
 
 
@@ -76,7 +76,7 @@ def _of_program(options: argparse.Namespace) -> tuple[list[Explanation], int]:
     with keeping() as functions, own:
         code = run_script(options.target, arguments)
     found = [function.explain() for function in functions if isinstance(function, JitFunction)]
-    return [one for one in found if one.signatures], exit_code(code)
+    return [explanation for explanation in found if explanation.signatures], exit_code(code)
 
 
 def _of_function(options: argparse.Namespace) -> Explanation:

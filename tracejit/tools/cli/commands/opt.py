@@ -19,7 +19,7 @@ from ..documents import check, read_document, write_text
 from ..errors import TargetError, UsageError
 from ..options import add_common_options
 
-_PASSES: Final = {one.name: one for one in PIPELINE}
+_PASSES: Final = {pass_.name: pass_ for pass_ in PIPELINE}
 #: Lists of passes that have a name.
 _LISTS: Final = {"all": PIPELINE, "optimize": OPTIMIZE, "none": ()}
 
@@ -34,7 +34,7 @@ Run passes over the functions of a .tir file, and print the result. Values keep 
 
 {_filled("Passes: " + ", ".join(_PASSES))};
 optimize is all before fusion, all the whole pipeline:
-{_filled(", ".join(one.name for one in PIPELINE))}
+{_filled(", ".join(pass_.name for pass_ in PIPELINE))}
 """
 
 _EXAMPLES = """\
@@ -140,11 +140,12 @@ def _print_times(steps: list[dict[str, Any]]) -> None:
     """A table of the passes on standard error."""
     total = sum(step["milliseconds"] for step in steps)
     print(f"{'ms':>9}  {'%':>4}  {'ops':>13}  pass", file=sys.stderr)
-    for one in steps:
-        share = 100 * one["milliseconds"] / total if total else 0
-        ops = f"{one['ops_before']} -> {one['ops_after']}"
+    for mapping in steps:
+        share = 100 * mapping["milliseconds"] / total if total else 0
+        ops = f"{mapping['ops_before']} -> {mapping['ops_after']}"
         print(
-            f"{one['milliseconds']:9.3f}  {share:4.0f}  {ops:>13}  {one['pass']} @{one['function']}",
+            f"{mapping['milliseconds']:9.3f}  {share:4.0f}  {ops:>13}  "
+            f"{mapping['pass']} @{mapping['function']}",
             file=sys.stderr,
         )
     print(f"{total:9.3f}  {100:4}  {'':>13}  total", file=sys.stderr)

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         if not verdict.is_wrong:
             raise TargetError(f"{path}: nothing is wrong with it: {verdict}")
         print(verdict)
-        made = _reduced(options, case, lambda one: trials.run(one).like(verdict))
+        made = _reduced(options, case, lambda case: trials.run(case).like(verdict))
         verdict = trials.run(made)
     write(made, verdict, output, setup_of(options))
     return OK

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.no_reduce:
             case = reduce_case(
                 case,
-                lambda one: trials.run(one).like(verdict),
+                lambda case: trials.run(case).like(verdict),
                 seconds=options.seconds,
                 progress=print_progress,
             )
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 def write(case: Case, verdict: Verdict, name: str, setup: list[str]) -> None:
     """Write both files and say how to go on."""
     tir, npz = Path(f"{name}.tir"), Path(f"{name}.npz")
-    more = "".join(f" --setup {one}" for one in setup)
+    more = "".join(f" --setup {text}" for text in setup)
     try:
         case.write(tir, npz, [str(verdict), f"tracejit reduce {tir} --inputs {npz}{more}"])
     except OSError as error:

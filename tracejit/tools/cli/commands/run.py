@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(_as_json(function, results, differences, compared=options.compare)))
     else:
         _print(function, results, differences, compared=options.compare)
-    return FAILED if any(one["differs"] for one in differences) else OK
+    return FAILED if any(mapping["differs"] for mapping in differences) else OK
 
 
 def _outcome(label: str, what: str, run: Any) -> list[Array]:
@@ -133,7 +133,7 @@ def difference(want: Array, got: Array, rtol: float | None = None) -> dict[str, 
             np.isnan(gap) | (~finite & ~((want == got) | (np.isnan(want) & np.isnan(got)))), np.inf, gap
         )
     largest = float(np.max(gap, initial=0.0))
-    place = [int(one) for one in np.unravel_index(int(np.argmax(gap)), gap.shape)] if largest else None
+    place = [int(number) for number in np.unravel_index(int(np.argmax(gap)), gap.shape)] if largest else None
     return {"largest": largest, "allowed": allowed, "at": place, "differs": largest > allowed}
 
 

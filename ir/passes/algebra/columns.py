@@ -1,0 +1,74 @@
+"""Which instructions `narrow_axes` writes out: arithmetic on large values with few columns."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...graph import Instruction
+from ...registry import Kind
+from ..fusion.fuse import why_alone
+from ..fusion.inline import MOST_COLUMNS, Definitions, is_window
+
+#: Where there are fewer rows, everything stays as it is: there would be more code for little work.
+LEAST_ROWS: Final = 1 << 9
+#: The elementwise op that folds two elements of a reduction.
+FOLDS: Final = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
+
+
+def is_large(instruction: Instruction) -> bool:
+    """Whether an instruction is arithmetic on large values with few columns."""
+    if why_alone(instruction) or not instruction.operands:
+        return False
+    (operand, *_) = instruction.operands
+    if instruction.op.kind is Kind.REDUCTION and (
+        instruction.op.name not in FOLDS or operand.dtype.kind == "b"
+    ):
+        return False
+    if len(operand.shape) < 2 or not 1 <= operand.shape[-1] <= MOST_COLUMNS:
+        return False
+    if operand.shape[-1] == 1 and instruction.op.kind is Kind.REDUCTION:
+        return False
+    return operand.type.size // operand.shape[-1] >= LEAST_ROWS
+
+
+def folds_columns(instruction: Instruction) -> bool:
+    """Whether an instruction folds along the last axis."""
+    return (
+        instruction.op.kind is Kind.REDUCTION
+        and len(instruction.operands[0].shape) - 1 in instruction.attrs["axes"]
+    )
+
+
+def joins_columns(instruction: Instruction, defs: Definitions) -> bool:
+    """Whether an instruction puts columns of large values side by side, or one among zeros."""
+    (result, *_) = instruction.results or (None,)
+    if result is None or result.type.ndim < 2 or not 2 <= result.shape[-1] <= MOST_COLUMNS:
+        return False
+    column = (*result.shape[:-1], 1)
+    if result.type.size // result.shape[-1] < LEAST_ROWS:
+        return False
+    if instruction.op.kind is Kind.CONCAT:
+        return all(operand.shape == column for operand in instruction.operands)
+    return (
+        instruction.op.kind is Kind.UPDATE
+        and instruction.operands[1].shape == column
+        and is_window(instruction, defs)
+    )
+
+
+def cuts_column(instruction: Instruction) -> bool:
+    """Whether an instruction takes one column."""
+    if (
+        instruction.op.name != "slice"
+        or instruction.result.shape[-1:] != (1,)
+        or instruction.operands[0].shape[-1] == 1
+    ):
+        return False
+    rest = zip(
+        instruction.attrs["start"],
+        instruction.attrs["size"],
+        instruction.attrs["step"],
+        instruction.operands[0].shape,
+        strict=True,
+    )
+    return all(own[:3] == (0, own[3], 1) for own in list(rest)[:-1])
