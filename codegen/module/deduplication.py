@@ -27,7 +27,7 @@ class KnownKernels:
         name: str,
         lowering: Callable[[], Kernel | None],
     ) -> Kernel | None:
-        """What ``lowering()`` gives for `instruction`, called `name`; a copy where an equal one was before."""
+        """What ``lowering()`` gives for `instruction`, called `name`; a copy where there was an equal one."""
         key = _content_of(instruction, defs)
         if key is None:
             return lowering()

@@ -101,8 +101,8 @@ class Lowered:
 
         return Lowered(self.function, named_target(machine))
 
-    def diff(self, text: str, two: str) -> str:
-        """What changes from stage `text` to stage `two`, as a unified diff in which values keep their names.
+    def diff(self, before: str, after: str) -> str:
+        """What changes from stage `before` to stage `after`, as a unified diff in which values keep their names.
 
         Example:
             >>> import tracejit as tj
@@ -112,8 +112,8 @@ class Lowered:
         """
         from ..ir.text.differences import difference
 
-        first, second = (self.function_at(stage) or self.as_text(stage) for stage in (text, two))
-        return difference(first, second, text, two)
+        first, second = (self.function_at(stage) or self.as_text(stage) for stage in (before, after))
+        return difference(first, second, before, after)
 
     def as_text(self, stage: str = "optimized") -> str:
         """The text of a stage: trace, optimized, fused, loops, llvm, llvm-opt, asm or after:PASS."""

@@ -73,10 +73,13 @@ class Stages:
         function = self.function(stage)
         return stage_text(self.lowered, stage) if function is None else print_functions([function])
 
-    def difference(self, text: str, two: str) -> str:
-        """What changes from stage `text` to stage `two`, as a unified diff. Values keep their names."""
+    def difference(self, before: str, after: str) -> str:
+        """What changes from stage `before` to stage `after`, as a unified diff. Values keep their names."""
         return difference(
-            self.function(text) or self.text(text), self.function(two) or self.text(two), text, two
+            self.function(before) or self.text(before),
+            self.function(after) or self.text(after),
+            before,
+            after,
         )
 
 

@@ -8,11 +8,11 @@ import runpy
 import sys
 
 
-def load_setup(text: str) -> None:
-    """Run the ``.py`` file, or import the module, `text`; what it raises reaches the caller."""
-    if text.endswith(".py"):
-        sys.path.insert(0, os.path.dirname(os.path.abspath(text)))
-        runpy.run_path(text, run_name="tracejit_setup")
+def load_setup(setup: str) -> None:
+    """Run the ``.py`` file, or import the module, `setup`; what it raises reaches the caller."""
+    if setup.endswith(".py"):
+        sys.path.insert(0, os.path.dirname(os.path.abspath(setup)))
+        runpy.run_path(setup, run_name="tracejit_setup")
     else:
         sys.path.insert(0, os.getcwd())
-        importlib.import_module(text)
+        importlib.import_module(setup)
