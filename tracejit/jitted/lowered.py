@@ -102,7 +102,7 @@ class Lowered:
         return Lowered(self.function, named_target(machine))
 
     def diff(self, before: str, after: str) -> str:
-        """What changes between stages `before` and `after`, as a unified diff in which values keep their names.
+        """What changes between stages `before` and `after`, as a unified diff; values keep their names.
 
         Example:
             >>> import tracejit as tj
