@@ -35,12 +35,12 @@ from tracejit.ir.passes.algebra.cleanup import cse, dce, decompose, fold
 from tracejit.ir.passes.algebra.narrow_axes import write_out_columns
 from tracejit.ir.passes.algebra.simplify import simplify
 from tracejit.ir.passes.fusion.fuse import fuse
-from tracejit.ir.passes.fusion.rematerialize_before import compute_again
+from tracejit.ir.passes.fusion.rematerialization_before import compute_again
 from tracejit.ir.passes.layout.pads import move_pads
 from tracejit.ir.passes.layout.updates import place_updates
 from tracejit.ir.passes.loops.deferred_products import defer_products
-from tracejit.ir.passes.loops.invariants import hoist
-from tracejit.ir.passes.loops.merging import merge_scans, merge_whiles
+from tracejit.ir.passes.loops.loop_invariant_motion import hoist
+from tracejit.ir.passes.loops.loop_merging import merge_scans, merge_whiles
 from tracejit.ir.passes.loops.stacked_results import reuse_stacks
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function

@@ -13,11 +13,11 @@ import os
 import numpy as np
 import pytest
 
-from tracejit.codegen.nest.reductions import cross_row
+from tracejit.codegen.nest.reductions import cross_row_reductions
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import PIPELINE
 from tracejit.ir.passes.algebra.cleanup import dce
-from tracejit.ir.passes.fusion import horizontal, rematerialize_after
+from tracejit.ir.passes.fusion import horizontal_fusion, rematerialization_after
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
 from tracejit.ir.transforms.batching import batch
@@ -129,10 +129,10 @@ def test_gradients_of_programs(first: int) -> None:
 @pytest.mark.parametrize("first", QUICK[:5])
 def test_programs_as_if_they_were_large(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups of small values are joined, cut into chunks and computed again as those of large ones are."""
-    monkeypatch.setattr(horizontal, "LARGE", 0)
-    monkeypatch.setattr(rematerialize_after, "LEAST_BYTES", 0)
-    monkeypatch.setattr(cross_row, "PARALLEL_TASKS", 0)
-    monkeypatch.setattr(cross_row, "TASK_CYCLES", 1)
+    monkeypatch.setattr(horizontal_fusion, "LARGE", 0)
+    monkeypatch.setattr(rematerialization_after, "LEAST_BYTES", 0)
+    monkeypatch.setattr(cross_row_reductions, "PARALLEL_TASKS", 0)
+    monkeypatch.setattr(cross_row_reductions, "TASK_CYCLES", 1)
     for seed in range(first, first + CHUNK):
         check_program(seed)
         check_gradient(seed)

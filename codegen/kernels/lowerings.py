@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from ...ir.graph import Instruction, Value
 from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.registry import Kind
-from ..control.registers import register_kernel
+from ..control.register_loops import register_kernel
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
 from .conv.convolution import convolution_kernel

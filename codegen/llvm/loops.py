@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..maths import MathsEmitter
-from ..nest.writing import strided
+from ..nest.writing import strided_reads
 from .emitter import LLVM_SCALAR, Number, Reg, constant, llvm_type, suffix
 
 Bound = Reg | int
@@ -234,7 +234,7 @@ class FunctionWriter(MathsEmitter):
         if lanes == 1:
             return self.load(pointer, dtype)
         memory = "u8" if dtype == "bool" else dtype
-        if mask is None and strided.pays(stride, lanes):
+        if mask is None and strided_reads.pays(stride, lanes):
             raw = self._near(pointer, memory, stride, lanes)
             return self.ne(raw, 0) if dtype == "bool" else raw
         kind = llvm_type(memory, lanes)
@@ -261,7 +261,7 @@ class FunctionWriter(MathsEmitter):
             for number, mask in enumerate(ends)
         ]
         found = vectors[0]
-        for chosen, vector in zip(strided.picks(stride, lanes), vectors[1:] or vectors, strict=True):
+        for chosen, vector in zip(strided_reads.picks(stride, lanes), vectors[1:] or vectors, strict=True):
             found = self.shuffle(found, vector, chosen)
         return found
 

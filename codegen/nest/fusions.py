@@ -17,14 +17,14 @@ from ..llvm.target import Target
 from ..module.recovery import attributed
 from .loop_nest import Nest
 from .overwriting import overwritable
-from .reductions.cross_row import AcrossWriter
+from .reductions.cross_row_reductions import AcrossWriter
 from .reductions.moments import MomentWriter
 from .reductions.split import SplitWriter, workspace_of
 from .schedule import schedule
 from .streaming import streamed
 from .tasks import task_count
 from .writing.nest_writer import NestWriter
-from .writing.transposed import TileWriter, tiles_of
+from .writing.transposed_reads import TileWriter, tiles_of
 
 
 class Fusions:

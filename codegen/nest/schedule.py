@@ -19,7 +19,7 @@ from ...ir.registry import Access, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..llvm.target import Target
 from .loop_nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
-from .reductions.cross_row import across_of, fold_of_rows, row_axes
+from .reductions.cross_row_reductions import across_of, fold_of_rows, row_axes
 from .reductions.moments import join_moments
 from .reductions.split import split_of
 from .scratch import keep_between_stages

@@ -19,14 +19,14 @@ from .algebra.gemv_pairs import read_once
 from .algebra.narrow_axes import write_out_columns
 from .algebra.simplify import simplify
 from .fusion.fuse import fuse
-from .fusion.rematerialize_before import compute_again
+from .fusion.rematerialization_before import compute_again
 from .layout.joins import read_joined
 from .layout.pads import move_pads
 from .layout.updates import place_updates
 from .loops.control_flow import map_regions
 from .loops.deferred_products import defer_products
-from .loops.invariants import hoist
-from .loops.merging import merge_scans, merge_whiles
+from .loops.loop_invariant_motion import hoist
+from .loops.loop_merging import merge_scans, merge_whiles
 from .loops.register_state import is_small
 from .loops.stacked_results import reuse_stacks
 from .recovery import fuse_nothing, interpreted

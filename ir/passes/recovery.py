@@ -10,7 +10,7 @@ from ..graph import Function, Instruction, Substitution, Value
 from ..ops.fusion import INTERPRETED
 from ..registry import Kind
 from .fusion.fuse import why_alone
-from .fusion.inline import Definitions, is_inline
+from .fusion.inlining import Definitions, is_inline
 from .fusion.outlining import outline
 from .loops.control_flow import CONTROL
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
-from tracejit.codegen.nest.reductions import cross_row
+from tracejit.codegen.nest.reductions import cross_row_reductions
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import PIPELINE
-from tracejit.ir.passes.fusion import horizontal, rematerialize_after, rematerialize_before
+from tracejit.ir.passes.fusion import horizontal_fusion, rematerialization_after, rematerialization_before
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
 from tracejit.ir.types import TensorType
@@ -132,11 +132,11 @@ def threaded(subject: Subject) -> None:
 def as_if_large(subject: Subject) -> None:
     """Small arrays treated as large ones are: joined, cut into chunks, computed again."""
     settings = (
-        (horizontal, "LARGE", 0),
-        (rematerialize_after, "LEAST_BYTES", 0),
-        (rematerialize_before, "LEAST_BYTES", 0),
-        (cross_row, "PARALLEL_TASKS", 0),
-        (cross_row, "TASK_CYCLES", 1),
+        (horizontal_fusion, "LARGE", 0),
+        (rematerialization_after, "LEAST_BYTES", 0),
+        (rematerialization_before, "LEAST_BYTES", 0),
+        (cross_row_reductions, "PARALLEL_TASKS", 0),
+        (cross_row_reductions, "TASK_CYCLES", 1),
     )
     before = [getattr(module, name) for module, name, _ in settings]
     for module, name, value in settings:

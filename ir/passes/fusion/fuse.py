@@ -6,7 +6,7 @@ axes), and reductions of full-level values over those axes. So softmax is one gr
 exponentials, a sum per row, a quotient. Reductions *across* the rows (`across.py`) are members that nothing
 in the group reads: the gradients of a layernorm's scale and shift come out of the same pass.
 
-Affine views, uniform constants, iotas and windows (`inline.py`) are never members: they are index maps or
+Affine views, uniform constants, iotas and windows (`inlining.py`) are never members: they are index maps or
 cheap, and are repeated inside every group that reads through them. A group becomes a ``fusion`` instruction
 whose region computes it; a view that must exist in memory becomes a ``fusion`` of its own.
 
@@ -25,7 +25,7 @@ from ...effects import has_effect
 from ...graph import Function, Instruction, Value
 from ...registry import Kind
 from ...types import Shape
-from .cross_row import ACROSS, Coordinates, folds_across
+from .cross_row_reductions import ACROSS, Coordinates, folds_across
 from .groups import (
     MAX_MEMBERS,
     Unit,
@@ -36,11 +36,11 @@ from .groups import (
     passes_are_long,
     reads_own_element,
 )
-from .horizontal import folded_by, siblings
-from .inline import columns_of, is_inline, sources
+from .horizontal_fusion import folded_by, siblings
+from .inlining import columns_of, is_inline, sources
 from .outlining import outline
 from .reasons import ACROSS_ROWS, CYCLE, FULL, LONG_ROW, OTHER_AXES, OTHER_ELEMENT, OTHER_SHAPE
-from .rematerialize_after import repeat_cheap
+from .rematerialization_after import repeat_cheap
 
 #: Told why an instruction did not join a group of producers: (instruction, what it reads of the group, why).
 Note: TypeAlias = Callable[[Instruction, Instruction, str], None]

@@ -11,7 +11,7 @@ from ...graph import Instruction, Value
 from ...records import field, record
 from ...registry import Access
 from ...types import Shape
-from .cross_row import Coordinates
+from .cross_row_reductions import Coordinates
 
 #: Groups stop growing here: beyond it, compile time and register pressure cost more than a pass.
 MAX_MEMBERS: Final = 200

@@ -18,7 +18,7 @@ from ...graph import Function, Instruction, Substitution, Value
 from ...ops.fusion import FUSION
 from ...registry import Kind
 from ...types import contiguous_strides
-from .inline import is_inline, sources
+from .inlining import is_inline, sources
 
 #: Bytes that stand together in memory from which copying a view is left to whom it is joined by.
 STRETCH: Final = 64

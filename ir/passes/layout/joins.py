@@ -18,7 +18,7 @@ from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
 from ..algebra.cleanup import dce
 from ..fusion.fuse import why_alone
-from ..fusion.inline import is_inline
+from ..fusion.inlining import is_inline
 from ..rewriting import Definitions, rewrite
 
 #: Elements from which on, those along the last axis alone and altogether: the seam of less is much of it.

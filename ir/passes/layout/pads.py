@@ -5,9 +5,9 @@ arithmetic writes its result to memory and the pad copies it. Moved,
 
     pad(f(a, b), c)  =  where(pad(true, false), f(pad(a, 0), pad(b, 0)), c)
 
-reads `a` and `b` through windows (`inline.py`), and what `f` makes of the zeros outside is not used. So does
-an update of any other value that leaves little of it: a step that keeps its border. Factors move behind pads
-with zeros,
+reads `a` and `b` through windows (`inlining.py`), and what `f` makes of the zeros outside is not used. So
+does an update of any other value that leaves little of it: a step that keeps its border. Factors move
+behind pads with zeros,
 
     pad(a * c, 0)  =  pad(a, 0) * c
 
@@ -31,8 +31,8 @@ from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
 from ..algebra.cleanup import dce
 from ..fusion.fuse import why_alone
-from ..fusion.inline import is_window
-from ..fusion.rematerialize_after import LEAST_BYTES, MOST_CYCLES
+from ..fusion.inlining import is_window
+from ..fusion.rematerialization_after import LEAST_BYTES, MOST_CYCLES
 from ..rewriting import Definitions, constant_of, rewrite
 
 #: Each value that is read costs a check of its place at each element.

@@ -8,9 +8,9 @@ from typing import Final
 
 from ...graph import Value
 from ...registry import Kind
-from .cross_row import folds_across
+from .cross_row_reductions import folds_across
 from .groups import Unit, reads_own_element
-from .inline import Definitions, sources
+from .inlining import Definitions, sources
 
 #: Reading less than so many bytes twice is no loss.
 LARGE: Final = 1 << 16

@@ -10,7 +10,7 @@ A reduction over more axes goes in two steps where another one stops at the firs
     sum(x, rows and columns)  =  sum(sum(x, columns), rows)
 
 This looks at reductions before there are groups, and pays many cycles, because what it reads is small.
-`fusion/rematerialize_after.py` looks at the groups that fusion made, whatever they compute, and pays few,
+`fusion/rematerialization_after.py` looks at the groups that fusion made, whatever they compute, and pays few,
 because it may read as much memory as it saves.
 """
 

@@ -15,7 +15,7 @@ from ....ir.records import record
 from ...llvm.emitter import Reg, constant
 from ...llvm.transpose import turned
 from ..loop_nest import Leaf, Member, Memory, Nest, Write
-from . import strided
+from . import strided_reads
 from .element import Places
 from .nest_writer import NestWriter
 
@@ -78,7 +78,7 @@ def tiles_of(nest: Nest) -> Tiles | None:
 def _is_far(leaf: Memory, last: int, edge: int) -> bool:
     """Whether lanes along `last` would be gathered from far apart."""
     stride = leaf.strides[last]
-    return leaf.buffer is not None and stride not in (0, 1) and not strided.pays(stride, edge)
+    return leaf.buffer is not None and stride not in (0, 1) and not strided_reads.pays(stride, edge)
 
 
 def _sources(nest: Nest) -> list[Leaf | Value]:

@@ -7,8 +7,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.fusion import rematerialize_before
-from tracejit.ir.passes.fusion.rematerialize_before import compute_again
+from tracejit.ir.passes.fusion import rematerialization_before
+from tracejit.ir.passes.fusion.rematerialization_before import compute_again
 from tracejit.ir.verifier import verify
 
 from ...support import interpret, native
@@ -76,8 +76,8 @@ def test_small_values_stay():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed, monkeypatch):
-    monkeypatch.setattr(rematerialize_before, "LEAST_BYTES", 1)
-    monkeypatch.setattr(rematerialize_before, "SMALL", 1)
+    monkeypatch.setattr(rematerialization_before, "LEAST_BYTES", 1)
+    monkeypatch.setattr(rematerialization_before, "SMALL", 1)
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(1, 12, int(rng.integers(2, 4))).tolist())
     given = []

@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.instrument.access_checks import AccessChecks
-from tracejit.codegen.nest.writing import strided
+from tracejit.codegen.nest.writing import strided_reads
 from tracejit.runtime.executable import Executable
 
 from ..narrow import NARROWER, run_narrow
@@ -19,20 +19,20 @@ STRIDES = [-9, -4, -3, -2, -1, 2, 3, 4, 5, 8, 9]
 
 @pytest.mark.parametrize("lanes", [2, 4, 8, 16, 64])
 def test_picks_bring_the_elements_together(lanes: int) -> None:
-    for stride in [stride for stride in STRIDES if strided.pays(stride, lanes)]:
+    for stride in [stride for stride in STRIDES if strided_reads.pays(stride, lanes)]:
         memory = np.arange(abs(stride) * lanes)
         vectors = list(memory.reshape(-1, lanes))
         found = vectors[0]
-        for picks, vector in zip(strided.picks(stride, lanes), vectors[1:] or vectors, strict=True):
+        for picks, vector in zip(strided_reads.picks(stride, lanes), vectors[1:] or vectors, strict=True):
             found = np.concatenate([found, vector])[picks]
         assert found.tolist() == memory[:: abs(stride)][:: 1 if stride > 0 else -1].tolist()
 
 
 def test_short_vectors_and_long_strides_are_gathered() -> None:
-    assert not strided.pays(1, 8)
-    assert not strided.pays(-1, 1)
-    assert not strided.pays(9, 64)
-    assert not strided.pays(5, 8)
+    assert not strided_reads.pays(1, 8)
+    assert not strided_reads.pays(-1, 1)
+    assert not strided_reads.pays(9, 64)
+    assert not strided_reads.pays(5, 8)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16", "uint8", "bool"])

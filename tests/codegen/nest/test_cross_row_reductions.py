@@ -10,11 +10,11 @@ import pytest
 
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.nest import streaming
-from tracejit.codegen.nest.reductions import cross_row
+from tracejit.codegen.nest.reductions import cross_row_reductions
 from tracejit.codegen.nest.schedule import schedule
 from tracejit.codegen.nest.writing import prefetch
 from tracejit.ir.passes import run_passes
-from tracejit.ir.passes.fusion import horizontal
+from tracejit.ir.passes.fusion import horizontal_fusion
 
 from ...runtime.programs import python
 from ...support import Array, function_of, interpret, native
@@ -31,8 +31,8 @@ def _work(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def always_chunks(set_attribute: Any) -> None:
-    set_attribute(cross_row, "PARALLEL_TASKS", 0)
-    set_attribute(cross_row, "TASK_CYCLES", 1)
+    set_attribute(cross_row_reductions, "PARALLEL_TASKS", 0)
+    set_attribute(cross_row_reductions, "TASK_CYCLES", 1)
 
 
 def chunks(function: Any) -> list[int]:
@@ -171,7 +171,7 @@ def test_what_is_folded_across_rows_is_not_read_in_the_group() -> None:
 @pytest.mark.parametrize("shape", [(2, 2), (40, 17), (9, 130)])
 def test_groups_that_read_the_same_memory(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither feeds the other; the one across rows may come first. What needs its result stays apart."""
-    monkeypatch.setattr(horizontal, "LARGE", 0)
+    monkeypatch.setattr(horizontal_fusion, "LARGE", 0)
 
     def build(b: Any, x: Any, y: Any) -> list[Any]:
         total = b.sum(b.mul(x, y), axes=(0,))
@@ -192,7 +192,7 @@ def test_groups_that_read_the_same_memory(shape: tuple[int, int], monkeypatch: p
 def test_the_next_row_is_fetched_ahead(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read through several stages, in rows that are apart; the last row has none after it."""
     monkeypatch.setattr(prefetch, "LEAST_BYTES", 0)
-    monkeypatch.setattr(horizontal, "LARGE", 0)
+    monkeypatch.setattr(horizontal_fusion, "LARGE", 0)
     rng = np.random.default_rng(0)
     x, ones = rng.standard_normal((5, 2 * columns)), np.ones(columns)
 
@@ -249,7 +249,7 @@ def test_the_same_bits_for_every_number_of_threads() -> None:
 
 NARROW = """
 from tracejit.codegen.llvm.target import host
-from tests.codegen.nest.test_cross_row import *
+from tests.codegen.nest.test_cross_row_reductions import *
 assert host().vector_bits == {bits}
 always_chunks(setattr)
 for shape in SHAPES:

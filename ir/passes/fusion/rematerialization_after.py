@@ -3,7 +3,7 @@
 A group's value that another group reads becomes members of that group, too, where the few cheap ops behind it
 read no more memory than the value has. It then need not exist in memory.
 
-Which groups read a value is known only after fusion. `fusion/rematerialize_before.py` comes before it,
+Which groups read a value is known only after fusion. `fusion/rematerialization_before.py` comes before it,
 for reductions over different axes of what follows from small arrays: there, far more work costs less than
 memory does.
 """
@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
-from .inline import sources
+from .inlining import sources
 
 #: The members of a group (True) or one instruction (False).
 Group: TypeAlias = tuple[list[Instruction], bool]
