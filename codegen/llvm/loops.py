@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..maths import MathsEmitter
-from ..nest.writing import strided_reads
+from . import strided_reads
 from .emitter import LLVM_SCALAR, Number, Reg, constant, llvm_type, suffix
 
 Bound = Reg | int

@@ -12,10 +12,10 @@ from typing import Final
 
 from ....ir.graph import Value
 from ....ir.records import record
+from ...llvm import strided_reads
 from ...llvm.emitter import Reg, constant
 from ...llvm.transpose import turned
 from ..loop_nest import Leaf, Member, Memory, Nest, Write
-from . import strided_reads
 from .element import Places
 from .nest_writer import NestWriter
 

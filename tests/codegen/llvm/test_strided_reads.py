@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.instrument.access_checks import AccessChecks
-from tracejit.codegen.nest.writing import strided_reads
+from tracejit.codegen.llvm import strided_reads
 from tracejit.runtime.executable import Executable
 
 from ..narrow import NARROWER, run_narrow
