@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 
@@ -13,6 +14,10 @@ os.environ.setdefault("TRACEJIT_VERIFY", "1")
 os.environ["TRACEJIT_CACHE"] = "0"
 # what is tested is the full code at once; the tests of tiers, and TRACEJIT_TIERS=always, have both
 os.environ.setdefault("TRACEJIT_TIERS", "0")
+
+# a runner in the background of a shell ignores it, and so would the processes that tests start and interrupt
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
