@@ -1,1 +1,6 @@
-"""What a variant of a module does beside running: access checks, clocks, debug locations."""
+"""Variants of a module that do more than run.
+
+`variants` says what is added around instructions; `probes` adds clocks, for profiles; `access_checks` checks
+bounds and alignment of every load and store under ``TRACEJIT_CHECK=1``; `debug_locations` tells which ops a
+line of text is for.
+"""

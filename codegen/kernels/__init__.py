@@ -1,1 +1,1 @@
-"""Kernels that are no fused loop nest, by family; `lowerings` says which an instruction becomes."""
+"""Kernels other than fused loop nests, by family. `lowerings` is the table from an op's kind to its kernel."""

@@ -1,1 +1,6 @@
-"""Writing scheduled nests: elements, rows, squares of transposed reads, stores."""
+"""Writing scheduled nests as LLVM text.
+
+`nest_writer` writes the loops, with explicit vectors along the last dimension and masked remainders;
+`element` writes what one stage does at each element. Maps that read something transposed go over it in
+squares, which are turned in registers (`transposed_reads`).
+"""
