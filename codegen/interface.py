@@ -79,8 +79,8 @@ PRODUCT_KERNELS: Final = ("micro", "pack")
 #: The symbol of their addresses, in this order, where their callers look them up: they come in two tiers.
 PRODUCT_TABLE: Final = "product_kernels"
 
-#: The symbol of the numbers by which a function that is one product finds it: `lone.NUMBERS`.
-LONE_NUMBERS: Final = "lone_numbers"
+#: The symbol of the numbers by which a function that is one product finds it: `single_gemm.NUMBERS`.
+LONE_NUMBERS: Final = "single_gemm_numbers"
 
 
 def out_of_memory(nbytes: int) -> str:

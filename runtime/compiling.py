@@ -28,10 +28,10 @@ def module_of(
     donated: Collection[int] = (),
     instrument: Instrument | None = None,
     *,
-    brief: bool = False,
+    compact: bool = False,
 ) -> Module:
     """The text for `fused` on this machine; what could not be compiled as it is, is added to `notes`."""
-    machine = target.brief_host() if brief else target.host()
+    machine = target.compact_host() if compact else target.host()
     return generate(fused, machine, instrument, donated, Recovery(fused, notes))
 
 
@@ -40,7 +40,7 @@ def machine_code(
     donated: Collection[int],
     instrument: Instrument | None = None,
     *,
-    quick: bool,
+    baseline: bool,
     whole: bool = True,
     between: Callable[[], None],
 ) -> tuple[Module, Code, dict[str, float]]:
@@ -52,8 +52,10 @@ def machine_code(
         try:
             text = module.text if instrument is not None else contracted(module.text)
             spent = (time.perf_counter() - start) * 1e3
-            effort = compiler.Effort.PLAIN if quick and not module.worth_compiling else compiler.Effort.FULL
-            reduce_loops = module.reduce_loops and not quick
+            effort = (
+                compiler.Effort.PLAIN if baseline and not module.worth_compiling else compiler.Effort.FULL
+            )
+            reduce_loops = module.reduce_loops and not baseline
             image, milliseconds = compiler.emit_object(
                 text, effort, reduce_loops=reduce_loops, between=between
             )

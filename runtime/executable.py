@@ -28,7 +28,7 @@ from .host_calls import callback_of
 from .interrupts import interruptible, poll_imports
 from .native.allocator import empty
 from .native.gemm import product_addresses
-from .native.single_gemm import link_lone, lone_code
+from .native.single_gemm import link_single_gemm, single_gemm_code
 from .observing import OBSERVER
 from .threads import POOL
 from .tiers import BACKGROUND, saves_time, tiers_are_on
@@ -57,8 +57,8 @@ class Executable:
         slow_enough: whether a call pays for letting go of the GIL.
         begun: when compiling began, by `time.monotonic_ns`.
         reuses: by result, the parameter of those `donated` whose memory the caller may give it.
-        tier: "quick" where the full code is not there yet, else "full"; see `tiers`.
-        problem: why the full code could not be made, empty otherwise.
+        tier: "baseline" where the optimized code is not there yet, else "optimized"; see `tiers`.
+        problem: why the optimized code could not be made, empty otherwise.
         fallbacks: what was compiled in a simpler way since the compiler failed on it, as texts of warnings;
             such code is not kept on disk.
     """
@@ -81,8 +81,8 @@ class Executable:
         self._instrument = instrument
         self._raised = threading.local()
         self._donated = tuple(sorted(donated))
-        self.tier, self.problem, self.fallbacks = "full", "", list[str]()
-        #: What is called back; what `_upgrade` needs; the quick tier's code; and who holds `address`.
+        self.tier, self.problem, self.fallbacks = "optimized", "", list[str]()
+        #: What is called back; what `_upgrade` needs; the baseline tier's code; and who holds `address`.
         self._calls: list[HostCall] = []
         self._job: tuple[Any, ...] | None = None
         self._earlier: Library | None = None
@@ -118,15 +118,16 @@ class Executable:
         """Write `address` to the memory at `place`, which `holder` owns, now and when it changes."""
         with self._lock:
             ctypes.c_int64.from_address(place).value = self.address
-            if self.tier != "full":
+            if self.tier != "optimized":
                 self._followers.append((holder, place))
 
     def _replace(self, library: Library) -> None:
-        """Let calls run the full tier from now on. Those that run the quick one end there, so it stays."""
+        """Let calls run the optimized tier from now on. Those that run the baseline one end there, so it
+        stays."""
         with self._lock:
             self._earlier = self.library
             self._use(library)
-            self.tier, self._job = "full", None
+            self.tier, self._job = "optimized", None
             for _, place in self._followers:
                 # one store: a call reads the one or the other
                 ctypes.c_int64.from_address(place).value = self.address
@@ -171,31 +172,31 @@ class Executable:
         fused = self.fused
         self._lap("passes", start)
         start = time.perf_counter()
-        ready = self._lone_code(fused)
+        ready = self._single_gemm_code(fused)
         if ready is not None:
             self._lap("generate", start)
             self._improve_later(None)
             return ready
-        module, quick = self._module_to_compile()
+        module, baseline = self._module_to_compile()
         self._lap("generate", start)
         generating = self.milliseconds["generate"]
         made, code, milliseconds = machine_code(
-            module, self._donated, self._instrument, quick=quick, between=BACKGROUND.calling
+            module, self._donated, self._instrument, baseline=baseline, between=BACKGROUND.calling
         )
         self._take(made)
         self._calls = made.host_calls
-        if quick:
+        if baseline:
             self._improve_later(None if made.shortened else made)
         self.milliseconds.update(milliseconds)
         self.milliseconds["generate"] += generating
         return code
 
-    def _lone_code(self, fused: Function) -> Code | None:
+    def _single_gemm_code(self, fused: Function) -> Code | None:
         """Code that is there already for a function that is one product; None for others."""
         if self._instrument is not None:
             return None
         try:
-            return lone_code(fused, self._donated)
+            return single_gemm_code(fused, self._donated)
         except not_ours():
             raise
         except Exception as error:
@@ -204,18 +205,18 @@ class Executable:
             return None
 
     def _improve_later(self, full: Module | None) -> None:
-        """What is linked now is quick code, in whose place the full code comes: of the module `full` where it
-        is known."""
-        self.tier = "quick"
+        """What is linked now is baseline code, in whose place the optimized code comes: of the module `full`
+        where it is known."""
+        self.tier = "baseline"
         self._job = (self.fused, self._donated, full)
 
     def _module_to_compile(self) -> tuple[Module, bool]:
-        """The text to compile now, and whether it is for the quick tier."""
+        """The text to compile now, and whether it is for the baseline tier."""
         if self._instrument is not None or not tiers_are_on():
             return self.module, False
         from .compiling import module_of
 
-        module = module_of(self.fused, self.fallbacks, self._donated, brief=True)
+        module = module_of(self.fused, self.fallbacks, self._donated, compact=True)
         self._take(module)
         if saves_time(module.text, module.slower):
             return module, True
@@ -263,7 +264,7 @@ class Executable:
         for (name, _), callback in zip(code.host_calls, self._callbacks, strict=True):
             imports[name] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         if code.numbers:
-            library = link_lone(code, imports)
+            library = link_single_gemm(code, imports)
         else:
             library = link(code.image, code.exports, imports)
         library.polls = code.polls
@@ -338,12 +339,12 @@ def _upgrade(
     fused: Function,
     donated: Collection[int],
     module: Module | None,
-    quick: Code,
+    baseline: Code,
     key: str | None,
     calls: list[str],
 ) -> None:
-    """Compile the full tier of `executable`, of `module` if that is there, keep it on disk, and put it into
-    the quick one's place."""
+    """Compile the optimized tier of `executable`, of `module` if that is there, keep it on disk, and put it
+    into the baseline one's place."""
     from .compiling import machine_code, module_of
 
     if executable() is None:
@@ -354,10 +355,12 @@ def _upgrade(
         module = module or module_of(fused, notes, donated)
         if module.recovery is not None:
             module.recovery.notes = notes
-        module, code, _ = machine_code(module, donated, quick=False, whole=False, between=between)
-        same = code.answers_like(quick)
+        module, code, _ = machine_code(module, donated, baseline=False, whole=False, between=between)
+        same = code.answers_like(baseline)
         if not same and not notes:
-            raise CompileError("the full code has other errors, callbacks or donations than the quick code")
+            raise CompileError(
+                "the optimized code has other errors, callbacks or donations than the baseline code"
+            )
         if key is not None and same and not notes:
             store_code(key, code, calls)
         alive = executable()
@@ -366,7 +369,7 @@ def _upgrade(
         alive.fallbacks += notes
         if same:
             alive._replace(alive._link(code))
-        else:  # a kernel of the full tier has become a host call
+        else:  # a kernel of the optimized tier has become a host call
             alive.problem, alive._job = notes[-1], None
     except Exception as error:
         alive = executable()

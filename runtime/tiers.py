@@ -1,8 +1,8 @@
 """Two tiers: what takes LLVM long is compiled quickly first, and well by a thread in the background.
 
-The quick code is slower, and gives the same bits (save those of NaN), since both are made of the same
-text (`codegen.llvm.multiply_add`). It answers calls until the full code takes its place. One thread works
-off the queue; LLVM runs without the GIL, one compilation at a time.
+The baseline code is slower, and gives the same bits (save those of NaN), since both are made of the same text
+(`codegen.llvm.multiply_add`). It answers calls until the optimized code takes its place. One thread works off
+the queue; LLVM runs without the GIL, one compilation at a time.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from typing import Final
 
 from .cache.store import CACHE
 
-#: What the full tier takes LLVM more than the quick one, in milliseconds: for a module, and for a character
-#: of its text; measured on the benchmarks.
+#: What the optimized tier takes LLVM more than the baseline one, in milliseconds: for a module, and for a
+#: character of its text; measured on the benchmarks.
 _SAVED_PER_MODULE: Final = 2.0
 _SAVED_PER_CHARACTER: Final = 0.0005
 _CYCLES_PER_MILLISECOND: Final = 3e6
-#: There is a quick tier where it saves so many milliseconds: for less the thread and the second linking cost
-#: what it gains.
+#: There is a baseline tier where it saves so many milliseconds: for less the thread and the second linking
+#: cost what it gains.
 _LEAST_SAVED: Final = 1.0
 #: The background begins when no call has compiled for so long.
 _QUIET_SECONDS: Final = 0.03
-#: How long the end of a process waits for code that later ones will find on disk. Without a quick tier the
+#: How long the end of a process waits for code that later ones will find on disk. Without a baseline tier the
 #: first call would have waited for it.
 _ENDING_SECONDS: Final = 1.0
 
 
 def tiers_are_on() -> bool:
-    """Whether there are quick tiers: not with ``TRACEJIT_TIERS=0``."""
+    """Whether there are baseline tiers: not with ``TRACEJIT_TIERS=0``."""
     return os.environ.get("TRACEJIT_TIERS") != "0"
 
 

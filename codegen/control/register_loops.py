@@ -211,7 +211,7 @@ class _RegisterWriter(ElementWriter):
         work = operations(instruction)
         if (
             work is None
-            or self.target.brief
+            or self.target.compact
             or any(inner.regions for r in instruction.regions for inner in r.body)
         ):
             return 1

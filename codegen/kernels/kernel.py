@@ -14,7 +14,7 @@ from ..nest.loop_nest import Nest
 #: are close.
 TASK_CYCLES: Final = 30_000.0
 PRODUCT_CYCLES: Final = 8_000.0
-#: How much longer a kernel takes as the quick tier compiles it, in its estimated cycles: measured on the
+#: How much longer a kernel takes as the baseline tier compiles it, in its estimated cycles: measured on the
 #: benchmarks, where estimates are for one thread and much waits for memory. The same for products; and for
 #: loops of unknown length, for which no first call is to take a chance.
 SLOWDOWN: Final = 0.5
@@ -52,11 +52,12 @@ class Kernel:
     nest: Nest | None = None
     #: How often one call of the whole function runs it, as far as that is known.
     trips: float = 1.0
-    #: Whether it is shorter than it would be without `Target.brief`.
+    #: Whether it is shorter than it would be without `Target.compact`.
     shortened: bool = False
-    #: Whether it is, and the quick tier compiles it well nevertheless: as it stands, it would take too long.
+    #: Whether it is, and the baseline tier compiles it well nevertheless: as it stands, it would take too
+    #: long.
     worth_compiling: bool = False
-    #: How much longer it takes as the quick tier compiles it, in `cycles`.
+    #: How much longer it takes as the baseline tier compiles it, in `cycles`.
     slowdown: float = SLOWDOWN
 
     def copy(self) -> Kernel:

@@ -1,9 +1,9 @@
 """Multiply-adds made in LLVM text, so that every code generator makes the same of it.
 
 Float instructions are flagged ``contract``: LLVM may make one operation, with one rounding, of a product and
-a sum. Its optimising code generator does where the product has no other reader, its quick one never does, and
-so their results differ in the last place. What is compiled by both is contracted here, by the same rule, and
-keeps no flags.
+a sum. Its optimising code generator does where the product has no other reader, its baseline one never does,
+and so their results differ in the last place. What is compiled by both is contracted here, by the same rule,
+and keeps no flags.
 """
 
 from __future__ import annotations

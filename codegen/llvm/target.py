@@ -20,9 +20,9 @@ class Target:
     features: str
     #: Bits of one vector register.
     vector_bits: int
-    #: Whether code is to be short rather than fast, where both give the same bits: for the quick tier, which
-    #: takes LLVM as long as its text is.
-    brief: bool = False
+    #: Whether code is to be short rather than fast, where both give the same bits: for the baseline tier,
+    #: which takes LLVM as long as its text is.
+    compact: bool = False
 
     def lanes(self, dtype: str) -> int:
         """How many elements of `dtype` one vector holds."""
@@ -57,10 +57,10 @@ def host() -> Target:
 
 
 @functools.lru_cache(maxsize=1)
-def brief_host() -> Target:
+def compact_host() -> Target:
     """The same machine, for code that is soon replaced."""
     here = host()
-    return Target(here.triple, here.cpu, here.features, here.vector_bits, brief=True)
+    return Target(here.triple, here.cpu, here.features, here.vector_bits, compact=True)
 
 
 def _vector_bits(flags: dict[str, bool]) -> int:

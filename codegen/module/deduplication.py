@@ -13,7 +13,7 @@ from ...ir.registry import Kind
 from ..kernels.kernel import Kernel
 
 
-class KnownKernels:
+class KernelDeduplication:
     """The kernels of a module so far."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ class Module:
     products: list[str]
     arena_bytes: int
     cycles: float = 0.0
-    #: How many cycles more a call takes as the quick tier compiles it.
+    #: How many cycles more a call takes as the baseline tier compiles it.
     slower: float = 0.0
     descriptions: list[str] = field(default_factory=list)
     plan: Plan = field(default_factory=Plan)
@@ -39,12 +39,12 @@ class Module:
 
     @property
     def shortened(self) -> bool:
-        """Whether something in it was written short rather than fast, as `Target.brief` asks for."""
+        """Whether something in it was written short rather than fast, as `Target.compact` asks for."""
         return any(kernel.shortened for kernel in self.kernels)
 
     @property
     def worth_compiling(self) -> bool:
-        """Whether the quick tier, too, is to be compiled well."""
+        """Whether the baseline tier, too, is to be compiled well."""
         return any(kernel.worth_compiling for kernel in self.kernels)
 
     def loops_text(self) -> str:

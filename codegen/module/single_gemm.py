@@ -2,7 +2,7 @@
 
 The product function (`products`) takes any sizes and strides, so ``@main`` of such a function differs from
 another's by numbers alone (`NUMBERS`). They stand outside of its text, which is compiled once per machine:
-the quick tier of a product is linked, and not compiled. That is for products whose own kernel adds in the
+the baseline tier of a product is linked, and not compiled. That is for products whose own kernel adds in the
 same order as the product function does.
 """
 
@@ -26,7 +26,7 @@ NUMBERS: Final = (*FIELDS, "x", "y", "x_offset", "y_offset", "workspace", "pool"
 
 
 @record
-class LoneProduct:
+class SingleGemm:
     """A function that is one product.
 
     Attributes:
@@ -49,7 +49,7 @@ class LoneProduct:
         return self.numbers[-1]
 
 
-def lone_product(function: Function, target: Target) -> LoneProduct | None:
+def single_gemm_product(function: Function, target: Target) -> SingleGemm | None:
     """What `function` multiplies, None where it does something else, or adds in another order."""
     work = [instruction for instruction in function.body if instruction.op.kind is not Kind.VIEW]
     if len(work) != 1 or work[0].op.kind is not Kind.CONTRACTION:
@@ -72,10 +72,10 @@ def lone_product(function: Function, target: Target) -> LoneProduct | None:
         x.offset * itemsize, y.offset * itemsize, cut.workspace,
     )  # fmt: skip
     terms = cut.m * cut.n * cut.k
-    return LoneProduct(cut.tile.dtype, numbers, packs, terms >= PARALLEL_WORK, terms / cut.tile.lanes)
+    return SingleGemm(cut.tile.dtype, numbers, packs, terms >= PARALLEL_WORK, terms / cut.tile.lanes)
 
 
-def lone_text(dtype: str) -> str:
+def single_gemm_text(dtype: str) -> str:
     """LLVM text of ``@main`` for a product of `dtype`."""
     at = {name: f"getelementptr (i64, ptr @{LONE_NUMBERS}, i64 {i})" for i, name in enumerate(NUMBERS)}
     return f"""@{LONE_NUMBERS} = external global [{len(NUMBERS)} x i64]

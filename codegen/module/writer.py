@@ -31,7 +31,7 @@ from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
 from .buffers import READS_VIEWS, Place, Plan, plan_buffers
-from .deduplication import KnownKernels
+from .deduplication import KernelDeduplication
 from .generated import HostCall as HostCall
 from .generated import Module as Module
 from .recovery import Recovery, attributed
@@ -80,7 +80,7 @@ class _ModuleWriter(ExitWriter):
         self.functions: list[str] = []
         self.globals: list[str] = []
         self.kernels: list[Kernel] = []
-        self.known = KnownKernels()
+        self.known = KernelDeduplication()
         #: Names of kernels that run as tasks.
         self.tasks: set[str] = set()
         self.host_calls: list[HostCall] = []

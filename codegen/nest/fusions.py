@@ -76,10 +76,10 @@ class Fusions:
         nest, buffers = self.nest(instruction), len(region.params) + len(region.results)
         nest.name = name
         past_cache = streamed(nest, instruction)
-        apart, rows = nest.copies_are_apart, nest.rows_can_be_brief
-        shortened = self.target.brief and (bool(past_cache) or apart or rows)
+        apart, rows = nest.copies_are_apart, nest.rows_can_be_compact
+        shortened = self.target.compact and (bool(past_cache) or apart or rows)
         if shortened:
-            past_cache, nest.unroll, nest.brief = frozenset(), 1 if apart else nest.unroll, rows
+            past_cache, nest.unroll, nest.compact = frozenset(), 1 if apart else nest.unroll, rows
         if nest.split is not None:
             kind = MomentWriter if nest.moments else SplitWriter
             text = kind(nest, declarations, buffers, past_cache).text()

@@ -160,7 +160,7 @@ class Nest:
     #: Vectors handled together.
     unroll: int = 1
     #: Whether passes over rows are to be short rather than fast.
-    brief: bool = False
+    compact: bool = False
     #: Whether the lanes run along a reduced dimension.
     row_lanes: bool = False
     #: How reductions are shared among tasks, where nothing outside them is.
@@ -202,7 +202,7 @@ class Nest:
         return self.unroll > 1 and not self.row_lanes and self.across is None
 
     @property
-    def rows_can_be_brief(self) -> bool:
+    def rows_can_be_compact(self) -> bool:
         """Whether passes over a row can be written in shorter text, see `folding`."""
         folds = [member for member in self.members if member.is_reduction]
         folding = {member.stage for member in folds}

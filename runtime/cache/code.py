@@ -29,7 +29,7 @@ class Code:
         kernels: how many kernels it has.
         arena_bytes: bytes for intermediate values.
         reuses: by result, the donated parameter that it may be written over.
-        numbers: what code for any product finds its own by, see `lone`; such code is not kept on disk.
+        numbers: what code for any product finds its own by, see `single_gemm`; such code is not kept on disk.
     """
 
     image: bytes

@@ -42,20 +42,20 @@ def load_support(
 
     The text follows from tracejit's source, this machine, `name`, and `arguments` or `parameters`, which
     stand for them. `use` is called with the library, and where it is compiled now once more: first there is
-    quick code then, and from another thread the full one later.
+    baseline code then, and from another thread the optimized one later.
     """
     key = _key(name, arguments if parameters is None else parameters)
     image = CACHE.load(key)
     milliseconds: dict[str, float] = {}
-    quick = False
+    baseline = False
     if image is None:
-        quick = use is not None and tiers_are_on()
-        image, milliseconds = _made(key, name, arguments, quick=quick)
+        baseline = use is not None and tiers_are_on()
+        image, milliseconds = _made(key, name, arguments, baseline=baseline)
     library = link(image, exports, imports)
     library.milliseconds.update(milliseconds)
     if use is not None:
         use(library)
-        if quick:
+        if baseline:
             BACKGROUND.submit(functools.partial(_improve, key, name, exports, imports, arguments, use))
     return library
 
@@ -73,13 +73,13 @@ def _key(name: str, parameters: object) -> str:
 
 
 def _made(
-    key: str, name: str, arguments: tuple[Any, ...], *, quick: bool = False
+    key: str, name: str, arguments: tuple[Any, ...], *, baseline: bool = False
 ) -> tuple[bytes, dict[str, float]]:
-    """A part compiled now, and milliseconds by phase; kept on disk unless that is `quick` code."""
+    """A part compiled now, and milliseconds by phase; kept on disk unless that is `baseline` code."""
     from ..native.support import support_object
 
-    image, milliseconds = support_object(name, *arguments, quick=quick)
-    if not quick:
+    image, milliseconds = support_object(name, *arguments, baseline=baseline)
+    if not baseline:
         CACHE.store(key, image)
     return image, milliseconds
 
@@ -92,5 +92,5 @@ def _improve(
     arguments: tuple[Any, ...],
     use: Callable[[Library], None],
 ) -> None:
-    """Compile the full tier of a part, keep it on disk and hand it over."""
+    """Compile the optimized tier of a part, keep it on disk and hand it over."""
     use(link(_made(key, name, arguments)[0], exports, imports))

@@ -1,4 +1,4 @@
-"""Functions that are one matrix product: their quick tier is linked from code that is there. See
+"""Functions that are one matrix product: their baseline tier is linked from code that is there. See
 `codegen.module.single_gemm`."""
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ..tiers import BACKGROUND, tiers_are_on
 from .gemm import product_addresses, products_are_linked
 
 
-def lone_code(fused: Function, donated: Collection[int]) -> Code | None:
-    """The quick tier of `fused` where that is one product, without compiling anything; else None.
+def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
+    """The baseline tier of `fused` where that is one product, without compiling anything; else None.
 
     Where its own kernel would not use the product functions and they are not there yet, they are made in the
     background, for the next product.
@@ -24,16 +24,16 @@ def lone_code(fused: Function, donated: Collection[int]) -> Code | None:
     if donated or not tiers_are_on():
         return None
     from ...codegen.llvm.target import host
-    from ...codegen.module.single_gemm import lone_product
+    from ...codegen.module.single_gemm import single_gemm_product
 
-    found = lone_product(fused, host())
+    found = single_gemm_product(fused, host())
     if found is None:
         return None
     if not (found.packs or products_are_linked(found.dtype)):
         BACKGROUND.submit(functools.partial(_prepare, found.dtype))
         return None
     return Code(
-        support_image("lone product", found.dtype),
+        support_image("single gemm", found.dtype),
         errors=[out_of_memory(found.workspace)],
         parallel=found.pooled,
         polls=True,
@@ -51,11 +51,11 @@ def lone_code(fused: Function, donated: Collection[int]) -> Code | None:
 def _prepare(dtype: str) -> None:
     """Have what later products of `dtype` need."""
     product_addresses(dtype)
-    support_image("lone product", dtype)
+    support_image("single gemm", dtype)
 
 
-def link_lone(code: Code, imports: Mapping[str, int]) -> Library:
-    """Link what `lone_code` gave."""
+def link_single_gemm(code: Code, imports: Mapping[str, int]) -> Library:
+    """Link what `single_gemm_code` gave."""
     numbers = (*code.numbers, imports.get(PARALLEL_FOR, 0))
     table = (ctypes.c_int64 * len(numbers))(*numbers)
     library = link(code.image, code.exports, {**imports, LONE_NUMBERS: ctypes.addressof(table)})

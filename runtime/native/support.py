@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from ...codegen.kernels.gemm.library import driver_text, kernels_text
 from ...codegen.llvm.compiler import Effort, emit_object
-from ...codegen.llvm.target import brief_host, host
-from ...codegen.module.single_gemm import lone_text
+from ...codegen.llvm.target import compact_host, host
+from ...codegen.module.single_gemm import single_gemm_text
 from ...codegen.native.allocator import results_text
 from ...codegen.native.eager.inner_loops import eager_code
 from ...codegen.native.entry.code import entry_code
@@ -23,24 +23,24 @@ TEXTS: Final[dict[str, Callable[..., str]]] = {
     "eager": eager_code,
     "entry": entry_code,
     "interrupts": lambda: interrupts_text(host().triple),
-    "lone product": lone_text,
+    "single gemm": single_gemm_text,
     "pool": lambda: pool_text(host().triple),
     "product": lambda dtype: driver_text(host(), dtype),
     "product kernels": lambda dtype: kernels_text(host(), dtype),
     "results": results_text,
 }
-#: Parts that are too slow in plain code: their quick tier is a shorter text, with the same bits, that is
+#: Parts that are too slow in plain code: their baseline tier is a shorter text, with the same bits, that is
 #: compiled well, save for the addresses in its loops.
-BRIEF: Final[dict[str, Callable[..., str]]] = {
-    "product kernels": lambda dtype: kernels_text(brief_host(), dtype),
+COMPACT: Final[dict[str, Callable[..., str]]] = {
+    "product kernels": lambda dtype: kernels_text(compact_host(), dtype),
 }
 #: Parts that are no faster for being optimised.
-_PLAIN: Final = ("interrupts", "lone product", "pool", "product", "results")
+_PLAIN: Final = ("interrupts", "single gemm", "pool", "product", "results")
 
 
-def support_object(name: str, *arguments: Any, quick: bool = False) -> tuple[bytes, dict[str, float]]:
-    """The part `name` as an object file, and milliseconds by phase; `quick` for what is soon replaced."""
-    if quick and name in BRIEF:
-        return emit_object(BRIEF[name](*arguments), reduce_loops=False)
-    plain = quick or name in _PLAIN
+def support_object(name: str, *arguments: Any, baseline: bool = False) -> tuple[bytes, dict[str, float]]:
+    """The part `name` as an object file, and milliseconds by phase; `baseline` for what is soon replaced."""
+    if baseline and name in COMPACT:
+        return emit_object(COMPACT[name](*arguments), reduce_loops=False)
+    plain = baseline or name in _PLAIN
     return emit_object(TEXTS[name](*arguments), Effort.PLAIN if plain else Effort.FULL)

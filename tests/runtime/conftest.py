@@ -13,7 +13,7 @@ from tracejit.runtime import tiers
 
 @pytest.fixture
 def held() -> Iterator[threading.Event]:
-    """No full tier is made before this is set."""
+    """No optimized tier is made before this is set."""
     event = threading.Event()
 
     def hold() -> None:

@@ -58,8 +58,8 @@ def test_code_from_pieces_is_the_same(size: int, settings: str, monkeypatch: pyt
     for _ in range(2):
         results = executable([x, w])
         assert [result.tobytes() for result in results] == whole
-        assert tiers.BACKGROUND.wait(120)  # and then by the full code
-    assert executable.tier == "full"
+        assert tiers.BACKGROUND.wait(120)  # and then by the optimized code
+    assert executable.tier == "optimized"
     for result, expected in zip(results, interpret(function, [x, w]), strict=True):
         np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
 
@@ -171,7 +171,7 @@ def test_callers_compile_between_two_pieces(in_pieces: None, monkeypatch: pytest
     assert len(emitted) < 6
     assert small([np.ones(3)])[0].tolist() == [2.0, 2.0, 2.0]
     assert tiers.BACKGROUND.wait(120)
-    assert executable.tier == small.tier == "full"
+    assert executable.tier == small.tier == "optimized"
 
 
 # -- signals --------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ LOOPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("settings", tiers(), ids=["full tier", "both tiers"])
+@pytest.mark.parametrize("settings", tiers(), ids=["optimized tier", "both tiers"])
 @pytest.mark.parametrize("name", [name for name, case in LOOPS.items() if case[1]])
 def test_ctrl_c_ends_a_loop(name: str, settings: dict[str, str]) -> None:
     """Where it is compiled just now, and where the native entry calls it. The next calls are right."""

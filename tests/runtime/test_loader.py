@@ -81,9 +81,9 @@ IMPORTS = {
 }
 
 
-@pytest.mark.parametrize("quick", [True, False])
-def test_as_llvm_links_it(quick: bool) -> None:
-    image, _ = emit_object(TEXT, Effort.PLAIN if quick else Effort.FULL)
+@pytest.mark.parametrize("baseline", [True, False])
+def test_as_llvm_links_it(baseline: bool) -> None:
+    image, _ = emit_object(TEXT, Effort.PLAIN if baseline else Effort.FULL)
     results = []
     for linker in (load, link_object):
         library = linker(image, ["main", "counter"], IMPORTS)

@@ -1,4 +1,5 @@
-"""Functions that are one product: the quick tier is linked without compiling, with the full one's bits."""
+"""Functions that are one product: the baseline tier is linked without compiling, with the optimized one's
+bits."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.llvm.target import host
-from tracejit.codegen.module.single_gemm import NUMBERS, lone_product
+from tracejit.codegen.module.single_gemm import NUMBERS, single_gemm_product
 from tracejit.runtime import tiers
 from tracejit.runtime.cache.code import Code
 from tracejit.runtime.executable import Executable
@@ -60,17 +61,17 @@ def test_both_tiers_give_the_same_bits(held: threading.Event, name: str, dtype: 
     for n in (4, 16, 31, 64, 150, 512):
         x, y = operand(rng, (n, n), dtype), operand(rng, (n, n), dtype)
         executable = Executable(tj.trace(PRODUCTS[name], x, y))
-        assert executable.tier == "quick"
+        assert executable.tier == "baseline"
         assert "codegen" not in executable.milliseconds
-        (quick,) = executable([x, y])
-        np.testing.assert_allclose(quick, PRODUCTS[name](x, y), rtol=0, atol=1e-3 * n**0.5)
-        made.append((executable, x, y, quick))
+        (baseline,) = executable([x, y])
+        np.testing.assert_allclose(baseline, PRODUCTS[name](x, y), rtol=0, atol=1e-3 * n**0.5)
+        made.append((executable, x, y, baseline))
     held.set()
     assert tiers.BACKGROUND.wait(60)
-    for executable, x, y, quick in made:
-        assert executable.tier == "full", executable.problem
+    for executable, x, y, baseline in made:
+        assert executable.tier == "optimized", executable.problem
         (full,) = executable([x, y])
-        assert full.tobytes() == quick.tobytes()
+        assert full.tobytes() == baseline.tobytes()
 
 
 def test_any_shape(held: threading.Event) -> None:
@@ -88,10 +89,10 @@ def test_any_shape(held: threading.Event) -> None:
     assert linked > 60
     held.set()
     assert tiers.BACKGROUND.wait(60)
-    for executable, arguments, quick in made:
+    for executable, arguments, baseline in made:
         (full,) = executable(arguments)
-        np.testing.assert_array_equal(full, quick)
-        assert (np.signbit(full) == np.signbit(quick)).all()
+        np.testing.assert_array_equal(full, baseline)
+        assert (np.signbit(full) == np.signbit(baseline)).all()
 
 
 @pytest.mark.parametrize(
@@ -116,15 +117,15 @@ def test_any_shape(held: threading.Event) -> None:
 def test_others_are_not(f: Callable[..., Any], shapes: list[tuple[int, ...]], dtype: str) -> None:
     x, y = (np.ones(shape, dtype) for shape in shapes)
     function = Executable(tj.trace(f, x, y)).fused
-    assert lone_product(function, host()) is None
+    assert single_gemm_product(function, host()) is None
 
 
 def test_not_with_donations_nor_with_one_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     fused = Executable(tj.trace(lambda x, y: x @ y, np.ones((8, 8)), np.ones((8, 8)))).fused
-    assert single_gemm.lone_code(fused, ()) is not None
-    assert single_gemm.lone_code(fused, (0,)) is None
+    assert single_gemm.single_gemm_code(fused, ()) is not None
+    assert single_gemm.single_gemm_code(fused, (0,)) is None
     monkeypatch.setenv("TRACEJIT_TIERS", "0")
-    assert single_gemm.lone_code(fused, ()) is None
+    assert single_gemm.single_gemm_code(fused, ()) is None
 
 
 def test_the_first_small_product_is_compiled_and_the_next_is_linked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,12 +142,12 @@ def test_the_first_small_product_is_compiled_and_the_next_is_linked(monkeypatch:
 def test_memory_that_is_not_there_is_an_error() -> None:
     x = np.ones((64, 64))
     fused = Executable(tj.trace(lambda x: x @ x, x)).fused
-    code = single_gemm.lone_code(fused, ())
+    code = single_gemm.single_gemm_code(fused, ())
     assert code is not None
     numbers = list(code.numbers)
     numbers[NUMBERS.index("workspace")] = 1 << 60
     fields = {name: getattr(code, name) for name in Code.__slots__}
-    library = single_gemm.link_lone(
+    library = single_gemm.link_single_gemm(
         Code(**{**fields, "numbers": tuple(numbers)}),
         {**product_addresses("f64"), **POOL.imports(), **poll_imports()},
     )
@@ -177,7 +178,7 @@ def test_calls_of_many_threads_while_the_code_is_replaced() -> None:
 def test_explained_as_quick_code(held: threading.Event) -> None:
     f = tj.jit(lambda x, y: x @ y)
     f(np.ones((20, 20)), np.ones((20, 20)))
-    assert "quick code until" in f.explain()
+    assert "baseline code until" in f.explain()
     held.set()
     assert tiers.BACKGROUND.wait(60)
-    assert "quick code" not in f.explain()
+    assert "baseline code" not in f.explain()

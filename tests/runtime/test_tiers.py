@@ -1,4 +1,4 @@
-"""Quick code first, full code in its place: the same results, whatever happens meanwhile."""
+"""Baseline code first, optimized code in its place: the same results, whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Everything has a quick tier, and nothing is left to do after a test."""
+    """Everything has a baseline tier, and nothing is left to do after a test."""
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
     yield
     assert tiers.BACKGROUND.wait(60)
@@ -53,21 +53,21 @@ def bits(results: Any) -> list[bytes]:
 def test_both_tiers_give_the_same_bits(held: threading.Event) -> None:
     function = tj.trace(mixed, *inputs())
     executable = Executable(function)
-    assert executable.tier == "quick"
-    quick = bits(executable(inputs()))
+    assert executable.tier == "baseline"
+    baseline = bits(executable(inputs()))
     held.set()
     assert tiers.BACKGROUND.wait(60)
-    assert executable.tier == "full"
-    assert bits(executable(inputs())) == quick
+    assert executable.tier == "optimized"
+    assert bits(executable(inputs())) == baseline
 
 
 def test_gradients_give_the_same_bits(held: threading.Event) -> None:
     loss = lambda x, w: sum(one.sum() for one in mixed(x, w))  # noqa: E731
     f = tj.jit(tj.grad(loss, argnums=(0, 1)))
-    quick = bits(f(*inputs()))
+    baseline = bits(f(*inputs()))
     held.set()
     assert tiers.BACKGROUND.wait(60)
-    assert bits(f(*inputs())) == quick
+    assert bits(f(*inputs())) == baseline
 
 
 def test_native_entries_go_to_the_full_code(held: threading.Event) -> None:
@@ -76,21 +76,21 @@ def test_native_entries_go_to_the_full_code(held: threading.Event) -> None:
     assert f(x).tolist() == [3.0] * 3
     (signature,) = f._signatures.values()
     executable = signature.compiled.executable
-    quick = executable.address
+    baseline = executable.address
     assert f._entry is not None
-    assert "quick code until" in f.explain()
+    assert "baseline code until" in f.explain()
     tables = [holder for holder, _ in executable._followers]
     assert len(tables) == 2
-    assert all(quick.to_bytes(8, "little") in table for table in tables)
+    assert all(baseline.to_bytes(8, "little") in table for table in tables)
     held.set()
     assert tiers.BACKGROUND.wait(60)
-    assert executable.address != quick
-    assert executable.tier == "full"
+    assert executable.address != baseline
+    assert executable.tier == "optimized"
     assert all(executable.address.to_bytes(8, "little") in table for table in tables)
-    assert all(quick.to_bytes(8, "little") not in table for table in tables)
+    assert all(baseline.to_bytes(8, "little") not in table for table in tables)
     assert f(x).tolist() == [3.0] * 3
-    assert "quick code" not in f.explain()
-    assert f.explain().signatures[0].programs[0].tier == "full"
+    assert "baseline code" not in f.explain()
+    assert f.explain().signatures[0].programs[0].tier == "optimized"
 
 
 def test_entries_made_later_go_to_the_full_code() -> None:
@@ -106,7 +106,7 @@ def test_entries_made_later_go_to_the_full_code() -> None:
 def test_code_that_answers_otherwise_does_not_take_the_place(
     held: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Callers have read what the quick code's errors mean, and which memory it may be given."""
+    """Callers have read what the baseline code's errors mean, and which memory it may be given."""
     told: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", told.append)
     executable = Executable(tj.trace(mixed, *inputs()))
@@ -121,16 +121,16 @@ def test_code_that_answers_otherwise_does_not_take_the_place(
 
 def test_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "0")
-    assert Executable(tj.trace(mixed, *inputs())).tier == "full"
+    assert Executable(tj.trace(mixed, *inputs())).tier == "optimized"
 
 
 def test_those_that_run_long_have_one_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRACEJIT_TIERS")
-    assert Executable(tj.trace(lambda x: x + 1, np.ones(3))).tier == "quick"
+    assert Executable(tj.trace(lambda x: x + 1, np.ones(3))).tier == "baseline"
     x = np.broadcast_to(1.0, (20_000, 20_000))
-    assert Executable(tj.trace(lambda x: tj.exp(tj.sin(x)) * tj.log(x), x)).tier == "full"
+    assert Executable(tj.trace(lambda x: tj.exp(tj.sin(x)) * tj.log(x), x)).tier == "optimized"
     count = tj.trace(lambda x: tj.while_loop(lambda i: i < x, lambda i: i + 1, 0), tj.tensor(3))
-    assert Executable(count).tier == "full", "nobody knows how long it runs"
+    assert Executable(count).tier == "optimized", "nobody knows how long it runs"
     long = "x" * 100_000
     assert tiers.saves_time(long, 1e6)
     assert not tiers.saves_time(long, 1e9)
@@ -146,10 +146,10 @@ def test_the_bits_do_not_depend_on_the_setting(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TRACEJIT_TIERS", "")
     function = tj.trace(large, inputs()[0])
     with_tiers = Executable(function)
-    assert with_tiers.tier == "quick"
+    assert with_tiers.tier == "baseline"
     monkeypatch.setenv("TRACEJIT_TIERS", "0")
     without = Executable(function)
-    assert without.tier == "full"
+    assert without.tier == "optimized"
     assert bits(with_tiers(inputs()[:1])) == bits(without(inputs()[:1]))
 
 
@@ -168,7 +168,7 @@ def test_first_calls_of_many_threads() -> None:
         list(pool.map(work, range(8)))
     assert tiers.BACKGROUND.wait(60)
     assert all(
-        signature.compiled.executable.tier == "full"
+        signature.compiled.executable.tier == "optimized"
         for f in functions
         for signature in f._signatures.values()
     )
@@ -218,14 +218,14 @@ def test_errors_in_the_background_are_told(held: threading.Event, monkeypatch: p
     assert f(np.ones(3)).tolist() == [2.0] * 3
 
     def fail(text: str, *_: Any, **__: Any) -> Any:
-        raise RuntimeError("no full code today")
+        raise RuntimeError("no optimized code today")
 
     monkeypatch.setattr(compiler, "emit_object", fail)
     held.set()
     assert tiers.BACKGROUND.wait(60)
-    assert [str(one.exc_value) for one in told] == ["no full code today"]
+    assert [str(one.exc_value) for one in told] == ["no optimized code today"]
     assert f(np.ones(3)).tolist() == [2.0] * 3
-    assert "could not be compiled: RuntimeError: no full code today" in f.explain()
+    assert "could not be compiled: RuntimeError: no optimized code today" in f.explain()
 
 
 def test_the_disk_cache_keeps_the_full_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,13 +243,13 @@ def test_the_disk_cache_keeps_the_full_code(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(compiler, "emit_object", noted)
     function = tj.trace(mixed, *inputs())
     executable = Executable(function)
-    quick = bits(executable(inputs()))
+    baseline = bits(executable(inputs()))
     assert tiers.BACKGROUND.wait(60)
-    assert executable.tier == "full"
+    assert executable.tier == "optimized"
     found = Executable(function)
     assert found.found
-    assert found.tier == "full"
-    assert bits(found(inputs())) == quick
+    assert found.tier == "optimized"
+    assert bits(found(inputs())) == baseline
     (image,) = images
     assert any(image in path.read_bytes() for path in tmp_path.iterdir())
 
@@ -316,12 +316,12 @@ os.environ["TRACEJIT_NUM_THREADS"] = "1"
 time.sleep(0.05)
 child = os.fork()
 if child == 0:
-    ok = tiers.BACKGROUND.wait(60) and one.compiled.executable.tier == "full"
+    ok = tiers.BACKGROUND.wait(60) and one.compiled.executable.tier == "optimized"
     ok = ok and f(x).numpy().tobytes() == wanted
     ok = ok and tj.jit(lambda x: x + 1)(x)[0] == 1.0
     os._exit(0 if ok else 1)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-assert tiers.BACKGROUND.wait(60) and one.compiled.executable.tier == "full"
+assert tiers.BACKGROUND.wait(60) and one.compiled.executable.tier == "optimized"
 """
     assert run(program) == "0"
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arguments.errors import named
-from ..eager.native_ops import QuickCall
+from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..ir.errors import AxisError, ShapeError
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
@@ -49,7 +49,7 @@ def _matmul(x: Any, y: Any) -> Tensor:
     return reshaped(result, shape)
 
 
-_MATMUL: Final = QuickCall(np.matmul, _matmul, of_matmul, "matmul", operands=2, second="matrix")
+_MATMUL: Final = NativeCall(np.matmul, _matmul, of_matmul, "matmul", operands=2, second="matrix")
 
 
 def matmul(x: Any, y: Any, /) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arguments.errors import named
-from ..eager.native_ops import QuickCall, QuickJoin
+from ..eager.native_ops import NativeCall, NativeJoin
 from ..eager.tensor import Tensor
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ShapeError
@@ -66,7 +66,7 @@ def _concatenate(arrays: Any, axis: Any, dtype: Any) -> Tensor:
     return run("concat", *parts, axis=place)
 
 
-_CONCAT_NUMPY: Final = QuickCall(
+_CONCAT_NUMPY: Final = NativeCall(
     _joined,
     lambda axis, *arrays: _concatenate(arrays, axis, None),
     of_concat,
@@ -82,7 +82,7 @@ def _concatenate_any(arrays: Any, axis: Any) -> Tensor:
     return _concatenate(arrays, axis, None)
 
 
-_CONCAT: Final = QuickJoin(_concatenate_any, record_concat, "concat", stacking=False)
+_CONCAT: Final = NativeJoin(_concatenate_any, record_concat, "concat", stacking=False)
 
 
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
@@ -138,7 +138,7 @@ def _stacked(axis: int, *arrays: Any) -> Any:
     return _joined(axis, *[array[key] for array in arrays])
 
 
-_STACK_NUMPY: Final = QuickCall(
+_STACK_NUMPY: Final = NativeCall(
     _stacked,
     lambda axis, *arrays: _stack(arrays, axis, None),
     of_stack,
@@ -156,7 +156,7 @@ def _stack_any(arrays: Any, axis: Any) -> Tensor:
     return _stack(arrays, axis, None)
 
 
-_STACK: Final = QuickJoin(_stack_any, record_stack, "concat", "slice", "reshape", stacking=True)
+_STACK: Final = NativeJoin(_stack_any, record_stack, "concat", "slice", "reshape", stacking=True)
 
 
 def vstack(arrays: Any, dtype: Any = None) -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arguments.errors import named
-from ..eager.native_ops import QuickCall
+from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..eager.views import lies_in_order
 from ..ir.dtypes import as_dtype
@@ -76,10 +76,10 @@ def _cast(x: Any, dtype: Any) -> Tensor:
     return cast(as_tensor(x), dtype, copy=True)
 
 
-_RESHAPE: Final = QuickCall(
+_RESHAPE: Final = NativeCall(
     np.ndarray.reshape, _reshape, recorders.of_reshape, "reshape", second="shape", step=recorders.reshaping
 )
-_TRANSPOSE: Final = QuickCall(
+_TRANSPOSE: Final = NativeCall(
     np.ndarray.transpose, _transpose, recorders.of_transpose, "transpose",
     second="axis", step=recorders.transposing,
 )  # fmt: skip
@@ -94,7 +94,7 @@ def _converted(x: Any, dtype: Any) -> Any:
 
 
 _LOSSLESS: Final[dict[Any, bool]] = {}
-_CAST: Final = QuickCall(_converted, _cast, recorders.of_cast, "cast")
+_CAST: Final = NativeCall(_converted, _cast, recorders.of_cast, "cast")
 
 
 @named("copy")
@@ -102,7 +102,7 @@ def _copy(x: Any) -> Tensor:
     return cast(as_tensor(x), as_tensor(x).dtype, copy=True)
 
 
-_COPY: Final = QuickCall(np.ndarray.__copy__, _copy, recorders.of_copy, "copy")
+_COPY: Final = NativeCall(np.ndarray.__copy__, _copy, recorders.of_copy, "copy")
 
 
 def reshape(x: Any, shape: Any) -> Tensor:

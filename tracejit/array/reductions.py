@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..arguments.errors import named
-from ..eager.native_ops import QuickCall
+from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_float
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
@@ -55,17 +55,17 @@ def kept(result: Tensor, shape: Shape, axes: Shape, keepdims: bool) -> Tensor:
     return reshaped(result, remove_axes(shape, axes, keepdims=True)) if keepdims else result
 
 
-def _quick(
+def _native(
     name: str, kernel: Callable[..., Any], operand: Callable[[Any, Any], Tensor], *, graded: bool = True
-) -> QuickCall:
-    """The quick way of the reduction `name`, with the arguments of ``numpy.ufunc.reduce``: `kernel` does what
-    the op does to what `operand` makes of `x` and `dtype`."""
+) -> NativeCall:
+    """The native form of the reduction `name`, with the arguments of ``numpy.ufunc.reduce``: `kernel` does
+    what the op does to what `operand` makes of `x` and `dtype`."""
 
     @named(name)
     def slow(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:
         return _reduced(name, operand(x, dtype), axis, keepdims)
 
-    return QuickCall(kernel, slow, of_reduction(name) if graded else None, name, second="axis")
+    return NativeCall(kernel, slow, of_reduction(name) if graded else None, name, second="axis")
 
 
 def accumulated(x: Tensor, dtype: Any) -> Tensor:
@@ -92,8 +92,8 @@ def _truths(x: Any, dtype: None) -> Tensor:
     return cast(as_tensor(x), BOOL)
 
 
-_SUM: Final = _quick("sum", np.add.reduce, _summand)
-_PROD: Final = _quick("prod", np.multiply.reduce, _summand)
+_SUM: Final = _native("sum", np.add.reduce, _summand)
+_PROD: Final = _native("prod", np.multiply.reduce, _summand)
 
 
 def sum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -143,7 +143,7 @@ def _averages(x: Any, axis: Any, dtype: None, out: None, keepdims: bool) -> Any:
     return total / kind(x.size // total.size)
 
 
-_MEAN: Final = _quick("mean", _averages, averaged)
+_MEAN: Final = _native("mean", _averages, averaged)
 
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -177,10 +177,10 @@ def counted(name: str, x: Tensor, axis: Any) -> int:
     return math.prod(x.shape[place] for place in normalize_axes(name, axis, x.ndim))
 
 
-_MAX: Final = _quick("max", np.maximum.reduce, _itself)
-_MIN: Final = _quick("min", np.minimum.reduce, _itself)
-_ALL: Final = _quick("all", np.logical_and.reduce, _truths, graded=False)
-_ANY: Final = _quick("any", np.logical_or.reduce, _truths, graded=False)
+_MAX: Final = _native("max", np.maximum.reduce, _itself)
+_MIN: Final = _native("min", np.minimum.reduce, _itself)
+_ALL: Final = _native("all", np.logical_and.reduce, _truths, graded=False)
+_ANY: Final = _native("any", np.logical_or.reduce, _truths, graded=False)
 
 
 def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -246,16 +246,16 @@ def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
     return kept(run(name, x, axis=place), x.shape, (place,), keepdims)
 
 
-def _quick_index(name: str, kernel: Callable[..., Any]) -> QuickCall:
+def _native_index(name: str, kernel: Callable[..., Any]) -> NativeCall:
     @named(name)
     def slow(x: Any, axis: Any, keepdims: bool = False) -> Tensor:
         return _indexed(name, x, axis, keepdims)
 
-    return QuickCall(kernel, slow, None, name, second="axis")
+    return NativeCall(kernel, slow, None, name, second="axis")
 
 
-_ARGMAX: Final = _quick_index("argmax", np.ndarray.argmax)
-_ARGMIN: Final = _quick_index("argmin", np.ndarray.argmin)
+_ARGMAX: Final = _native_index("argmax", np.ndarray.argmax)
+_ARGMIN: Final = _native_index("argmin", np.ndarray.argmin)
 
 
 def argmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:

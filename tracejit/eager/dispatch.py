@@ -3,7 +3,7 @@ requires a gradient; under a trace into the graph.
 
 `apply` serves every op. `unary` and `binary` make the callables of elementwise ops, which do the same with
 fewer steps, since small eager operations are bound by Python overhead, and become native functions where a
-program runs many of them (`quick`).
+program runs many of them (`native_ops`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quick eager ops: elementwise ops become native functions in a program that runs many of them.
+"""Native eager ops: elementwise ops become native functions in a program that runs many of them.
 
 `dispatch` offers each op's Python function here. While it is on offer its calls are counted; after
 `_CALLS` of all ops a thread in the background links the native code (`runtime.native.eager`), which takes
@@ -49,7 +49,7 @@ class _Progress:
 
 
 _OFFERS: Final[list[_Offer]] = []
-_QUICK_CALLS: Final[list[_Quick]] = []
+_QUICK_CALLS: Final[list[_NativeFunction]] = []
 #: The native functions on ndarrays, by op, with the kernels that they stand for.
 _ON_ARRAYS: Final[dict[Op, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
 #: Whom to tell when there are native functions.
@@ -86,7 +86,7 @@ def _counted(plain: Callable[..., Any]) -> Callable[..., Any]:
     return counted
 
 
-class _Quick(abc.ABC):
+class _NativeFunction(abc.ABC):
     """What an eager function calls: ``run``, which is a Python function at first and then a native one.
 
     `ops` names the ops that it stands for: somebody else's kernel of one of them is called by `slow`.
@@ -116,8 +116,8 @@ class _Quick(abc.ABC):
         self.run = native.call
 
 
-class QuickCall(_Quick):
-    """A `_Quick` where one of NumPy's builtin functions can do all of the work.
+class NativeCall(_NativeFunction):
+    """A `_NativeFunction` where one of NumPy's builtin functions can do all of the work.
 
     Natively it calls `kernel` with the arrays of the operands, which
     are `operands` arguments from `first` on (0: all of those), wraps the result, and calls
@@ -149,8 +149,8 @@ class QuickCall(_Quick):
         return natives.make_call(self.kernel, slow, self.remember, **self._needs)
 
 
-class QuickJoin(_Quick):
-    """A `_Quick` that joins Tensors, as ``run(arrays, axis)``: see `codegen.native.eager.joins`.
+class NativeJoin(_NativeFunction):
+    """A `_NativeFunction` that joins Tensors, as ``run(arrays, axis)``: see `codegen.native.eager.joins`.
 
     Calls are counted by what `slow` calls, which serves large arrays, views and numbers.
     """

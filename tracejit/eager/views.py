@@ -42,10 +42,10 @@ class KeyStep(tuple[Any]):
 
 #: A step as native code notes it: a function, and what to call it with before the shape of what it is a step
 #: from.
-QuickStep = tuple[Callable[[Any, Shape], "Step | KeyStep"], Any]
+NativeStep = tuple[Callable[[Any, Shape], "Step | KeyStep"], Any]
 
 
-def made_step(step: Step | KeyStep | QuickStep, shape: Shape) -> Step | KeyStep:
+def made_step(step: Step | KeyStep | NativeStep, shape: Shape) -> Step | KeyStep:
     """`step`, from something of `shape`, as a record."""
     if isinstance(step, (Step, KeyStep)):
         return step
@@ -97,7 +97,7 @@ def views_of(base: Tensor) -> list[Tensor]:
     return [view for alias in list(base._aliases) if (view := alias()) is not None and _together(base, view)]
 
 
-def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | KeyStep | QuickStep, ...]] | None:
+def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | KeyStep | NativeStep, ...]] | None:
     """The base of `view` and the steps from there, None for a tensor that is no view."""
     known = view._aliases
     return (known[0], known[1:]) if type(known) is tuple and _together(known[0], view) else None
@@ -143,7 +143,7 @@ def _like(base: Tensor) -> Any:
     return np.lib.stride_tricks.as_strided(np.empty(1, np.bool_), base.shape, strides)
 
 
-def array_of_steps(array: Any, steps: Sequence[Step | KeyStep | QuickStep]) -> Any:
+def array_of_steps(array: Any, steps: Sequence[Step | KeyStep | NativeStep]) -> Any:
     """The view of `array` that `steps` lead to. Raises ValueError where a reshape would need a copy."""
     for one in steps:
         if one is UNRECORDED:

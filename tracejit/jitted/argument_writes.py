@@ -27,7 +27,7 @@ from ..state import STATE
 from ..tape.engine import standing_for
 from ..tracing.tracer import Tracer
 from .calls import CompiledFunction, call
-from .container_writes import ContainerWrite, WatchedContainers, write_containers
+from .container_writes import ContainerRecorder, ContainerWrite, write_containers
 
 
 @record
@@ -99,7 +99,7 @@ class ArgumentWrites:
         return PendingWrites(self, arguments, leaves, (), in_memory).finish(results)
 
 
-class WatchedArguments:
+class ArgumentRecorder:
     """The arguments of a function that is being traced: `symbols`, in containers of its own."""
 
     def __init__(
@@ -114,7 +114,7 @@ class WatchedArguments:
         are as in `ArgumentWrites`."""
         self.arguments = structure.unflatten(symbols)
         self._label, self._symbols, self._donated, self._name = label, symbols, donated, name
-        self._containers = WatchedContainers(structure, self.arguments, donated)
+        self._containers = ContainerRecorder(structure, self.arguments, donated)
 
     def writes(self, results: list[Any]) -> ArgumentWrites | None:
         """What the function has done to them; the values that it wrote are added to its `results`.

@@ -70,7 +70,7 @@ class ContainerWrite:
     parts: Sequence[tuple[Any, _Part]]
 
 
-class WatchedContainers:
+class ContainerRecorder:
     """The containers in the arguments of a function that is being traced."""
 
     def __init__(self, structure: TreeDef, arguments: Any, donated: Collection[int]) -> None:

@@ -47,8 +47,8 @@ class ProgramReport:
         arena_bytes: bytes for intermediate values.
         host_calls: what it does not do in native code.
         from_disk: whether its machine code was found in the cache on disk (docs/cache.md).
-        tier: "quick" while the full code is compiled in the background (docs/tiers.md), else "full".
-        problem: why the full code could not be compiled; empty otherwise.
+        tier: "baseline" while the optimized code is compiled in the background (docs/tiers.md), else "full".
+        problem: why the optimized code could not be compiled; empty otherwise.
         fallbacks: what the compiler failed on, and what was done instead: the texts of its warnings.
     """
 
@@ -58,7 +58,7 @@ class ProgramReport:
     arena_bytes: int
     host_calls: tuple[HostCallReport, ...]
     from_disk: bool
-    tier: str = "full"
+    tier: str = "optimized"
     problem: str = ""
     fallbacks: tuple[str, ...] = ()
 
@@ -331,9 +331,9 @@ def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:
         found = "; found in the cache on disk" if program.from_disk else ""
         yield f"      kernels: {program.kernels}, arena {program.arena_bytes} bytes{found}"
         if program.problem:
-            yield f"      calls run quick code: the full code could not be compiled: {program.problem}"
-        elif program.tier == "quick":
-            yield "      calls run quick code until the full code is compiled"
+            yield f"      calls run baseline code; optimized code could not be compiled: {program.problem}"
+        elif program.tier == "baseline":
+            yield "      calls run baseline code until the optimized code is compiled"
         for text in program.fallbacks:
             yield from _wrapped(text)
         if not program.host_calls:

@@ -24,7 +24,7 @@ from ..ir.types import TensorType
 from ..pytree import TreeDef, flatten, leaf_paths
 from ..state import STATE
 from ..tracing.tracer import Traced, trace_flat
-from .argument_writes import ArgumentWrites, WatchedArguments
+from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
 from .calls import CompiledFunction
 from .captures import bind, warn_of_frozen
@@ -228,7 +228,7 @@ class JitFunction(Viewable):
         donated = self._donated_leaves(structure, types)
 
         def run(*symbols: Tensor) -> tuple[list[Any], tuple[TreeDef, ArgumentWrites | None]]:
-            watched = WatchedArguments(self._name, structure, symbols, donated, argument_name)
+            watched = ArgumentRecorder(self._name, structure, symbols, donated, argument_name)
             positional, named = watched.arguments
             result = self._fn(*with_static(args, positional, self._static_argnums), **{**kwargs, **named})
             results, result_structure = checked_results(self._name, result)

@@ -70,7 +70,7 @@ def convolution_kernel(
     if pooled:
         texts += [task_function(part.symbol, BUFFERS) for part in parts]
     product = dtype if parts[0].by_library else ""
-    shortened = target.brief and cut.lanes > 1
+    shortened = target.compact and cut.lanes > 1
     return Kernel(
         name, "\n".join(texts), head, 1, cut.work / cut.lanes, grain=PRODUCT_CYCLES, product=product,
         pooled=pooled, shortened=shortened, worth_compiling=shortened,

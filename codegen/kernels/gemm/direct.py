@@ -31,7 +31,7 @@ IN_FLIGHT: Final = 8
 NEAR: Final = 56 << 10
 STRIP: Final = 28 << 10
 #: Rows of the tiles of code that is to be short.
-BRIEF_ROWS: Final = 4
+COMPACT_ROWS: Final = 4
 
 Range: TypeAlias = tuple[Reg | int, Reg | int]
 
@@ -75,9 +75,9 @@ def direct_kernel(
     steps = shape.down * shape.rows * shape.across * shape.vectors * shape.k
     sums = shape.rows * shape.vectors
     copies = sums * shape.k if sums * shape.k <= UNROLLED else sums
-    shortened = target.brief and copies > 2 * BRIEF_ROWS
+    shortened = target.compact and copies > 2 * COMPACT_ROWS
     if shortened:
-        shape = brief_tiles(shape)
+        shape = compact_tiles(shape)
     writer = _Nest(name, types, operands, dtype, shape, declarations, unrolled=0 if shortened else UNROLLED)
     head = (
         f"contraction {name}: {batch} x ({shape.m}x{shape.k} @ {shape.k}x{shape.n}) {dtype}, "
@@ -126,9 +126,9 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int)
     return Shape(m, n, k, rows, vectors, lanes, far)
 
 
-def brief_tiles(shape: Shape) -> Shape:
+def compact_tiles(shape: Shape) -> Shape:
     """Tiles that are little text. Elements are the same sums, in the same order, as with any others."""
-    rows = min(shape.m, BRIEF_ROWS)
+    rows = min(shape.m, COMPACT_ROWS)
     return Shape(shape.m, shape.n, shape.k, rows, 1, shape.lanes, shape.columns_first)
 
 

@@ -58,7 +58,7 @@ def kernels_text(target: Target, dtype: str) -> str:
     tile = tile_for(target, dtype)
     declarations: dict[str, str] = {}
     parts = [
-        micro_kernel(tile, declarations, brief=target.brief),
+        micro_kernel(tile, declarations, compact=target.compact),
         packing_function(tile, target, declarations),
     ]
     return "\n".join([*declarations.values(), *parts])

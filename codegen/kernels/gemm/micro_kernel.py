@@ -15,13 +15,13 @@ NAME = PRODUCT_KERNELS[0]
 LINE = 64
 
 
-def micro_kernel(tile: Tile, declarations: dict[str, str], *, brief: bool = False) -> str:
+def micro_kernel(tile: Tile, declarations: dict[str, str], *, compact: bool = False) -> str:
     """``@micro(ptr a, ptr b, ptr c, i64 k, i64 stride, i64 rows, i64 columns, i1 first)``.
 
     ``c[i, j] (+)= sum over p of a[p, i] b[p, j]``, where ``c``'s rows are `stride` elements apart and
     only the first `rows` and `columns` of the tile are there; `first` sets instead of adding.
     """
-    return _Micro(tile, declarations).text(brief=brief)
+    return _Micro(tile, declarations).text(compact=compact)
 
 
 class _Micro:
@@ -29,9 +29,9 @@ class _Micro:
         self.tile = tile
         self.w = FunctionWriter(declarations)
 
-    def text(self, *, brief: bool) -> str:
+    def text(self, *, compact: bool) -> str:
         w, tile = self.w, self.tile
-        if brief:  # all tiles as if they were parts of one
+        if compact:  # all tiles as if they were parts of one
             self._part(self._sums(tile.rows))
             w.line("ret void")
         else:

@@ -32,7 +32,7 @@ def packing_function(tile: Tile, target: Target, declarations: dict[str, str]) -
 class _Packing:
     def __init__(self, tile: Tile, target: Target, declarations: dict[str, str]) -> None:
         self.dtype, self.lanes = tile.dtype, tile.lanes
-        self.fast_masks, self.brief = target.fast_masks, target.brief
+        self.fast_masks, self.compact = target.fast_masks, target.compact
         self.w = FunctionWriter(declarations)
         self.across, self.along = Reg("%across", "i64"), Reg("%along", "i64")
         self.count, self.k, self.width = Reg("%count", "i64"), Reg("%k", "i64"), Reg("%width", "i64")
@@ -47,10 +47,10 @@ class _Packing:
         self._copy()
         w.line("ret void")
         w.start(others)
-        if self.brief:  # transposing squares in registers is half of the text
+        if self.compact:  # transposing squares in registers is half of the text
             turned = single
         w.branch_if(w.eq(self.along, 1), turned, single)
-        if not self.brief:
+        if not self.compact:
             w.start(turned)
             w.branch_if(w.ge(self.k, self.lanes), turn, single)
             w.start(turn)

@@ -27,7 +27,7 @@ from .strategy import SortPlan
 _Row = list[Reg]
 
 #: Rows in registers, and lines at a time, in code that is to be short.
-BRIEF_ROWS: Final = 4
+COMPACT_ROWS: Final = 4
 
 #: Cycles of a comparison of two rows, and of two rows and where they came from.
 _CYCLES: Final = {1: 3.0, 2: 10.0}
@@ -67,8 +67,8 @@ class NetworkWriter:
         self.lanes = target.lanes(self.row)
         #: Rows in registers, of which AVX-512 has 32 and others have 16.
         self.block = max(self.lanes, (16 if many else 8) // (2 if self.paired else 1))
-        if target.brief:  # text grows with the square of it
-            self.lanes = self.block = min(self.lanes, BRIEF_ROWS)
+        if target.compact:  # text grows with the square of it
+            self.lanes = self.block = min(self.lanes, COMPACT_ROWS)
         self.padded = max(self.block, 1 << (plan.extent - 1).bit_length())
         #: Groups of lines that none shares with another.
         self.groups = max(1, plan.lines // self.lanes)

@@ -37,7 +37,7 @@ def sort_kernel(name: str, instruction: Instruction, target: Target, declaration
         how = f"by a network, {network.lanes} lines at a time"
         text, tasks, cycles = network.write(name), network.groups, network.cycles
         return Kernel(
-            name, text, f"sort {head}, {how}", tasks=tasks, cycles=cycles, shortened=target.brief,
+            name, text, f"sort {head}, {how}", tasks=tasks, cycles=cycles, shortened=target.compact,
             slowdown=_SLOWDOWN,
         )  # fmt: skip
     if plan.ranked:

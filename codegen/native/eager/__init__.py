@@ -1,6 +1,6 @@
 """Small eager operations as native functions.
 
-`inner_loops` checks that operands are small plain Tensors, runs the loop that NumPy's ufunc would run, so that
-the bits are NumPy's, and makes the result. `calls` does what a builtin function of NumPy's does and notes
-views; `joins` concatenates and stacks. What they do not handle goes to the Python function of the op.
+`inner_loops` checks that operands are small plain Tensors, runs the loop that NumPy's ufunc would run, so
+that the bits are NumPy's, and makes the result. `calls` does what a builtin function of NumPy's does and
+notes views; `joins` concatenates and stacks. What they do not handle goes to the Python function of the op.
 """

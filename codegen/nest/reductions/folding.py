@@ -25,8 +25,8 @@ def fold_groups(
 ) -> list[Reg]:
     """What `plan` folds from `first` to `stop`, which are whole groups, into `state`."""
     nest, folds = writer.nest, plan.folds
-    in_any_order = nest.brief and all(member.in_any_order for member in folds)
-    if nest.brief and not in_any_order and body_cost(plan.members) > SHORT_BODY:
+    in_any_order = nest.compact and all(member.in_any_order for member in folds)
+    if nest.compact and not in_any_order and body_cost(plan.members) > SHORT_BODY:
         return _in_memory(writer, plan, row, places, state, first, stop)
     last = len(nest.sizes) - 1
     copies = 1 if in_any_order else nest.unroll

@@ -247,14 +247,14 @@ def test_both_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_full_tier_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls stay with the quick code where the full one would call back otherwise."""
+    """Calls stay with the baseline code where the optimized one would call back otherwise."""
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
     told: list[Any] = []
     monkeypatch.setattr("threading.excepthook", told.append)
     broken = failing({Kind.REGION}, lambda one: True)
 
     def lower(writing: Any, instruction: Instruction, name: str) -> Any:
-        kind = lowerings.LOWERINGS[Kind.REGION] if writing.target.brief else broken[Kind.REGION]
+        kind = lowerings.LOWERINGS[Kind.REGION] if writing.target.compact else broken[Kind.REGION]
         return kind(writing, instruction, name)
 
     monkeypatch.setattr(writer, "LOWERINGS", {**lowerings.LOWERINGS, Kind.REGION: lower})
@@ -268,7 +268,7 @@ def test_the_full_tier_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not told
     assert [one.tolist() for one in flat(jitted(X))] == [one.tolist() for one in want]
     (program,) = jitted.explain().signatures[0].programs
-    assert program.tier == "quick"
+    assert program.tier == "baseline"
     assert "no region today" in program.problem
 
 

@@ -1,5 +1,5 @@
-"""Eager calls that go to NumPy's builtin functions natively (`quick.QuickCall`): the same values, errors,
-views and gradients as the Python functions that they stand for."""
+"""Eager calls that go to NumPy's builtin functions natively (`native_ops.NativeCall`): the same values,
+errors, views and gradients as the Python functions that they stand for."""
 
 from __future__ import annotations
 

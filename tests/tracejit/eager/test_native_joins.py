@@ -34,7 +34,7 @@ def _loaded() -> None:
 class Native:
     """A native join with a count of the calls that it gave back."""
 
-    def __init__(self, known: native_ops.QuickJoin) -> None:
+    def __init__(self, known: native_ops.NativeJoin) -> None:
         natives = NativeOps(entry_layout_of_tensors())  # type: ignore[arg-type]
         self.missed, self.plain = 0, known.slow
         native = known.make(natives, self._slow)
@@ -264,12 +264,12 @@ HOSTILE = """
 import gc, sys
 import numpy as np
 import tracejit as tj
-from tracejit import quick
+from tracejit.eager import native_ops
 from tracejit.array import joining
 from tracejit.layout import entry_layout_of_tensors
 from tracejit.runtime.native.eager import NativeOps
 
-assert quick.load() == ""
+assert native_ops.load() == ""
 natives, missed, waiting = NativeOps(entry_layout_of_tensors()), [], []
 
 def collecting(phase, info):          # runs where the Tensor of the result is made, or later
@@ -336,9 +336,9 @@ THREADS = """
 import sys, threading
 import numpy as np
 import tracejit as tj
-from tracejit import quick
+from tracejit.eager import native_ops
 
-assert quick.load() == ""
+assert native_ops.load() == ""
 sys.setswitchinterval(1e-6)
 shared = [tj.ones(8), tj.ones(8, requires_grad=True)]
 stop, wrong = threading.Event(), []

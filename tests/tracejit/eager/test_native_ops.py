@@ -347,9 +347,9 @@ BALANCE = """
 import gc, resource, sys
 import numpy as np
 import tracejit as tj
-from tracejit import quick
+from tracejit.eager import native_ops
 
-assert quick.load() == ""
+assert native_ops.load() == ""
 x, y, w = tj.ones(40), tj.ones(40), tj.ones(40, requires_grad=True)
 n, f32 = 2.0, tj.ones(40, dtype=tj.float32)
 held = [x, y, w, x._data, n, f32._data.dtype, x._data.dtype, None, False, True, 7]
@@ -383,9 +383,9 @@ THREADS = """
 import gc, sys, threading
 import numpy as np
 import tracejit as tj
-from tracejit import quick
+from tracejit.eager import native_ops
 
-assert quick.load() == ""
+assert native_ops.load() == ""
 sys.setswitchinterval(1e-5)
 gc.set_threshold(5)
 shared = tj.ones(64)
@@ -423,21 +423,21 @@ print("fine")
 BACKGROUND = """
 import os, sys, time
 import tracejit as tj
-from tracejit import quick
+from tracejit.eager import native_ops
 
 x = tj.ones(4)
 for _ in range(990):
     x + x
-assert not quick._PROGRESS.asked and "llvmlite.binding" not in sys.modules
+assert not native_ops._PROGRESS.asked and "llvmlite.binding" not in sys.modules
 for _ in range(20):
     x + x
-assert quick._PROGRESS.asked
+assert native_ops._PROGRESS.asked
 child = os.fork()                     # waits for what runs in the background
 if child == 0:
-    assert quick._PROGRESS.done
+    assert native_ops._PROGRESS.done
     os._exit(0 if (x + x).tolist() == [2.0] * 4 and tj.jit(lambda x: x * 3)(x).tolist() == [3.0] * 4 else 1)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-assert quick._PROGRESS.done and quick._PROGRESS.problem == "", quick._PROGRESS.problem
+assert native_ops._PROGRESS.done and native_ops._PROGRESS.problem == "", native_ops._PROGRESS.problem
 assert (x + x).tolist() == [2.0] * 4
 print("fine")
 """

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arguments.errors import named
 from ...eager.dispatch import binary
-from ...eager.native_ops import QuickCall
+from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array
 from ...ir.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, Operand, as_dtype, is_float, result_type
 from ...ir.errors import DTypeError
@@ -69,7 +69,7 @@ def _adopting(value: Any, dtype: Operand) -> Any:
     return cast(value, dtype) if isinstance(value, Tensor) else as_array(value).astype(dtype).item()
 
 
-_WHERE: Final = QuickCall(np.where, _choice, of_where, "where", operands=3)
+_WHERE: Final = NativeCall(np.where, _choice, of_where, "where", operands=3)
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:

@@ -1,5 +1,6 @@
-"""What the quick ways of eager functions (`quick.QuickCall`) tell the graph: a function each, called with the
-arguments and the result where an operand requires a gradient; and the steps of the views that they make."""
+"""What native forms of eager functions (`native_ops.NativeCall`) tell the graph: a function each, called with
+the arguments and the result where an operand requires a gradient; and the steps of the views that they
+make."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...arguments.errors import explain, named
-from ...eager.native_ops import QuickCall
+from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array, wrap
 from ...eager.views import KeyStep, share
 from ...ir.dtypes import BOOL, INT64, DType
@@ -125,8 +125,8 @@ def _memory_view(x: Tensor, key: Any) -> Tensor | None:
     return element
 
 
-_GATHER: Final = QuickCall(OPS["gather"].eval, _by_plan, of_gather, "gather", operands=2)
-_GETITEM: Final = QuickCall(
+_GATHER: Final = NativeCall(OPS["gather"].eval, _by_plan, of_gather, "gather", operands=2)
+_GETITEM: Final = NativeCall(
     operator.getitem, _getitem, of_key, "slice", "reshape", second="key", step=reading
 )
 

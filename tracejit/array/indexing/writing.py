@@ -15,7 +15,16 @@ import numpy as np
 
 from ...eager.dispatch import apply
 from ...eager.tensor import Tensor, wrap
-from ...eager.views import UNRECORDED, KeyStep, QuickStep, Step, array_of_steps, chain_of, made_step, views_of
+from ...eager.views import (
+    UNRECORDED,
+    KeyStep,
+    NativeStep,
+    Step,
+    array_of_steps,
+    chain_of,
+    made_step,
+    views_of,
+)
 from ...ir.dtypes import is_float
 from ...ir.errors import GradientError, TraceError, TracejitError
 from ...ir.graph import Value
@@ -201,7 +210,7 @@ def _refresh(base: Tensor) -> None:
         _move(view, fresh)
 
 
-def _expanded(base: Tensor, steps: tuple[Step | KeyStep | QuickStep, ...]) -> list[Step]:
+def _expanded(base: Tensor, steps: tuple[Step | KeyStep | NativeStep, ...]) -> list[Step]:
     """`steps` from `base` as ops."""
     found: list[Step] = []
     shape = base.shape

@@ -11,7 +11,7 @@ import pytest
 import tracejit as tj
 from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.llvm import target
-from tracejit.codegen.llvm.target import brief_host, host
+from tracejit.codegen.llvm.target import compact_host, host
 from tracejit.codegen.module.writer import generate
 from tracejit.runtime import executable as executables
 from tracejit.runtime import tiers
@@ -99,7 +99,7 @@ SHORTER = frozenset(CASES) - {"integers", "plain sums", "long dot products", "lo
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
 
 
@@ -109,21 +109,21 @@ def test_the_same_bits(case: str) -> None:
     traced = tj.trace(function, *arrays)
     executable = Executable(traced)
     fused = executable.fused
-    short, fast = generate(fused, brief_host()), generate(fused, host())
+    short, fast = generate(fused, compact_host()), generate(fused, host())
     assert short.shortened == (case in SHORTER)
     assert (len(short.text) < len(fast.text)) == (case in SHORTER)
     assert not fast.shortened
-    quick = [one.tobytes() for one in executable(arrays)]
+    baseline = [one.tobytes() for one in executable(arrays)]
     assert tiers.BACKGROUND.wait(60)
-    assert executable.tier == "full"
-    assert [one.tobytes() for one in executable(arrays)] == quick
+    assert executable.tier == "optimized"
+    assert [one.tobytes() for one in executable(arrays)] == baseline
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_short_code_keeps_within_its_buffers(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, arrays = CASES[case]
     wanted = Executable(tj.trace(function, *arrays))(arrays)
-    monkeypatch.setattr(target, "host", brief_host)
+    monkeypatch.setattr(target, "host", compact_host)
     checks = AccessChecks()
     checked = Executable(tj.trace(function, *arrays), checks)
     for one, other in zip(checked(arrays), wanted, strict=True):
@@ -143,7 +143,7 @@ def test_text_that_is_not_shortened_is_made_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(executables, "_upgrade", counted)
     one, two = Executable(tj.trace(lambda x: x + 1, normal(3))), Executable(tj.trace(*_product()))
     assert tiers.BACKGROUND.wait(60)
-    assert one.tier == two.tier == "full"
+    assert one.tier == two.tier == "optimized"
     assert made[0] is not None
     assert made[1] is None
 
