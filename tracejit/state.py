@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .tracing.tracer import Tracer
+from typing import Any
 
 
 class _State(threading.local):
-    #: The innermost trace of this thread, None when operations run eagerly.
-    tracer: Tracer | None = None
+    #: The innermost trace of this thread, a `tracing.tracer.Tracer`; None when operations run eagerly.
+    tracer: Any = None
     #: Whether operations on tensors that require gradients are recorded.
     recording: bool = True
     #: Whether the user has switched recording off: results of operations that are traced now are constants

@@ -128,7 +128,8 @@ def kind_of(value: Any) -> Operand:
     if isinstance(value, Tensor):
         tracer = STATE.tracer
         if tracer is not None and isinstance(value._data, Value):
-            return tracer.operand_kind(value._data)
+            kind: Operand = tracer.operand_kind(value._data)
+            return kind
         return value.dtype
     if isinstance(value, bool) or type(value) not in SCALARS:
         strong: DType = as_array(value).dtype

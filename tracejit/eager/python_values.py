@@ -47,7 +47,7 @@ def warn_of_lost_gradient(tensor: Tensor, asked: str, result: str = "a Python nu
     data, tracer = tensor._data, STATE.tracer
     tracked = tensor._requires_grad
     if not tracked and isinstance(data, Value) and tracer is not None and tracer.can_decide(data):
-        tracked = tracer.branches.requires_grad(tracer, data)  # type: ignore[union-attr]
+        tracked = tracer.branches.requires_grad(tracer, data)
     if tracked:
         warnings.warn(
             f"{transform}: {asked} makes {result}, which no gradient follows: what is computed from "

@@ -21,8 +21,6 @@ from .python_values import INSTEAD_OF_NUMPY, from_python, no_value, warn_of_lost
 
 if TYPE_CHECKING:
     from ..array.signatures import Signatures
-    from ..tape.hooks import Hooks
-    from ..tape.nodes import Node
 else:
     Signatures = object
 
@@ -58,8 +56,8 @@ class Tensor(Signatures):
     _version: list[Any] | None
     #: Of a view, what it is a view of and how; of what has views, weak references to them. See `views`.
     _aliases: Any
-    #: The hooks of a leaf, None while it has none.
-    _hooks: Hooks | None
+    #: The `tape.hooks.Hooks` of a leaf, None while it has none.
+    _hooks: Any
 
     # ndarray operators give way to ours
     __array_priority__ = 1000.0
@@ -119,7 +117,7 @@ class Tensor(Signatures):
         if isinstance(data, Value):
             tracer = STATE.tracer
             if decides and tracer is not None and data.type.size == 1 and tracer.can_decide(data):
-                return tracer.decide(data)
+                return cast(Array, tracer.decide(data))
             raise no_value(asked, instead, data, tracing=tracer is not None)
         if STATE.tracer is not None:
             STATE.tracer.note_inspected(self)
@@ -244,10 +242,10 @@ class Tensor(Signatures):
         return self._node is None
 
     @property
-    def grad_fn(self) -> Node | None:
+    def grad_fn(self) -> Any:
         """The graph node that computed it, None for a leaf."""
         node = self._node
-        return None if node is None else cast("Node", node.node)
+        return None if node is None else node.node
 
     @property
     def grad(self) -> Tensor | None:
@@ -306,7 +304,7 @@ class Tensor(Signatures):
     def detach(self) -> Tensor:
         """The same value, outside the graph. Semantics: PyTorch; memory is shared."""
         if STATE.tracer is not None:
-            return STATE.tracer.detach(self)
+            return cast(Tensor, STATE.tracer.detach(self))
         result = wrap(self._data)
         if self._version is None:
             self._version = [0]

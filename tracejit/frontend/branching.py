@@ -6,17 +6,14 @@ import contextlib
 import dis
 import operator
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from .actions import on
 from .bytecode import Instruction
+from .execution import Execution, on
 from .guards import is_constant
 from .values import UNKNOWN, Constant, Iteration, Place
-
-if TYPE_CHECKING:
-    from .execution import Execution
 
 #: Comparisons of constants, by what `dis` calls them.
 _COMPARISONS: Final = {

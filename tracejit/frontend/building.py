@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import sys
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .actions import on
 from .bytecode import Instruction
+from .execution import Execution, on
 from .values import UNKNOWN, Cell, Closure, Constant, Group, Iteration
-
-if TYPE_CHECKING:
-    from .execution import Execution
 
 
 @on("BINARY_SUBSCR")

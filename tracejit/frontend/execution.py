@@ -8,12 +8,10 @@ handed to somebody unknown, and their results are unknown.
 from __future__ import annotations
 
 import dis
+from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
-from . import branching, building  # noqa: F401 - they register themselves
-from . import variables as _variables  # noqa: F401
-from .actions import ACTIONS
 from .bytecode import Handler, Instruction, Program, decode
 from .values import (
     MOST_ALTERNATIVES,
@@ -33,6 +31,21 @@ _GENERATOR: Final = 0x20 | 0x80 | 0x200
 
 
 State = tuple[list[Any], dict[str, Any]]
+#: What an instruction does to the values of an execution; it returns the next position where that is not the
+#: one behind, -1 where control ends.
+Action = Callable[["Execution", "Instruction"], "int | None"]
+ACTIONS: dict[str, Action] = {}
+
+
+def on(*names: str) -> Callable[[Action], Action]:
+    """Register the decorated function as what the instructions `names` do."""
+
+    def register(action: Action) -> Action:
+        for name in names:
+            ACTIONS[name] = action
+        return action
+
+    return register
 
 
 class Execution:

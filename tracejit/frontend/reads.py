@@ -12,6 +12,7 @@ from ..eager.tensor import Tensor
 from ..ir.errors import CompilerWarning
 from ..ir.failures import failure_text, not_ours
 from ..pytree import flatten
+from . import branching, building, variables  # noqa: F401 - they register what instructions do
 from .calls import Reader, TooLongError
 from .sources import Source
 from .usage import Uses

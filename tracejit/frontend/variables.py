@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
-from .actions import on
 from .bytecode import Instruction
+from .execution import Execution, on
 from .sources import Source
 from .values import UNKNOWN, Cell, Constant, Place
-
-if TYPE_CHECKING:
-    from .execution import Execution
 
 
 @on("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW")

@@ -16,7 +16,7 @@ from ..ir.transforms.reverse import Pullback, inline, split_pullback
 from ..location import user_location
 from ..runtime.executable import Executable
 from ..state import STATE
-from ..tape.engine import Engine
+from ..tape.cotangents import Cotangents
 from ..tape.nodes import Node, Output, Wanted
 from ..tape.recording import memory_of
 from ..tape.refusing import refuse_gradients
@@ -135,7 +135,7 @@ class CallNode(Node):
     def constant(self, position: int) -> Any:
         return None if self.inputs is None else unpacked(self.inputs[position])
 
-    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.inputs is None:
             raise self._freed()
         self._check_versions()

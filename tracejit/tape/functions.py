@@ -12,7 +12,8 @@ from ..ir.errors import GradientError, ShapeError
 from ..ir.types import broadcastable
 from ..location import user_location
 from ..state import STATE
-from .engine import Engine, connected, standing_for
+from .cotangents import Cotangents
+from .engine import connected, standing_for
 from .nodes import Node, Output, Wanted
 from .recording import memory_of
 from .saved import Packed, unpacked
@@ -109,7 +110,7 @@ class FunctionNode(Node):
         """What the function saved for backward."""
         return self.ctx.saved_tensors
 
-    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         ctx = self.ctx
         needed = tuple([parent is not None and (wanted is None or wanted(parent)) for parent in self.parents])
         ctx.needs_input_grad = needed
@@ -133,7 +134,7 @@ class FunctionNode(Node):
         self.ctx.free()
 
 
-def zeros(engine: Engine, shape: Any, dtype: Any) -> Any:
+def zeros(engine: Cotangents, shape: Any, dtype: Any) -> Any:
     """The cotangent of an output that nothing used; an output may be of any dtype."""
     return engine.namespace.full(value=dtype.type(0).item(), shape=shape, dtype=dtype)
 

@@ -15,7 +15,7 @@ from ..eager.tensor import Tensor
 from ..ir.errors import GradientError, ShapeError
 
 if TYPE_CHECKING:
-    from .engine import Engine
+    from .cotangents import Cotangents
 
 HookDict = dict[int, Callable[..., Any]]
 _IDS = itertools.count()
@@ -156,7 +156,7 @@ def move_retained(tensor: Tensor, place: Any) -> None:
 # -- running them -------------------------------------------------------------------------------------
 
 
-def run_tensor_hooks(hooks: Hooks, index: int, cotangent: Any, engine: Engine) -> Any:
+def run_tensor_hooks(hooks: Hooks, index: int, cotangent: Any, engine: Cotangents) -> Any:
     """`cotangent` after the hooks of output `index`; kept where its tensor retains its grad."""
     for hook in tuple(hooks.tensor.get(index, {}).values()):
         given = engine.as_tensor(cotangent)
@@ -170,7 +170,7 @@ def run_tensor_hooks(hooks: Hooks, index: int, cotangent: Any, engine: Engine) -
     return cotangent
 
 
-def run_pre_hooks(hooks: Hooks, cotangents: list[Any], engine: Engine) -> list[Any]:
+def run_pre_hooks(hooks: Hooks, cotangents: list[Any], engine: Cotangents) -> list[Any]:
     """The cotangents of a node's outputs after its pre-hooks."""
     for hook in tuple(hooks.pre.values()):
         given = tuple(
@@ -183,7 +183,7 @@ def run_pre_hooks(hooks: Hooks, cotangents: list[Any], engine: Engine) -> list[A
 
 
 def run_post_hooks(
-    hooks: Hooks, parts: Sequence[Any], cotangents: Sequence[Any], engine: Engine
+    hooks: Hooks, parts: Sequence[Any], cotangents: Sequence[Any], engine: Cotangents
 ) -> Sequence[Any]:
     """The cotangents of a node's operands after its hooks."""
     outputs = tuple([None if cotangent is None else engine.as_tensor(cotangent) for cotangent in cotangents])
@@ -195,7 +195,7 @@ def run_post_hooks(
     return parts
 
 
-def _replaced(hook: Any, found: Any, given: tuple[Any, ...], what: str, engine: Engine) -> list[Any]:
+def _replaced(hook: Any, found: Any, given: tuple[Any, ...], what: str, engine: Cotangents) -> list[Any]:
     values = (found,) if isinstance(found, Tensor) else found
     if not isinstance(values, (tuple, list)) or len(values) != len(given):
         count = len(values) if isinstance(values, (tuple, list)) else type(found).__name__

@@ -18,7 +18,7 @@ from .nodes import OpNode, Plan, Wanted
 from .recording import memory_of, record
 
 if TYPE_CHECKING:
-    from .engine import Engine
+    from .cotangents import Cotangents
 
 _CONCAT: Final = OPS["concat"]
 _RESHAPE: Final = OPS["reshape"]
@@ -33,7 +33,7 @@ class JoinedNode(OpNode):
     __slots__ = ()
 
     def pulled(
-        self, engine: Engine, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
+        self, engine: Cotangents, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
     ) -> Sequence[Any]:
         cut, axis, at = engine.namespace.slice, self.attrs["axis"], 0
         start, step = [0] * len(cotangents.shape), (1,) * len(cotangents.shape)
@@ -63,7 +63,7 @@ class StackedNode(OpNode):
         return [namespace.reshape(operand, shape=size) for operand in operands]
 
     def pulled(
-        self, engine: Engine, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
+        self, engine: Cotangents, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
     ) -> Sequence[Any]:
         b, axis, (shape, _) = engine.namespace, self.attrs["axis"], self.types[0]
         size = (*shape[:axis], 1, *shape[axis:])

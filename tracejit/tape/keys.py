@@ -14,7 +14,7 @@ from .nodes import Node, Wanted
 
 if TYPE_CHECKING:
     from ..array.indexing.keys import Plan
-    from .engine import Engine
+    from .cotangents import Cotangents
 
 _new = object.__new__
 
@@ -43,7 +43,7 @@ class KeyNode(Node):
             x = namespace.slice(x, start=plan.start, size=plan.size, step=plan.step)
         return x if x.shape == self.shape else namespace.reshape(x, shape=self.shape)
 
-    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         b, plan, (shape, dtype) = engine.namespace, self._plan(), self.types[0]
         cotangent = cotangents
         if cotangent.shape != plan.size:

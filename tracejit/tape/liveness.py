@@ -17,7 +17,7 @@ from ..state import STATE
 from .nodes import DEAD, Node, Wanted
 
 if TYPE_CHECKING:
-    from .engine import Engine
+    from .cotangents import Cotangents
 
 _clock: Final = itertools.count()
 
@@ -40,7 +40,7 @@ class InputNode(Node):
     def name(self) -> str:
         return "InputBackward"
 
-    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         return (cotangents,) if self.parents else ()
 
     def free(self) -> None:

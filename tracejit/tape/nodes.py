@@ -21,7 +21,7 @@ from ..ir.types import TensorType
 from .hooks import Hooks, RemovableHandle, hooks_of_leaf
 
 if TYPE_CHECKING:
-    from .engine import Engine
+    from .cotangents import Cotangents
 
 #: Says whether the cotangent of a parent is needed; None where all are.
 Wanted = Callable[[Any], bool] | None
@@ -62,7 +62,7 @@ class Node(abc.ABC):
         """The node's name, such as ``AddBackward``."""
 
     @abc.abstractmethod
-    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         """The operands' cotangents, None for those not `wanted`."""
 
     @abc.abstractmethod
@@ -255,7 +255,7 @@ class OpNode(Node):
         assert self.saved is not None
         return self.saved, self.output
 
-    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.saved is None:
             raise self._freed()
         memories = self.memories
@@ -269,7 +269,7 @@ class OpNode(Node):
         return self.pulled(engine, cotangents, inputs, out, wanted)
 
     def pulled(
-        self, engine: Engine, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
+        self, engine: Cotangents, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
     ) -> Sequence[Any]:
         """`pull`, with the saved operands and output."""
         namespace, plan = engine.namespace, self.plan
@@ -329,7 +329,7 @@ class KeptNode(OpNode):
         )
 
     def pulled(
-        self, engine: Engine, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
+        self, engine: Cotangents, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
     ) -> Sequence[Any]:
         b = engine.namespace
         out = None if out is None else self.removed(b, out)

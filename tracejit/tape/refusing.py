@@ -9,7 +9,7 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import is_float
 from ..ir.errors import GradientError
 from ..state import STATE
-from .engine import Engine
+from .cotangents import Cotangents
 from .nodes import Node, Output, Wanted
 
 
@@ -38,7 +38,7 @@ class RefusingNode(Node):
     def name(self) -> str:
         return self.title
 
-    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         raise GradientError(self.message)
 
     def free(self) -> None:

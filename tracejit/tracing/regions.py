@@ -19,7 +19,7 @@ from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import TensorType
 from ..location import user_location
 from ..state import STATE
-from ..tape.engine import Engine
+from ..tape.cotangents import Cotangents
 from ..tape.nodes import Node, Output, Wanted
 from ..tape.recording import memory_of
 from ..tape.refusing import refuse_gradients
@@ -143,7 +143,7 @@ class RegionNode(Node):
     def name(self) -> str:
         return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
 
-    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.saved is None:
             raise self._freed()
         for position, (memory, version) in enumerate(zip(self.memories, self.versions, strict=True)):

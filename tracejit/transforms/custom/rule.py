@@ -26,7 +26,7 @@ from ...ir.errors import DTypeError, GradientError
 from ...location import user_location
 from ...pytree import TreeDef, flatten, leaf_paths
 from ...state import STATE
-from ...tape.engine import Engine
+from ...tape.cotangents import Cotangents
 from ...tape.functions import SavedTensor
 from ...tape.nodes import Node, Output, Wanted
 from ...tape.recording import memory_of
@@ -178,7 +178,7 @@ class RuleNode(Node):
     def name(self) -> str:
         return f"{self.rule.name}Backward"
 
-    def pull(self, engine: Engine, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.residuals is None:
             raise self._freed()
         given = []
