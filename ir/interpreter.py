@@ -37,7 +37,7 @@ def interpret(function: Function, args: Sequence[Any]) -> list[np.ndarray[Any, A
 
 
 @record
-class Step:
+class InterpreterStep:
     """An instruction without regions that has run, for `interpret_watched`.
 
     Attributes:
@@ -57,7 +57,7 @@ class Step:
 def interpret_watched(
     function: Function,
     args: Sequence[Any],
-    watch: Callable[[Step], None],
+    watch: Callable[[InterpreterStep], None],
     rounds: tuple[tuple[Instruction, int], ...] = (),
 ) -> list[np.ndarray[Any, Any]]:
     """As `interpret`; `watch` sees each instruction as it has run, in loops and branches too."""
@@ -70,7 +70,7 @@ def interpret_watched(
                 run_instruction(instruction, values)
                 operands = [values[operand] for operand in instruction.operands]
                 results = [values[result] for result in instruction.results]
-                watch(Step(instruction, operands, results, rounds))
+                watch(InterpreterStep(instruction, operands, results, rounds))
             else:
                 _run_watched(instruction, values, watch, rounds)
     return [values[result] for result in function.results]

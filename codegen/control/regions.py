@@ -17,7 +17,7 @@ from ...ir.records import record
 from ...ir.registry import Kind
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
-from ..module.buffers import FIRST_VALUE, IN_PLACE, Layout, Plan, on_stack
+from ..module.buffers import FIRST_VALUE, IN_PLACE, BufferLayout, BufferPlan, on_stack
 from .loop_records import Stack, no_memory
 from .polling import polled_loop, steps_between_polls
 
@@ -37,23 +37,23 @@ class RegionCode:
     cycles: float
 
 
-class Writer(Protocol):
+class RegionWriter(Protocol):
     """What is needed of the function in which a control flow op stands."""
 
     w: FunctionWriter
     descriptions: list[str]
 
-    def region(self, function: Function, plan: Plan, name: str, trips: float) -> RegionCode: ...
+    def region(self, function: Function, plan: BufferPlan, name: str, trips: float) -> RegionCode: ...
     def call_region(self, region: RegionCode, pointers: Sequence[str]) -> None: ...
     def fail(self, message: str) -> None: ...
     def poll(self) -> None: ...
 
 
 def write_control(
-    writer: Writer,
+    writer: RegionWriter,
     instruction: Instruction,
     name: str,
-    layout: Layout,
+    layout: BufferLayout,
     arena: str,
     operands: list[str],
     results: list[str],
@@ -65,10 +65,10 @@ def write_control(
 class _ControlWriter:
     def __init__(
         self,
-        writer: Writer,
+        writer: RegionWriter,
         instruction: Instruction,
         name: str,
-        layout: Layout,
+        layout: BufferLayout,
         arena: str,
         operands: list[str],
         results: list[str],

@@ -20,7 +20,7 @@ from ...ir.graph import Instruction
 from ...ir.records import record
 from ..interface import FAILED, REPORT
 from ..kernels.kernel import Kernel
-from .variants import Instrument, Writing
+from .variants import Instrument, ModuleContext
 
 _TRASH_BYTES: Final = 4096
 
@@ -87,12 +87,12 @@ class AccessChecks(Instrument):
             lines += self._checked(line, buffers, kernel.name, instruction)
         kernel.text = "\n".join(lines)
 
-    def before(self, writing: Writing, instruction: Instruction, name: str) -> None:
+    def before(self, writing: ModuleContext, instruction: Instruction, name: str) -> None:
         """Forget what another call may have left."""
         self._messages = []
         writing.w.line(f"store atomic i64 0, ptr @{REPORT} seq_cst, align 8")
 
-    def after(self, writing: Writing, mark: Any) -> None:
+    def after(self, writing: ModuleContext, mark: Any) -> None:
         """Leave with the message of the first check that failed."""
         if not self._messages:
             return
@@ -103,7 +103,7 @@ class AccessChecks(Instrument):
         writing.errors += self._messages
         self._messages = []
 
-    def finish(self, writing: Writing) -> None:
+    def finish(self, writing: ModuleContext) -> None:
         """Add the functions that checks call."""
         writing.globals += [
             f"@{REPORT} = global [2 x i64] zeroinitializer, align 64",

@@ -15,7 +15,7 @@ from ...ir.graph import Instruction
 from ...ir.records import record
 from ...ir.registry import Kind
 from ..kernels.kernel import Kernel
-from .variants import Instrument, Writing
+from .variants import Instrument, ModuleContext
 
 #: Words of the buffer before the sites, of one site, and of one event.
 HEAD_WORDS, SITE_WORDS, EVENT_WORDS = 2, 2, 3
@@ -73,7 +73,7 @@ class Probes(Instrument):
         if self.sites[self._open[-1]].instruction is instruction:
             self.sites[self._open[-1]].kernel = kernel
 
-    def before(self, writing: Writing, instruction: Instruction, name: str) -> tuple[int, str] | None:
+    def before(self, writing: ModuleContext, instruction: Instruction, name: str) -> tuple[int, str] | None:
         """Read the clock."""
         if self._open and not self.nested:
             return None
@@ -82,7 +82,7 @@ class Probes(Instrument):
         self._open.append(site)
         return site, writing.w.assign("call i64 @probe_clock()", "i64").text
 
-    def after(self, writing: Writing, mark: tuple[int, str] | None) -> None:
+    def after(self, writing: ModuleContext, mark: tuple[int, str] | None) -> None:
         """Read the clock again, and note both."""
         if mark is None:
             return
@@ -90,7 +90,7 @@ class Probes(Instrument):
         self._open.pop()
         writing.w.line(f"call void @probe(ptr %times, i64 {site}, i64 {begin})")
 
-    def finish(self, writing: Writing) -> None:
+    def finish(self, writing: ModuleContext) -> None:
         """Add the functions that the probes call."""
         writing.declarations["clock_gettime"] = "declare i32 @clock_gettime(i32, ptr)"
         events = HEAD_WORDS + SITE_WORDS * len(self.sites)

@@ -14,7 +14,7 @@ from ..kernels.kernel import Kernel
 from ..llvm.loops import FunctionWriter
 
 
-class Writing(Protocol):
+class ModuleContext(Protocol):
     """What an instrument may use of the module under construction, and of the function in it."""
 
     w: FunctionWriter
@@ -42,13 +42,13 @@ class Instrument:
         """Change the kernel of an instruction; `extents` are the bytes behind its operands, its results, and
         its workspace where it has one."""
 
-    def before(self, writing: Writing, instruction: Instruction, name: str) -> Any:
+    def before(self, writing: ModuleContext, instruction: Instruction, name: str) -> Any:
         """Write what comes before an instruction; `after` gets what this returns."""
 
-    def after(self, writing: Writing, mark: Any) -> None:
+    def after(self, writing: ModuleContext, mark: Any) -> None:
         """Write what comes after it."""
 
-    def finish(self, writing: Writing) -> None:
+    def finish(self, writing: ModuleContext) -> None:
         """Add to the module, when every instruction is written."""
 
 

@@ -25,7 +25,7 @@ from .sort.search import search_kernel
 from .sort.sorting import sort_kernel
 
 
-class Writing(Protocol):
+class LoweringContext(Protocol):
     """What a lowering needs of the module that is being written."""
 
     defs: dict[Value, Instruction]
@@ -35,7 +35,7 @@ class Writing(Protocol):
 
 
 #: Given the module, an instruction and the kernel's name; None where this instruction has no kernel.
-LOWERINGS: Final[dict[Kind, Callable[[Writing, Instruction, str], Kernel | None]]] = {
+LOWERINGS: Final[dict[Kind, Callable[[LoweringContext, Instruction, str], Kernel | None]]] = {
     Kind.REGION: lambda m, instruction, name: m.fusions.kernel(instruction, name, m.declarations),
     Kind.CONTRACTION: lambda m, instruction, name: contraction_kernel(
         name, instruction, m.defs, m.target, m.declarations

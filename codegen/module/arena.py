@@ -17,7 +17,7 @@ _TRIES: Final = 16
 
 
 @record
-class Block:
+class ArenaBlock:
     """`nbytes` that are wanted from the instruction at position `start` to the one at `end`."""
 
     start: int
@@ -25,7 +25,7 @@ class Block:
     nbytes: int
 
 
-def pack(blocks: Sequence[Block]) -> tuple[list[int], int]:
+def pack(blocks: Sequence[ArenaBlock]) -> tuple[list[int], int]:
     """An offset for each of `blocks`, which are ordered by their start, and the arena's size."""
     offsets, total = _in_order(blocks)
     if total < _WORTH_BYTES or len(blocks) > _MANY:
@@ -45,7 +45,7 @@ def pack(blocks: Sequence[Block]) -> tuple[list[int], int]:
     return offsets, total
 
 
-def _most_at_once(blocks: Sequence[Block]) -> int:
+def _most_at_once(blocks: Sequence[ArenaBlock]) -> int:
     """No arena is smaller than this."""
     changes = [(block.start, block.nbytes) for block in blocks] + [
         (block.end + 1, -block.nbytes) for block in blocks
@@ -57,7 +57,7 @@ def _most_at_once(blocks: Sequence[Block]) -> int:
     return most
 
 
-def _in_order(blocks: Sequence[Block]) -> tuple[list[int], int]:
+def _in_order(blocks: Sequence[ArenaBlock]) -> tuple[list[int], int]:
     """First fit, in order of definition: close to linear time."""
     live: list[tuple[int, int, int]] = []  # offset, size, end
     offsets, total = [], 0
@@ -86,7 +86,7 @@ def _first_fit(live: list[tuple[int, int, int]], size: int, start: int = 0) -> t
     return offset, len(live)
 
 
-def _one_by_one(blocks: Sequence[Block], order: Sequence[int]) -> tuple[list[int], int]:
+def _one_by_one(blocks: Sequence[ArenaBlock], order: Sequence[int]) -> tuple[list[int], int]:
     """The blocks in `order`, each at the lowest offset that is free for its time."""
     offsets, total = [0] * len(blocks), 0
     placed: list[tuple[int, int]] = []  # offset, number

@@ -18,7 +18,7 @@ from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.records import field, record
 from ...ir.registry import Kind
-from .arena import Block, pack
+from .arena import ArenaBlock, pack
 
 _ALIGNMENT: Final = 64
 #: Ops that change a few elements of their first operand.
@@ -44,7 +44,7 @@ class Kernels(Protocol):
 
 
 @record
-class Place:
+class BufferPlace:
     """`kind` is input, output, arena or constant; `index` a position, or a byte offset in the arena."""
 
     kind: str
@@ -52,14 +52,14 @@ class Place:
 
 
 @record(eq=False, frozen=False)
-class Plan:
+class BufferPlan:
     """Places by value, the arena's size, and results that must be copied: (output, source)."""
 
-    places: dict[Value, Place] = field(default_factory=dict)
+    places: dict[Value, BufferPlace] = field(default_factory=dict)
     arena_bytes: int = 0
     copies: list[tuple[int, Value]] = field(default_factory=list)
     #: Of control flow instructions, the layout and where in the arena it begins.
-    layouts: dict[Instruction, tuple[Layout, int]] = field(default_factory=dict)
+    layouts: dict[Instruction, tuple[BufferLayout, int]] = field(default_factory=dict)
     #: Of instructions whose kernels need one, where in the arena the workspace begins.
     workspaces: dict[Instruction, int] = field(default_factory=dict)
     #: Carries whose memory the result at the same position may be.
@@ -69,7 +69,7 @@ class Plan:
 
 
 @record(eq=False, frozen=False)
-class Layout:
+class BufferLayout:
     """The workspace of a control flow instruction: an arena that its regions share, behind it the second
     buffers of a loop's carries (or IN_PLACE, or FIRST_VALUE), and a place for a condition.
 
@@ -77,7 +77,7 @@ class Layout:
     one twice where steps update it in place, none where it is on the stack.
     """
 
-    plans: tuple[Plan, ...]
+    plans: tuple[BufferPlan, ...]
     spares: tuple[int, ...]
     condition: int
     nbytes: int
@@ -85,8 +85,8 @@ class Layout:
 
 
 def layout_of(
-    instruction: Instruction, plans: tuple[Plan, ...], first_values: Collection[int] = ()
-) -> Layout:
+    instruction: Instruction, plans: tuple[BufferPlan, ...], first_values: Collection[int] = ()
+) -> BufferLayout:
     """The memory of a control flow instruction with these plans of its regions, where the memory of the
     operands at `first_values` may be written."""
     if instruction.op.kind is Kind.REWIND:
@@ -101,10 +101,10 @@ def layout_of(
         else:
             spares.append(top)
             top += _rounded(instruction.operands[position].type.nbytes)
-    return Layout(plans, tuple(spares), top, top + _ALIGNMENT)
+    return BufferLayout(plans, tuple(spares), top, top + _ALIGNMENT)
 
 
-def plans_of(instruction: Instruction, kernels: Kernels) -> tuple[Plan, ...]:
+def plans_of(instruction: Instruction, kernels: Kernels) -> tuple[BufferPlan, ...]:
     """The plans of a control flow instruction's regions."""
     count = instruction.attrs.get("carries", 0)
     if instruction.op.kind is not Kind.REWIND:
@@ -127,7 +127,7 @@ def on_stack(rewind: Instruction) -> list[bool]:
     return [param in read for param in backward.params[: rewind.attrs["carries"]]]
 
 
-def _layout_of_rewind(instruction: Instruction, plans: tuple[Plan, ...]) -> Layout:
+def _layout_of_rewind(instruction: Instruction, plans: tuple[BufferPlan, ...]) -> BufferLayout:
     top = _rounded(max(plan.arena_bytes for plan in plans))
     spares: list[int] = []
     for position in range(instruction.attrs["states"]):
@@ -145,7 +145,7 @@ def _layout_of_rewind(instruction: Instruction, plans: tuple[Plan, ...]) -> Layo
         flag = position in plans[1].replaceable
         carries.append((top, top if flag else top + size))
         top += size if flag else 2 * size
-    return Layout(plans, tuple(spares), top, top + _ALIGNMENT, tuple(carries))
+    return BufferLayout(plans, tuple(spares), top, top + _ALIGNMENT, tuple(carries))
 
 
 def _rounded(nbytes: int) -> int:
@@ -165,8 +165,8 @@ def plan_buffers(
     carries: int = 0,
     first: int = 0,
     donated: Collection[int] | None = None,
-) -> Plan:
-    """Place every value of `function`, whose instructions run in order.
+) -> BufferPlan:
+    """BufferPlace every value of `function`, whose instructions run in order.
 
     Of a region, a loop's body with so many carries, which come in as the parameters from `first` on. Of a
     whole function `donated` is given: results that might be written over those parameters lend their memory
@@ -179,7 +179,7 @@ class _Planner:
     def __init__(self, function: Function, kernels: Kernels, donated: Collection[int] | None) -> None:
         self.function, self.kernels = function, kernels
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
-        self.plan = Plan()
+        self.plan = BufferPlan()
         #: The value whose memory a value shares.
         self.owner: dict[Value, Value] = {}
         self.last_use: dict[Value, int] = {}
@@ -189,7 +189,7 @@ class _Planner:
         self.lending = [
             i for i, result in enumerate(function.results) if donated is not None and result.type not in taken
         ]
-        self.regions: dict[Instruction, tuple[Plan, ...]] = {}
+        self.regions: dict[Instruction, tuple[BufferPlan, ...]] = {}
         #: Of loops, the carries that have their first value's memory as their second buffer.
         self.first_values: dict[Instruction, list[int]] = {}
 
@@ -201,14 +201,14 @@ class _Planner:
             definition = self.defs.get(value)
         return value
 
-    def run(self, carries: int, first: int) -> Plan:
+    def run(self, carries: int, first: int) -> BufferPlan:
         function, plan = self.function, self.plan
         for position, param in enumerate(function.params):
-            plan.places[param] = Place("input", position)
+            plan.places[param] = BufferPlace("input", position)
         constants = 0
         for instruction in function.body:
             if instruction.op.kind is Kind.CREATION:
-                plan.places[instruction.result] = Place("constant", constants)
+                plan.places[instruction.result] = BufferPlace("constant", constants)
                 constants += 1
             elif instruction.op.kind in CONTROL:
                 self.regions[instruction] = plans_of(instruction, self.kernels)
@@ -218,7 +218,7 @@ class _Planner:
             if root in plan.places:
                 plan.copies.append((position, root))
             else:
-                plan.places[root] = Place("output", position)
+                plan.places[root] = BufferPlace("output", position)
         self._take_over()
         self._fill_arena()
         for one in function.body:
@@ -234,7 +234,7 @@ class _Planner:
         """The results that are written over their parameters, which die there, by what is written to their
         places first."""
         found = set()
-        seen: set[Place] = set()
+        seen: set[BufferPlace] = set()
         for number, instruction in enumerate(self.function.body):
             for place in {self.plan.places[result] for result in instruction.results} - seen:
                 if place.kind != "output" or place.index >= carries:
@@ -317,12 +317,12 @@ class _Planner:
     # -- the arena --------------------------------------------------------------------------------
 
     def _fill_arena(self) -> None:
-        """Place what has no memory yet."""
-        blocks: list[Block] = []
+        """BufferPlace what has no memory yet."""
+        blocks: list[ArenaBlock] = []
         #: Values by block; else what takes an offset.
         values: dict[int, Value] = {}
         known: set[Value] = set()
-        layouts: dict[int, tuple[Instruction, Layout]] = {}
+        layouts: dict[int, tuple[Instruction, BufferLayout]] = {}
         workspaces: dict[int, Instruction] = {}
         for position, instruction in enumerate(self.function.body):
             if instruction.op.kind is Kind.VIEW:
@@ -332,11 +332,11 @@ class _Planner:
                     instruction, self.regions[instruction], self.first_values.get(instruction, ())
                 )
                 layouts[len(blocks)] = instruction, layout
-                blocks.append(Block(position, position, layout.nbytes))
+                blocks.append(ArenaBlock(position, position, layout.nbytes))
             needed = self.kernels.workspace(instruction, self.defs)
             if needed:
                 workspaces[len(blocks)] = instruction
-                blocks.append(Block(position, position, _rounded(needed)))
+                blocks.append(ArenaBlock(position, position, _rounded(needed)))
             for result in instruction.results:
                 owner = self.owner.get(result, result)
                 if result in self.plan.places or owner in known:
@@ -344,7 +344,7 @@ class _Planner:
                 known.add(owner)
                 values[len(blocks)] = owner
                 last = max(self.last_use.get(owner, position), position)
-                blocks.append(Block(position, last, _rounded(max(owner.type.nbytes, 1))))
+                blocks.append(ArenaBlock(position, last, _rounded(max(owner.type.nbytes, 1))))
         places = self._borrowed(blocks, values)
         inside = [number for number in range(len(blocks)) if number not in places]
         offsets, self.plan.arena_bytes = pack([blocks[number] for number in inside])
@@ -355,14 +355,14 @@ class _Planner:
             elif number in workspaces:
                 self.plan.workspaces[workspaces[number]] = offset
             else:
-                places[number] = Place("arena", offset)
+                places[number] = BufferPlace("arena", offset)
         by_owner = {values[number]: place for number, place in places.items()}
         for instruction in self.function.body:
             for result in instruction.results:
                 if instruction.op.kind is not Kind.VIEW and result not in self.plan.places:
                     self.plan.places[result] = by_owner[self.owner.get(result, result)]
 
-    def _borrowed(self, blocks: list[Block], values: Mapping[int, Value]) -> dict[int, Place]:
+    def _borrowed(self, blocks: list[ArenaBlock], values: Mapping[int, Value]) -> dict[int, BufferPlace]:
         """Places of large values in the arrays of results that nothing is written to while they live."""
         written = dict.fromkeys(self.lending, len(self.function.body))
         for position in range(len(self.function.body) - 1, -1, -1):
@@ -371,8 +371,8 @@ class _Planner:
                 if place is not None and place.kind == "output" and place.index in written:
                     written[place.index] = position
         rooms = sorted(self.lending, key=lambda i: self.function.results[i].type.nbytes)
-        lives: dict[int, list[Block]] = {i: [] for i in self.lending}
-        places: dict[int, Place] = {}
+        lives: dict[int, list[ArenaBlock]] = {i: [] for i in self.lending}
+        places: dict[int, BufferPlace] = {}
         for number in sorted(values, key=lambda i: -blocks[i].nbytes):
             block, nbytes = blocks[number], values[number].type.nbytes
             if nbytes < _LARGE:
@@ -384,6 +384,6 @@ class _Planner:
                     and all(one.end < block.start or block.end < one.start for one in lives[room])
                 ):
                     lives[room].append(block)
-                    places[number] = Place("output", room)
+                    places[number] = BufferPlace("output", room)
                     break
         return places

@@ -12,10 +12,10 @@ from collections.abc import Collection
 
 from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Kind
-from .buffers import TAKES_OVER, Place, Plan, reads
+from .buffers import TAKES_OVER, BufferPlace, BufferPlan, reads
 
 
-def reuses(function: Function, plan: Plan, donated: Collection[int]) -> dict[int, int]:
+def reuses(function: Function, plan: BufferPlan, donated: Collection[int]) -> dict[int, int]:
     """For results of the fused `function`, the `donated` parameter whose memory each may be given; each
     parameter at most once, and only where result and parameter have one type.
 
@@ -40,7 +40,7 @@ class _Analysis:
     """When parameters are read and results are written, by the position of instructions; the copies at the
     end come after them, in order."""
 
-    def __init__(self, function: Function, plan: Plan) -> None:
+    def __init__(self, function: Function, plan: BufferPlan) -> None:
         self.function, self.plan = function, plan
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.first_write: dict[int, int] = {}
@@ -85,7 +85,7 @@ class _Analysis:
         instruction = self.function.body[written]
         places = [self.plan.places[value] for value in instruction.results]
         return self._reads_before_writing(
-            instruction, instruction.results[places.index(Place("output", result))], param
+            instruction, instruction.results[places.index(BufferPlace("output", result))], param
         )
 
     def _reads_before_writing(self, instruction: Instruction, value: Value, param: Value) -> bool:

@@ -6,7 +6,7 @@ from ...ir.records import field, record
 from ..interface import HostCall as HostCall
 from ..kernels.kernel import Kernel
 from ..llvm.target import Target
-from .buffers import Plan
+from .buffers import BufferPlan
 from .recovery import Recovery
 
 
@@ -27,7 +27,7 @@ class Module:
     #: How many cycles more a call takes as the baseline tier compiles it.
     slower: float = 0.0
     descriptions: list[str] = field(default_factory=list)
-    plan: Plan = field(default_factory=Plan)
+    plan: BufferPlan = field(default_factory=BufferPlan)
     #: Whether LLVM is to look for better addresses in loops; see `llvm.emit_object`.
     reduce_loops: bool = True
     #: What the text begins with: globals and declarations.

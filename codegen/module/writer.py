@@ -30,7 +30,7 @@ from ..llvm.emitter import Reg
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
-from .buffers import READS_VIEWS, Place, Plan, plan_buffers
+from .buffers import READS_VIEWS, BufferPlace, BufferPlan, plan_buffers
 from .deduplication import KernelDeduplication
 from .generated import HostCall as HostCall
 from .generated import Module as Module
@@ -74,7 +74,7 @@ class _ModuleWriter(ExitWriter):
         self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.fusions = Fusions(target)
-        self.plan: Plan = plan_buffers(function, self.fusions, donated=donated)
+        self.plan: BufferPlan = plan_buffers(function, self.fusions, donated=donated)
         self.cycles, self.slower = 0.0, 0.0
         self.declarations: dict[str, str] = Declarations(target.wide_tables)
         self.functions: list[str] = []
@@ -88,7 +88,7 @@ class _ModuleWriter(ExitWriter):
         self.descriptions: list[str] = []
         self.parallel = False
         self.w = FunctionWriter(self.declarations)
-        self.pointers: dict[Place, str] = {}
+        self.pointers: dict[BufferPlace, str] = {}
         self.failures: list[tuple[str, str, int]] = []
         self.stop = ""
 
@@ -135,7 +135,9 @@ class _ModuleWriter(ExitWriter):
                     self.instrument.after(self, mark)
         for position, source in self.plan.copies:
             if source.type.nbytes:
-                self.w.copy(self._at(Place("output", position)), self._pointer(source), source.type.nbytes)
+                self.w.copy(
+                    self._at(BufferPlace("output", position)), self._pointer(source), source.type.nbytes
+                )
 
     # -- memory -----------------------------------------------------------------------------------
 
@@ -179,7 +181,7 @@ class _ModuleWriter(ExitWriter):
         w.line(f"%old.{label} = atomicrmw xchg ptr @{ARENA}, ptr %arena acq_rel")
         w.line(f"call void @free(ptr %old.{label})")
 
-    def _at(self, place: Place) -> str:
+    def _at(self, place: BufferPlace) -> str:
         """The pointer to a place; loaded where it is first used, so only in blocks that dominate."""
         known = self.pointers.get(place)
         if known is not None:
@@ -195,7 +197,7 @@ class _ModuleWriter(ExitWriter):
         self.pointers[place] = name
         return name
 
-    def _argument(self, place: Place) -> str:
+    def _argument(self, place: BufferPlace) -> str:
         """The pointer to an input or an output."""
         w = self.w
         slot, name = w.fresh("slot"), w.fresh("buf")
@@ -225,7 +227,7 @@ class _ModuleWriter(ExitWriter):
         if kernel is None and instruction.op.kind in CONTROL:
             layout, offset = self.plan.layouts[instruction]
             write_control(
-                self, instruction, name, layout, self._at(Place("arena", offset)), operands, results
+                self, instruction, name, layout, self._at(BufferPlace("arena", offset)), operands, results
             )
             return
         if kernel is None:
@@ -246,7 +248,7 @@ class _ModuleWriter(ExitWriter):
             return
         pointers = operands + results
         if instruction in self.plan.workspaces:
-            pointers.append(self._at(Place("arena", self.plan.workspaces[instruction])))
+            pointers.append(self._at(BufferPlace("arena", self.plan.workspaces[instruction])))
         if kernel.pooled:
             self._use_pool()
         if kernel.pooled or kernel.why_serial():
@@ -299,7 +301,7 @@ class _ModuleWriter(ExitWriter):
             polled_loop(w, -(-kernel.tasks // together), some, (), LONG_CYCLES, self.poll)
         self.errors += kernel.errors
 
-    def region(self, function: Function, plan: Plan, name: str, trips: float) -> RegionCode:
+    def region(self, function: Function, plan: BufferPlan, name: str, trips: float) -> RegionCode:
         """Write the region `function` as a function of its own in this module."""
         return _RegionWriter(self, function, plan, name, trips).write()
 
@@ -356,7 +358,7 @@ class _RegionWriter(_ModuleWriter):
     status."""
 
     def __init__(
-        self, parent: _ModuleWriter, function: Function, plan: Plan, name: str, trips: float
+        self, parent: _ModuleWriter, function: Function, plan: BufferPlan, name: str, trips: float
     ) -> None:
         vars(self).update(vars(parent))  # the module's text and tables are shared
         self.parent, self.name = parent, name
@@ -386,7 +388,7 @@ class _RegionWriter(_ModuleWriter):
         self.parent.slower += self.slower
         return RegionCode(self.name, fallible, self.cycles / self.trips if self.trips else 0.0)
 
-    def _argument(self, place: Place) -> str:
+    def _argument(self, place: BufferPlace) -> str:
         return f"%{place.kind}{place.index}"
 
     def close_arena(self, label: str) -> None:

@@ -20,7 +20,7 @@ SHORT_BODY: Final = 8.0
 
 
 @record
-class Constant:
+class NestConstant:
     """The same number everywhere."""
 
     value: Any
@@ -47,7 +47,7 @@ class Window:
     A check is an index, as an iota, and how many values it may have: from 0 on.
     """
 
-    inside: Constant | Memory
+    inside: NestConstant | Memory
     checks: tuple[tuple[Memory, int], ...]
     dtype: str
 
@@ -58,7 +58,7 @@ class Window:
         return (*own, *(index for index, _ in self.checks))
 
 
-Leaf: TypeAlias = Constant | Memory | Window
+Leaf: TypeAlias = NestConstant | Memory | Window
 
 
 def memories_of(leaf: Leaf | Value) -> tuple[Memory, ...]:
@@ -271,7 +271,7 @@ class Nest:
 
 
 def _leaf_text(leaf: Leaf, buffers: Sequence[str] = ()) -> str:
-    if isinstance(leaf, Constant):
+    if isinstance(leaf, NestConstant):
         return f"{leaf.value}"
     if isinstance(leaf, Window):
         checks = " and ".join(f"{_leaf_text(index)} < {count}" for index, count in leaf.checks)

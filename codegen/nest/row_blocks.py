@@ -17,8 +17,8 @@ from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
 from ..llvm.emitter import BITS, Reg, constant
 from ..llvm.loops import Bound
-from .loop_nest import Constant, Leaf, Memory, Nest, Window, Write, memories_of
-from .writing.element import Pass, Places, Row, Writer
+from .loop_nest import Leaf, Memory, Nest, NestConstant, Window, Write, memories_of
+from .writing.element import ElementPass, ElementWriter, Places, RowValues
 from .writing.storing import folded
 
 #: Cycles that the row level costs for each row at the least.
@@ -57,14 +57,14 @@ def _bits(memory: Memory) -> int:
     return 8 if memory.dtype == "bool" else BITS[memory.dtype]
 
 
-class BlockWriter(Writer, Protocol):
+class BlockWriter(ElementWriter, Protocol):
     """What is needed of the nest's writer."""
 
     def advance(self, places: Places, dim: int, index: Reg) -> Places: ...
     def point(self, places: Places, copies: int, mask: Reg | None) -> None: ...
-    def broadcast_rows(self, plan: Pass, rows: list[Row]) -> None: ...
-    def fold_row(self, plan: Pass, row: Row, places: Places) -> list[Reg]: ...
-    def planned(self, stage: int) -> Pass | None: ...
+    def broadcast_rows(self, plan: ElementPass, rows: list[RowValues]) -> None: ...
+    def fold_row(self, plan: ElementPass, row: RowValues, places: Places) -> list[Reg]: ...
+    def planned(self, stage: int) -> ElementPass | None: ...
     def fold_into(
         self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
     ) -> None: ...
@@ -124,7 +124,7 @@ class _Block:
             self.slots[value] = self.writer.w.slot(SHORT_NAME[value.dtype], self.block)
         return self.slots[value]
 
-    def _stage(self, plan: Pass, places: Places) -> None:
+    def _stage(self, plan: ElementPass, places: Places) -> None:
         """One stage of each row."""
         writer, w = self.writer, self.writer.w
         for value in plan.row_values:
@@ -132,7 +132,7 @@ class _Block:
         totals = [self._slot(member.value) for member in plan.folds]
 
         def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            known = Row()
+            known = RowValues()
             for value in plan.row_values:
                 dtype = SHORT_NAME[value.dtype]
                 known.values[value] = w.load(w.offset(self._slot(value), dtype, index), dtype)
@@ -149,7 +149,7 @@ class _Block:
     def _source(self, source: Leaf | Value, places: Places) -> Reg:
         if isinstance(source, Value):
             return self.values[source]
-        if isinstance(source, Constant):
+        if isinstance(source, NestConstant):
             return constant(source.value, source.dtype, self.block)
         assert isinstance(source, Memory), "rows that read windows are done one by one"
         return self._read(source, places)

@@ -18,7 +18,7 @@ from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Access, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..llvm.target import Target
-from .loop_nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
+from .loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
 from .reductions.cross_row_reductions import across_of, fold_of_rows, row_axes
 from .reductions.moments import join_moments
 from .reductions.split import split_of
@@ -135,7 +135,7 @@ class _Scheduler:
             strides, offset = element_strides(access, contiguous_strides(source.shape), len(shape))
             return Memory(self.buffers[source], dtype, self._spread(strides, shape), offset)
         if definition.op.name == "full":
-            return Constant(definition.attrs["value"], dtype)
+            return NestConstant(definition.attrs["value"], dtype)
         if definition.op.kind is Kind.UPDATE:
             return self._window(definition, access, shape)
         axis = definition.attrs["axis"]
@@ -154,12 +154,12 @@ class _Scheduler:
         )
         source, own = resolve(value, self.defs)
         definition, inside = self.defs.get(source), compose(Access(moved), own)
-        leaf: Constant | Memory
+        leaf: NestConstant | Memory
         if definition is None:
             strides, offset = element_strides(inside, contiguous_strides(source.shape), len(shape))
             leaf = Memory(self.buffers[source], dtype, self._spread(strides, shape), offset)
         else:
-            leaf = Constant(definition.attrs["value"], dtype)
+            leaf = NestConstant(definition.attrs["value"], dtype)
         checks = []
         for (axis, step, offset), size in zip(moved, value.shape, strict=True):
             last = offset + (step * (shape[axis] - 1) if axis is not None else 0)

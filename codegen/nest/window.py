@@ -11,8 +11,8 @@ from typing import Final, Protocol, TypeAlias
 
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import Bound, FunctionWriter
-from .loop_nest import Constant, Memory, Nest, Window
-from .writing.element import Places, Writer
+from .loop_nest import Memory, Nest, NestConstant, Window
+from .writing.element import ElementWriter, Places
 
 #: Nests with more members than this are not written twice.
 MOST_MEMBERS: Final = 60
@@ -60,7 +60,7 @@ class Interior:
         self.checks.setdefault(dim, {})[index, count] = holds
 
 
-class LineWriter(Writer, Protocol):
+class LineWriter(ElementWriter, Protocol):
     """What is needed of the nest's writer for a line: the loop that carries the lanes."""
 
     interior: Interior
@@ -131,12 +131,12 @@ def write_range(
 
 
 def read_window(
-    writer: Writer, leaf: Window, places: Places, copy: int, mask: Reg | None, *, row_level: bool
+    writer: ElementWriter, leaf: Window, places: Places, copy: int, mask: Reg | None, *, row_level: bool
 ) -> Reg:
     """Elements inside, zero outside; what is outside is not loaded."""
     w, inside = writer.w, mask
     if not all(writer.known.get(check, True) for check in leaf.checks):
-        return writer.read(Constant(0, leaf.dtype), places, copy, mask, row_level=row_level)
+        return writer.read(NestConstant(0, leaf.dtype), places, copy, mask, row_level=row_level)
     checks = [check for check in leaf.checks if check not in writer.known]
     if not checks:
         return writer.read(leaf.inside, places, copy, mask, row_level=row_level)
@@ -145,7 +145,7 @@ def read_window(
         within = w.lt(w.bitcast(at, "u64"), count)  # what is negative is large
         inside = within if inside is None else w.and_(inside, within)
     assert inside is not None, "a window has checks"
-    if isinstance(leaf.inside, Constant):
+    if isinstance(leaf.inside, NestConstant):
         return w.select(inside, constant(leaf.inside.value, leaf.dtype, inside.lanes), 0)
     place, dim = places[leaf.inside], writer.nest.vector_dim
     assert isinstance(place, str)

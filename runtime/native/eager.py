@@ -24,13 +24,13 @@ from ...codegen.interface import (
     SECOND,
     Library,
 )
-from ...codegen.native.entry.table import Layout
+from ...codegen.native.entry.table import EntryLayout
 from ...ir.dtypes import BOOL, BY_NAME, FLOATS, SHORT_NAME
 from ...ir.records import record
 from ..bypass import BYPASS_ADDRESS
 from ..cache.objects import load_support
 from .entry import MethodDef, function_of
-from .ufuncs import Loop, loops_of
+from .ufuncs import InnerLoop, loops_of
 
 _METH_FASTCALL: Final = 0x0080
 #: FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW and FE_UNDERFLOW of <fenv.h>.
@@ -55,7 +55,7 @@ class _Table(bytes):
 class NativeOps:
     """Makes the native functions of elementwise ops."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: EntryLayout) -> None:
         """Links the code, which is found in the disk cache or compiled. Raises CompileError."""
         library = ctypes.CDLL(None)
         functions = {name: ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in FLAG_FUNCTIONS}
@@ -175,7 +175,7 @@ def _bound(definition: MethodDef, words: list[int], *refers: Any) -> NativeOp:
     return NativeOp(function_of(definition, bound), table)
 
 
-def _words(loop: Loop, *, numbers: bool) -> list[int]:
+def _words(loop: InnerLoop, *, numbers: bool) -> list[int]:
     words = {
         "operand": id(loop.operand),
         "function": loop.function,

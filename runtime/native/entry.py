@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 from ...codegen.interface import BYTES_DATA, ENTRY, RAISED, Library
-from ...codegen.native.entry.table import AT, EntrySpec, Layout, entry_table
+from ...codegen.native.entry.table import AT, EntryLayout, EntrySpec, entry_table
 from ...ir.process.locks import ForkLock
 from ..bypass import BYPASS_ADDRESS
 from ..cache.objects import load_support
@@ -52,16 +52,16 @@ class _Table(bytes):
 
 
 @functools.lru_cache(maxsize=1)
-def entry_layout(tensor_type: type, slots: tuple[str, ...]) -> Layout | None:
+def entry_layout(tensor_type: type, slots: tuple[str, ...]) -> EntryLayout | None:
     """What entries need to know about this interpreter, None where native entries cannot be used."""
     interface = native_interface(tensor_type, slots)
     if interface is None:
         return None
     offsets = (ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS)
-    return Layout(interface.symbols, interface.slots, offsets, ARRAY_PLAIN, ARRAY_WRITABLE, FLOAT_VALUE)
+    return EntryLayout(interface.symbols, interface.slots, offsets, ARRAY_PLAIN, ARRAY_WRITABLE, FLOAT_VALUE)
 
 
-def make_entry(spec: EntrySpec, layout: Layout, executable: Any, otherwise: Any, keep: Any) -> Any:
+def make_entry(spec: EntrySpec, layout: EntryLayout, executable: Any, otherwise: Any, keep: Any) -> Any:
     """The builtin function that calls `executable` as `spec` says, and `otherwise` where that does not fit.
 
     `keep` holds the objects whose addresses are in `spec`.
@@ -86,7 +86,7 @@ def function_of(definition: MethodDef, bound: Any) -> Any:
 _DEFINITIONS: dict[int, MethodDef] = {}
 
 
-def _definition(layout: Layout) -> MethodDef:
+def _definition(layout: EntryLayout) -> MethodDef:
     """The entry as Python describes C functions; it is compiled at the first call of this."""
     made = _DEFINITIONS.get(id(layout))
     if made is None:

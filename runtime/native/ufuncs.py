@@ -24,7 +24,7 @@ _LOOP: Final = ctypes.CFUNCTYPE(
 
 
 @record
-class Loop:
+class InnerLoop:
     """One inner loop: all its operands are of dtype `operand`."""
 
     function: int
@@ -33,7 +33,7 @@ class Loop:
     result: DType
 
 
-def loops_of(ufunc: np.ufunc, dtypes: Sequence[DType]) -> Iterator[Loop]:
+def loops_of(ufunc: np.ufunc, dtypes: Sequence[DType]) -> Iterator[InnerLoop]:
     """The loops of `ufunc`, which has one result, for operands that are all of one of `dtypes`."""
     if not _layout_holds():
         return
@@ -46,7 +46,7 @@ def loops_of(ufunc: np.ufunc, dtypes: Sequence[DType]) -> Iterator[Loop]:
                 function = _word(functions + 8 * number)
                 context = _word(contexts + 8 * number) if contexts else 0
                 if function:
-                    yield Loop(function, context, dtype, np.dtype(result))
+                    yield InnerLoop(function, context, dtype, np.dtype(result))
 
 
 def _word(address: int) -> int:

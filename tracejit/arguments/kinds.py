@@ -25,7 +25,7 @@ from ..state import STATE
 
 
 @record
-class Kind:
+class ArgumentKind:
     """What a parameter takes: the test, its words, and the error for what does not pass."""
 
     accepts: Callable[[Any], bool]
@@ -190,34 +190,34 @@ def _anything(value: Any) -> bool:
     return not isinstance(value, Tensor) or not _has_outlived(value)
 
 
-INTEGER: Final = Kind(_is_index, "an integer")
-NUMBER: Final = Kind(_is_number, "a number")
-TRUTH: Final = Kind(_is_truth, "True or False")
-TEXT: Final = Kind(lambda value: isinstance(value, str), "a string")
-FUNCTION: Final = Kind(callable, "a function")
-ARRAY: Final = Kind(_is_array, "an array of numbers, or what tj.asarray makes one of", DTypeError)
-ARRAYS: Final = Kind(_arrays, "a list or tuple of arrays", DTypeError)
-TENSOR: Final = Kind(_is_tensor, "a tensor", DTypeError)
-TENSORS: Final = Kind(_tensors, "a tensor or a list of them", DTypeError)
-DTYPE: Final = Kind(_is_dtype, "a dtype such as 'float64'", DTypeError)
-AXIS: Final = Kind(_integers, "an integer or a tuple of integers", AxisError)
-AXES: Final = Kind(
+INTEGER: Final = ArgumentKind(_is_index, "an integer")
+NUMBER: Final = ArgumentKind(_is_number, "a number")
+TRUTH: Final = ArgumentKind(_is_truth, "True or False")
+TEXT: Final = ArgumentKind(lambda value: isinstance(value, str), "a string")
+FUNCTION: Final = ArgumentKind(callable, "a function")
+ARRAY: Final = ArgumentKind(_is_array, "an array of numbers, or what tj.asarray makes one of", DTypeError)
+ARRAYS: Final = ArgumentKind(_arrays, "a list or tuple of arrays", DTypeError)
+TENSOR: Final = ArgumentKind(_is_tensor, "a tensor", DTypeError)
+TENSORS: Final = ArgumentKind(_tensors, "a tensor or a list of them", DTypeError)
+DTYPE: Final = ArgumentKind(_is_dtype, "a dtype such as 'float64'", DTypeError)
+AXIS: Final = ArgumentKind(_integers, "an integer or a tuple of integers", AxisError)
+AXES: Final = ArgumentKind(
     lambda value: isinstance(value, (list, tuple)) and _integers(value), "a tuple of integers", AxisError
 )
-INTEGERS: Final = Kind(_integers, "an integer or a sequence of integers")
-NESTED: Final = Kind(_nested_integers, "an integer, or a sequence of integers or of pairs")
-INDICES: Final = Kind(_indices, "an array of integers", DTypeError)
-SHAPE: Final = Kind(_integers, "an integer or a tuple of integers", ShapeError)
-KEY: Final = Kind(_is_key, "a key, as tj.random.key(0) makes it", DTypeError)
-FLOATS: Final = Kind(_is_floating_tree, "a floating tensor, or a container of such", DTypeError)
-SPEC: Final = Kind(_is_spec, "a tj.TensorType, an array, or a container of such", DTypeError)
-TREE: Final = Kind(_is_tree, "a tensor, or a container of tensors", DTypeError)
-PLACE: Final = Kind(
+INTEGERS: Final = ArgumentKind(_integers, "an integer or a sequence of integers")
+NESTED: Final = ArgumentKind(_nested_integers, "an integer, or a sequence of integers or of pairs")
+INDICES: Final = ArgumentKind(_indices, "an array of integers", DTypeError)
+SHAPE: Final = ArgumentKind(_integers, "an integer or a tuple of integers", ShapeError)
+KEY: Final = ArgumentKind(_is_key, "a key, as tj.random.key(0) makes it", DTypeError)
+FLOATS: Final = ArgumentKind(_is_floating_tree, "a floating tensor, or a container of such", DTypeError)
+SPEC: Final = ArgumentKind(_is_spec, "a tj.TensorType, an array, or a container of such", DTypeError)
+TREE: Final = ArgumentKind(_is_tree, "a tensor, or a container of tensors", DTypeError)
+PLACE: Final = ArgumentKind(
     _is_place, "an integer, a slice, None, an array of integers or bools, or a tuple of these", DTypeError
 )
-SEQUENCE: Final = Kind(lambda value: isinstance(value, (Sequence, np.ndarray)), "a sequence")
-MAPPING: Final = Kind(lambda value: isinstance(value, Mapping), "a dict")
-ANYTHING: Final = Kind(_anything, "anything but a traced tensor whose trace is over")
+SEQUENCE: Final = ArgumentKind(lambda value: isinstance(value, (Sequence, np.ndarray)), "a sequence")
+MAPPING: Final = ArgumentKind(lambda value: isinstance(value, Mapping), "a dict")
+ANYTHING: Final = ArgumentKind(_anything, "anything but a traced tensor whose trace is over")
 
 _BY_ANNOTATION: Final = {
     "int": INTEGER,
@@ -231,14 +231,14 @@ _BY_ANNOTATION: Final = {
     "Sequence": SEQUENCE,
     "tuple": SEQUENCE,
     "list": SEQUENCE,
-    "Iterable": Kind(lambda value: hasattr(value, "__iter__"), "an iterable"),
+    "Iterable": ArgumentKind(lambda value: hasattr(value, "__iter__"), "an iterable"),
     "Mapping": MAPPING,
     "dict": MAPPING,
     "Pair": INTEGERS,
-    "type": Kind(lambda value: isinstance(value, type), "a class"),
+    "type": ArgumentKind(lambda value: isinstance(value, type), "a class"),
 }
 #: Of parameters annotated ``Any``; the others are arrays.
-_BY_NAME: Final[dict[str, Kind]] = {
+_BY_NAME: Final[dict[str, ArgumentKind]] = {
     **dict.fromkeys(["axis", "axes", "source", "destination"], AXIS),
     **dict.fromkeys(["shape", "reps"], SHAPE),
     **dict.fromkeys(["indices_or_sections", "kth", "shift", "pad_width", "repeats", "num"], INTEGERS),
@@ -255,11 +255,11 @@ _BY_NAME: Final[dict[str, Kind]] = {
     **dict.fromkeys(["indices", "sorter"], INDICES),
     "result_spec": SPEC,
     "key": PLACE,
-    "fn": Kind(lambda value: callable(value) or isinstance(value, np.ndarray), "a function"),
+    "fn": ArgumentKind(lambda value: callable(value) or isinstance(value, np.ndarray), "a function"),
     "dtype": DTYPE,
 }  # fmt: skip
 #: Names that mean something else in a module or function.
-_IN_MODULE: Final[dict[str, dict[str, Kind]]] = {
+_IN_MODULE: Final[dict[str, dict[str, ArgumentKind]]] = {
     "random": {"key": KEY, "data": INTEGER, "seed": INTEGER},
     "autograd": {"inputs": TENSORS, "v": TENSORS},
     "debug": {"args": TREE},
@@ -300,7 +300,7 @@ def wrong_argument(
     return None
 
 
-def _passes(kind: Kind, value: Any) -> bool:
+def _passes(kind: ArgumentKind, value: Any) -> bool:
     try:
         return kind.accepts(value)
     except RecursionError:
@@ -316,7 +316,7 @@ def _values(parameter: inspect.Parameter, argument: Any) -> Iterator[Any]:
         yield argument
 
 
-def kind_of(name: str, parameter: inspect.Parameter) -> tuple[Kind, bool]:
+def kind_of(name: str, parameter: inspect.Parameter) -> tuple[ArgumentKind, bool]:
     """The kind of `parameter` of the function `name`, and whether None may stand for it."""
     annotation = parameter.annotation if isinstance(parameter.annotation, str) else ""
     parts = _alternatives(annotation)
@@ -333,16 +333,18 @@ def kind_of(name: str, parameter: inspect.Parameter) -> tuple[Kind, bool]:
     if len(known) == 1:
         return known[0], optional
     words = " or ".join(dict.fromkeys(kind.words for kind in known))
-    return Kind(lambda value: any(kind.accepts(value) for kind in known), words, known[0].raises), optional
+    return ArgumentKind(
+        lambda value: any(kind.accepts(value) for kind in known), words, known[0].raises
+    ), optional
 
 
-def _annotated(annotation: str) -> Kind | None:
+def _annotated(annotation: str) -> ArgumentKind | None:
     """The kind that an annotation stands for, None where it is not known."""
     outer, _, inner = annotation.partition("[")
     kind, element = _BY_ANNOTATION.get(outer), _BY_ANNOTATION.get(inner.removesuffix("]"))
     if kind is not SEQUENCE or element is None:
         return kind
-    return Kind(
+    return ArgumentKind(
         lambda value: isinstance(value, (Sequence, np.ndarray)) and all(map(element.accepts, value)),
         f"a sequence of which each is {element.words}",
     )

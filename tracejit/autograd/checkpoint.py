@@ -24,7 +24,7 @@ from ..ir.transforms.reverse import pull_back
 from ..ir.types import TensorType
 from ..pytree import flatten
 from ..state import STATE
-from ..tape.liveness import Moment, as_at
+from ..tape.liveness import Instant, as_at
 from ..tape.recording import memory_of
 from ..tape.saved import Packed, unpacked
 from ..tracing.regions import RegionTracer, apply_with_regions, trace_region
@@ -105,7 +105,7 @@ class _Run:
         self.memories = [memory_of(tensor) for tensor in tensors]
         self.versions = [memory[0] for memory in self.memories]
         self.random = DEFAULT.state
-        self.moment = Moment()
+        self.moment = Instant()
         self.saved = 0
         self.running = True
         self.values: dict[int, Tensor] = {}

@@ -152,7 +152,7 @@ def traced(
 
 
 @record(eq=False)
-class Loop:
+class TracedLoop:
     """A traced body whose carries have found their types."""
 
     region: Region
@@ -167,7 +167,7 @@ def trace_loop(
     inits: Sequence[Any],
     paths: Sequence[str],
     slices: Sequence[TensorType] = (),
-) -> Loop:
+) -> TracedLoop:
     """Trace a body of carries and slices. Weak carries are given the dtype that the body returns for them,
     and then it is traced again. Raises DTypeError or ShapeError for a carry that does not keep its type."""
     dtypes: list[DType | None] = [None] * len(inits)
@@ -194,7 +194,7 @@ def trace_loop(
             else:
                 raise changed(name, paths[i], before, after)
         if not promoted:
-            return Loop(region, starts, weak)
+            return TracedLoop(region, starts, weak)
 
 
 def _python_type(dtype: DType) -> Any:

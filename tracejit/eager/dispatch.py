@@ -23,7 +23,7 @@ from ..tape.recording import binary_recorder, record, unary_recorder
 from ..tracing.tracer import Tracer
 from .native_ops import offer
 from .tensor import Tensor, as_array, wrap
-from .views import Step, numpy_views, share, shares_memory
+from .views import ViewStep, numpy_views, share, shares_memory
 
 _ndarray = np.ndarray
 _new = object.__new__
@@ -67,7 +67,7 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
     if tracked and out.dtype.kind == "f" and STATE.recording:
         record(op, operands, attrs, result)
     if kind is _VIEW and type(operands[0]) is Tensor and shares_memory(out, operands[0]._data):
-        share(operands[0], result, Step(op, attrs))
+        share(operands[0], result, ViewStep(op, attrs))
     return result
 
 
@@ -148,7 +148,7 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> An
                 record(op, operands, attrs, result)
                 break
     if op.kind is Kind.VIEW and isinstance(operands[0], Tensor) and numpy_views(operands[0], op, attrs):
-        share(operands[0], result, Step(op, attrs))
+        share(operands[0], result, ViewStep(op, attrs))
     return result
 
 

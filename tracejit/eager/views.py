@@ -24,7 +24,7 @@ from .tensor import Tensor
 _RESHAPE: Final = OPS["reshape"]
 
 
-class Step:
+class ViewStep:
     """One op that made a view."""
 
     __slots__ = ("attrs", "op")
@@ -42,12 +42,12 @@ class KeyStep(tuple[Any]):
 
 #: A step as native code notes it: a function, and what to call it with before the shape of what it is a step
 #: from.
-NativeStep = tuple[Callable[[Any, Shape], "Step | KeyStep"], Any]
+NativeStep = tuple[Callable[[Any, Shape], "ViewStep | KeyStep"], Any]
 
 
-def made_step(step: Step | KeyStep | NativeStep, shape: Shape) -> Step | KeyStep:
+def made_step(step: ViewStep | KeyStep | NativeStep, shape: Shape) -> ViewStep | KeyStep:
     """`step`, from something of `shape`, as a record."""
-    if isinstance(step, (Step, KeyStep)):
+    if isinstance(step, (ViewStep, KeyStep)):
         return step
     how, given = step
     return how(given, shape)
@@ -55,10 +55,10 @@ def made_step(step: Step | KeyStep | NativeStep, shape: Shape) -> Step | KeyStep
 
 #: After the step of a view that was made while nothing was recorded, of a tensor that requires grad: it
 #: shares the memory, and no gradient.
-UNRECORDED = Step.__new__(Step)
+UNRECORDED = ViewStep.__new__(ViewStep)
 
 
-def share(source: Tensor, view: Tensor, step: Step | KeyStep) -> None:
+def share(source: Tensor, view: Tensor, step: ViewStep | KeyStep) -> None:
     """`view` is `step` of `source` and shares its memory."""
     if source._version is None:
         source._version = [0]
@@ -97,7 +97,7 @@ def views_of(base: Tensor) -> list[Tensor]:
     return [view for alias in list(base._aliases) if (view := alias()) is not None and _together(base, view)]
 
 
-def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | KeyStep | NativeStep, ...]] | None:
+def chain_of(view: Tensor) -> tuple[Tensor, tuple[ViewStep | KeyStep | NativeStep, ...]] | None:
     """The base of `view` and the steps from there, None for a tensor that is no view."""
     known = view._aliases
     return (known[0], known[1:]) if type(known) is tuple and _together(known[0], view) else None
@@ -123,7 +123,7 @@ def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
         return True
     base, steps = chain
     try:
-        array_of_steps(_like(base), (*steps, Step(op, attrs)))
+        array_of_steps(_like(base), (*steps, ViewStep(op, attrs)))
     except ValueError:
         return False
     return True
@@ -143,7 +143,7 @@ def _like(base: Tensor) -> Any:
     return np.lib.stride_tricks.as_strided(np.empty(1, np.bool_), base.shape, strides)
 
 
-def array_of_steps(array: Any, steps: Sequence[Step | KeyStep | NativeStep]) -> Any:
+def array_of_steps(array: Any, steps: Sequence[ViewStep | KeyStep | NativeStep]) -> Any:
     """The view of `array` that `steps` lead to. Raises ValueError where a reshape would need a copy."""
     for one in steps:
         if one is UNRECORDED:

@@ -14,7 +14,17 @@ from .cfunctions import array_function, element_emitter, element_function, is_c_
 from .checked import checked_emitter, checked_kernel, missing_kernel
 from .composite import by_decomposition
 from .lookup import backends_with, get_kernel, missing_message
-from .tables import LIVE, LLVM, LOCK, NUMPY, TABLES, Kernel, registrations_changed, set_up, tear_down
+from .tables import (
+    LIVE,
+    LLVM,
+    LOCK,
+    NUMPY,
+    TABLES,
+    Kernel,
+    registrations_changed,
+    set_up,
+    tear_down,
+)
 
 __all__ = [
     "copy_registered_kernels",

@@ -17,7 +17,7 @@ STAGES: Final = ("trace", "optimized", "fused", "loops", "llvm", "llvm-opt", "as
 
 
 @record(eq=False)
-class Step:
+class PassStep:
     """A pass that ran: its stage (``after:cse``, the second time ``after:dce:2``), result and seconds."""
 
     stage: str
@@ -40,15 +40,15 @@ class Lowered:
         self.target = target
 
     @computed_once
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[PassStep]:
         """The passes in order, the last of them fusion."""
-        made: list[Step] = []
+        made: list[PassStep] = []
         seen: dict[str, int] = {}
 
         def observe(name: str, function: Function, seconds: float) -> None:
             seen[name] = seen.get(name, 0) + 1
             again = f":{seen[name]}" if seen[name] > 1 else ""
-            made.append(Step(f"after:{name}{again}", function, seconds))
+            made.append(PassStep(f"after:{name}{again}", function, seconds))
 
         run_passes(self.function, PIPELINE, observe, failures=[])
         return made

@@ -22,7 +22,7 @@ from ..ir.records import record
 Formula = Callable[..., tuple[Tensor, ...]]
 
 
-class Rule(Protocol):
+class UpdateRule(Protocol):
     """What the optimisers know of a rule."""
 
     @property

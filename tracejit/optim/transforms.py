@@ -15,7 +15,7 @@ from ..ir.dtypes import FLOAT64, INT64, DType, is_float
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.records import record
 from ..pytree import TreeDef, flatten, leaf_paths
-from .rules import AdamRule, Rule, SGDRule, check_rate, rate_at
+from .rules import AdamRule, SGDRule, UpdateRule, check_rate, rate_at
 
 
 @record
@@ -23,7 +23,7 @@ class Optimizer:
     """A rule and a learning rate. Made by `sgd`, `adam` and `adamw`; it holds no parameters and no state."""
 
     name: str
-    rule: Rule
+    rule: UpdateRule
     #: A number, a tensor of rank 0, or a schedule: a function of the step count.
     lr: Any
 

@@ -14,7 +14,7 @@ from ..eager.tensor import Tensor, wrap
 from ..ir.registry import OPS
 from ..location import user_location
 from ..state import STATE
-from .nodes import OpNode, Plan, Wanted
+from .nodes import OpNode, SavePlan, Wanted
 from .recording import memory_of, record
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _CONCAT: Final = OPS["concat"]
 _RESHAPE: Final = OPS["reshape"]
 _BUILTIN: Final = _CONCAT.vjp
-_PLAN: Final = Plan(_CONCAT, ())
+_PLAN: Final = SavePlan(_CONCAT, ())
 _new = object.__new__
 
 

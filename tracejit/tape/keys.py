@@ -13,7 +13,7 @@ from ..state import STATE
 from .nodes import Node, Wanted
 
 if TYPE_CHECKING:
-    from ..array.indexing.keys import Plan
+    from ..array.indexing.keys import KeyPlan
     from .cotangents import Cotangents
 
 _new = object.__new__
@@ -31,9 +31,9 @@ class KeyNode(Node):
     def name(self) -> str:
         return "GetitemBackward"
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> KeyPlan:
         module: Any = import_module("..array.indexing.access", __package__)  # it imports this module
-        plan: Plan = module.known_plan(self.types[0][0], self.key)
+        plan: KeyPlan = module.known_plan(self.types[0][0], self.key)
         return plan
 
     def elements(self, namespace: Any, x: Any) -> Any:

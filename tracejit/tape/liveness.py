@@ -64,7 +64,7 @@ class as_at:
     """Context manager: what runs in it sees those inputs as retired that were retired at `moment`, and those
     that it retires itself. So a function that is run again records what it recorded before."""
 
-    def __init__(self, moment: Moment) -> None:
+    def __init__(self, moment: Instant) -> None:
         self._moment = moment
 
     def __enter__(self) -> None:
@@ -75,7 +75,7 @@ class as_at:
         STATE.revived = self._outer
 
 
-class Moment:
+class Instant:
     """Which inputs are retired now."""
 
     __slots__ = ("revived", "time")

@@ -167,7 +167,7 @@ def end_of_graph(leaf: Tensor) -> AccumulateGrad:
     return known
 
 
-class Plan:
+class SavePlan:
     """What recording and differentiating `op` take when just the `tracked` operands require gradients."""
 
     __slots__ = ("inputs", "joint", "op", "output", "pulls", "saves")
@@ -227,7 +227,7 @@ class OpNode(Node):
         "saved",
     )
 
-    plan: Plan
+    plan: SavePlan
     attrs: Attrs
     #: Per operand: the array or number where a rule needs it, else None; None altogether once freed.
     saved: tuple[Any, ...] | None

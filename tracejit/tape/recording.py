@@ -18,19 +18,19 @@ from ..ir.graph import Value
 from ..ir.registry import Attrs, Op
 from ..location import user_location
 from ..state import STATE
-from .nodes import OpNode, Plan
+from .nodes import OpNode, SavePlan
 from .saved import PackedOpNode, pack
 
 _SCALARS = frozenset((bool, int, float))
 #: The type of a Python number among the operands; no rule asks for it.
 _SCALAR = ((), FLOAT64)
-_PLANS: dict[tuple[Op, tuple[bool, ...]], Plan] = {}
+_PLANS: dict[tuple[Op, tuple[bool, ...]], SavePlan] = {}
 
 
-def _plan(op: Op, tracked: tuple[bool, ...]) -> Plan:
+def _plan(op: Op, tracked: tuple[bool, ...]) -> SavePlan:
     plan = _PLANS.get((op, tracked))
     if plan is None:
-        plan = _PLANS[(op, tracked)] = Plan(op, tracked)
+        plan = _PLANS[(op, tracked)] = SavePlan(op, tracked)
     return plan
 
 

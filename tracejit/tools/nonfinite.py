@@ -18,7 +18,7 @@ from ..autograd.modes import Mode
 from ..ir.effects import without_effects
 from ..ir.errors import GradientError, NonFiniteError, TracejitError
 from ..ir.graph import Function, Location
-from ..ir.interpreter import Step, interpret_watched
+from ..ir.interpreter import InterpreterStep, interpret_watched
 from ..ir.records import record
 from ..ir.registry import Kind, Op
 from ..location import user_location
@@ -102,7 +102,7 @@ class Finder:
             )
 
     def _search(self, function: Function, args: Sequence[Any]) -> None:
-        def watch(step: Step) -> None:
+        def watch(step: InterpreterStep) -> None:
             instruction = step.instruction
             if instruction.op.kind in _GIVEN:
                 return
@@ -115,7 +115,7 @@ class Finder:
         interpret_watched(without_effects(function), args, watch)
 
     @staticmethod
-    def _found(function: Function, step: Step, what: str) -> str:
+    def _found(function: Function, step: InterpreterStep, what: str) -> str:
         instruction = step.instruction
         where = _place(instruction.location)
         if instruction.location is not None and instruction.location.gradient:
@@ -148,7 +148,7 @@ class AnomalyFinder(Finder):
         if not self.wanted.inside(results):
             return
 
-        def watch(step: Step) -> None:
+        def watch(step: InterpreterStep) -> None:
             instruction = step.instruction
             if (
                 instruction.location is None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..eager.tensor import Array, Tensor, as_array, wrap
-from ..eager.views import Step, share
+from ..eager.views import ViewStep, share
 from ..frontend.guards import same_content
 from ..generator import Draws, Generator
 from ..ir.builder import Builder, operand_of
@@ -208,7 +208,7 @@ class Tracer(Builder):
         """`tensor` without its gradient. Both share memory, as it were: writes to either reach the other."""
         stop = OPS["stop_gradient"]
         result = wrap(self.run(stop, (tensor,), {}))
-        share(tensor, result, Step(stop, {}))
+        share(tensor, result, ViewStep(stop, {}))
         return result
 
     def run(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:

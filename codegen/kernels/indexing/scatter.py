@@ -50,7 +50,7 @@ class How(enum.Enum):
 
 
 @record
-class Plan:
+class ScatterPlan:
     """What a scatter does: `count` slices of `stretch` elements go to `rows` places, in `parts`."""
 
     count: int
@@ -70,7 +70,7 @@ class Plan:
         return STATUS_BYTES + (self.distance * (self.parts - 1) if self.how is How.CHUNKS else 0)
 
 
-def scatter_plan(instruction: Instruction) -> Plan:
+def scatter_plan(instruction: Instruction) -> ScatterPlan:
     """How the kernel of `instruction` goes about it."""
     x, _, *indices = instruction.operands
     stretch, count = math.prod(x.shape[len(indices) :]), indices[0].type.size
@@ -87,7 +87,7 @@ def scatter_plan(instruction: Instruction) -> Plan:
             how, parts = How.RANGES, _power_of_two(min(ranges, rows))
         elif adds and chunks > 1 and x.type.nbytes <= _COPY_BYTES:
             how, parts = How.CHUNKS, _power_of_two(chunks)
-    return Plan(count, stretch, rows, how, parts, cycles, -(-x.type.nbytes // 64) * 64)
+    return ScatterPlan(count, stretch, rows, how, parts, cycles, -(-x.type.nbytes // 64) * 64)
 
 
 def _power_of_two(most: int) -> int:
@@ -120,7 +120,7 @@ class _Writer:
         self,
         name: str,
         instruction: Instruction,
-        plan: Plan,
+        plan: ScatterPlan,
         target: Target,
         declarations: dict[str, str],
     ) -> None:

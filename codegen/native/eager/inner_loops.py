@@ -31,7 +31,7 @@ from ...interface import (
 )
 from ..entry.names import NUMBERS, filled
 from ..entry.results import WRAPPING
-from ..entry.table import Layout
+from ..entry.table import EntryLayout
 from .arguments import ARGUMENTS
 from .calls import EAGER_CALLS
 from .copies import COPIES
@@ -289,7 +289,7 @@ slow:
 """
 
 
-def eager_code(layout: Layout, flags: int) -> str:
+def eager_code(layout: EntryLayout, flags: int) -> str:
     """The module for this interpreter's and NumPy's layout; `flags` are the floating-point exceptions, as
     <fenv.h> numbers them here, that NumPy may report."""
     numbers = {

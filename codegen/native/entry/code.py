@@ -20,7 +20,7 @@ from .matching import MATCHING
 from .names import NUMBERS, filled
 from .results import MAKING, WRAPPING
 from .sources import FOLLOWING
-from .table import AT, KINDS, STARTS, STEPS, Layout
+from .table import AT, KINDS, STARTS, STEPS, EntryLayout
 
 _DECLARATIONS: Final = """
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -347,7 +347,7 @@ slow:
 """
 
 
-def entry_code(layout: Layout) -> str:
+def entry_code(layout: EntryLayout) -> str:
     """The module of the entry for this interpreter's and NumPy's layout."""
     numbers = {
         "CACHED_BYTES": CACHED_BYTES,

@@ -20,7 +20,7 @@ from ...interface import (
     TUPLE_ITEMS,
     TYPE,
 )
-from .table import Layout
+from .table import EntryLayout
 
 #: How Python numbers are read.
 NUMBERS: Final = """
@@ -50,7 +50,7 @@ no:
 """
 
 
-def filled(text: str, layout: Layout, more: Mapping[str, int]) -> str:
+def filled(text: str, layout: EntryLayout, more: Mapping[str, int]) -> str:
     """`text` as LLVM reads it: with the numbers that its names in capitals stand for, and with ``[%p+8]``
     written out, which stands for the pointer 8 bytes behind ``%p``."""
     data, rank, sizes, descriptor, flags = layout.array_offsets

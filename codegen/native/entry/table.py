@@ -168,7 +168,9 @@ STARTS: Final = {"object": 0, "cell": 1, "global": 2}
 _INT64: Final = (-(2**63), 2**63 - 1)
 
 
-def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed: int, once: bool) -> bytes:
+def entry_table(
+    spec: EntrySpec, layout: EntryLayout, *, main: int, slow: int, failed: int, once: bool
+) -> bytes:
     """The table of `spec`: `main` is the address of the native function, `slow` of the callable that takes
     what does not fit, `failed` of the one that gets the status of a call that cannot be repeated: of any call
     where it runs `once`."""
@@ -217,7 +219,7 @@ def entry_table(spec: EntrySpec, layout: Layout, *, main: int, slow: int, failed
     return struct.pack(f"={len(words)}q", *words)
 
 
-def _node(words: list[int], spec: Spec, layout: Layout) -> None:
+def _node(words: list[int], spec: Spec, layout: EntryLayout) -> None:
     if isinstance(spec, ArraySpec):
         flags = layout.donated_flags if spec.donated else layout.plain_flags
         words += [KINDS["array"], 8 * (8 + len(spec.shape)), spec.descr, len(spec.shape), flags]
@@ -262,7 +264,7 @@ def _structure(words: list[int], structure: Structure) -> None:
 
 
 @record
-class Layout:
+class EntryLayout:
     """Addresses and offsets of CPython and NumPy, from ``runtime.native.capi``."""
 
     #: Addresses by symbol: C functions, and objects as ``object_Tensor``.

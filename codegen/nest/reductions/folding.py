@@ -13,15 +13,21 @@ from typing import TYPE_CHECKING
 from ...llvm.emitter import Reg
 from ...llvm.loops import Bound
 from ..loop_nest import SHORT_BODY, Member, body_cost
-from ..writing.element import Pass, Places, Row
-from .totals import LONG, Step, Totals, add_blocks
+from ..writing.element import ElementPass, Places, RowValues
+from .totals import LONG, FoldStep, Totals, add_blocks
 
 if TYPE_CHECKING:
     from ..writing.nest_writer import NestWriter
 
 
 def fold_groups(
-    writer: NestWriter, plan: Pass, row: Row, places: Places, state: list[Reg], first: Bound, stop: Bound
+    writer: NestWriter,
+    plan: ElementPass,
+    row: RowValues,
+    places: Places,
+    state: list[Reg],
+    first: Bound,
+    stop: Bound,
 ) -> list[Reg]:
     """What `plan` folds from `first` to `stop`, which are whole groups, into `state`."""
     nest, folds = writer.nest, plan.folds
@@ -45,8 +51,14 @@ def fold_groups(
 
 
 def line_of(
-    writer: NestWriter, plan: Pass, row: Row, totals: Totals, groups: tuple[Bound, Bound, int], *, rest: bool
-) -> Step:
+    writer: NestWriter,
+    plan: ElementPass,
+    row: RowValues,
+    totals: Totals,
+    groups: tuple[Bound, Bound, int],
+    *,
+    rest: bool,
+) -> FoldStep:
     """What folds a line: the elements of `groups`, bounds and how many lie between them at most, and the
     `rest` of the last dimension, which fills no group."""
     nest, (first, stop, most) = writer.nest, groups
@@ -67,11 +79,17 @@ def line_of(
             return state
         return totals.add(state, writer.rest_of_line(plan, row, places, totals.identities, whole))
 
-    return Step(run, -(-most // writer.group) + rest, run_long)
+    return FoldStep(run, -(-most // writer.group) + rest, run_long)
 
 
 def _in_memory(
-    writer: NestWriter, plan: Pass, row: Row, places: Places, state: list[Reg], first: Bound, stop: Bound
+    writer: NestWriter,
+    plan: ElementPass,
+    row: RowValues,
+    places: Places,
+    state: list[Reg],
+    first: Bound,
+    stop: Bound,
 ) -> list[Reg]:
     """The same: vector after vector is folded into that of the accumulators in memory whose turn it is."""
     nest, folds, w = writer.nest, plan.folds, writer.w

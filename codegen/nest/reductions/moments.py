@@ -23,7 +23,7 @@ from ....ir.passes.algebra.moments import second_moments
 from ...llvm.emitter import Reg, constant
 from ...maths.support import muladd
 from ..loop_nest import Member, Nest, Split
-from ..writing.element import Pass, Places, Row
+from ..writing.element import ElementPass, Places, RowValues
 from .split import BLOCK_ROWS, SplitWriter
 from .totals import column_step, fold_loops, totals_of
 
@@ -57,14 +57,14 @@ class MomentWriter(SplitWriter):
     def is_walked(self, stage: int) -> bool:
         return stage != 1
 
-    def planned_in(self, stage: int) -> Pass:
+    def planned_in(self, stage: int) -> ElementPass:
         plan = super().planned_in(stage)
         if stage == 0:
             plan.seconds = {self.members[value]: moment.total for value, moment in self.nest.moments.items()}
             plan.away = list(self.layout.away)
         return plan
 
-    def known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[Row]:
+    def known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[RowValues]:
         rows = super().known_rows(stage, copies, places, mask)
         for copy, row in enumerate(rows):
             for total, memory in self.layout.near.items() if stage == 0 else ():
@@ -82,8 +82,8 @@ class MomentWriter(SplitWriter):
         for memory in (*empty, *self.layout.away.values()):
             self.clear(constant(0.0, memory.dtype, nest.lanes), memory, places, copies, mask)
         firsts = [self.members[total] for total in self.layout.near]
-        plan = Pass(self, 0, firsts, [], [])
-        rows = [Row() for _ in range(copies)]
+        plan = ElementPass(self, 0, firsts, [], [])
+        rows = [RowValues() for _ in range(copies)]
         self._row_members(0, rows, places, mask)
         stop = w.min(w.add(bounds[0], FIRST_ROWS), bounds[1])
         self.bounds = bounds[0], stop, FIRST_ROWS
@@ -109,7 +109,7 @@ class MomentWriter(SplitWriter):
         return math.prod(self.nest.sizes[self.nest.parallel + 1 :])
 
     def folded_by_chunk(
-        self, member: Member, chunk: Reg, rows: list[Row], places: Places, copy: int, mask: Reg | None
+        self, member: Member, chunk: Reg, rows: list[RowValues], places: Places, copy: int, mask: Reg | None
     ) -> Reg:
         w = self.w
         partial = super().folded_by_chunk(member, chunk, rows, places, copy, mask)

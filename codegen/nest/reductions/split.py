@@ -24,7 +24,7 @@ from ...kernels.kernel import (
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
 from ..loop_nest import Member, Memory, Nest, Split, Write
-from ..writing.element import Pass, Places, Row
+from ..writing.element import ElementPass, Places, RowValues
 from ..writing.nest_writer import NestWriter, polling_dim
 from ..writing.storing import past_cache
 from .folding import line_of
@@ -225,9 +225,9 @@ class SplitWriter(NestWriter):
     def save(self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None) -> None:
         self.put(value, memory, places, copy, mask, row_level=True)
 
-    def known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[Row]:
+    def known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[RowValues]:
         """Rows with what earlier stages folded and the row-level ops that follow from it."""
-        rows = [Row() for _ in range(copies)]
+        rows = [RowValues() for _ in range(copies)]
         for member, memory in self.layout.total.items():
             if member.stage < stage:
                 for copy, row in enumerate(rows):
@@ -236,10 +236,10 @@ class SplitWriter(NestWriter):
             self._row_members(before, rows, places, mask)
         return rows
 
-    def planned_in(self, stage: int) -> Pass:
+    def planned_in(self, stage: int) -> ElementPass:
         """What a pass over a chunk does at each element in `stage`."""
         folds, writes = self._work(stage)
-        return Pass(self, stage, folds, writes, [])
+        return ElementPass(self, stage, folds, writes, [])
 
     def _rows(self, stage: int, places: Places, copies: int, mask: Reg | None) -> None:
         """One group of columns over the rows of `bounds`."""
@@ -271,7 +271,7 @@ class SplitWriter(NestWriter):
         for (copy, memory), value in zip(own, out, strict=True):
             self.save(value, memory, places, copy, mask)
 
-    def _accumulators(self, plan: Pass) -> list[Memory]:
+    def _accumulators(self, plan: ElementPass) -> list[Memory]:
         """The partial results that a pass folds to."""
         partial = [self.layout.partial[member] for member in (*plan.folds, *plan.seconds)]
         return [*partial, *self.layout.away.values()] if plan.seconds else partial
@@ -288,7 +288,7 @@ class SplitWriter(NestWriter):
         (row,) = self.known_rows(stage, 1, places, None)
         folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
         writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
-        plan = Pass(self, stage, folds, writes, [])
+        plan = ElementPass(self, stage, folds, writes, [])
         self.broadcast_rows(plan, [row])
         if len(nest.sizes) > 1:
             self.bounds = None if bounds is None else (*bounds, self.split.size)
@@ -332,7 +332,7 @@ class SplitWriter(NestWriter):
             call(self.advance(places, 0, constant(vectors, "i64")), 1, mask)
 
     def folded_by_chunk(
-        self, member: Member, chunk: Reg, rows: list[Row], places: Places, copy: int, mask: Reg | None
+        self, member: Member, chunk: Reg, rows: list[RowValues], places: Places, copy: int, mask: Reg | None
     ) -> Reg:
         """What one chunk folded to `member`'s result; `rows` are what earlier stages folded."""
         return self.sum_of_chunk(self.layout.partial[member], places, copy, mask)

@@ -99,7 +99,7 @@ class Totals:
         return out
 
 
-class Step:
+class FoldStep:
     """What is done inside the loops that `fold_loops` writes.
 
     `run` folds `terms` into each accumulator, one after the other; where they are more than `LONG`,
@@ -110,13 +110,13 @@ class Step:
         self.run, self.terms, self.run_long, self.short = run, terms, run_long, short
 
 
-def column_step(nest: Nest, run: Run) -> Step:
+def column_step(nest: Nest, run: Run) -> FoldStep:
     """What is done at each element of a column."""
-    return Step(run, short=LONG if nest.reads_across else LONG_COLUMN)
+    return FoldStep(run, short=LONG if nest.reads_across else LONG_COLUMN)
 
 
 def fold_loops(
-    writer: NestWriter, totals: Totals, step: Step, dim: int, stop: int, places: Places,
+    writer: NestWriter, totals: Totals, step: FoldStep, dim: int, stop: int, places: Places,
     before: list[Reg] | None = None,
 ) -> list[Reg]:  # fmt: skip
     """Run `step` in loops over the dimensions from `dim` up to `stop`; what the accumulators fold to, after
@@ -143,7 +143,7 @@ def add_blocks(
     return w.loop(first, last, size, block, state, nonempty=True)
 
 
-def _terms(writer: NestWriter, step: Step, dim: int, stop: int) -> int:
+def _terms(writer: NestWriter, step: FoldStep, dim: int, stop: int) -> int:
     """How many terms an accumulator takes in the loops from `dim` on."""
     return step.terms * math.prod(writer.extent(inner)[2] for inner in range(dim, stop))
 
@@ -169,7 +169,7 @@ def _loop(
 
 
 def _blocks(
-    writer: NestWriter, totals: Totals, step: Step, dim: int, stop: int, places: Places, state: list[Reg]
+    writer: NestWriter, totals: Totals, step: FoldStep, dim: int, stop: int, places: Places, state: list[Reg]
 ) -> list[Reg]:
     """Loops that hand totals on, around blocks."""
     if _terms(writer, step, dim, stop) <= LONG:

@@ -19,7 +19,7 @@ from .prefetch import begins_line
 Places = dict[Memory, "str | Reg"]
 
 
-class Writer(Protocol):
+class ElementWriter(Protocol):
     """What a pass needs of the nest's writer."""
 
     nest: Nest
@@ -41,7 +41,7 @@ class Writer(Protocol):
     def write_out(self, write: Write, value: Reg, places: Places, copy: int, mask: Reg | None) -> None: ...
 
 
-class Row:
+class RowValues:
     """What is known at the row level: values, their splats, and leaves read there."""
 
     def __init__(self) -> None:
@@ -54,11 +54,11 @@ class Row:
         self.divisors: dict[Value, Divisor] = {}
 
 
-class Pass:
+class ElementPass:
     """What one stage does at each element: which members it computes, in order, and where they go."""
 
     def __init__(
-        self, writer: Writer, stage: int, folds: list[Member], writes: list[Write], keeps: list[Value]
+        self, writer: ElementWriter, stage: int, folds: list[Member], writes: list[Write], keeps: list[Value]
     ) -> None:
         self.writer = writer
         self.stage = stage
@@ -95,7 +95,7 @@ class Pass:
     def run(
         self,
         places: Places,
-        row: Row,
+        row: RowValues,
         copy: int,
         mask: Reg | None,
         state: Sequence[Reg],
@@ -155,7 +155,7 @@ class Pass:
         w.mark = ""
         return out
 
-    def _computed(self, member: Member, operands: list[Reg], row: Row) -> Reg:
+    def _computed(self, member: Member, operands: list[Reg], row: RowValues) -> Reg:
         if is_division(member):
             shared = member.operands[1]
             divisor = row.divisors.get(shared) if isinstance(shared, Value) else None

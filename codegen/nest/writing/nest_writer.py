@@ -17,13 +17,13 @@ from ...instrument.debug_locations import mark_of
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
 from ..divisors import divisor_of, pays
-from ..loop_nest import Constant, Leaf, Member, Memory, Nest, Window, Write, memories_of
+from ..loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
 from ..reductions.folding import line_of
 from ..reductions.totals import column_step, fold_loops, totals_of
 from ..row_blocks import rows_at_a_time, write_rows
 from ..tasks import task_count, vector_block
 from ..window import Interior, read_window, write_line, write_range
-from .element import Pass, Places, Row
+from .element import ElementPass, Places, RowValues
 from .prefetch import fetched_ahead
 from .storing import folded, past_cache, put
 
@@ -196,7 +196,7 @@ class NestWriter:
     def point(self, places: Places, copies: int, mask: Reg | None) -> None:
         """All stages at one place of the parallel loops. `copies` vectors side by side share it."""
         nest = self.nest
-        rows = [Row() for _ in range(copies if not nest.row_lanes else 1)]
+        rows = [RowValues() for _ in range(copies if not nest.row_lanes else 1)]
         for stage in range(nest.stages):
             self._row_members(stage, rows, places, mask)
             self._stage(stage, rows, places, mask)
@@ -206,7 +206,7 @@ class NestWriter:
                     value = self._row_source(write.source, row, places, copy, mask)
                     self.write_out(write, value, places, copy, mask)
 
-    def _row_members(self, stage: int, rows: list[Row], places: Places, mask: Reg | None) -> None:
+    def _row_members(self, stage: int, rows: list[RowValues], places: Places, mask: Reg | None) -> None:
         """Row-level ops that become known before `stage`."""
         for member in self.nest.members:
             if member.row_level and not member.is_reduction and member.stage == stage:
@@ -216,7 +216,9 @@ class NestWriter:
                     ]
                     row.values[member.value] = self.emit(member, operands)
 
-    def _row_source(self, source: Leaf | Value, row: Row, places: Places, copy: int, mask: Reg | None) -> Reg:
+    def _row_source(
+        self, source: Leaf | Value, row: RowValues, places: Places, copy: int, mask: Reg | None
+    ) -> Reg:
         if isinstance(source, Value):
             return row.values[source]
         key = (source, copy)
@@ -237,7 +239,7 @@ class NestWriter:
 
     # -- stages -----------------------------------------------------------------------------------
 
-    def _stage(self, stage: int, rows: list[Row], places: Places, mask: Reg | None) -> None:
+    def _stage(self, stage: int, rows: list[RowValues], places: Places, mask: Reg | None) -> None:
         """One pass over the reduced dimensions: fold this stage's reductions, write its results."""
         nest, plan = self.nest, self.planned(stage)
         if plan is None:
@@ -263,15 +265,15 @@ class NestWriter:
             for member, total in zip(folds, out[copy * len(folds) :], strict=False):
                 row.values[member.value] = total
 
-    def planned(self, stage: int) -> Pass | None:
+    def planned(self, stage: int) -> ElementPass | None:
         """What `stage` does at each element; None where it does nothing."""
         nest = self.nest
         folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
         writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
         keeps = [value for value in nest.kept if self.members[value].stage == stage]
-        return Pass(self, stage, folds, writes, keeps) if folds or writes or keeps else None
+        return ElementPass(self, stage, folds, writes, keeps) if folds or writes or keeps else None
 
-    def broadcast_rows(self, plan: Pass, rows: list[Row]) -> None:
+    def broadcast_rows(self, plan: ElementPass, rows: list[RowValues]) -> None:
         """Splat row values that the pass uses in vectors, and invert those that it divides by, once, before
         its loops."""
         lanes = self.nest.lanes if self.nest.vector_dim is not None else 1
@@ -293,7 +295,7 @@ class NestWriter:
         if dim == self.polls_in:
             poll_or_return(self.w)
 
-    def fold_row(self, plan: Pass, row: Row, places: Places) -> list[Reg]:
+    def fold_row(self, plan: ElementPass, row: RowValues, places: Places) -> list[Reg]:
         """A pass with the lanes along the last reduced dimension."""
         nest, last = self.nest, len(self.nest.sizes) - 1
         totals = totals_of(self, plan.folds, nest.lanes)
@@ -301,7 +303,9 @@ class NestWriter:
         line = line_of(self, plan, row, totals, (0, whole, whole), rest=whole < nest.sizes[last])
         return self.across_lanes(plan, fold_loops(self, totals, line, nest.parallel, last, places))
 
-    def rest_of_line(self, plan: Pass, row: Row, places: Places, state: list[Reg], start: int) -> list[Reg]:
+    def rest_of_line(
+        self, plan: ElementPass, row: RowValues, places: Places, state: list[Reg], start: int
+    ) -> list[Reg]:
         """Fold what is left of the last dimension from `start` on: single vectors, then a masked one."""
         nest, w = self.nest, self.w
         last = len(nest.sizes) - 1
@@ -330,7 +334,7 @@ class NestWriter:
         result: Reg = reduction.combine(self.w, accumulator, value)
         return result
 
-    def across_lanes(self, plan: Pass, totals: Sequence[Reg]) -> list[Reg]:
+    def across_lanes(self, plan: ElementPass, totals: Sequence[Reg]) -> list[Reg]:
         """The vectors that a pass folded, each folded to a scalar."""
         return [self._across_lanes(member, total) for member, total in zip(plan.folds, totals, strict=True)]
 
@@ -350,7 +354,7 @@ class NestWriter:
         dim = nest.vector_dim
         vectors = dim is not None and not (row_level and nest.row_lanes)
         lanes = nest.lanes if vectors else 1
-        if isinstance(leaf, Constant):
+        if isinstance(leaf, NestConstant):
             return constant(leaf.value, leaf.dtype, lanes)
         if isinstance(leaf, Window):
             return read_window(self, leaf, places, copy, mask, row_level=row_level)

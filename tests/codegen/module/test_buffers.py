@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.llvm.target import host
-from tracejit.codegen.module.arena import Block, _most_at_once, pack
+from tracejit.codegen.module.arena import ArenaBlock, _most_at_once, pack
 from tracejit.codegen.nest.fusions import Fusions
 from tracejit.ir.text.parser import parse_function
 from tracejit.runtime.executable import Executable
@@ -42,7 +42,7 @@ def test_blocks_do_not_overlap(seed: int) -> None:
     rng = np.random.default_rng(seed)
     starts = np.sort(rng.integers(0, 20, rng.integers(1, 60)))
     blocks = [
-        Block(int(start), int(start + rng.integers(0, 8)), int(64 * rng.integers(1, 1000)))
+        ArenaBlock(int(start), int(start + rng.integers(0, 8)), int(64 * rng.integers(1, 1000)))
         for start in starts
     ]
     offsets, total = pack(blocks)
@@ -57,7 +57,7 @@ def test_blocks_do_not_overlap(seed: int) -> None:
 def test_no_order_of_definition_wastes_much() -> None:
     """Small blocks that live on between large ones: first fit leaves gaps, the largest first do not."""
     sizes = [(0, 2, 1), (1, 3, 2), (3, 5, 3), (5, 6, 4)]
-    blocks = [Block(start, end, size << 20) for start, end, size in sizes]
+    blocks = [ArenaBlock(start, end, size << 20) for start, end, size in sizes]
     assert pack(blocks)[1] == _most_at_once(blocks) == 7 << 20
 
 
@@ -67,7 +67,7 @@ def test_what_reaches_highest_chooses_again() -> None:
         (0, 0, 796), (1, 16, 128), (1, 16, 128), (2, 2, 522), (3, 11, 64), (3, 11, 64), (8, 11, 256),
         (11, 15, 256), (13, 16, 512), (13, 13, 778), (15, 15, 774), (16, 18, 512), (18, 18, 1296),
     ]  # fmt: skip
-    blocks = [Block(start, end, size << 10) for start, end, size in kilobytes]
+    blocks = [ArenaBlock(start, end, size << 10) for start, end, size in kilobytes]
     offsets, total = pack(blocks)
     assert total == _most_at_once(blocks) == (512 + 1296) << 10
     assert len(offsets) == len(blocks)

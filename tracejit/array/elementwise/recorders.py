@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ...eager.tensor import Tensor, wrap
-from ...eager.views import UNRECORDED, KeyStep, Step
+from ...eager.views import UNRECORDED, KeyStep, ViewStep
 from ...ir.registry import OPS
 from ...ir.types import Shape, normalize_axes, resolve_reshape
 from ...state import STATE
@@ -75,9 +75,9 @@ def of_reshape(x: Tensor, shape: Any, result: Tensor) -> None:
         _unrecorded(result)
 
 
-def reshaping(shape: Any, before: Shape) -> Step:
+def reshaping(shape: Any, before: Shape) -> ViewStep:
     """The step of a view that ``ndarray.reshape`` made of an array of the shape `before`."""
-    return Step(_RESHAPE, {"shape": resolve_reshape("reshape", before, shape)})
+    return ViewStep(_RESHAPE, {"shape": resolve_reshape("reshape", before, shape)})
 
 
 def of_transpose(x: Tensor, perm: Any, result: Tensor) -> None:
@@ -86,9 +86,9 @@ def of_transpose(x: Tensor, perm: Any, result: Tensor) -> None:
         _unrecorded(result)
 
 
-def transposing(perm: Any, before: Shape) -> Step:
+def transposing(perm: Any, before: Shape) -> ViewStep:
     """The step of a view that ``ndarray.transpose`` made of an array of the shape `before`."""
-    return Step(_TRANSPOSE, {"perm": _perm(perm, len(before))})
+    return ViewStep(_TRANSPOSE, {"perm": _perm(perm, len(before))})
 
 
 def _perm(axes: Any, rank: int) -> Shape:

@@ -23,7 +23,7 @@ from ...state import STATE
 from ...tape.keys import record_key
 from ..elementwise.recorders import of_gather, of_key, reading
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
-from .keys import Plan, plan_key, refuse_masks
+from .keys import KeyPlan, plan_key, refuse_masks
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
@@ -70,11 +70,11 @@ def _by_plan(x: Tensor, key: Any) -> Tensor:
 
 
 #: Plans of keys without arrays, which are for good, by shape and key.
-_PLANS: dict[Any, Plan] = {}
+_PLANS: dict[Any, KeyPlan] = {}
 _PLANS_LIMIT = 1 << 12
 
 
-def known_plan(shape: Shape, key: Any) -> Plan:
+def known_plan(shape: Shape, key: Any) -> KeyPlan:
     """The plan of `key`; reading the same key of the same shape again is quick."""
     name: Any = tuple([_name_of(one) for one in key]) if type(key) is tuple else _name_of(key)
     if name is _NAMELESS or (type(key) is tuple and _NAMELESS in name):
@@ -131,21 +131,21 @@ _GETITEM: Final = NativeCall(
 )
 
 
-def _view(x: Tensor, plan: Plan) -> Tensor:
+def _view(x: Tensor, plan: KeyPlan) -> Tensor:
     """The slice of `plan`, in its middle shape."""
     if not plan.whole:
         x = run("slice", x, start=plan.start, size=plan.size, step=plan.step)
     return reshaped(x, plan.middle)
 
 
-def _gathered(view: Tensor, plan: Plan) -> Tensor:
+def _gathered(view: Tensor, plan: KeyPlan) -> Tensor:
     shape = plan.index_shape("getitem")
     indices = [broadcast(index, shape) for index in plan.indices]
     front = permuted(view, plan.positions + plan.rest)
     return permuted(run("gather", front, *indices), _placement(len(shape), plan))
 
 
-def _placement(rank: int, plan: Plan) -> list[int]:
+def _placement(rank: int, plan: KeyPlan) -> list[int]:
     """The order that moves the arrays' `rank` leading dimensions to their place among the others."""
     rest = list(range(rank, rank + len(plan.rest)))
     return [*rest[: plan.place], *range(rank), *rest[plan.place :]]
@@ -184,7 +184,7 @@ def _written(x: Tensor, key: Any, value: Any, mode: str, name: str) -> Tensor:
 
 
 def _scattered(
-    view: Tensor, plan: Plan, value: Any, mode: str, name: str, *, in_memory: bool = False
+    view: Tensor, plan: KeyPlan, value: Any, mode: str, name: str, *, in_memory: bool = False
 ) -> Tensor:
     """`view` with `value` at the plan's indices; with `in_memory`, written to its memory."""
     shape = plan.index_shape(name)
@@ -210,7 +210,7 @@ def _inverse(order: Any) -> list[int]:
     return [int(one) for one in np.argsort(order)]
 
 
-def _masked(view: Tensor, plan: Plan, value: Any, mode: str, name: str) -> Tensor:
+def _masked(view: Tensor, plan: KeyPlan, value: Any, mode: str, name: str) -> Tensor:
     """A write through a traced mask: a choice, of values that do not depend on how many are true."""
     if plan.indices or len(plan.masks) > 1:
         refuse_masks(f"{name}: a traced mask beside other index arrays", plan)

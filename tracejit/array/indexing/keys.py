@@ -1,8 +1,8 @@
 """Index expressions: what ``x[key]`` selects, as static slices and index arrays.
 
-A key is read once into a `Plan`: first a strided slice of every axis, then a reshape that drops the axes of
-plain integers and adds those of None, then index arrays for some of the axes that are left. Reading, writing
-and accumulating all follow from it. Semantics: NumPy's basic and advanced indexing.
+A key is read once into a `KeyPlan`: first a strided slice of every axis, then a reshape that drops the axes
+of plain integers and adds those of None, then index arrays for some of the axes that are left. Reading,
+writing and accumulating all follow from it. Semantics: NumPy's basic and advanced indexing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Mask:
 
 
 @record(eq=False)
-class Plan:
+class KeyPlan:
     """What a key selects from an array of a given shape."""
 
     start: Shape
@@ -61,7 +61,7 @@ class Plan:
         return broadcast_shapes(f"{name}: index arrays", *(index.shape for index in self.indices))
 
 
-def plan_key(name: str, shape: Shape, key: Any) -> Plan:
+def plan_key(name: str, shape: Shape, key: Any) -> KeyPlan:
     """Read `key` against `shape`, on behalf of the function `name`.
 
     Raises OutOfBoundsError for indices outside and for too many of them, DTypeError for what is no index,
@@ -104,7 +104,7 @@ def plan_key(name: str, shape: Shape, key: Any) -> Plan:
     whole = tuple(size) == shape and not any(start) and all(number == 1 for number in step)
     scalar = len(entries) == len(shape) and all(kind == "int" for kind, _, _ in entries)
     scalar = scalar and not any(key is Ellipsis for key in keys)
-    return Plan(
+    return KeyPlan(
         tuple(start), tuple(size), tuple(step), whole, tuple(middle), tuple(positions), tuple(indices),
         before if adjacent else 0, tuple(masks), scalar,
     )  # fmt: skip
@@ -240,7 +240,7 @@ def _check_mask(name: str, shape: Shape, axis: int, given: Shape) -> None:
         raise ShapeError(f"{name}: a boolean mask of shape {given} does not fit axes of shape {covered}")
 
 
-def refuse_masks(name: str, plan: Plan) -> None:
+def refuse_masks(name: str, plan: KeyPlan) -> None:
     """Raise ConcretizationError where a mask's values would decide the result's shape."""
     if plan.masks:
         mask, where = plan.masks[0].tensor, user_location()

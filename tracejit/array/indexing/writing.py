@@ -19,7 +19,7 @@ from ...eager.views import (
     UNRECORDED,
     KeyStep,
     NativeStep,
-    Step,
+    ViewStep,
     array_of_steps,
     chain_of,
     made_step,
@@ -210,9 +210,9 @@ def _refresh(base: Tensor) -> None:
         _move(view, fresh)
 
 
-def _expanded(base: Tensor, steps: tuple[Step | KeyStep | NativeStep, ...]) -> list[Step]:
+def _expanded(base: Tensor, steps: tuple[ViewStep | KeyStep | NativeStep, ...]) -> list[ViewStep]:
     """`steps` from `base` as ops."""
-    found: list[Step] = []
+    found: list[ViewStep] = []
     shape = base.shape
     for one in steps:
         if one is UNRECORDED:
@@ -221,9 +221,9 @@ def _expanded(base: Tensor, steps: tuple[Step | KeyStep | NativeStep, ...]) -> l
         if isinstance(step, KeyStep):
             plan = plan_key("view", shape, step[0])
             if not plan.whole:
-                found.append(Step(_SLICE, {"start": plan.start, "size": plan.size, "step": plan.step}))
+                found.append(ViewStep(_SLICE, {"start": plan.start, "size": plan.size, "step": plan.step}))
             if plan.whole or plan.middle != plan.size:
-                found.append(Step(_RESHAPE, {"shape": plan.middle}))
+                found.append(ViewStep(_RESHAPE, {"shape": plan.middle}))
             shape = plan.middle
         else:
             found.append(step)
@@ -233,7 +233,7 @@ def _expanded(base: Tensor, steps: tuple[Step | KeyStep | NativeStep, ...]) -> l
     return found
 
 
-def _put_back(base: Tensor, steps: list[Step], new: Tensor) -> Tensor:
+def _put_back(base: Tensor, steps: list[ViewStep], new: Tensor) -> Tensor:
     """`base` with `new` where `steps` read from it."""
     ops = _TRACED if isinstance(base._data, Value) else _WRITTEN
     sources = [before(base, keep=False)]

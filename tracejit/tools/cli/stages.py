@@ -14,7 +14,7 @@ from ...jitted.lowered import Lowered
 from ..dumping import PICTURES, all_stages, stage_text
 from ..dumping import STAGES as COMPILED
 from .errors import UsageError
-from .targets import BATCH, Subject
+from .targets import BATCH, CommandSubject
 
 #: Traces of what transforms make of the target.
 TRANSFORMED: Final = ("grad", "jvp", "vmap")
@@ -27,8 +27,8 @@ class Stages:
 
     def __init__(
         self,
-        plain: Subject,
-        subject: Subject,
+        plain: CommandSubject,
+        subject: CommandSubject,
         argnums: tuple[int, ...] | None = None,
         size: int | None = None,
         target: Target | None = None,

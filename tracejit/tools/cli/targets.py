@@ -97,7 +97,7 @@ def _size(text: str) -> int:
 
 
 @record(eq=False)
-class Subject:
+class CommandSubject:
     """A function with arguments: TensorTypes and Python numbers, or real ones."""
 
     #: The target as the user wrote it.
@@ -135,12 +135,12 @@ class Subject:
         ]
         return [*leaves, *(array_of(one) for one in traced.captured)]
 
-    def gradient(self, argnums: Sequence[int]) -> Subject:
+    def gradient(self, argnums: Sequence[int]) -> CommandSubject:
         """The gradient by the arguments `argnums`: a tuple, unless there is one."""
         which = argnums[0] if len(argnums) == 1 else tuple(argnums)
         return self._with(grad(self.fn, which), self.args)
 
-    def mapped(self, size: int) -> Subject:
+    def mapped(self, size: int) -> CommandSubject:
         """The same for `size` examples, stacked along a new first axis of every array."""
         axes = tuple(
             tree_map(lambda leaf: None if _is_number(leaf) else 0, argument) for argument in self.args
@@ -148,7 +148,7 @@ class Subject:
         args = tuple(tree_map(lambda leaf: _stacked(leaf, size), argument) for argument in self.args)
         return self._with(vmap(self.fn, axes), args)
 
-    def pushed_forward(self) -> Subject:
+    def pushed_forward(self) -> CommandSubject:
         """The function and its derivative along tangents, which are further arguments: forward mode."""
         floating = [i for i, argument in enumerate(self.args) if _is_floating(argument)]
         if not floating:
@@ -172,16 +172,16 @@ class Subject:
         )
         return self._with(named, self.args + tangents)
 
-    def _with(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> Subject:
-        return Subject(self.label, fn, args, self.valued)
+    def _with(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> CommandSubject:
+        return CommandSubject(self.label, fn, args, self.valued)
 
 
-def subject_of(options: argparse.Namespace) -> Subject:
+def subject_of(options: argparse.Namespace) -> CommandSubject:
     """What the options name, transformed as they say. Raises UsageError, TargetError or ParseError."""
     return transformed(plain_subject(options), options)
 
 
-def transformed(subject: Subject, options: argparse.Namespace) -> Subject:
+def transformed(subject: CommandSubject, options: argparse.Namespace) -> CommandSubject:
     """`subject` after --grad, and then --vmap. Raises UsageError or TargetError."""
     if options.grad is not None:
         subject = subject.gradient(parse_argnums(options.grad))
@@ -190,7 +190,7 @@ def transformed(subject: Subject, options: argparse.Namespace) -> Subject:
     return subject
 
 
-def plain_subject(options: argparse.Namespace) -> Subject:
+def plain_subject(options: argparse.Namespace) -> CommandSubject:
     """What the options name, before --grad and --vmap."""
     if is_document(options.target):
         if options.arg or options.args_from or options.static:
@@ -217,7 +217,7 @@ def with_names(fn: Callable[..., Any], name: str, names: Sequence[str]) -> Calla
     return fn
 
 
-def _subject_of_text(label: str) -> Subject:
+def _subject_of_text(label: str) -> CommandSubject:
     path, name = split_target(label)
     document = read_document(path)
     function = select(document, path, name)
@@ -231,13 +231,13 @@ def _subject_of_text(label: str) -> Subject:
         param.hint if param.hint.isidentifier() else f"arg{i}" for i, param in enumerate(function.params)
     ]
     named = with_names(run, function.name, names)
-    return Subject(label, named, tuple(param.type for param in function.params), function=function)
+    return CommandSubject(label, named, tuple(param.type for param in function.params), function=function)
 
 
 # -- Python ----------------------------------------------------------------------------------------
 
 
-def _subject_of_python(options: argparse.Namespace) -> Subject:
+def _subject_of_python(options: argparse.Namespace) -> CommandSubject:
     fn = load_function(options.target)
     known: tuple[str, ...] = ()
     if isinstance(fn, JitFunction):
@@ -257,7 +257,7 @@ def _subject_of_python(options: argparse.Namespace) -> Subject:
     call = Call(options.target, fn, static, known)
     names, args = call.bind(positional, named)
     bound = with_names(call, getattr(fn, "__name__", options.target.split(":")[-1].split(".")[-1]), names)
-    return Subject(options.target, bound, tuple(args), valued=options.args_from is not None)
+    return CommandSubject(options.target, bound, tuple(args), valued=options.args_from is not None)
 
 
 def _specs(texts: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:

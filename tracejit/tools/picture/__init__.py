@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from .dot import to_dot
-from .layout import Box, Layout, Route, lay_out
+from .layout import Box, PictureLayout, Route, lay_out
 from .model import KINDS, Picture, PictureEdge, PictureGroup, PictureNode
 from .of_function import picture_of_function
 from .of_graph import live_dot, live_svg, picture_of_graph
@@ -16,10 +16,10 @@ from .svg import to_svg
 __all__ = [
     "KINDS",
     "Box",
-    "Layout",
     "Picture",
     "PictureEdge",
     "PictureGroup",
+    "PictureLayout",
     "PictureNode",
     "Route",
     "lay_out",

@@ -55,7 +55,7 @@ class Route:
 
 
 @record
-class Layout:
+class PictureLayout:
     """Boxes and routes in the order of the picture's nodes and edges, within (0, 0) - (`width`, `height`)."""
 
     width: float
@@ -64,7 +64,7 @@ class Layout:
     routes: tuple[Route, ...]
 
 
-def lay_out(picture: Picture, sizes: Sequence[tuple[float, float]]) -> Layout:
+def lay_out(picture: Picture, sizes: Sequence[tuple[float, float]]) -> PictureLayout:
     """Places for the nodes of `picture`, whose widths and heights are `sizes`.
 
     Boxes do not overlap, and every edge goes down, from the lower side of its source to the upper side of its
@@ -135,7 +135,7 @@ def _parts(count: int, edges: Sequence[tuple[int, int]]) -> list[list[int]]:
 
 def _lay_out_part(
     edges: Sequence[tuple[int, int]], order: Sequence[int], sizes: Sequence[tuple[float, float]]
-) -> Layout:
+) -> PictureLayout:
     """One connected part."""
     graph = add_waypoints(len(sizes), edges, assign_layers(len(sizes), edges, order))
     order_layers(graph)
@@ -150,7 +150,7 @@ def _lay_out_part(
         boxes.append(Box(columns[node] - width / 2, (top + bottom - height) / 2, width, height))
     routes = _routes(graph, edges, columns, bands, boxes)
     reach = max(x + width / 2 for x, width in zip(columns, widths, strict=True))
-    return Layout(reach, bands[-1][1], tuple(boxes), routes)
+    return PictureLayout(reach, bands[-1][1], tuple(boxes), routes)
 
 
 def _bands(
@@ -245,8 +245,8 @@ def _simplified(points: list[Point]) -> list[Point]:
 
 
 def _beside(
-    laid: Sequence[Layout], parts: Sequence[list[int]], part_edges: Sequence[list[int]], edges: int
-) -> Layout:
+    laid: Sequence[PictureLayout], parts: Sequence[list[int]], part_edges: Sequence[list[int]], edges: int
+) -> PictureLayout:
     """The parts on shelves, left to right, in about a square where none is wider."""
     area = sum((one.width + _BETWEEN_PARTS) * (one.height + _BETWEEN_PARTS) for one in laid)
     wide = max([one.width for one in laid], default=0.0)
@@ -264,4 +264,4 @@ def _beside(
         width = max(width, x + layout.width)
         shelf = max(shelf, layout.height)
         x += layout.width + _BETWEEN_PARTS
-    return Layout(width, y + shelf, tuple(boxes), tuple(routes))
+    return PictureLayout(width, y + shelf, tuple(boxes), tuple(routes))

@@ -14,7 +14,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from ...ir.errors import TracejitError
-from .layout import Box, Layout, Route, lay_out
+from .layout import Box, PictureLayout, Route, lay_out
 from .model import KINDS, Picture, PictureEdge, PictureNode
 from .palette import DARK, LIGHT, Theme, clean
 from .text import detail_width, shortened, title_width
@@ -199,7 +199,7 @@ def _beside_end(route: Route) -> tuple[float, float]:
     return x + 5, y - 3
 
 
-def _groups(picture: Picture, places: Layout) -> Iterator[str]:
+def _groups(picture: Picture, places: PictureLayout) -> Iterator[str]:
     """Groups as tinted ground behind their nodes and the edges between them.
 
     A rectangle around all its nodes would take in strangers; this cannot. Groups of one colour are told apart

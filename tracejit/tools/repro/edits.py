@@ -46,7 +46,7 @@ class Chunked(Edit):
             yield from self.without(case, range(part, part + 1))
 
 
-class Window(Edit):
+class EditWindow(Edit):
     """Half of the instructions, from the start, the middle or the end: what they read of the others is given,
     with the interpreter's values, and what the others read of them is a result."""
 
@@ -311,7 +311,7 @@ def _simpler(array: Array) -> Iterator[Array]:
 
 #: In the order in which they are tried.
 EDITS: Final[tuple[Edit, ...]] = (
-    Window(), FewerResults(), EarlierResult(), ValuesAsInputs(), Bypass(), Opened(), FewerSteps(),
+    EditWindow(), FewerResults(), EarlierResult(), ValuesAsInputs(), Bypass(), Opened(), FewerSteps(),
     BypassInRegions(), SmallerSizes(), SimplerNumbers(),
 )  # fmt: skip
 

@@ -18,7 +18,7 @@ from ...ir.types import TensorType
 from ...jitted.function import JitFunction
 from ...jitted.signatures import as_input
 from ...pytree import flatten
-from .document import Subject, document_of
+from .document import ViewedFunction, document_of
 from .page import page_of
 
 __all__ = ["View", "input_values", "view", "view_function"]
@@ -103,7 +103,7 @@ def view_function(
 
     Raises TracejitError for a function that is too large to show.
     """
-    return View(document_of(Subject(label or function.name, function, inputs), timing=timing))
+    return View(document_of(ViewedFunction(label or function.name, function, inputs), timing=timing))
 
 
 def input_values(leaves: Sequence[Any]) -> list[Array | None]:

@@ -26,7 +26,7 @@ from ...ir.graph import Function
 from ...ir.records import record
 from .drawing import Drawing
 from .hints import as_json, hints, locations_of
-from .kernels import Apart, Row, alike, kernel_rows
+from .kernels import Apart, KernelRow, alike, kernel_rows
 from .listings import StageNames, listing
 from .measuring import Measured, made_up, measure
 from .origins import numbered, with_views
@@ -43,7 +43,7 @@ Array = np.ndarray[Any, Any]
 
 
 @record
-class Subject:
+class ViewedFunction:
     """What to show: a traced Function, what is known of its inputs' values, and what the user calls it."""
 
     label: str
@@ -51,7 +51,7 @@ class Subject:
     inputs: Sequence[Array | None]
 
 
-def document_of(subject: Subject, *, timing: bool = True) -> dict[str, Any]:
+def document_of(subject: ViewedFunction, *, timing: bool = True) -> dict[str, Any]:
     """The document of `subject`; without `timing` nothing is run.
 
     Raises TracejitError for a Function of more than `MAX_OPS` ops.
@@ -60,7 +60,7 @@ def document_of(subject: Subject, *, timing: bool = True) -> dict[str, Any]:
 
 
 class _Collector:
-    def __init__(self, subject: Subject, timing: bool) -> None:
+    def __init__(self, subject: ViewedFunction, timing: bool) -> None:
         self.subject, self.timing = subject, timing
         self.traced, self.ops = numbered(subject.function)
         if len(self.ops) > MAX_OPS:
@@ -125,7 +125,7 @@ class _Collector:
             }
         )
 
-    def _nests(self, rows: Sequence[Row]) -> None:
+    def _nests(self, rows: Sequence[KernelRow]) -> None:
         """The kernels' descriptions, with the ops of each line of a nest."""
         lines: list[Marked] = []
         self.nest_lines: dict[str, int] = {}
@@ -150,7 +150,7 @@ class _Collector:
                 lines.append((f"{row.kind} {row.name}: {row.instruction.op.name}", row.origins))
         self._stage("loops", "Loop nests", "one per kernel, with strides and estimates", lines)
 
-    def _machine_code(self, module: Module, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+    def _machine_code(self, module: Module, rows: Sequence[KernelRow]) -> dict[str, dict[str, int]]:
         """LLVM text and assembly; where each kernel begins in them."""
         of_function: dict[str, tuple[int, ...]] = {}
         for row in rows:
@@ -209,7 +209,7 @@ class _Collector:
 
     def _kernel(
         self,
-        row: Row,
+        row: KernelRow,
         measured: Measured | None,
         machine: Machine | None,
         places: dict[str, dict[str, int]],
@@ -251,7 +251,7 @@ class _Collector:
         return found
 
     def _hints(
-        self, rows: Sequence[Row], sources: Sources, machine: Machine | None, measured: Measured | None
+        self, rows: Sequence[KernelRow], sources: Sources, machine: Machine | None, measured: Measured | None
     ) -> list[dict[str, Any]]:
         if machine is None or measured is None:
             return []

@@ -27,7 +27,7 @@ _LONGEST: Final = 44
 
 
 @record(eq=False)
-class Block:
+class KernelBox:
     """A drawn part: its size and its SVG, with the upper left corner at (0, 0)."""
 
     width: float
@@ -41,14 +41,14 @@ class Drawing:
     def __init__(self, names: Mapping[Value, str], group: Callable[[tuple[int, ...]], int]) -> None:
         self.names, self.group = names, group
 
-    def picture(self, function: Function) -> Block:
+    def picture(self, function: Function) -> KernelBox:
         """A whole Function, with its parameters and results."""
         block = self._function(function, "", results=True)
         margin = 24.0
         width, height = block.width + 2 * margin, block.height + 2 * margin
-        return Block(width, height, f'<g transform="translate({margin:g},{margin:g})">{block.svg}</g>')
+        return KernelBox(width, height, f'<g transform="translate({margin:g},{margin:g})">{block.svg}</g>')
 
-    def _function(self, function: Function, prefix: str, *, results: bool, inside: str = "") -> Block:
+    def _function(self, function: Function, prefix: str, *, results: bool, inside: str = "") -> KernelBox:
         """`prefix` begins the names of its kernels; within one kernel, `inside` is that one's name."""
         nodes: list[PictureNode] = []
         edges: list[PictureEdge] = []
@@ -104,12 +104,12 @@ class Drawing:
         parts += [
             draw(box.x, box.y, box.width, box.height) for draw, box in zip(drawn, places.boxes, strict=True)
         ]
-        return Block(places.width, places.height, "".join(parts))
+        return KernelBox(places.width, places.height, "".join(parts))
 
     def _lines(self, instruction: Instruction) -> tuple[str, ...]:
         return (instruction.op.name, *(str(result.type) for result in instruction.results[:3]))
 
-    def _boxed(self, instruction: Instruction, name: str) -> Block:
+    def _boxed(self, instruction: Instruction, name: str) -> KernelBox:
         """An instruction with regions: a box around their drawings."""
         fusion = instruction.op.kind is Kind.REGION
         regions = instruction.regions[-1:] if fusion else instruction.regions
@@ -141,10 +141,10 @@ class Drawing:
             f'<g class="box {kind}" data-g="{self.group(origins)}" data-k={quoteattr(name)}>{head}</g>'
             + "".join(parts)
         )
-        return Block(width, height, svg)
+        return KernelBox(width, height, svg)
 
     @staticmethod
-    def _placed(block: Block) -> Callable[[float, float, float, float], str]:
+    def _placed(block: KernelBox) -> Callable[[float, float, float, float], str]:
         return lambda x, y, w, h: f'<g transform="translate({x:g},{y:g})">{block.svg}</g>'
 
     def _leaf(

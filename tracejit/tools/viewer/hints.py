@@ -11,7 +11,7 @@ from ...ir.ops.fusion import INTERPRETED
 from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.records import field, record
 from ...ir.registry import Kind
-from .kernels import Row, strided_reads
+from .kernels import KernelRow, strided_reads
 from .roofline import Machine
 
 #: A kernel with less of the whole time is not worth a word, and one with less than twice its floor is fine.
@@ -40,7 +40,7 @@ class Hint:
     kernels: list[str] = field(default_factory=list)
 
 
-def hints(rows: Sequence[Row], locations: dict[str, Location], machine: Machine) -> list[Hint]:
+def hints(rows: Sequence[KernelRow], locations: dict[str, Location], machine: Machine) -> list[Hint]:
     """Advice on the rows that take most; none without measured times."""
     measured = [row for row in rows if row.seconds is not None]
     total = sum(row.seconds or 0.0 for row in measured if row.parent is None)
@@ -72,7 +72,7 @@ def hints(rows: Sequence[Row], locations: dict[str, Location], machine: Machine)
     return listed
 
 
-def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, str]:
+def _said(row: KernelRow, rows: Sequence[KernelRow], machine: Machine) -> tuple[str, str, str]:
     """The level, the title and the text about one kernel."""
     kind = row.instruction.op.kind
     if row.kernel is None and not row.is_loop:
@@ -149,7 +149,7 @@ def _said(row: Row, rows: Sequence[Row], machine: Machine) -> tuple[str, str, st
     )  # fmt: skip
 
 
-def _host_call(row: Row) -> tuple[str, str, str]:
+def _host_call(row: KernelRow) -> tuple[str, str, str]:
     name = row.instruction.op.name
     callback = row.instruction.attrs.get("callback")
     if row.instruction.op is INTERPRETED:
@@ -171,7 +171,7 @@ def _host_call(row: Row) -> tuple[str, str, str]:
     )  # fmt: skip
 
 
-def _loop(row: Row, rows: Sequence[Row]) -> tuple[str, str, str]:
+def _loop(row: KernelRow, rows: Sequence[KernelRow]) -> tuple[str, str, str]:
     inside = [one for one in rows if one.parent == row.name]
     steps = max((row.runs for row in inside), default=row.runs)
     each = (row.seconds or 0.0) / max(steps, 1)
@@ -188,7 +188,7 @@ def _loop(row: Row, rows: Sequence[Row]) -> tuple[str, str, str]:
     )
 
 
-def _per_element(row: Row, machine: Machine) -> float:
+def _per_element(row: KernelRow, machine: Machine) -> float:
     count = row.cost.transcendentals * max(row.runs, 1)
     return (row.seconds or 0.0) * machine.clock / max(count, 1)
 
@@ -218,7 +218,7 @@ def as_json(hint: Hint, place: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _own_line(row: Row) -> Location | None:
+def _own_line(row: KernelRow) -> Location | None:
     """The one line that stands for a kernel, if there is one."""
     if row.is_loop:
         return row.instruction.location
@@ -229,7 +229,7 @@ def _own_line(row: Row) -> Location | None:
     return None
 
 
-def locations_of(rows: Sequence[Row], ops: Sequence[Any]) -> Iterator[tuple[str, Location]]:
+def locations_of(rows: Sequence[KernelRow], ops: Sequence[Any]) -> Iterator[tuple[str, Location]]:
     """For each kernel the line that most of its ops are on; of a loop that it begins on; of reads across the
     memory order that reads."""
     for row in rows:

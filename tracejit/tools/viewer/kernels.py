@@ -35,7 +35,7 @@ _SERIAL_KINDS: Final = {
 
 
 @record(eq=False, frozen=False)
-class Row:
+class KernelRow:
     """One kernel, loop or host call, in program order."""
 
     name: str
@@ -75,7 +75,7 @@ class Row:
 
 def kernel_rows(
     fused: Function, module: Module, names: Mapping[Value, str], apart: Sequence[Apart]
-) -> list[Row]:
+) -> list[KernelRow]:
     """The kernels of `module`, which was generated for `fused`."""
     made = {kernel.instruction: kernel for kernel in module.kernels if kernel.instruction is not None}
     rows = list(_rows(fused, "", None, 1.0, made))
@@ -92,7 +92,7 @@ def kernel_rows(
     return rows
 
 
-def _find_shared(rows: Sequence[Row]) -> None:
+def _find_shared(rows: Sequence[KernelRow]) -> None:
     """Equal kernels are written once: note for each which of its ops the ops of the written one are."""
     written = {inner: row for row in rows for inner in _inside(row.instruction)}
     for row in rows:
@@ -106,7 +106,7 @@ def _inside(instruction: Instruction) -> list[Instruction]:
     return [one for region in instruction.regions for one in region.instructions()]
 
 
-def alike(rows: Sequence[Row]) -> dict[str, dict[tuple[int, ...], tuple[int, ...]]]:
+def alike(rows: Sequence[KernelRow]) -> dict[str, dict[tuple[int, ...], tuple[int, ...]]]:
     """For each function of the module: from the ops that a line is marked with to all those that it is for,
     in every kernel that the function is the code of."""
     found: dict[str, dict[tuple[int, ...], dict[int, None]]] = {}
@@ -123,14 +123,14 @@ def alike(rows: Sequence[Row]) -> dict[str, dict[tuple[int, ...], tuple[int, ...
 
 def _rows(
     function: Function, prefix: str, parent: str | None, trips: float, made: Mapping[Instruction, Kernel]
-) -> Iterator[Row]:
+) -> Iterator[KernelRow]:
     defs = {result: instruction for instruction in function.body for result in instruction.results}
     for number, instruction in enumerate(function.body):
         if instruction.op.kind in (Kind.CREATION, Kind.VIEW):
             continue
         name = f"{prefix}k{number}"
         kernel = made.get(instruction)
-        yield Row(
+        yield KernelRow(
             name,
             _kind(instruction, kernel),
             instruction,
@@ -172,7 +172,7 @@ def _kind(instruction: Instruction, kernel: Kernel | None) -> str:
 
 
 def _why_apart(
-    row: Row, writer: Mapping[Value, str], names: Mapping[Value, str], apart: Sequence[Apart]
+    row: KernelRow, writer: Mapping[Value, str], names: Mapping[Value, str], apart: Sequence[Apart]
 ) -> Iterator[dict[str, str]]:
     """Why it is not one kernel with those whose results it reads."""
     own = why_alone(row.instruction) if row.instruction.op.kind is not Kind.REGION else ""
@@ -212,7 +212,7 @@ def strided_reads(nest: Nest) -> dict[int, int]:
     return found
 
 
-def _why_scalar(row: Row, names: Mapping[Value, str]) -> str:
+def _why_scalar(row: KernelRow, names: Mapping[Value, str]) -> str:
     """Why its inner loop does not work on whole vectors."""
     nest, kind = row.nest, row.instruction.op.kind
     if nest is None:
@@ -238,7 +238,7 @@ def _why_scalar(row: Row, names: Mapping[Value, str]) -> str:
     return ""
 
 
-def _why_serial(row: Row) -> str:
+def _why_serial(row: KernelRow) -> str:
     """Why it runs on one thread."""
     if row.kernel is None:
         return "" if row.is_loop else "Python code holds the interpreter's lock"

@@ -19,7 +19,7 @@ CONTEXT: Final = 2
 
 
 @record(eq=False, frozen=False)
-class Step:
+class PassRecord:
     """What one pass did."""
 
     name: str
@@ -38,14 +38,14 @@ class Passed:
 
     optimized: Function
     fused: Function
-    steps: list[Step]
+    steps: list[PassRecord]
     #: By the number of an op that is in nothing any more: the pass that it went away in.
     removed: dict[int, str]
 
 
 def through_passes(function: Function, names: StageNames, note: Note) -> Passed:
     """Run the pipeline on a numbered `function`; `note` is told what fusion could not fuse."""
-    steps: list[Step] = []
+    steps: list[PassRecord] = []
     removed: dict[int, str] = {}
     optimized = current = function
     lines = listing(function, names)
@@ -54,7 +54,7 @@ def through_passes(function: Function, names: StageNames, note: Note) -> Passed:
         before = current
         told = Pass(pass_.name, lambda f: fuse(f, note), pass_.skips) if pass_.name == "fuse" else pass_
         current, took = _timed(told, before)
-        step = Step(pass_.name, _about(pass_), took * 1e3, _count(before), _count(current))
+        step = PassRecord(pass_.name, _about(pass_), took * 1e3, _count(before), _count(current))
         if current is not before:
             after = listing(current, names)
             step.changes = list(_changes(lines, after))
@@ -98,6 +98,6 @@ def _changes(old: list[Marked], new: list[Marked]) -> Iterator[tuple[str, str, t
                 yield from (("+", *line) for line in new[j1:j2])
 
 
-def as_rows(step: Step, group: Any) -> list[list[Any]]:
+def as_rows(step: PassRecord, group: Any) -> list[list[Any]]:
     """The changes for the page, with `group` numbering sets of ops."""
     return [[sign, text, group(origins)] for sign, text, origins in step.changes]

@@ -19,7 +19,7 @@ from ...pytree import flatten, tree_map
 from ...state import STATE
 from ...tape.backward import run_backward
 from ...tape.engine import TENSOR_OPS
-from .rule import Rule, as_tensors
+from .rule import DerivativeRule, as_tensors
 from .vjp import Arguments, CustomFunction, name_of
 
 
@@ -93,7 +93,7 @@ class custom_jvp(CustomFunction):
     def __rules__(self) -> list[Callable[..., Any]]:
         return list(self._parts)
 
-    def rule(self, split: Arguments) -> Rule:
+    def rule(self, split: Arguments) -> DerivativeRule:
         if self.jvp is None:
             name = name_of(self.fun)
             raise GradientError(
@@ -110,7 +110,7 @@ class _Linear:
         self.tangents, self.moved = tangents, moved
 
 
-class _Jvp(Rule):
+class _Jvp(DerivativeRule):
     def __init__(self, function: custom_jvp, jvp: Callable[..., Any], split: Arguments) -> None:
         self.function, self.jvp, self.split = function, jvp, split
         self.name = name_of(function.fun)

@@ -1,8 +1,9 @@
 """Calls of functions with their own derivative: what `custom_vjp`, `custom_jvp` and `custom_grad` share.
 
-A `Rule` says what the function is where nobody differentiates it, and otherwise what is kept for the gradient
-and how the gradient follows. Where the tape runs, a call becomes a `RuleNode`, eagerly or traced. Where a
-trace runs without a tape, it becomes the op ``custom_rule``, for gradients of the trace as a whole.
+A `DerivativeRule` says what the function is where nobody differentiates it, and otherwise what is kept for
+the gradient and how the gradient follows. Where the tape runs, a call becomes a `RuleNode`, eagerly or
+traced. Where a trace runs without a tape, it becomes the op ``custom_rule``, for gradients of the trace as a
+whole.
 
 Second and higher orders have JAX's meaning: the rules themselves are differentiated, as if their operations
 had been written out. So backward of a gradient that is itself to be differentiated runs the rule's forward
@@ -33,7 +34,7 @@ from ...tape.recording import memory_of
 from .gradients import Leaf, checked_gradients, leaf_of
 
 
-class Rule(abc.ABC):
+class DerivativeRule(abc.ABC):
     """A function with its own derivative, without the arguments that are not to be differentiated."""
 
     #: What messages call the function, and the function that gives the gradients.
@@ -89,7 +90,7 @@ def as_tensors(leaves: Sequence[Any]) -> list[Tensor]:
     return [leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf)) for leaf in leaves]
 
 
-def call_on_tape(rule: Rule, leaves: Sequence[Any], structure: TreeDef) -> Any:
+def call_on_tape(rule: DerivativeRule, leaves: Sequence[Any], structure: TreeDef) -> Any:
     """The call where an argument requires grad and the tape runs."""
     plain = [_outside_the_graph(leaf) for leaf in leaves]
     random = DEFAULT.state
@@ -145,7 +146,7 @@ class RuleNode(Node):
 
     def __init__(
         self,
-        rule: Rule,
+        rule: DerivativeRule,
         leaves: Sequence[Any],
         structure: TreeDef,
         outputs: Sequence[Tensor],

@@ -24,7 +24,7 @@ from ...tape.engine import TENSOR_OPS
 from ...tracing.regions import RegionTracer
 from ...tracing.tracer import Tracer, as_value, tracing
 from .gradients import checked_gradients, leaf_of
-from .rule import Rule, as_tensors, closed_over, refuse_closed_over
+from .rule import DerivativeRule, as_tensors, closed_over, refuse_closed_over
 
 #: How often a rule may be traced within itself: the order up to which rules that use their function can be
 #: differentiated through a trace.
@@ -41,7 +41,7 @@ class _Open(threading.local):
 _OPEN = _Open()
 
 
-def call_in_trace(rule: Rule, leaves: Sequence[Any], structure: TreeDef) -> Any:
+def call_in_trace(rule: DerivativeRule, leaves: Sequence[Any], structure: TreeDef) -> Any:
     """The call on traced arguments, none of which is on a tape."""
     if _OPEN.keys.count(rule.key) >= DEPTH:
         message = (
@@ -64,7 +64,7 @@ def call_in_trace(rule: Rule, leaves: Sequence[Any], structure: TreeDef) -> Any:
     return call.emit()
 
 
-def _undifferentiable(rule: Rule, leaves: Sequence[Any], structure: TreeDef, message: str) -> Any:
+def _undifferentiable(rule: DerivativeRule, leaves: Sequence[Any], structure: TreeDef, message: str) -> Any:
     output = rule.primal(structure.unflatten(leaves))
     results, output_structure = flatten(output)
     return output_structure.unflatten([
@@ -76,7 +76,7 @@ def _undifferentiable(rule: Rule, leaves: Sequence[Any], structure: TreeDef, mes
 class _Call:
     """One call, region by region."""
 
-    def __init__(self, rule: Rule, leaves: Sequence[Any], structure: TreeDef) -> None:
+    def __init__(self, rule: DerivativeRule, leaves: Sequence[Any], structure: TreeDef) -> None:
         assert STATE.tracer is not None
         self.outer: Tracer = STATE.tracer
         self.rule, self.leaves, self.structure = rule, list(leaves), structure

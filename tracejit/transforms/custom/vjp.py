@@ -16,11 +16,11 @@ from ...ir.dtypes import is_float
 from ...ir.errors import GradientError, TracejitError
 from ...pytree import flatten
 from ...state import STATE
-from .rule import Rule, call_on_tape, check_leaves, refuse_closed_over
+from .rule import DerivativeRule, call_on_tape, check_leaves, refuse_closed_over
 from .traced import call_in_trace
 
 
-def apply_rule(rule: Rule, args: tuple[Any, ...]) -> Any:
+def apply_rule(rule: DerivativeRule, args: tuple[Any, ...]) -> Any:
     """Call the function of `rule`, so that its derivative is the rule's."""
     leaves, structure = flatten(args)
     if STATE.recording and any(isinstance(leaf, Tensor) and leaf._requires_grad for leaf in leaves):
@@ -67,7 +67,7 @@ class CustomFunction(abc.ABC):
         return []
 
     @abc.abstractmethod
-    def rule(self, split: Arguments) -> Rule:
+    def rule(self, split: Arguments) -> DerivativeRule:
         """The rule for one call. Raises GradientError where none was set."""
 
     def __repr__(self) -> str:
@@ -179,14 +179,14 @@ class custom_vjp(CustomFunction):
     def __rules__(self) -> list[Callable[..., Any]]:
         return [one for one in (self.fwd, self.bwd) if one is not None]
 
-    def rule(self, split: Arguments) -> Rule:
+    def rule(self, split: Arguments) -> DerivativeRule:
         if self.fwd is None or self.bwd is None:
             name = name_of(self.fun)
             raise GradientError(f"custom_vjp of {name}: it has no rule yet; call {name}.defvjp(fwd, bwd)")
         return _Vjp(self, self.fwd, self.bwd, split)
 
 
-class _Vjp(Rule):
+class _Vjp(DerivativeRule):
     def __init__(
         self, function: custom_vjp, fwd: Callable[..., Any], bwd: Callable[..., Any], split: Arguments
     ) -> None:
@@ -246,7 +246,7 @@ def custom_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-class _Grad(Rule):
+class _Grad(DerivativeRule):
     def __init__(self, f: Callable[..., Any], name: str, count: int) -> None:
         self.f, self.name, self.count = f, name, count
         self.gradients_by = f"custom_grad: the gradient function of {name}"

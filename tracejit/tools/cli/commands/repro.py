@@ -17,7 +17,7 @@ from ...repro.cases import check_writable
 from ..errors import FAILED, OK, TargetError, UsageError
 from ..inputs import random_array, read_inputs
 from ..options import add_common_options
-from ..targets import TARGET_HELP, Subject, add_target_options, subject_of
+from ..targets import TARGET_HELP, CommandSubject, add_target_options, subject_of
 from ..trials import add_trial_options, describe, load_setups, print_progress, setup_of
 
 _EXAMPLES = """\
@@ -91,11 +91,11 @@ def write(case: Case, verdict: Verdict, name: str, setup: list[str]) -> None:
     print(f"{tir}, {npz}: {describe(case)}")
 
 
-def _is_given(options: argparse.Namespace, subject: Subject) -> bool:
+def _is_given(options: argparse.Namespace, subject: CommandSubject) -> bool:
     return options.inputs is not None or subject.valued
 
 
-def _find(options: argparse.Namespace, subject: Subject, trials: Trials) -> tuple[Case, Verdict]:
+def _find(options: argparse.Namespace, subject: CommandSubject, trials: Trials) -> tuple[Case, Verdict]:
     """The first case that is wrong, or the last that is not."""
     for seed in range(1 if _is_given(options, subject) else options.seeds):
         case = _case(options, subject, seed)
@@ -108,7 +108,7 @@ def _find(options: argparse.Namespace, subject: Subject, trials: Trials) -> tupl
     return case, verdict
 
 
-def _case(options: argparse.Namespace, subject: Subject, seed: int) -> Case:
+def _case(options: argparse.Namespace, subject: CommandSubject, seed: int) -> Case:
     """The Function with arguments, and with what it closes over."""
     rng = np.random.default_rng(seed)
     if subject.function is not None:

@@ -12,7 +12,7 @@ from ....pytree import flatten
 from ...viewer import View, input_values, view_function
 from ..errors import UsageError
 from ..options import add_common_options
-from ..targets import TARGET_HELP, Subject, add_target_options, subject_of
+from ..targets import TARGET_HELP, CommandSubject, add_target_options, subject_of
 
 _EXAMPLES = """\
 examples:
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def view_of(subject: Subject, *, timing: bool) -> View:
+def view_of(subject: CommandSubject, *, timing: bool) -> View:
     """The page of what a command line names. Raises TargetError where it cannot be traced."""
     if subject.function is not None:
         return view_function(subject.function, (), subject.label, timing=timing)
