@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+import tracejit as tj
+
 ROOT = Path(__file__).parent.parent
 LAYERS = ("ir", "codegen", "runtime", "tracejit")  # lower to higher
 #: What each layer may import from outside the package, beside the standard library.
 OUTSIDE = {"ir": {"numpy"}, "codegen": {"numpy", "llvmlite"}, "runtime": {"numpy"}, "tracejit": {"numpy"}}
 MAX_LINES = 400
+MAX_MODULES = 20
+#: Files that may import each other, for type checkers alone included.
+MAX_CIRCLE = 3
+#: Names that users and the field give to two classes: PyTorch's ``autograd.Function`` beside the IR's, an
+#: instruction of Python's bytecode, a kernel that a user registers.
+DOUBLED = {"Function", "Instruction", "Kernel"}
 #: (file, what it imports inside a function): why.
 LAZY = {
     ("ir/graph.py", "text.printer"): "Function.__str__: the printer imports this module",
@@ -161,6 +171,109 @@ def test_files_are_short() -> None:
     long = {name_of(path): len(path.read_text().splitlines()) for path in sources()}
     long = {name: lines for name, lines in long.items() if lines > MAX_LINES}
     assert not long, f"over {MAX_LINES} lines: {long}"
+
+
+def test_folders_are_small() -> None:
+    counts = Counter(path.parent for path in sources())
+    large = {name_of(folder): count for folder, count in counts.items() if count > MAX_MODULES}
+    assert not large, f"over {MAX_MODULES} modules: {large}"
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a source file."""
+    parts = [*module_of(path), *([] if path.stem == "__init__" else [path.stem])]
+    return ".".join(parts)
+
+
+def dependencies() -> dict[str, set[str]]:
+    """The modules that each module imports at its top, for type checkers alone included."""
+    modules = {module_name(path): path for path in sources()}
+    result: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        inner = {line for line, _ in inner_imports(path)}
+        taken = result[name] = set[str]()
+        for node, target in imports(path):
+            if node.lineno in inner:
+                continue
+            names = (
+                [f"{target}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+            )
+            taken.update({one for one in names if one in modules} or ({target} & set(modules)))
+        taken.discard(name)
+    return result
+
+
+def circles(graph: dict[str, set[str]]) -> Iterator[list[str]]:
+    """The strongly connected components of more than one module (Tarjan 1972)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+
+    def visit(node: str) -> Iterator[list[str]]:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for target in sorted(graph[node]):
+            if target not in index:
+                yield from visit(target)
+                low[node] = min(low[node], low[target])
+            elif target in stack:
+                low[node] = min(low[node], index[target])
+        if low[node] == index[node]:
+            component = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(component) > 1:
+                yield component
+
+    for node in sorted(graph):
+        if node not in index:
+            yield from visit(node)
+
+
+def test_import_circles_are_small() -> None:
+    large = [component for component in circles(dependencies()) if len(component) > MAX_CIRCLE]
+    assert not large, f"more than {MAX_CIRCLE} files import each other: {large}"
+
+
+def classes() -> Iterator[tuple[str, Path]]:
+    """Public classes and where they are defined."""
+    for path in sources():
+        for node in parsed(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield node.name, path
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    homes: dict[str, list[str]] = {}
+    for name, path in classes():
+        homes.setdefault(name, []).append(name_of(path))
+    doubled = {name: paths for name, paths in homes.items() if len(paths) > 1 and name not in DOUBLED}
+    assert not doubled, doubled
+
+
+def words(name: str) -> list[str]:
+    """The lower-case words of a module's or class's name."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_").split("_")
+
+
+def test_names_keep_to_the_glossary() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    replaced = dict(
+        re.findall(r"^\| (\w+) \| (.+) \|$", text[text.index("| not | but |") :], re.MULTILINE)[1:]
+    )
+    assert "brief" in replaced
+    names = [(path.stem, path) for path in sources()] + list(classes())
+    wrong = [
+        f"{name_of(path)}: {name}: say {replaced[word]!r} for {word!r}"
+        for name, path in names
+        for word in words(name)
+        if word in replaced
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_public_names_are_there_once() -> None:
+    assert len(tj.__all__) == len(set(tj.__all__))
+    assert [name for name in dir(tj) if not name.startswith("__")] == sorted(tj.__all__)
 
 
 def test_modules_have_docstrings() -> None:

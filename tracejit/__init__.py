@@ -119,6 +119,10 @@ else:
         raise AttributeError(message)
 
 
+def __dir__() -> list[str]:
+    return [*(name for name in globals() if name.startswith("__")), *__all__]
+
+
 __all__ = [
     *_array.__all__,
     "ArgumentError",

@@ -18,7 +18,7 @@ from ...ir.graph import Value
 from ..llvm.emitter import BITS, Reg, constant
 from ..llvm.loops import Bound
 from .loop_nest import Leaf, Memory, Nest, NestConstant, Window, Write, memories_of
-from .writing.element import ElementPass, ElementWriter, Places, RowValues
+from .writing.element import ElementPass, NestContext, Places, RowValues
 from .writing.storing import folded
 
 #: Cycles that the row level costs for each row at the least.
@@ -57,7 +57,7 @@ def _bits(memory: Memory) -> int:
     return 8 if memory.dtype == "bool" else BITS[memory.dtype]
 
 
-class BlockWriter(ElementWriter, Protocol):
+class BlockWriter(NestContext, Protocol):
     """What is needed of the nest's writer."""
 
     def advance(self, places: Places, dim: int, index: Reg) -> Places: ...

@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeAlias
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import Bound, FunctionWriter
 from .loop_nest import Memory, Nest, NestConstant, Window
-from .writing.element import ElementWriter, Places
+from .writing.element import NestContext, Places
 
 #: Nests with more members than this are not written twice.
 MOST_MEMBERS: Final = 60
@@ -60,7 +60,7 @@ class Interior:
         self.checks.setdefault(dim, {})[index, count] = holds
 
 
-class LineWriter(ElementWriter, Protocol):
+class LineWriter(NestContext, Protocol):
     """What is needed of the nest's writer for a line: the loop that carries the lanes."""
 
     interior: Interior
@@ -131,7 +131,7 @@ def write_range(
 
 
 def read_window(
-    writer: ElementWriter, leaf: Window, places: Places, copy: int, mask: Reg | None, *, row_level: bool
+    writer: NestContext, leaf: Window, places: Places, copy: int, mask: Reg | None, *, row_level: bool
 ) -> Reg:
     """Elements inside, zero outside; what is outside is not loaded."""
     w, inside = writer.w, mask

@@ -19,7 +19,7 @@ from .prefetch import begins_line
 Places = dict[Memory, "str | Reg"]
 
 
-class ElementWriter(Protocol):
+class NestContext(Protocol):
     """What a pass needs of the nest's writer."""
 
     nest: Nest
@@ -58,7 +58,7 @@ class ElementPass:
     """What one stage does at each element: which members it computes, in order, and where they go."""
 
     def __init__(
-        self, writer: ElementWriter, stage: int, folds: list[Member], writes: list[Write], keeps: list[Value]
+        self, writer: NestContext, stage: int, folds: list[Member], writes: list[Write], keeps: list[Value]
     ) -> None:
         self.writer = writer
         self.stage = stage

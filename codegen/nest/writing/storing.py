@@ -9,7 +9,7 @@ from ....ir.graph import Instruction
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ..loop_nest import Memory
-from .element import ElementWriter, Places
+from .element import NestContext, Places
 
 
 def folded(w: FunctionWriter, reduction: Instruction, there: Reg, value: Reg) -> Reg:
@@ -34,7 +34,7 @@ def past_cache(
 
 
 def put(
-    writer: ElementWriter, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None,
+    writer: NestContext, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None,
     *, row_level: bool, past_cache: bool,
 ) -> None:  # fmt: skip
     """Store `value` where `memory` is: of vectors side by side the one number `copy`."""
