@@ -15,9 +15,9 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _ROOTS = (_PACKAGE, *{os.path.realpath(_PACKAGE + part) + os.sep for part in ("ir", "codegen", "runtime")})
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 #: Above the command line there is no program of the user's, only what started the command.
-_COMMANDS = _PACKAGE + "cli" + os.sep
+_COMMANDS = os.path.join(_PACKAGE, "tools", "cli", "")
 #: The demo is a user's program that happens to be installed with the package.
-_DEMO = _PACKAGE + "demo" + os.sep
+_DEMO = os.path.join(_PACKAGE, "tools", "demo", "")
 
 
 @functools.lru_cache(maxsize=4096)

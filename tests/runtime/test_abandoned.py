@@ -177,7 +177,7 @@ def test_callers_compile_between_two_pieces(in_pieces: None, monkeypatch: pytest
 # -- signals --------------------------------------------------------------------------------------
 
 HUGE = """
-from tracejit.codegen import llvm
+from tracejit.codegen.llvm import compiler as llvm
 emit, hold = llvm.emitted_without_lock, threading.Event()
 def slow(machine, module):
     "LLVM at a huge function."

@@ -11,7 +11,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 #: All of codegen that a process needs which compiles nothing: records, names and tables.
-LIGHT = {"tracejit.codegen", "tracejit.codegen.native.entry.table", "tracejit.codegen.interface"}
+LIGHT = {
+    "tracejit.codegen",
+    "tracejit.codegen.interface",
+    "tracejit.codegen.native",
+    "tracejit.codegen.native.entry",
+    "tracejit.codegen.native.entry.table",
+}
 LOADED = "print(*sorted(one for one in sys.modules if 'codegen' in one or one == 'llvmlite'))"
 #: A product, a large result, work for threads, a host call, a gradient, and native entries.
 WORK = f"""

@@ -329,7 +329,7 @@ assert tiers.BACKGROUND.wait(60) and one.compiled.executable.tier == "optimized"
 def test_the_native_entry_has_two_tiers() -> None:
     program = """
 import ctypes
-from tracejit.runtime import entry
+from tracejit.runtime.native import entry
 (definition,) = entry._DEFINITIONS.values()
 assert tiers.BACKGROUND.wait(60)
 kept = [getattr(one, "addresses", {}) for one in entry._KEPT]

@@ -266,7 +266,7 @@ import numpy as np
 import tracejit as tj
 from tracejit.eager import native_ops
 from tracejit.array import joining
-from tracejit.layout import entry_layout_of_tensors
+from tracejit.eager.layout import entry_layout_of_tensors
 from tracejit.runtime.native.eager import NativeOps
 
 assert native_ops.load() == ""
