@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterable
-from types import FunctionType, MethodType
-from typing import Any
+from types import CodeType, FunctionType, MethodType
+from typing import Any, Final
 
 import numpy as np
 
@@ -32,9 +33,16 @@ from .values import (
     options,
 )
 
+_INSTALLED: Final = re.compile(
+    rf"[\\/](site|dist)-packages[\\/]|^{re.escape(os.path.dirname(os.__file__))}[\\/]|^<frozen "
+)
+
 
 class LibraryCalls(Operations):
     """What functions of this library, of Python and of NumPy do with their arguments."""
+
+    #: The code that is being followed, callers first.
+    _running: list[CodeType]
 
     def hand_over(self, positional: Iterable[Any], named: dict[str, Any]) -> Any:
         """Hand arguments to a function that is not followed."""
@@ -42,10 +50,10 @@ class LibraryCalls(Operations):
             self.escape(value)
         return UNKNOWN
 
-    def freeze(self, call: str, run: Execution | None) -> None:
-        """Note that code calls what gives something else each time. Installed packages, which may be followed
-        into branches that nobody takes, know what they do."""
-        if run is None or not re.search(r"[\\/](site|dist)-packages[\\/]", run.code.co_filename):
+    def freeze(self, call: str) -> None:
+        """Note that the user's own code calls what gives something else each time. What packages and
+        the standard library call is their affair: they are followed into branches that nobody takes."""
+        if not any(_INSTALLED.search(code.co_filename) for code in self._running):
             self.uses.frozen[call] = None
 
     def parent(self, cls: Any, owner: Any) -> Any:
@@ -62,7 +70,7 @@ class LibraryCalls(Operations):
             return self._call_builtin(name, positional, named, run, i)
         frozen = library.frozen_source(function)
         if frozen is not None:
-            self.freeze(frozen, run)
+            self.freeze(frozen)
         own_code = isinstance(function, FunctionType) and is_own(function.__globals__.get("__name__"))
         if not (own_code or is_own(module) or is_own(type(function).__module__)):
             if module == "functools" and name == "partial" and positional:

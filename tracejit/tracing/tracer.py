@@ -293,11 +293,17 @@ def trace_flat(
     `fn` returns ``(leaves, rest)``: the results as a flat list of Tensors, arrays and numbers, and
     anything else to hand back. The Function's parameters are the arguments and then the captures.
     """
-    tracer = Tracer(STATE.tracer, branches, numbers)
-    with tracing(tracer):
-        arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
-        leaves, rest = fn(*arguments)
-        results = [as_value(tracer, leaf) for leaf in leaves]
+    outer = STATE.tracer
+    tracer = Tracer(outer, branches, numbers)
+    try:
+        with tracing(tracer):
+            arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
+            leaves, rest = fn(*arguments)
+            results = [as_value(tracer, leaf) for leaf in leaves]
+    except BaseException:  # a signal's handler may have raised on the way into `__exit__`
+        STATE.tracer = outer
+        bypass_while_tracing(outer is not None)
+        raise
     holders = [holder for holder, _ in tracer.captures.values()]
     tracer.params += [value for _, value in tracer.captures.values()]
     ranges = {i: tracer.narrowed[param] for i, param in enumerate(tracer.params) if param in tracer.narrowed}

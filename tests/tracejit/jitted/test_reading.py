@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import types
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,19 @@ def test_random_numbers_and_clocks_are_frozen_with_a_warning(function: Any, name
     assert len(messages) == (name is not None)
     assert all(f"{name}() runs while the function is traced" in message for message in messages)
     assert all(one.filename == __file__ for one in caught)
+
+
+def test_clocks_that_installed_packages_read_are_their_own_affair(tmp_path: Path) -> None:
+    """Also where they call the user's code back: a plugin, a hook."""
+    package = tmp_path / "site-packages" / "installed.py"
+    module = types.ModuleType("installed")
+    exec(compile("def run(hook): return hook() > 0", str(package), "exec"), vars(module))
+
+    def clock() -> float:
+        return time.time()
+
+    f = tj.jit(lambda x: x * 3 if module.run(clock) else x)
+    assert f(X).tolist() == (3 * X).tolist()
 
 
 GENERATOR = np.random.default_rng(0)
