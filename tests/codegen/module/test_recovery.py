@@ -243,7 +243,7 @@ def test_both_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
     jitted = run_degraded(rows, "NumPy computes it")
     assert tiers.BACKGROUND.wait(60)
     (program,) = jitted.explain().signatures[0].programs
-    assert (program.tier, program.problem) == ("full", "")
+    assert (program.tier, program.problem) == ("optimized", "")
 
 
 def test_the_full_tier_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:
