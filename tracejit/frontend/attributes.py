@@ -41,7 +41,9 @@ _STANDARD: Final = sys.stdlib_module_names
 def is_library(module: str | None) -> bool:
     """Whether functions of `module` are this package's, NumPy's or Python's, whose globals nobody rebinds."""
     root = (module or "").partition(".")[0]
-    return root in ("tracejit", "numpy", "llvmlite", "scipy") or (root in _STANDARD and root != "__main__")
+    return root in ("tracejit", "numpy", "llvmlite", "scipy", "_pytest") or (
+        root in _STANDARD and root != "__main__"
+    )
 
 
 def is_user_function(function: FunctionType) -> bool:

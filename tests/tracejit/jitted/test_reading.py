@@ -162,6 +162,23 @@ def test_random_numbers_and_clocks_are_frozen_with_a_warning(function: Any, name
     assert all(one.filename == __file__ for one in caught)
 
 
+def test_asserts_that_pytest_rewrites_depend_on_what_they_test_alone() -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.rate, self.steps = 2, 0
+
+        def __call__(self, x: Any) -> Any:
+            assert self.rate > 0, self
+            assert x.size == self.rate + 1
+            return x * self.rate
+
+    model = Model()
+    jitted = tj.jit(model)
+    for model.steps in range(3):
+        jitted(X)
+    assert traces(jitted) == 1
+
+
 def test_clocks_that_installed_packages_read_are_their_own_affair(tmp_path: Path) -> None:
     """Also where they call the user's code back: a plugin, a hook."""
     package = tmp_path / "site-packages" / "installed.py"
