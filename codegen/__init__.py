@@ -1,0 +1,1 @@
+"""How Functions become machine code. The only package that knows LLVM; ARCHITECTURE.md lists its rooms."""

@@ -1,0 +1,1 @@
+"""How machine code runs: executables and their tiers, threads, signals, the cache."""
