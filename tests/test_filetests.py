@@ -32,10 +32,12 @@ from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.algebra.cleanup import cse, dce, decompose, fold
+from tracejit.ir.passes.algebra.gemv_pairs import read_once
 from tracejit.ir.passes.algebra.narrow_axes import write_out_columns
 from tracejit.ir.passes.algebra.simplify import simplify
 from tracejit.ir.passes.fusion.fuse import fuse
 from tracejit.ir.passes.fusion.rematerialization_before import compute_again
+from tracejit.ir.passes.layout.joins import read_joined
 from tracejit.ir.passes.layout.pads import move_pads
 from tracejit.ir.passes.layout.updates import place_updates
 from tracejit.ir.passes.loops.deferred_products import defer_products
@@ -104,9 +106,11 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "stacks": lambda function: dce(reuse_stacks(function)),
     "merge-scans": merge_scans,
     "merge-whiles": merge_whiles,
-    "defer": defer_products,
+    "defer": lambda function: dce(defer_products(function)),
     "pads": move_pads,
     "narrow": write_out_columns,
+    "tall": read_once,
+    "joins": read_joined,
     "recompute": compute_again,
     "updates": place_updates,
     "gradient": _gradient,
