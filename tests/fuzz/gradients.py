@@ -42,7 +42,12 @@ class Derivatives:
         function, self.rebind = subject.fresh(tj)
         self.function = function
         self.loss = subject.loss(function, tj)
-        self.gradients = self.backward(self.floats)
+        try:
+            self.gradients = self.backward(self.floats)
+        except tj.GradientError as error:
+            if "modified in place" in str(error):  # as in `oracle.run_mode`, for those who ask for no mode
+                raise Skipped from None
+            raise
         self.largest = float(np.max([np.abs(g).max(initial=0) for g in self.gradients]))
         if not self.largest < MOST:
             raise Skipped
