@@ -10,6 +10,12 @@ from __future__ import annotations
 from .graph import Function, Instruction
 
 
+def effects_of(instruction: Instruction) -> frozenset[tuple[str, str]]:
+    """What an instruction does beside computing, regions included: ops by name, with what they call."""
+    own = {(instruction.op.name, str(instruction.attrs.get("callback")))} if instruction.op.effect else set()
+    return frozenset(own).union(*(effects_of(one) for region in instruction.regions for one in region.body))
+
+
 def has_effect(instruction: Instruction) -> bool:
     """Whether `instruction`, or one in its regions, does something beside computing results."""
     return instruction.op.effect or any(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...effects import has_effect
+from ...effects import effects_of, has_effect
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
 from .control_flow import trim
@@ -15,8 +15,8 @@ from .control_flow import trim
 def merge_scans(function: Function) -> Function:
     """Run a scan once where another one does the same and more: gradients extend a scan by what they read.
 
-    *Requires*: valid IR. *Ensures*: the same results; no scan whose results another scan with the same
-    operands computes, too.
+    *Requires*: valid IR. *Ensures*: the same results; no scan whose results, and effects, another scan with
+    the same operands has, too.
     """
     if sum(instruction.op.kind is Kind.SCAN for instruction in function.body) < 2:
         return function
@@ -37,11 +37,12 @@ def merge_scans(function: Function) -> Function:
             assert earlier is not None
             if mine[:count] != theirs[:count]:
                 continue
-            if set(mine[count:]) <= set(theirs[count:]):
+            own, others = effects_of(one), effects_of(earlier)
+            if set(mine[count:]) <= set(theirs[count:]) and own <= others:
                 _redirect(table, one, mine, earlier, theirs)
                 body[-1] = None
                 break
-            if set(theirs[count:]) <= set(mine[count:]):
+            if set(theirs[count:]) <= set(mine[count:]) and others <= own:
                 _redirect(table, earlier, theirs, one, mine)
                 body[position], body[-1] = one, None
                 known[key][entry] = (position, mine)
