@@ -303,6 +303,8 @@ class Choices:
         before = [self.root(world, name).copy() for world in self.worlds]
         try:
             self.run(text, [name])
+            for other in self.values:  # which may share the memory in one world, and be a copy in another
+                self.check(other)
         except Unfit:
             for world, kept in zip(self.worlds, before, strict=True):
                 self.root(world, name)[...] = kept
