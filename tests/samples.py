@@ -109,6 +109,12 @@ def _undifferentiable(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample([specials(dtype)], {"message": "there is none"})
 
 
+def _multiply_adds(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    """No product overflows: rounded once, it need not where the sum is finite."""
+    for dtype, shape in itertools.product(DTYPES, SHAPES):
+        yield Sample([_some_infinite(dtype, shape, rng) for _ in range(3)])
+
+
 def _powers(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for sample in _elementwise(op, rng):
         x, y = sample.operands
@@ -302,7 +308,8 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "barrier": _elementwise,
     "rewritten": _elementwise,
     "undifferentiable": _undifferentiable,
-    "pow": _powers, "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
+    "pow": _powers, "fma": _multiply_adds,
+    "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
     "convolve": _convolutions,
     "gather": _gathers, "scatter": _scatters, "full": _fulls, "iota": _iotas, "constant": _constants,
@@ -443,7 +450,7 @@ _RENAMED = {
     "shift_right": np.right_shift,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "atan2": np.arctan2,
-    "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high), "fma": lambda x, y, z: x * y + z,
     "cast": lambda x, dtype: x.astype(dtype),
     "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),

@@ -33,6 +33,7 @@ from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.algebra.cleanup import cse, dce, decompose, fold
 from tracejit.ir.passes.algebra.gemv_pairs import read_once
+from tracejit.ir.passes.algebra.multiply_adds import multiply_adds
 from tracejit.ir.passes.algebra.narrow_axes import write_out_columns
 from tracejit.ir.passes.algebra.simplify import simplify
 from tracejit.ir.passes.fusion.fuse import fuse
@@ -110,6 +111,7 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "pads": move_pads,
     "narrow": write_out_columns,
     "tall": read_once,
+    "multiply-adds": multiply_adds,
     "joins": read_joined,
     "recompute": compute_again,
     "updates": place_updates,

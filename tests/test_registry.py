@@ -77,6 +77,8 @@ def tolerance(op: Op, sample: Sample, want: Array) -> dict[str, Any]:
 def _terms(op: Op, sample: Sample) -> Any:
     """The sum of absolute terms of each result of a summing op, None for other ops."""
     sizes = [np.abs(operand.astype(np.float64)) for operand in sample.operands if operand.dtype.kind == "f"]
+    if op.name == "fma":
+        return sizes[0] * sizes[1] + sizes[2] + np.finfo(sample.operands[0].dtype).tiny
     if op.name in ("sum", "mean"):
         return np.sum(sizes[0], axis=sample.attrs["axes"])
     if op.name == "cumsum":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -28,6 +29,17 @@ class Stored:
 
     pointer: str
     dtype: str
+
+
+def _folded_alone(function: Function) -> frozenset[Value]:
+    """Values that one fold reads and nothing else."""
+    readers = Counter(operand for instruction in function.body for operand in instruction.operands)
+    readers.update(function.results)
+    return frozenset(
+        instruction.operands[0]
+        for instruction in function.body
+        if instruction.op.kind is Kind.REDUCTION and readers[instruction.operands[0]] == 1
+    )
 
 
 #: A value's elements in row-major order.
@@ -76,6 +88,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         are stored where they are computed: of many, few are in registers at a time.
         """
         values: dict[Value, Elements] = dict(zip(function.params, arguments, strict=True))
+        self.folded_alone |= _folded_alone(function)
         targets: dict[Value, list[Stored]] = {}
         for value, place in places:
             targets.setdefault(value, []).append(place)

@@ -85,8 +85,16 @@ def _expensive(instruction: Instruction) -> bool:
 class OpWriter:
     """Writes elementwise ops: their code, or from some number of uses on a call of it."""
 
-    def __init__(self, name: str, w: FunctionWriter, inlined: int = INLINED_USES) -> None:
+    def __init__(
+        self,
+        name: str,
+        w: FunctionWriter,
+        inlined: int = INLINED_USES,
+        folded_alone: frozenset[Value] = frozenset(),
+    ) -> None:
         self.name, self.w, self.inlined = name, w, inlined
+        #: Results that one fold reads and nothing else: a product is rounded once with its sum.
+        self.folded_alone = folded_alone
         self.uses: Counter[_Shape] = Counter()
         #: Functions for expensive ops that are used often, by op and operand types: their results, and their
         #: text.
@@ -101,7 +109,7 @@ class OpWriter:
         self.uses[shape] += 1
         if not _expensive(instruction) or self.uses[shape] <= self.inlined:
             written: Reg = emit(self.w, *operands, **instruction.attrs)
-            return written
+            return written if instruction.result in self.folded_alone else self.w.rounded(written)
         if shape not in self.outlined:
             name = f"{self.name}_{instruction.op.name}{len(self.outlined)}"
             w = FunctionWriter(self.w.declarations)

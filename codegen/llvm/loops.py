@@ -29,6 +29,13 @@ class FunctionWriter(MathsEmitter):
 
     # -- blocks -----------------------------------------------------------------------------------
 
+    def rounded(self, value: Reg) -> Reg:
+        """`value`, just written, rounded as it is: a product that no sum may be joined with."""
+        product = f"  {value.text} = fmul {self.flags} "
+        if self.lines and self.lines[-1].startswith(product):
+            self.lines[-1] = f"  {value.text} = fmul " + self.lines[-1][len(product) :]
+        return value
+
     def label(self, name: str) -> str:
         self._labels += 1
         return f"{name}.{self._labels}"  # not a name that `fresh` gives: LLVM has one space of names

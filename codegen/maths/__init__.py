@@ -19,6 +19,7 @@ from . import (
     logarithm,
     ordering,
     power,
+    support,
     trigonometric,
 )
 from .support import BlockEmitter
@@ -89,6 +90,7 @@ class MathsEmitter(BlockEmitter):
     pow = power.pow
     cbrt = power.cbrt
     hypot = power.hypot
+    muladd = support.muladd
     rsqrt = power.rsqrt
     reciprocal = power.reciprocal
     fmod = division.fmod

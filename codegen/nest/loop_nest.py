@@ -7,6 +7,7 @@ reduction folded in stage s is known from stage s + 1 on.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -178,6 +179,19 @@ class Nest:
         if self.row_lanes:
             return len(self.sizes) - 1
         return self.parallel - 1 if self.parallel else None
+
+    @property
+    def folded_alone(self) -> frozenset[Value]:
+        """Elements that one fold reads and nothing else: a product is rounded once with its sum."""
+        readers = Counter(operand for member in self.members for operand in member.operands)
+        readers.update(write.source for write in self.writes)
+        readers.update([*self.kept])
+        return frozenset(
+            operand
+            for member in self.members
+            for operand in member.operands
+            if member.is_reduction and isinstance(operand, Value) and readers[operand] == 1
+        )
 
     @property
     def reads_across(self) -> bool:

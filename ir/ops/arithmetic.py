@@ -246,6 +246,28 @@ WHERE = define(
 )  # fmt: skip
 
 
+def _fma_infer(types: Any, attrs: Any) -> Any:
+    if len({type_.dtype for type_ in types}) != 1:
+        raise DTypeError(f"fma: operands must have one dtype, got ({', '.join(map(str, types))})")
+    return (TensorType(types[0].dtype, same_shape("fma", types)),)
+
+
+def _fma_emit(b: Any, x: Any, y: Any, z: Any) -> Any:
+    return b.muladd(x, y, z) if x.is_float else ADD.emit(b, MUL.emit(b, x, y), z)  # type: ignore[misc]
+
+
+FMA = define(
+    "fma", Kind.ELEMENTWISE, "x y z", doc="x y + z; of floats rounded once, where the machine can",
+    infer=_fma_infer, eval=lambda x, y, z: x * y + z, promote=lambda operands: (result_type(*operands),) * 3,
+    vjp={
+        "x": lambda b, ct, y: b.mul(ct, y),
+        "y": lambda b, ct, x: b.mul(ct, x),
+        "z": lambda b, ct: ct,
+    },
+    emit=_fma_emit,
+)  # fmt: skip
+
+
 def _cast_infer(types: Any, attrs: Any) -> Any:
     return (types[0].with_dtype(attrs["dtype"]),)
 

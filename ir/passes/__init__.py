@@ -16,6 +16,7 @@ from ..records import record
 from ..verifier import verify
 from .algebra.cleanup import cse, dce, decompose, fold
 from .algebra.gemv_pairs import read_once
+from .algebra.multiply_adds import multiply_adds
 from .algebra.narrow_axes import write_out_columns
 from .algebra.simplify import simplify
 from .fusion.fuse import fuse
@@ -63,6 +64,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass(
         "tall", read_once, is_small
     ),  # products of a tall table from both sides, as sums in one pass over it
+    Pass("multiply-adds", multiply_adds),  # products that one sum reads, joined with it
     Pass("recompute", compute_again, is_small),  # large values from small ones, for each nest that reads them
     Pass("joins", read_joined, is_small),  # rolls and their like, read where they lie
     # groups that become one loop nest each; small loops have none

@@ -61,6 +61,7 @@ class NestWriter:
         self.known: Mapping[tuple[Memory, int], bool] = {}
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
+        self.folded_alone = nest.folded_alone
         #: Rows that are worked on together.
         self.block = rows_at_a_time(nest)
         #: Elements of the vectors that are handled together.
@@ -77,7 +78,7 @@ class NestWriter:
     def write(self, buffers: int, name: str = "") -> str:
         """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``; the nest's name if none is given."""
         nest, w = self.nest, self.w
-        self.ops = OpWriter(nest.name, w, INLINED_USES)
+        self.ops = OpWriter(nest.name, w, INLINED_USES, self.folded_alone)
         if 0 not in nest.sizes or len(nest.sizes) > nest.parallel:
             places = self._bases()
             past_cache(w, places, self.streamed, lambda streaming: self._tasks(places, streaming))
@@ -232,6 +233,8 @@ class NestWriter:
             emit = member.instruction.op.emit
             assert emit is not None
             result: Reg = emit(self.w, *operands, **member.instruction.attrs)
+            if member.value not in self.folded_alone:
+                self.w.rounded(result)
         else:
             result = self.ops.emitted(member.instruction, operands)
         self.w.mark = outer

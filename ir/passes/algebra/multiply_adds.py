@@ -1,0 +1,49 @@
+"""Products that only one sum reads, joined with it: rounded once, by one instruction where there is one.
+
+    x * y + z  =  fma(x, y, z)        x * y - z  =  fma(x, y, -z)        z - x * y  =  fma(-x, y, z)
+
+It is decided here, once for each value, and nowhere later. Fusion computes a value in several nests, each of
+which may have other readers of the product; were each to decide for itself, the same value would differ in
+the last place between them, and no element would equal the minimum of all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from ...builder import Builder
+from ...graph import Function, Instruction, Value
+from ..rewriting import Definitions, Rule, rewrite
+from .cleanup import dce
+
+#: Ops that are a product, with the positions of its factors.
+_PRODUCTS: Final = {"mul": (0, 1), "square": (0, 0)}
+_SUMS: Final = ("add", "sub")
+
+
+def multiply_adds(function: Function) -> Function:
+    """*Requires*: no composites. *Ensures*: no float sum reads a product that nothing else reads; the same
+    results up to the rounding of those products."""
+    if not any(instruction.op.name in _PRODUCTS for instruction in function.body):
+        return function
+    uses = Counter(operand for instruction in function.body for operand in instruction.operands)
+    uses.update(function.results)
+
+    def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+        if instruction.result.dtype.kind != "f":
+            return None
+        for position, value in enumerate(instruction.operands):
+            product = defs.get(value)
+            if product is None or product.op.name not in _PRODUCTS or uses[value] != 1:
+                continue
+            x, y = (product.operands[factor] for factor in _PRODUCTS[product.op.name])
+            other = instruction.operands[1 - position]
+            if instruction.op.name == "sub":
+                x, other = (x, b.neg(other)) if position == 0 else (b.neg(x), other)
+            return b.fma(x, y, other)  # type: ignore[no-any-return]
+        return None
+
+    rules: dict[str, tuple[Rule, ...]] = dict.fromkeys(_SUMS, (rule,))
+    joined = rewrite(function, rules)
+    return joined if joined is function else dce(joined)

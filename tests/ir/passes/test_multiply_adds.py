@@ -1,0 +1,47 @@
+"""Products joined with sums: the same value is rounded alike wherever it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+
+def _of_a_product(a: Any, b: Any) -> Any:
+    product = tj.dot(a, b) * 0.277
+    return (tj.abs(product) + 0.1) ** 0.5 - product
+
+
+@pytest.mark.parametrize("fold", [tj.min, tj.max, tj.median], ids=lambda fold: fold.__name__)
+def test_an_extremum_is_among_the_elements_it_was_taken_of(fold: Callable[..., Any]) -> None:
+    """The gradient compares them in a nest of its own."""
+    a, b = np.ones((2, 1)), np.random.default_rng(12143).normal(size=(1, 2))
+    f = tj.grad(lambda a, b: tj.var(fold(_of_a_product(a, b), axis=1)), (0, 1))
+    for eager, jitted in zip(f(a, b), tj.jit(f)(a, b), strict=True):
+        np.testing.assert_allclose(jitted.numpy(), eager.numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 9, 64, 3000])
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda x, y: x * y - tj.abs(x * y) * 0.3,
+        lambda x, y: tj.sqrt(tj.abs(x * 0.277) + 0.1) - x * 0.277,
+        lambda x, y: tj.exp(x * y) * 0.7 + y,
+        lambda x, y: x * x + y * y - x * y,
+    ],
+)
+def test_every_row_has_its_largest_element(value: Callable[[Any, Any], Any], size: int) -> None:
+    rng = np.random.default_rng(size)
+    x, y = rng.normal(size=(2, 7, size))
+
+    @tj.jit
+    def counts(x: Any, y: Any) -> Any:
+        v = value(x, y)
+        return tj.sum(v == tj.max(v, axis=1, keepdims=True), axis=1), tj.sum(x * y), v
+
+    assert (counts(x, y)[0].numpy() >= 1).all()
