@@ -82,6 +82,13 @@ class Derivatives:
     def tangents(self) -> list[Array]:
         return [np.sin(np.arange(x.size) * 1.7 + 1).reshape(x.shape).astype(x.dtype) for x in self.floats]
 
+    def bends(self, tangents: Sequence[Array]) -> bool:
+        """Whether the gradient is another one a small step along `tangents`, as it is between equal elements
+        that are sorted: differences along a line see no kink where all of them move."""
+        there = self.backward([x + 1e-6 * t for x, t in zip(self.floats, tangents, strict=True)])
+        apart = [np.abs(g - h).max(initial=0) for g, h in zip(self.gradients, there, strict=True)]
+        return not float(np.max(apart)) < 1e-2 * (1 + self.largest)
+
     def check(self, gradients: Sequence[Any], label: str) -> None:
         compare(gradients, self.gradients, self.tolerances, label)
 
@@ -103,9 +110,13 @@ def transforms(subject: Subject) -> None:
     if d.double and not subject.has("exact") and not subject.has("stop_gradient"):
         function, _ = subject.fresh(reference)
         numpy_loss = subject.loss(function, reference)
-        differences(
-            lambda x: float(numpy_loss(*x)), d.floats, tangents, along, scale, "differences of values"
-        )
+        try:
+            differences(
+                lambda x: float(numpy_loss(*x)), d.floats, tangents, along, scale, "differences of values"
+            )
+        except Mismatch:
+            if not d.bends(tangents):
+                raise
 
 
 def differences(
