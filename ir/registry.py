@@ -199,6 +199,8 @@ class Op:
     kernel: Callable[..., Any] = _unregistered
     #: Rough cost per element in cycles, for fusion and threading decisions.
     cost: float = 1.0
+    #: Floating operations per element, for what `cost_of` counts.
+    flops: int = 1
 
     @property
     def variadic(self) -> bool:

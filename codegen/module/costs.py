@@ -132,7 +132,7 @@ def _work(instruction: Instruction) -> Cost:
     if op.kind is not Kind.ELEMENTWISE:
         return Cost()
     size = instruction.results[0].type.size
-    return Cost(flops=size, transcendentals=size if op.cost >= _TRANSCENDENTAL_CYCLES else 0)
+    return Cost(flops=op.flops * size, transcendentals=size if op.cost >= _TRANSCENDENTAL_CYCLES else 0)
 
 
 def _read_by(region: Function) -> int:

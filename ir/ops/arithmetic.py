@@ -264,7 +264,7 @@ FMA = define(
         "y": lambda b, ct, x: b.mul(ct, x),
         "z": lambda b, ct: ct,
     },
-    emit=_fma_emit,
+    emit=_fma_emit, flops=2,
 )  # fmt: skip
 
 
