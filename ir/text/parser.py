@@ -174,7 +174,7 @@ class _Parser:
         result_types = self.result_types()
         self.expect("punctuation", "{")
         body: list[Instruction] = []
-        while self.peek().kind == "value":
+        while self.peek().kind == "value" or self._begins_instruction_without_results():
             body.append(self.instruction(names))
         returned = self.expect("word", "return")
         results = []
@@ -221,15 +221,20 @@ class _Parser:
             shape.append(int(size.text))
         return TensorType(dtype, tuple(shape))
 
+    def _begins_instruction_without_results(self) -> bool:
+        word, after = self.peek(), self.tokens[min(self.position + 1, len(self.tokens) - 1)]
+        return word.kind == "word" and word.text != "return" and after.text == "("
+
     def instruction(self, names: dict[str, Value]) -> Instruction:
         defined: list[tuple[Token, Value]] = []
-        while True:
+        while self.peek().kind == "value" or defined:
             token = self.expect("value")
             self.expect("punctuation", ":")
             defined.append((token, Value(self.type())))
             if not self.accept(","):
                 break
-        self.expect("punctuation", "=")
+        if defined:
+            self.expect("punctuation", "=")
         word = self.expect("word")
         op = OPS.get(word.text)
         if op is None:
@@ -260,7 +265,7 @@ class _Parser:
             self._define(names, token, value)
         results = tuple(value for _, value in defined)
         made = Instruction(op, tuple(operands), attrs, results, location, tuple(regions))
-        self.places[made] = defined[0][0].offset
+        self.places[made] = defined[0][0].offset if defined else word.offset
         return made
 
     def attribute(self) -> Any:

@@ -83,7 +83,7 @@ def _lines(
     rows = [_row(instruction, names) for instruction in function.body]
     width = max((len(left) for left, _ in rows), default=0) if aligned else 0
     for instruction, (left, right) in zip(function.body, rows, strict=True):
-        text = f"{indent}  {left:<{width}} = {right}"
+        text = f"{indent}  {left:<{width}} = {right}" if left else f"{indent}  {right}"
         anchor: Any = instruction
         for region in instruction.regions:
             for line, what in _lines(region, indent + "  ", locations, shared, aligned, ""):
