@@ -1,12 +1,10 @@
-"""Functions that write their arguments do the same jitted as eagerly: results, arguments, gradients."""
+"""Functions that write their arguments do the same jitted as eagerly: results and arguments."""
 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import re
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,256 +13,18 @@ import pytest
 
 import tracejit as tj
 
-
-def assigns(x: Any) -> Any:
-    x[0] = 5.0
-    return x.sum()
-
-
-def adds(x: Any) -> Any:
-    x += 1
-    return x * 2
-
-
-def fills_out(x: Any, out: Any) -> None:
-    out[:] = x * 2
-
-
-def returns_out(x: Any, out: Any) -> Any:
-    out[...] = tj.sin(x)
-    return out
-
-
-def writes_a_view(x: Any) -> Any:
-    v = x[1:]
-    v[0] = 3
-    return v.sum()
-
-
-def writes_a_view_of_a_view(x: Any) -> Any:
-    v = x.reshape(2, -1).T
-    v[0] *= 4.0
-    return x[1:] + v.sum()
-
-
-def writes_rows(x: Any) -> Any:
-    m = x.reshape(2, 2)
-    for row in m:
-        row -= row.mean()
-    return m.sum(0)
-
-
-def writes_by_mask(x: Any) -> Any:
-    x[x > 1.5] = 0.0
-    x[tj.array([0, 3])] += 2.0
-    return x
-
-
-def writes_twice(x: Any) -> Any:
-    before = x * 1.0
-    x *= 2
-    middle = x.copy()
-    x[1:] += before[:-1]
-    return before, middle
-
-
-def swaps(x: Any, y: Any) -> Any:
-    old = x.copy()
-    x[...] = y
-    y[...] = old
-    return x - y
-
-
-def nothing_returned(x: Any) -> None:
-    x[-1] = x[0] + 10.0
-
-
-def writes_leaves(tree: Any) -> Any:
-    tree["w"] += 1.0
-    tree["layers"][1][0] *= 2.0
-    return tree["w"].sum() + tree["layers"][0].sum()
-
-
-def helper(x: Any) -> None:
-    x /= 2.0
-
-
-def by_a_helper(x: Any) -> Any:
-    helper(x)
-    helper(x)
-    return x.sum()
-
-
-inner = tj.jit(assigns)
-
-
-def by_a_jitted_helper(x: Any) -> Any:
-    return inner(x) + inner(x[1:])
-
-
-def branches(x: Any) -> Any:
-    if x.sum() > 8.0:
-        x -= 3.0
-        return x.sum()
-    return x.sum() * 2.0
-
-
-def branches_to_write(x: Any, y: Any) -> Any:
-    if x[0] < 2.0:
-        x[0] += 1.0
-    else:
-        y[0] += 1.0
-    return x + y
-
-
-def loops_until(x: Any) -> Any:
-    while x.max() < 20.0:
-        x *= 2.0
-    return x
-
-
-def draws(x: Any) -> Any:
-    x[:] = x + tj.random.randn(4)
-    return x.mean()
-
-
-def in_no_grad(x: Any) -> Any:
-    with tj.no_grad():
-        x *= 0.5
-    return (x * x).sum()
-
-
-def methods(x: Any) -> Any:
-    x.add_(1.0).mul_(2.0).clamp_(min=5.0)
-    x[1:3].fill_(7.0)
-    return x.neg_()
-
-
-def takes_default(x: Any, scale: Any = 2.0, *rest: Any, shift: Any = 1.0) -> Any:
-    x *= scale
-    for one in rest:
-        one += shift
-    return x + shift
-
-
-def rebinds_in_dicts(params: Any, gradients: Any) -> Any:
-    for name in params:
-        params[name] = params[name] - 0.5 * gradients[name]
-    return params
-
-
-def rearranges_lists(items: Any) -> Any:
-    items[0], items[1] = items[1], items[0]
-    items[2] = items[2] * items[0]
-    return items[1]
-
-
-def keeps_state(state: Any, x: Any) -> Any:
-    state["n"] += 1
-    state["mean"] = state["mean"] + (x - state["mean"]) / state["n"]
-    state["last"] = [x * 1.0, {"n": state["n"]}]
-    state.pop("unused", None)
-    state["inner"]["same"] = state["inner"]["other"]
-    return state["mean"]
-
-
-@dataclasses.dataclass
-class Moments:
-    first: Any
-    second: Any
-
-
-def updates_attributes(moments: Any, x: Any) -> Any:
-    moments.first = 0.9 * moments.first + 0.1 * x
-    moments.second *= 0.5
-    return moments.first
-
-
-def both_ways(tree: Any) -> Any:
-    tree["w"] *= 2.0
-    tree["w"] = tree["w"] + 1.0
-    tree["layers"][0] = tree["layers"][1][0]
-    return tree["w"].sum()
-
-
-def grows_on_a_branch(items: Any, x: Any) -> Any:
-    if x.sum() > 11.0:
-        items[0] = items[0] + x
-    else:
-        items[1] = items[1] * x
-    return items[0] + items[1]
-
-
-def fresh(k: int = 0) -> Any:
-    return np.array([1.0, 2.0, 3.0, 4.0]) + k
-
-
-def tree(make: Callable[..., Any]) -> Any:
-    return {"w": make(1), "layers": [make(2), [make(3), 1.0]], "none": None}
-
-
-#: A function, and arguments for a call of it, made by ``make(k)``.
-PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]]]] = {
-    "assigns": (assigns, lambda make: (make(),)),
-    "adds": (adds, lambda make: (make(),)),
-    "fills out": (fills_out, lambda make: (make(), make(9))),
-    "returns out": (returns_out, lambda make: (make(), make(9))),
-    "view": (writes_a_view, lambda make: (make(),)),
-    "view of a view": (writes_a_view_of_a_view, lambda make: (make(),)),
-    "rows": (writes_rows, lambda make: (make(),)),
-    "mask and places": (writes_by_mask, lambda make: (make(),)),
-    "twice": (writes_twice, lambda make: (make(),)),
-    "swaps": (swaps, lambda make: (make(), make(1))),
-    "nothing returned": (nothing_returned, lambda make: (make(),)),
-    "leaves of a tree": (writes_leaves, lambda make: (tree(make),)),
-    "helper": (by_a_helper, lambda make: (make(),)),
-    "jitted helper": (by_a_jitted_helper, lambda make: (make(),)),
-    "branch": (branches, lambda make: (make(),)),
-    "branch on what is written": (branches_to_write, lambda make: (make(), make(1))),
-    "loop": (loops_until, lambda make: (make(),)),
-    "random": (draws, lambda make: (make(),)),
-    "no_grad": (in_no_grad, lambda make: (make(),)),
-    "methods": (methods, lambda make: (make(),)),
-    "dict": (rebinds_in_dicts, lambda make: ({"w": make(), "b": make(1)}, {"w": make(2), "b": make(3)})),
-    "list": (rearranges_lists, lambda make: ([make(), make(1), make(2)],)),
-    "state": (
-        keeps_state,
-        lambda make: (
-            {"n": 0.0, "mean": make(), "unused": make(), "inner": {"same": make(), "other": make(5)}},
-            make(1),
-        ),
-    ),
-    "dataclass": (updates_attributes, lambda make: (Moments(make(), make(1)), make(2))),
-    "in place and rebound": (both_ways, lambda make: (tree(make),)),
-    "list on a branch": (grows_on_a_branch, lambda make: ([make(), make(1)], make())),
-    "several, with defaults": (takes_default, lambda make: (make(), 3.0, make(1), make(2))),
-}
-
-
-def arrays(value: Any) -> Any:
-    """`value` with tensors as arrays."""
-    return tj.tree_map(
-        lambda one: np.array(one.detach()) if isinstance(one, tj.Tensor) else np.array(one), value
-    )
-
-
-def same(got: Any, expected: Any, where: str) -> None:
-    got, expected = tj.tree_leaves(arrays(got)), tj.tree_leaves(arrays(expected))
-    assert len(got) == len(expected), where
-    for one, other in zip(got, expected, strict=True):
-        assert one.dtype == other.dtype.newbyteorder("="), where
-        # float32: one unit in the last place of a sine
-        tolerance = 1e-12 if one.dtype != np.float32 else 2e-7
-        np.testing.assert_allclose(one, other, rtol=tolerance, atol=1e-14, err_msg=where)
-
-
-KINDS: dict[str, Callable[..., Any]] = {
-    "tensor": lambda k=0: tj.tensor(fresh(k)),
-    "array": fresh,
-    "float32": lambda k=0: tj.tensor(fresh(k), dtype=tj.float32),
-    "strided array": lambda k=0: np.stack([fresh(k), fresh(9)], 1)[:, 0],
-    "reversed": lambda k=0: tj.tensor(fresh(k)[::-1].copy())[::-1],
-}
+from .written import (
+    KINDS,
+    PROGRAMS,
+    adds,
+    branches_to_write,
+    fresh,
+    keeps_state,
+    read_only,
+    rebinds_in_dicts,
+    same,
+    swaps,
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -291,75 +51,6 @@ def test_arguments_are_written(program: str, kind: str) -> None:
         fourth = copy.deepcopy(jit_args)
         compiled(*fourth)
         same(fourth, third, "the same under disable_jit")
-
-
-def loss_of(value: Any) -> Any:
-    leaves = [leaf for leaf in tj.tree_leaves(value) if isinstance(leaf, tj.Tensor)]
-    return sum(((leaf * leaf).sum() for leaf in leaves), tj.tensor(0.0))
-
-
-@pytest.mark.parametrize("program", [program for program in PROGRAMS if program != "random"])
-def test_gradients_pass_through_written_arguments(program: str) -> None:
-    """Of tensors inside a graph, written by the function and read afterwards."""
-    function, arguments = PROGRAMS[program]
-
-    def gradients(call: Callable[..., Any]) -> tuple[Any, ...]:
-        leaves: list[Any] = []
-
-        def make(k: int = 0) -> Any:
-            leaves.append(tj.tensor(fresh(k), requires_grad=True))
-            return leaves[-1] * 1.5
-
-        args = arguments(make)
-        result = call(*args)
-        loss = loss_of(result) + loss_of(tj.tree_map(lambda one: one, args)) * 0.3
-        loss.backward()
-        # a jitted call reaches all its arguments, with zeros where nothing depends on them
-        return loss, [tj.zeros(4) if leaf.grad is None else leaf.grad for leaf in leaves], args
-
-    expected = gradients(function)
-    compiled = tj.jit(function)
-    for _ in range(2):
-        same(gradients(compiled), expected, program)
-
-
-@pytest.mark.parametrize(
-    "program", [program for program in PROGRAMS if program not in ("random", "fills out", "nothing returned")]
-)
-def test_transforms_leave_the_arguments_that_they_differentiate_alone(program: str) -> None:
-    function, arguments = PROGRAMS[program]
-    args = tj.tree_map(lambda one: one, arguments(KINDS["tensor"]))
-    before = arrays(args)
-    argnums = tuple(range(len(args)))
-
-    def loss(*args: Any) -> Any:
-        return loss_of(function(*args))
-
-    def slope(args: Any, place: int, index: int) -> float:
-        values = []
-        for sign in (1, -1):
-            leaves = tj.tree_leaves(copy.deepcopy(args))
-            if not isinstance(leaves[place], tj.Tensor):
-                leaves[place] = leaves[place] + sign * 1e-6
-            else:
-                leaves[place][index] += sign * 1e-6
-            rest = iter(leaves)
-            values.append(float(loss(*tj.tree_map(lambda _, rest=rest: next(rest), args))))
-        return (values[0] - values[1]) / 2e-6
-
-    gradient = tj.grad(loss, argnums)(*args)
-    same(args, before, "grad does not write them")
-    leaves = tj.tree_leaves(gradient) if program != "no_grad" else []  # whose slope is not its gradient
-    for place, one in enumerate(leaves):
-        for index in range(one.size):
-            np.testing.assert_allclose(
-                one.numpy().ravel()[index], slope(args, place, index), rtol=1e-5, atol=1e-6
-            )
-    same(tj.jit(tj.grad(loss, argnums))(*args), gradient, "jit(grad)")
-    same(tj.grad(tj.jit(loss), argnums)(*args), gradient, "grad(jit)")
-    same(tj.vjp(loss, *args)[1](1.0), gradient, "vjp")
-    same(tj.jit(lambda *a: tj.vjp(loss, *a)[1](1.0))(*args), gradient, "jit(vjp)")
-    same(args, before, "and nobody else does")
 
 
 def test_containers_keep_what_was_not_touched() -> None:
@@ -399,59 +90,12 @@ def test_numbers_in_containers_do_not_compile_again() -> None:
     assert len(compiled.explain().signatures) == 1
 
 
-class Box:
-    def __init__(self, content: Any) -> None:
-        self.content = content
-
-
-tj.register_pytree_node(Box, lambda box: ((box.content,), None), lambda _, children: Box(*children))
-
-
-def test_registered_nodes_cannot_be_changed() -> None:
-    def f(pair: Any) -> Any:
-        pair[0].content = pair[0].content + 1.0
-        return pair[0].content
-
-    with pytest.raises(
-        tj.TracejitError, match=r"f: argument pair\[0\].* is in a Box, which the function changes"
-    ):
-        tj.jit(f)([Box(tj.ones(2))])
-    box = Box(tj.ones(2))
-    tj.jit(lambda box: box.content.add_(1.0))(box)
-    assert box.content.tolist() == [2.0, 2.0]
-
-
 def test_donated_containers_are_given_up() -> None:
     compiled = tj.jit(rebinds_in_dicts, donate_argnums=0)
     params = {"w": tj.ones(3)}
     for _ in range(2):
         params = compiled(params, {"w": tj.ones(3)})
     assert params["w"].tolist() == [0.0] * 3
-
-
-def test_value_semantics_of_transforms() -> None:
-    """What a transform differentiates by belongs to the function; other arguments are the caller's."""
-
-    def f(x: Any, y: Any) -> Any:
-        x += 1.0
-        y += 1.0
-        return (x * y).sum()
-
-    for run in (tj.grad(f), tj.jit(tj.grad(f)), tj.grad(tj.jit(f))):
-        for make in (fresh, KINDS["tensor"]):
-            x, y = make(), make()
-            gradient = run(x, y)
-            same(gradient, fresh() + 1.0, "gradient")
-            same(x, fresh(), "x belongs to the function")
-            same(y, fresh() + 1.0, "y does not")
-
-
-def test_vmap_gives_examples_of_its_own() -> None:
-    x = tj.tensor([[1.0, 2.0], [3.0, 4.0]])
-    expected = [[2.0, 3.0], [4.0, 5.0]]
-    for run in (tj.vmap(adds), tj.jit(tj.vmap(adds)), tj.vmap(tj.jit(adds))):
-        assert (run(x) / 2).tolist() == expected
-        assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 
 def test_views_and_bases_outside_see_the_write() -> None:
@@ -474,109 +118,6 @@ def test_writes_are_counted() -> None:
     tj.jit(adds)(x)
     with pytest.raises(tj.GradientError, match=r"modified in place by adds \(argument x\)"):
         loss.backward()
-
-
-def test_leaves_that_require_grad() -> None:
-    w = tj.tensor(fresh(), requires_grad=True)
-    with pytest.raises(tj.GradientError, match="adds: argument x: a leaf tensor that requires grad"):
-        tj.jit(adds)(w)
-    with tj.no_grad():
-        tj.jit(adds)(w)
-    assert w.tolist() == (fresh() + 1).tolist()
-    assert w.is_leaf
-    loss = tj.jit(in_no_grad)(w)
-    assert w.tolist() == ((fresh() + 1) / 2).tolist()
-    loss.backward()
-    assert w.grad.tolist() == (fresh() + 1).tolist()
-
-
-def test_an_array_cannot_take_a_gradient() -> None:
-    w = tj.tensor(fresh(), requires_grad=True)
-    out = np.zeros(4)
-    with pytest.raises(
-        tj.GradientError, match="argument out is an array, and what is written to it requires"
-    ):
-        tj.jit(fills_out)(w, out)
-    assert out.tolist() == [0.0] * 4
-    with tj.no_grad():
-        tj.jit(fills_out)(w, out)
-    assert out.tolist() == (fresh() * 2).tolist()
-
-
-def read_only() -> Any:
-    array = fresh()
-    array.flags.writeable = False
-    return array
-
-
-REFUSED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
-    "read-only array": (
-        adds,
-        (read_only(),),
-        "adds: argument x is written in place, but its memory is read-only",
-    ),
-    "tensor of a read-only array": (adds, (tj.asarray(read_only()),), "argument x .* read-only"),
-    "broadcast view": (
-        adds,
-        (np.lib.stride_tricks.as_strided(np.ones(1), (4,), (0,)),),
-        "argument x .* several of its elements share memory",
-    ),
-    "windows": (
-        adds,
-        (np.lib.stride_tricks.as_strided(np.ones(5), (4, 2), (8, 8)),),
-        "argument x .* several of its elements share memory",
-    ),
-    "in a loop body": (
-        lambda x: tj.fori_loop(0, 3, lambda i, c: c + x.add_(1.0).sum(), 0.0),
-        (tj.ones(4),),
-        "from outside a loop body, a branch or a mapped function is being written inside it",
-    ),
-    "in a mapped function": (
-        lambda x: tj.vmap(lambda y: y * x.add_(1.0).sum())(x * 1.0),
-        (tj.ones(4),),
-        "from outside a loop body, a branch or a mapped function is being written inside it",
-    ),
-    "in a tree": (
-        writes_leaves,
-        ({"w": read_only(), "layers": [fresh(), [fresh(), 1.0]]},),
-        r"argument tree\['w'\]",
-    ),
-    "number": (lambda x: x.fill_(1.0), (2.0,), "argument x is a Python number"),
-    "the same tensor": (
-        swaps,
-        (tj.ones(4),) * 2,
-        "argument . is written in place, and . shares memory with it",
-    ),
-    "overlapping views": (
-        fills_out,
-        (*(lambda base: (base[1:], base[:-1]))(np.arange(5.0)),),
-        "argument out is written in place, and x shares memory with it",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_written_is_an_error_that_names_it(case: str) -> None:
-    function, args, message = REFUSED[case]
-    before = arrays(args)
-    compiled = tj.jit(function)
-    for _ in range(2):
-        with pytest.raises(tj.TracejitError, match=message):
-            compiled(*args)
-        same(args, before, "nothing was changed")
-
-
-CAPTURED = tj.tensor(fresh())
-
-
-def test_a_capture_that_shares_memory() -> None:
-    def f(x: Any) -> Any:
-        x += 1.0
-        return x + CAPTURED
-
-    with pytest.raises(tj.TracejitError, match="argument x is written in place, and CAPTURED shares memory"):
-        tj.jit(f)(CAPTURED)
-    assert CAPTURED.tolist() == fresh().tolist()
 
 
 def test_interleaved_arguments_are_separate() -> None:
