@@ -34,8 +34,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 TENTH = os.environ.get("TRACEJIT_TENTH") or str(datetime.date.today().toordinal() % 10)
 #: Folders whose tests are about the code that LLVM makes, its tiers, time and storage.
 OPTIMIZED = (
-    "benchmarks", "codegen/instrument", "codegen/llvm", "codegen/maths", "codegen/module", "codegen/native",
-    "runtime", "tracejit/jitted", "tracejit/tools",
+    "benchmarks", "codegen/instrument", "codegen/llvm", "codegen/maths", "codegen/module", "runtime",
+    "tracejit/jitted", "tracejit/tools",
 )  # fmt: skip
 _TESTS = Path(__file__).parent
 _EMIT: Callable[..., Any] = compiler.emit_object
