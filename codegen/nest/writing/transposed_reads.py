@@ -195,7 +195,8 @@ class TileWriter(NestWriter):
         for leaf, square in tiles.leaves:
             self._turn(leaf, str(places[leaf]), str(places[square]), height, width)
         mask = w.tail_mask(width, edge) if width < edge else None
-        sources = {leaf for leaf, _ in tiles.leaves}
+        # the inside of a window may be read as it lies, too
+        sources = {leaf for leaf, _ in tiles.leaves} - set(super()._accesses())
         here = {memory: place for memory, place in places.items() if memory not in sources}
 
         def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:

@@ -68,6 +68,24 @@ def test_several_leaves_and_results() -> None:
     np.testing.assert_array_equal(part, x[3:63:2, 1:].T + 1)
 
 
+@pytest.mark.parametrize("shape", [(8, 8), (8, 24), (33, 19), (70, 50)])
+@pytest.mark.parametrize("start", [0, 1, 3])
+def test_windows_of_what_is_read_transposed(shape: tuple[int, int], start: int) -> None:
+    """Beside the squares, their memory is read as it lies, where a window is inside."""
+    x = values(shape, "float64")
+    wanted = x.T.copy()
+    wanted[start:, 1:] = (wanted[start:, 1:] + 2.0) * 3.0
+    wanted = wanted % -5.0
+
+    def f(x: Any) -> Any:
+        part = tj.index_add(x.T, (slice(start, None), slice(1, None)), 2.0)
+        return tj.index_update(part, (slice(start, None), slice(1, None)), part[start:, 1:] * 3.0) % -5.0
+
+    for got in both(f, x):
+        np.testing.assert_array_equal(got, wanted)
+    assert "in squares of" in text(lambda x: tj.index_add(x.T, slice(1, None), 2.0) % -3.0, x)
+
+
 def test_which_nests_are_walked_in_squares() -> None:
     x = np.zeros((200, 300), np.float32)
     assert "in squares of" in text(lambda x: x.T * 2, x)
