@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from . import reference
 from .known import gated
-from .layouts import LAYOUTS, laid_out
+from .layouts import LAYOUTS, copied, laid_out
 from .program import HEADER, Argument, Capture, Statement
 
 DIMS = (1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 12, 13)
@@ -67,13 +67,13 @@ class World:
 
     def restore(self) -> None:
         """Undo what writes and views did to the arguments."""
-        self.names.update({name: array.copy("K") for name, array in self.arguments.items()})
+        self.names.update({name: copied(array) for name, array in self.arguments.items()})
 
     def run(self, text: str, targets: Sequence[str]) -> None:
         exec(compile(text, "<step>", "exec"), self.names)
         for name in targets:
             x = np.asarray(self.names[name])
-            if self.free and x.base is None:
+            if self.free and x.base is None and x.flags.writeable:
                 x = self.ordered(x)
                 if x.dtype.kind == "f" and PICKS.search(text):
                     x[x == 0] *= -1
@@ -206,8 +206,8 @@ class Choices:
         text = f"laid_out(np.asarray({text}), '{layout}')" if layout else f"np.asarray({text})"
         array = laid_out(array, layout)
         for world in self.worlds:
-            world.names[name] = world.drifted(world.ordered(array.copy("K")))
-            world.arguments[name] = world.names[name].copy("K")
+            world.names[name] = world.drifted(world.ordered(copied(array)))
+            world.arguments[name] = copied(world.names[name])
         self.arguments.append(Argument(name, text, dtype, shape))
         self.values.append(name)
         return name

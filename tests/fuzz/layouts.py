@@ -43,3 +43,8 @@ def laid_out(array: NDArray[Any], layout: str) -> NDArray[Any]:
         larger[2:-1] = array
         return larger[2:-1]
     return array
+
+
+def copied(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy that lies in memory alike; what is read-only itself, whose elements may be one number."""
+    return array.copy("K") if array.flags.writeable else array

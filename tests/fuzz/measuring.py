@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .choices import Choices, worlds
+from .layouts import copied
 from .program import Program
 
 
@@ -18,9 +19,9 @@ class Measured(Choices):
         with np.errstate(all="ignore"):
             for world in self.worlds:
                 for argument in program.arguments:
-                    array = world.ordered(np.array(eval(argument.expression, world.names)))
+                    array = world.ordered(np.asarray(eval(argument.expression, world.names)))
                     world.names[argument.name] = world.drifted(array)
-                    world.arguments[argument.name] = array.copy("K")
+                    world.arguments[argument.name] = copied(array)
                 for capture in program.captures:
                     exec(capture.setup, world.names)
                 for statement in program.statements:
