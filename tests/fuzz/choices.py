@@ -163,10 +163,13 @@ class Choices:
         return self.worlds[0].names[name]  # type: ignore[no-any-return]
 
     def writable(self, name: str) -> bool:
-        """Whether a write to it stays away from arguments, captures and broadcasts."""
+        """Whether a write to it stays away from arguments, captures, broadcasts, and from what is of rank 0:
+        that is a scalar to NumPy, which views do not share memory with, and here a tensor."""
         x = self.array(name)
         outside = [self.array(argument.name) for argument in self.arguments]
         outside += [v for v in self.captured_arrays() if isinstance(v, np.ndarray)]
+        others = [self.array(other) for other in self.values if other != name]
+        outside += [other for other in others if x.ndim == 0 or other.ndim == 0]
         return (
             name.startswith("v")
             and x.flags.writeable
