@@ -32,17 +32,17 @@ from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.algebra.cleanup import cse, dce, decompose, fold
-from tracejit.ir.passes.algebra.gemv_pairs import read_once
+from tracejit.ir.passes.algebra.gemv_pairs import fuse_gemv_pairs
 from tracejit.ir.passes.algebra.multiply_adds import multiply_adds
-from tracejit.ir.passes.algebra.narrow_axes import write_out_columns
+from tracejit.ir.passes.algebra.narrow_axes import split_narrow_axes
 from tracejit.ir.passes.algebra.simplify import simplify
 from tracejit.ir.passes.fusion.fuse import fuse
-from tracejit.ir.passes.fusion.rematerialization_before import compute_again
-from tracejit.ir.passes.layout.joins import read_joined
+from tracejit.ir.passes.fusion.rematerialization_before import rematerialize
+from tracejit.ir.passes.layout.joins import read_joins
 from tracejit.ir.passes.layout.pads import move_pads
 from tracejit.ir.passes.layout.updates import place_updates
 from tracejit.ir.passes.loops.deferred_products import defer_products
-from tracejit.ir.passes.loops.loop_invariant_motion import hoist
+from tracejit.ir.passes.loops.loop_invariant_motion import hoist_invariants
 from tracejit.ir.passes.loops.loop_merging import merge_scans, merge_whiles
 from tracejit.ir.passes.loops.stacked_results import reuse_stacks
 from tracejit.ir.text.formatter import format_text
@@ -103,18 +103,18 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "fold": lambda function: dce(fold(function)),
     "decompose": lambda function: dce(decompose(function)),
     "fuse": fuse,
-    "hoist": lambda function: dce(hoist(function)),
-    "stacks": lambda function: dce(reuse_stacks(function)),
+    "licm": lambda function: dce(hoist_invariants(function)),
+    "reuse-stacks": lambda function: dce(reuse_stacks(function)),
     "merge-scans": merge_scans,
     "merge-whiles": merge_whiles,
-    "defer": lambda function: dce(defer_products(function)),
-    "pads": move_pads,
-    "narrow": write_out_columns,
-    "tall": read_once,
+    "defer-products": lambda function: dce(defer_products(function)),
+    "move-pads": move_pads,
+    "split-narrow-axes": split_narrow_axes,
+    "fuse-gemv-pairs": fuse_gemv_pairs,
     "multiply-adds": multiply_adds,
-    "joins": read_joined,
-    "recompute": compute_again,
-    "updates": place_updates,
+    "read-joins": read_joins,
+    "rematerialize": rematerialize,
+    "place-updates": place_updates,
     "gradient": _gradient,
     "vmap": _mapped,
 }

@@ -15,18 +15,18 @@ from ..graph import Function, Instruction
 from ..records import record
 from ..verifier import verify
 from .algebra.cleanup import cse, dce, decompose, fold
-from .algebra.gemv_pairs import read_once
+from .algebra.gemv_pairs import fuse_gemv_pairs
 from .algebra.multiply_adds import multiply_adds
-from .algebra.narrow_axes import write_out_columns
+from .algebra.narrow_axes import split_narrow_axes
 from .algebra.simplify import simplify
 from .fusion.fuse import fuse
-from .fusion.rematerialization_before import compute_again
-from .layout.joins import read_joined
+from .fusion.rematerialization_before import rematerialize
+from .layout.joins import read_joins
 from .layout.pads import move_pads
 from .layout.updates import place_updates
 from .loops.control_flow import map_regions
 from .loops.deferred_products import defer_products
-from .loops.loop_invariant_motion import hoist
+from .loops.loop_invariant_motion import hoist_invariants
 from .loops.loop_merging import merge_scans, merge_whiles
 from .loops.register_state import is_small
 from .loops.stacked_results import reuse_stacks
@@ -46,29 +46,30 @@ class Pass:
 
 
 PIPELINE: Final[tuple[Pass, ...]] = (
-    Pass("merge-scans", merge_scans),  # loops and the same loops extended by what their gradients read
-    Pass("merge-whiles", merge_whiles),  # loops and the same loops that carry tangents along
-    Pass("decompose", decompose),  # composites such as mean, in terms of simpler ops
-    Pass("dce", dce),  # what no result needs; gradients leave much
-    Pass("simplify", simplify),  # algebra, and views of views
-    Pass("fold", fold),  # elementwise ops of constants
+    Pass("merge-scans", merge_scans),  # one loop for a scan and the same scan with what its gradient reads
+    Pass("merge-whiles", merge_whiles),  # one loop for a while and the same while with its tangents
+    Pass("decompose", decompose),  # composite ops such as mean, written with simpler ones
+    Pass("dce", dce),  # dead code elimination; gradients leave much
+    Pass("simplify", simplify),  # algebraic simplification, and views of views
+    Pass("fold", fold),  # constant folding
     Pass("simplify", simplify),  # what the constants allow
-    Pass("cse", cse),  # equal computations once
-    Pass("stacks", reuse_stacks),  # what scans stack, once
-    Pass("hoist", hoist),  # what is the same in every step of a loop, before the loop
-    Pass("defer", defer_products),  # products that loops add up, as one product after the loop
+    Pass("cse", cse),  # common subexpression elimination
+    Pass("reuse-stacks", reuse_stacks),  # stack in a scan once what several scans stack
+    Pass("licm", hoist_invariants),  # loop-invariant code motion
+    Pass("defer-products", defer_products),  # one matrix product after a loop that adds up many
     Pass("dce", dce),  # what the rewrites left behind
-    Pass("updates", place_updates, is_small),  # writes to few elements, so that they work in place
-    Pass("pads", move_pads, is_small),  # borders around arithmetic, so that both are one nest
-    Pass("narrow", write_out_columns, is_small),  # few columns one by one, so that lanes run along the rows
+    Pass("place-updates", place_updates, is_small),  # writes to few elements, so that they work in place
+    Pass("move-pads", move_pads, is_small),  # padding outside of arithmetic, so that both are one nest
     Pass(
-        "tall", read_once, is_small
-    ),  # products of a tall table from both sides, as sums in one pass over it
-    Pass("multiply-adds", multiply_adds),  # products that one sum reads, joined with it
-    Pass("recompute", compute_again, is_small),  # large values from small ones, for each nest that reads them
-    Pass("joins", read_joined, is_small),  # rolls and their like, read where they lie
-    # groups that become one loop nest each; small loops have none
-    Pass("fuse", fuse, is_small, otherwise=fuse_nothing),
+        "split-narrow-axes", split_narrow_axes, is_small
+    ),  # few columns one by one: lanes run along the rows
+    Pass("fuse-gemv-pairs", fuse_gemv_pairs, is_small),  # A x and A^T y in one pass over A
+    Pass("multiply-adds", multiply_adds),  # fma for a product that one sum reads
+    Pass(
+        "rematerialize", rematerialize, is_small
+    ),  # large values computed again from small ones by each reader
+    Pass("read-joins", read_joins, is_small),  # concatenations read where their parts lie
+    Pass("fuse", fuse, is_small, otherwise=fuse_nothing),  # groups that become one loop nest each
 )
 
 #: The passes before fusion: what ``--stage optimized`` shows.

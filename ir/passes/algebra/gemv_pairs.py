@@ -28,7 +28,7 @@ LEAST_BYTES: Final = 1 << 21
 ROW_BYTES: Final = (1 << 7, 1 << 11)
 
 
-def read_once(function: Function) -> Function:
+def fuse_gemv_pairs(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: tall tables of floats that are multiplied by vectors from both
     sides are multiplied and summed instead; no dead code where it changed anything."""
     defs = {result: instruction for instruction in function.body for result in instruction.results}

@@ -29,7 +29,7 @@ from .simplify import may_be_minus_zero, simplify
 _BY_ELEMENT: Final = (Kind.ELEMENTWISE, Kind.VIEW)
 
 
-def write_out_columns(function: Function) -> Function:
+def split_narrow_axes(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: reductions of large values with few columns, and arithmetic on
     columns put side by side, read the columns one by one; no dead code where it changed anything."""
     while True:

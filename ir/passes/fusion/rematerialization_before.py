@@ -36,7 +36,7 @@ CYCLES: Final = 40.0
 _STEPWISE: Final = ("sum", "prod", "max", "min")
 
 
-def compute_again(function: Function) -> Function:
+def rematerialize(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: large values that are made of small ones are read by reductions
     over one set of axes, where computing them again is cheap; the same results."""
     large = [instruction for instruction in function.body if _is_large(instruction)]

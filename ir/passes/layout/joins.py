@@ -29,7 +29,7 @@ MOST_PARTS: Final = 3
 MOST_READERS: Final = 4
 
 
-def read_joined(function: Function) -> Function:
+def read_joins(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: slices that are joined for arithmetic alone are read through
     windows; no dead code where it changed anything."""
     if not any(instruction.op.kind is Kind.CONCAT for instruction in function.body):

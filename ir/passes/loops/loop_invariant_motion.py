@@ -11,10 +11,10 @@ from .control_flow import map_regions
 _LOOPS = {Kind.WHILE: (1,), Kind.SCAN: (0,), Kind.REWIND: (1, 2)}
 
 
-def hoist(function: Function) -> Function:
+def hoist_invariants(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; bodies of loops compute nothing that depends on
     invariants alone, but for views and constants, which cost nothing."""
-    function = map_regions(function, hoist)
+    function = map_regions(function, hoist_invariants)
     body: list[Instruction] = []
     for instruction in function.body:
         for number in _LOOPS.get(instruction.op.kind, ()):

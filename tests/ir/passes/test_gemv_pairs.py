@@ -9,13 +9,13 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.algebra.gemv_pairs import read_once
+from tracejit.ir.passes.algebra.gemv_pairs import fuse_gemv_pairs
 from tracejit.ir.verifier import verify
 
 from ...support import interpret, native
 
 ROWS, COLUMNS = 9_001, 64
-BEFORE = PIPELINE[: [one.name for one in PIPELINE].index("tall")]
+BEFORE = PIPELINE[: [one.name for one in PIPELINE].index("fuse-gemv-pairs")]
 
 
 def arrays(dtype: str = "f8", rows: int = ROWS, columns: int = COLUMNS) -> list[Any]:
@@ -35,7 +35,7 @@ def squares(w: Any, x: Any, y: Any) -> Any:
 
 def passed(f: Any, *given: Any) -> tuple[Any, Any]:
     before = run_passes(tj.trace(f, *given), BEFORE)
-    after = read_once(before)
+    after = fuse_gemv_pairs(before)
     verify(after)
     return before, after
 

@@ -7,12 +7,12 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.layout.joins import LEAST_COLUMNS, read_joined
+from tracejit.ir.passes.layout.joins import LEAST_COLUMNS, read_joins
 from tracejit.ir.verifier import verify
 
 from ...support import interpret, native
 
-OPTIMIZE = tuple(one for one in PIPELINE if one.name not in ("joins", "fuse"))
+OPTIMIZE = tuple(one for one in PIPELINE if one.name not in ("read-joins", "fuse"))
 
 
 def ring(u):
@@ -23,7 +23,7 @@ def ring(u):
 def read(f, *arrays):
     """What the pass makes of a program, checked against the interpreter of it as it was."""
     before = run_passes(tj.trace(f, *arrays), OPTIMIZE)
-    after = read_joined(before)
+    after = read_joins(before)
     verify(after)
     wanted = interpret(before, list(arrays))
     for found in (interpret(after, list(arrays)), native(tj.trace(f, *arrays), list(arrays))):

@@ -9,12 +9,12 @@ import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.passes.algebra import columns
 from tracejit.ir.passes.algebra.columns import LEAST_ROWS, MOST_COLUMNS
-from tracejit.ir.passes.algebra.narrow_axes import write_out_columns
+from tracejit.ir.passes.algebra.narrow_axes import split_narrow_axes
 from tracejit.ir.verifier import verify
 
 from ...support import interpret, mismatch, native
 
-BEFORE = tuple(one for one in PIPELINE if one.name not in ("narrow", "recompute", "fuse"))
+BEFORE = tuple(one for one in PIPELINE if one.name not in ("split-narrow-axes", "rematerialize", "fuse"))
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def few_rows(monkeypatch):
 def by_columns(f, *arrays):
     """The program before and after the pass; both are valid."""
     before = run_passes(tj.trace(f, *arrays), BEFORE)
-    after = write_out_columns(before)
+    after = split_narrow_axes(before)
     verify(after)
     return before, after
 
@@ -147,7 +147,7 @@ def test_sums_among_zeros_keep_the_sign_of_zero(seed):
         return total
 
     function = tj.trace(tj.grad(f), x, w)
-    after = write_out_columns(run_passes(function, BEFORE))
+    after = split_narrow_axes(run_passes(function, BEFORE))
     (wanted,) = interpret(function, [x, w])
     for (got,) in (interpret(after, [x, w]), native(function, [x, w])):
         assert got.tobytes() == wanted.tobytes()
@@ -248,7 +248,7 @@ def test_random_programs(seed):
     function = tj.trace(f, *arrays)
     verify(function)
     wanted = interpret(function, arrays)
-    after = write_out_columns(run_passes(function, BEFORE))
+    after = split_narrow_axes(run_passes(function, BEFORE))
     verify(after)
     for got in (interpret(after, arrays), native(function, arrays)):
         for one, other in zip(got, wanted, strict=True):

@@ -8,12 +8,12 @@ import pytest
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.passes.fusion import rematerialization_before
-from tracejit.ir.passes.fusion.rematerialization_before import compute_again
+from tracejit.ir.passes.fusion.rematerialization_before import rematerialize
 from tracejit.ir.verifier import verify
 
 from ...support import interpret, native
 
-BEFORE = tuple(one for one in PIPELINE if one.name not in ("recompute", "fuse"))
+BEFORE = tuple(one for one in PIPELINE if one.name not in ("rematerialize", "fuse"))
 
 
 def pairs(x, y):
@@ -66,12 +66,12 @@ def test_the_gradient_of_an_energy_of_pairs():
 def test_others_stay(f):
     x = np.random.default_rng(0).uniform(1, 2, 256)
     before = run_passes(tj.trace(f, np.ones((256, 256)), x), BEFORE)
-    assert compute_again(before) is before
+    assert rematerialize(before) is before
 
 
 def test_small_values_stay():
     before = run_passes(tj.trace(pairs, *arrays(30, 20)), BEFORE)
-    assert compute_again(before) is before
+    assert rematerialize(before) is before
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -102,7 +102,7 @@ def test_random_programs(seed, monkeypatch):
 
     function = tj.trace(f, *given)
     wanted = interpret(function, given)
-    after = compute_again(run_passes(function, BEFORE))
+    after = rematerialize(run_passes(function, BEFORE))
     verify(after)
     for got in (interpret(after, given), native(function, given)):
         for one, other in zip(got, wanted, strict=True):

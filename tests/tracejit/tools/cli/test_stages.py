@@ -51,7 +51,7 @@ def test_passes(cli):
     after = cli("dump", *LOSS, "--grad", "--stage", "after:dce").out
     again = cli("dump", *LOSS, "--grad", "--stage", "after:dce:2").out
     assert len(before.splitlines()) > len(after.splitlines()) > len(again.splitlines())
-    last = cli("dump", *LOSS, "--grad", "--stage", "after:joins").out
+    last = cli("dump", *LOSS, "--grad", "--stage", "after:read-joins").out
     assert last == cli("dump", *LOSS, "--grad", "--stage", "optimized").out
     assert cli("dump", *LOSS, "--grad", "--stage", "after:dce:1").out == after
 

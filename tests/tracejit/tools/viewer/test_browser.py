@@ -141,7 +141,7 @@ def test_the_passes_show_what_changed(visit, shown):
     page.locator(".pass", has_text="cse").click()
     taken = page.locator(".diff .row:has(.minus) .code").all_inner_texts()
     assert any("= exp(" in text for text in taken)
-    page.locator(".pass", has_text="hoist").click()
+    page.locator(".pass", has_text="licm").click()
     assert "changed nothing" in page.inner_text(".pass-detail")
 
 

@@ -95,7 +95,7 @@ def test_passes_say_what_they_changed_and_how_long_it_took(doc):
     by_name = {one["name"]: one for one in doc["passes"]}
     assert [one["name"] for one in doc["passes"]][-1] == "fuse"
     assert all(one["milliseconds"] > 0 for one in doc["passes"])
-    assert by_name["hoist"]["changes"] == []
+    assert by_name["licm"]["changes"] == []
     (gone,) = [text for sign, text, _ in by_name["cse"]["changes"] if sign == "-" and "exp(" in text]
     assert not any(sign == "+" and gone == text for sign, text, _ in by_name["cse"]["changes"])
     removed = [row for one in doc["passes"] for row in one["changes"] if row[0] == "-" and "sin(" in row[1]]
