@@ -13,25 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..codegen.interface import FAILED, REPORT, HostCall, Library
-from ..ir.content import NoContent
+from ..codegen.interface import FAILED, REPORT, Library
 from ..ir.errors import CompileError, DomainError, OutOfBoundsError
-from ..ir.failures import not_ours, warn_of_failure
 from ..ir.graph import Function
-from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
-from ..ir.process.locks import ForkLock, computed_once
-from .cache.code import Code, instruction_text, load_code, read_instruction, store_code
-from .cache.keys import function_key
+from ..ir.process.locks import ForkLock
+from .cache.code import Code
 from .cache.objects import link
-from .cache.store import CACHE
+from .compilation import Compilation, Upgrade
 from .host_calls import callback_of
 from .interrupts import interruptible, poll_imports
 from .native.allocator import empty
 from .native.gemm import product_addresses
-from .native.single_gemm import link_single_gemm, single_gemm_code
+from .native.single_gemm import link_single_gemm
 from .observing import OBSERVER
 from .threads import POOL
-from .tiers import BACKGROUND, saves_time, tiers_are_on
+from .tiers import BACKGROUND
 
 if TYPE_CHECKING:
     from ..codegen.instrument.variants import Instrument
@@ -77,31 +73,26 @@ class Executable:
             instrument = AccessChecks()
         self.begun = time.monotonic_ns()
         self.source = function
-        self.milliseconds: dict[str, float] = {}
-        self._instrument = instrument
+        self._compilation = Compilation(function, instrument, donated)
+        self.milliseconds, self.fallbacks = self._compilation.milliseconds, self._compilation.fallbacks
         self._raised = threading.local()
-        self._donated = tuple(sorted(donated))
-        self.tier, self.problem, self.fallbacks = "optimized", "", list[str]()
-        #: What is called back; what `_upgrade` needs; the baseline tier's code; and who holds `address`.
-        self._calls: list[HostCall] = []
-        self._job: tuple[Any, ...] | None = None
+        self.tier, self.problem = "optimized", ""
+        #: The baseline tier's code, which calls may still be in; and who holds `address`.
         self._earlier: Library | None = None
         self._followers: list[tuple[Any, int]] = []
         self._lock = ForkLock()
-        code, self.found = self._code()
+        compiled = self._compilation.run()
+        code, self.found = compiled.code, compiled.found
         self.errors, self.reuses = code.errors, code.reuses
         self.kernels, self.arena_bytes = code.kernels, code.arena_bytes
         self.slow_enough = code.cycles > RELEASE_GIL_CYCLES
-        if self.found:
-            calls = [HostCall(symbol, read_instruction(text)) for symbol, text in code.host_calls]
-        else:
-            calls = self._calls
-        self.not_lowered = [call.instruction.op.name for call in calls]
-        self._callbacks = [callback_of(call, self._raised) for call in calls]
+        self.not_lowered = [call.instruction.op.name for call in compiled.host_calls]
+        self._callbacks = [callback_of(call, self._raised) for call in compiled.host_calls]
         self._use(self._link(code))
         self.milliseconds.update(self.library.milliseconds)
-        if self._job is not None:
-            BACKGROUND.submit(functools.partial(_upgrade, weakref.ref(self), *self._job))
+        if compiled.upgrade is not None:
+            self.tier = "baseline"
+            BACKGROUND.submit(functools.partial(_upgrade, weakref.ref(self), compiled.upgrade))
 
     def _use(self, library: Library) -> None:
         """Let calls run the code in `library`."""
@@ -127,7 +118,7 @@ class Executable:
         with self._lock:
             self._earlier = self.library
             self._use(library)
-            self.tier, self._job = "optimized", None
+            self.tier = "optimized"
             for _, place in self._followers:
                 # one store: a call reads the one or the other
                 ctypes.c_int64.from_address(place).value = self.address
@@ -135,123 +126,20 @@ class Executable:
         if "release" in self._earlier.addresses:
             _release(self._earlier)  # the arena that it keeps
 
-    def _code(self) -> tuple[Code, bool]:
-        """The machine code, and whether it was found on disk."""
-        start = time.perf_counter()
-        key = self._key()
-        code = None if key is None else load_code(key)
-        if code is not None:
-            self._lap("cache", start)
-            return code, True
-        code = self._compile()
-        if self.fallbacks:
-            key = None
-        texts = []
-        if key is not None:
-            texts = [instruction_text(call.instruction) for call in self._calls]
-        if self._job is not None:
-            self._job = (*self._job, code, key, texts)
-        elif key is not None:
-            store_code(key, code, texts)
-        return code, False
-
-    def _key(self) -> str | None:
-        """What the disk cache knows the code by; None where it cannot be kept, or is not to be."""
-        if CACHE.problem or self._instrument is not None:
-            return None
-        try:
-            return function_key(self.source, repr(self._donated))
-        except NoContent:
-            return None
-
-    def _compile(self) -> Code:
-        start = time.perf_counter()
-        from .compiling import machine_code
-
-        BACKGROUND.calling()
-        fused = self.fused
-        self._lap("passes", start)
-        start = time.perf_counter()
-        ready = self._single_gemm_code(fused)
-        if ready is not None:
-            self._lap("generate", start)
-            self._improve_later(None)
-            return ready
-        module, baseline = self._module_to_compile()
-        self._lap("generate", start)
-        generating = self.milliseconds["generate"]
-        made, code, milliseconds = machine_code(
-            module, self._donated, self._instrument, baseline=baseline, between=BACKGROUND.calling
-        )
-        self._take(made)
-        self._calls = made.host_calls
-        if baseline:
-            self._improve_later(None if made.shortened else made)
-        self.milliseconds.update(milliseconds)
-        self.milliseconds["generate"] += generating
-        return code
-
-    def _single_gemm_code(self, fused: Function) -> Code | None:
-        """Code that is there already for a function that is one product; None for others."""
-        if self._instrument is not None:
-            return None
-        try:
-            return single_gemm_code(fused, self._donated)
-        except not_ours():
-            raise
-        except Exception as error:
-            instead = "It is compiled as others are"
-            self.fallbacks.append(warn_of_failure(f"@{fused.name} as one product", instead, error))
-            return None
-
-    def _improve_later(self, full: Module | None) -> None:
-        """What is linked now is baseline code, in whose place the optimized code comes: of the module `full`
-        where it is known."""
-        self.tier = "baseline"
-        self._job = (self.fused, self._donated, full)
-
-    def _module_to_compile(self) -> tuple[Module, bool]:
-        """The text to compile now, and whether it is for the baseline tier."""
-        if self._instrument is not None or not tiers_are_on():
-            return self.module, False
-        from .compiling import module_of
-
-        module = module_of(self.fused, self.fallbacks, self._donated, compact=True)
-        self._take(module)
-        if saves_time(module.text, module.slower):
-            return module, True
-        if not module.shortened:
-            vars(self).setdefault("module", module)
-        return self.module, False
-
-    def _take(self, module: Module) -> None:
-        """Go on with what `module` was made of."""
-        assert module.recovery is not None
-        if module.recovery.function is not self.fused:
-            vars(self)["fused"] = module.recovery.function
-            vars(self).pop("module", None)
-
-    @computed_once
+    @property
     def optimized(self) -> Function:
         """After the passes before fusion."""
-        return run_passes(self.source, OPTIMIZE, failures=self.fallbacks)
+        return self._compilation.optimized
 
-    @computed_once
+    @property
     def fused(self) -> Function:
         """After fusion, what code is generated from."""
-        return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :], failures=self.fallbacks)
+        return self._compilation.fused
 
-    @computed_once
+    @property
     def module(self) -> Module:
         """The LLVM text and its kernels; made anew where the machine code was found on disk."""
-        from .compiling import module_of
-
-        module = module_of(self.fused, self.fallbacks, self._donated, self._instrument)
-        self._take(module)
-        return module
-
-    def _lap(self, phase: str, start: float) -> None:
-        self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
+        return self._compilation.module
 
     def _link(self, code: Code) -> Library:
         imports: dict[str, int] = {}
@@ -334,47 +222,24 @@ class Executable:
         raise OutOfBoundsError(message)
 
 
-def _upgrade(
-    executable: weakref.ref[Executable],
-    fused: Function,
-    donated: Collection[int],
-    module: Module | None,
-    baseline: Code,
-    key: str | None,
-    calls: list[str],
-) -> None:
-    """Compile the optimized tier of `executable`, of `module` if that is there, keep it on disk, and put it
-    into the baseline one's place."""
-    from .compiling import machine_code, module_of
-
-    if executable() is None:
+def _upgrade(waiting: weakref.ref[Executable], upgrade: Upgrade) -> None:
+    """Put the optimized tier into the baseline one's place, if somebody still has the executable."""
+    if waiting() is None:
         return
     try:
-        between = functools.partial(BACKGROUND.give_way, lambda: executable() is not None)
-        notes: list[str] = []
-        module = module or module_of(fused, notes, donated)
-        if module.recovery is not None:
-            module.recovery.notes = notes
-        module, code, _ = machine_code(module, donated, baseline=False, whole=False, between=between)
-        same = code.answers_like(baseline)
-        if not same and not notes:
-            raise CompileError(
-                "the optimized code has other errors, callbacks or donations than the baseline code"
-            )
-        if key is not None and same and not notes:
-            store_code(key, code, calls)
-        alive = executable()
-        if alive is None:
+        code, notes = upgrade.compile(lambda: waiting() is not None)
+        executable = waiting()
+        if executable is None:
             return
-        alive.fallbacks += notes
-        if same:
-            alive._replace(alive._link(code))
-        else:  # a kernel of the optimized tier has become a host call
-            alive.problem, alive._job = notes[-1], None
+        executable.fallbacks += notes
+        if code is None:
+            executable.problem = notes[-1]
+        else:
+            executable._replace(executable._link(code))
     except Exception as error:
-        alive = executable()
-        if alive is not None:
-            alive.problem, alive._job = f"{type(error).__name__}: {error}", None
+        executable = waiting()
+        if executable is not None:
+            executable.problem = f"{type(error).__name__}: {error}"
         raise
 
 

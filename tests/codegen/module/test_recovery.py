@@ -22,7 +22,7 @@ from tracejit.ir.interpreter import interpret
 from tracejit.ir.passes.recovery import interpreted
 from tracejit.ir.registry import Kind
 from tracejit.ir.verifier import verify
-from tracejit.runtime import executable, tiers
+from tracejit.runtime import compilation, tiers
 from tracejit.runtime.cache import store
 
 Array = np.ndarray[Any, Any]
@@ -186,14 +186,14 @@ def test_passes_that_fail(program: Any, name: str, monkeypatch: pytest.MonkeyPat
         passes.Pass(one.name, raises if one.name == name else one.apply, one.skips, one.otherwise)
         for one in passes.PIPELINE
     ]
-    monkeypatch.setattr(executable, "OPTIMIZE", tuple(broken[:-1]))
-    monkeypatch.setattr(executable, "PIPELINE", tuple(broken))
+    monkeypatch.setattr(compilation, "OPTIMIZE", tuple(broken[:-1]))
+    monkeypatch.setattr(compilation, "PIPELINE", tuple(broken))
     run_degraded(program, f"by the pass {name}")
 
 
 def test_no_fusion_and_no_way_around(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = passes.Pass("fuse", raises, None, raises)
-    monkeypatch.setattr(executable, "PIPELINE", (*passes.OPTIMIZE, broken))
+    monkeypatch.setattr(compilation, "PIPELINE", (*passes.OPTIMIZE, broken))
     run_degraded(rows, "NumPy computes it")
 
 

@@ -1,0 +1,203 @@
+"""How one Function becomes machine code: found on disk, there already, or compiled, baseline tier first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from ..codegen.interface import HostCall
+from ..ir.content import NoContent
+from ..ir.errors import CompileError
+from ..ir.failures import not_ours, warn_of_failure
+from ..ir.graph import Function
+from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
+from ..ir.process.locks import computed_once
+from ..ir.records import record
+from .cache.code import Code, instruction_text, load_code, read_instruction, store_code
+from .cache.keys import function_key
+from .cache.store import CACHE
+from .native.single_gemm import single_gemm_code
+from .tiers import BACKGROUND, saves_time, tiers_are_on
+
+if TYPE_CHECKING:
+    from ..codegen.instrument.variants import Instrument
+    from ..codegen.module.writer import Module
+
+
+class Compilation:
+    """Compiles one Function.
+
+    Attributes:
+        source: the Function as traced.
+        milliseconds: compile time by phase.
+        fallbacks: what was compiled in a simpler way since the compiler failed on it, as texts of warnings;
+            such code is not kept on disk.
+    """
+
+    def __init__(self, source: Function, instrument: Instrument | None, donated: Collection[int]) -> None:
+        self.source, self.instrument = source, instrument
+        self.donated = tuple(sorted(donated))
+        self.milliseconds: dict[str, float] = {}
+        self.fallbacks: list[str] = []
+
+    # -- stages -----------------------------------------------------------------------------------
+
+    @computed_once
+    def optimized(self) -> Function:
+        """After the passes before fusion."""
+        return run_passes(self.source, OPTIMIZE, failures=self.fallbacks)
+
+    @computed_once
+    def fused(self) -> Function:
+        """After fusion, what code is generated from."""
+        return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :], failures=self.fallbacks)
+
+    @computed_once
+    def module(self) -> Module:
+        """The LLVM text and its kernels; made anew where the machine code was found on disk."""
+        from .compiling import module_of
+
+        module = module_of(self.fused, self.fallbacks, self.donated, self.instrument)
+        self._take(module)
+        return module
+
+    # -- machine code -----------------------------------------------------------------------------
+
+    def run(self) -> Compiled:
+        """The machine code, from disk where it is there."""
+        start = time.perf_counter()
+        key = self._key()
+        code = None if key is None else load_code(key)
+        if code is not None:
+            self._lap("cache", start)
+            calls = [HostCall(symbol, read_instruction(text)) for symbol, text in code.host_calls]
+            return Compiled(code, calls, None, found=True)
+        code, module, is_baseline = self._compile()
+        calls = module.host_calls if module is not None else []
+        if self.fallbacks:
+            key = None
+        texts = [] if key is None else [instruction_text(call.instruction) for call in calls]
+        if is_baseline:
+            shared = module if module is not None and not module.shortened else None
+            upgrade = Upgrade(self.fused, self.donated, shared, code, key, tuple(texts))
+            return Compiled(code, calls, upgrade)
+        if key is not None:
+            store_code(key, code, texts)
+        return Compiled(code, calls, None)
+
+    def _key(self) -> str | None:
+        """What the disk cache knows the code by; None where it cannot be kept, or is not to be."""
+        if CACHE.problem or self.instrument is not None:
+            return None
+        try:
+            return function_key(self.source, repr(self.donated))
+        except NoContent:
+            return None
+
+    def _compile(self) -> tuple[Code, Module | None, bool]:
+        """The code, its module unless it was there already, and whether it is for the baseline tier."""
+        start = time.perf_counter()
+        from .compiling import machine_code
+
+        BACKGROUND.calling()
+        fused = self.fused
+        self._lap("passes", start)
+        start = time.perf_counter()
+        ready = self._single_gemm_code(fused)
+        if ready is not None:
+            self._lap("generate", start)
+            return ready, None, True
+        module, is_baseline = self._module_to_compile()
+        self._lap("generate", start)
+        generating = self.milliseconds["generate"]
+        module, code, milliseconds = machine_code(
+            module, self.donated, self.instrument, baseline=is_baseline, between=BACKGROUND.calling
+        )
+        self._take(module)
+        self.milliseconds.update(milliseconds)
+        self.milliseconds["generate"] += generating
+        return code, module, is_baseline
+
+    def _single_gemm_code(self, fused: Function) -> Code | None:
+        """Code that is there already for a function that is one product; None for others."""
+        if self.instrument is not None:
+            return None
+        try:
+            return single_gemm_code(fused, self.donated)
+        except not_ours():
+            raise
+        except Exception as error:
+            instead = "It is compiled as others are"
+            self.fallbacks.append(warn_of_failure(f"@{fused.name} as one product", instead, error))
+            return None
+
+    def _module_to_compile(self) -> tuple[Module, bool]:
+        """The text to compile now, and whether it is for the baseline tier."""
+        if self.instrument is not None or not tiers_are_on():
+            return self.module, False
+        from .compiling import module_of
+
+        module = module_of(self.fused, self.fallbacks, self.donated, compact=True)
+        self._take(module)
+        if saves_time(module.text, module.slower):
+            return module, True
+        if not module.shortened:
+            vars(self).setdefault("module", module)
+        return self.module, False
+
+    def _take(self, module: Module) -> None:
+        """Go on with what `module` was made of."""
+        assert module.recovery is not None
+        if module.recovery.function is not self.fused:
+            vars(self)["fused"] = module.recovery.function
+            vars(self).pop("module", None)
+
+    def _lap(self, phase: str, start: float) -> None:
+        self.milliseconds[phase] = (time.perf_counter() - start) * 1e3
+
+
+@record(eq=False)
+class Upgrade:
+    """What the optimized tier is compiled from, while the baseline tier answers calls."""
+
+    fused: Function
+    donated: tuple[int, ...]
+    #: Its module, where the baseline's text serves for both tiers.
+    module: Module | None
+    baseline: Code
+    #: What the disk cache will know it by, None where it is not kept; and the host calls, as texts.
+    key: str | None
+    calls: tuple[str, ...]
+
+    def compile(self, wanted: Callable[[], bool]) -> tuple[Code | None, list[str]]:
+        """The optimized code, and what was compiled in a simpler way; None for code in which a kernel has
+        become a host call, which cannot take the baseline one's place. Ends where it is not `wanted`."""
+        from .compiling import machine_code, module_of
+
+        notes: list[str] = []
+        module = self.module or module_of(self.fused, notes, self.donated)
+        if module.recovery is not None:
+            module.recovery.notes = notes
+        _, code, _ = machine_code(
+            module, self.donated, baseline=False, whole=False, between=lambda: BACKGROUND.give_way(wanted)
+        )
+        same = code.answers_like(self.baseline)
+        if not same and not notes:
+            raise CompileError(
+                "the optimized code has other errors, callbacks or donations than the baseline code"
+            )
+        if self.key is not None and same and not notes:
+            store_code(self.key, code, list(self.calls))
+        return (code if same else None), notes
+
+
+@record(eq=False)
+class Compiled:
+    """Machine code, what it calls back, and how to make it faster, where it is for the baseline tier."""
+
+    code: Code
+    host_calls: list[HostCall]
+    upgrade: Upgrade | None
+    #: Whether it came from the disk cache.
+    found: bool = False
