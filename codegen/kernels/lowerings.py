@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from ...ir.graph import Instruction, Value
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.registry import Kind
 from ..control.register_loops import register_kernel
 from ..llvm.target import Target
@@ -55,7 +54,8 @@ LOWERINGS: Final[dict[Kind, Callable[[LoweringContext, Instruction, str], Kernel
     Kind.SEARCH: lambda m, instruction, name: search_kernel(name, instruction, m.declarations),
     Kind.HOST: lambda m, instruction, name: external_kernel(name, instruction),
     **dict.fromkeys(
-        CONTROL, lambda m, instruction, name: register_kernel(name, instruction, m.target, m.declarations)
+        [kind for kind in Kind if kind.traits.control],
+        lambda m, instruction, name: register_kernel(name, instruction, m.target, m.declarations),
     ),
     Kind.SCAN: lambda m, instruction, name: (
         register_kernel(name, instruction, m.target, m.declarations)

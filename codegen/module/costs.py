@@ -17,14 +17,11 @@ from typing import Final
 from ...ir.access import resolve
 from ...ir.dtypes import is_float
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.records import record
 from ...ir.registry import Access, Kind
 
 #: From this cost in cycles an elementwise op is a series or a table rather than an instruction.
 _TRANSCENDENTAL_CYCLES: Final = 12.0
-#: Kinds that are index arithmetic and take no time of their own.
-_FREE: Final = (Kind.VIEW, Kind.CREATION)
 
 
 @record
@@ -85,9 +82,9 @@ def cost_of(instruction: Instruction, defs: Mapping[Value, Instruction] | None =
         (2000, 1000, 16000, 8000)
     """
     kind = instruction.op.kind
-    if kind in _FREE:
+    if not kind.traits.has_kernel:
         return Cost()
-    if kind in CONTROL:
+    if kind.traits.control:
         return _control(instruction)
     written = sum(result.type.nbytes for result in instruction.results)
     if kind is Kind.REGION and instruction.regions:
@@ -116,7 +113,7 @@ def _control(instruction: Instruction) -> Cost:
 def _work(instruction: Instruction) -> Cost:
     """Flops alone."""
     op = instruction.op
-    if not instruction.results or op.kind in (Kind.VIEW, Kind.CREATION):
+    if not instruction.results or not op.kind.traits.has_kernel:
         return Cost()
     dtype = instruction.results[0].dtype
     if op.kind is Kind.CONTRACTION:

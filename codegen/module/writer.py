@@ -15,7 +15,6 @@ import numpy as np
 
 from ...ir.access import resolve
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.registry import Kind
 from ..control.exits import ExitWriter
 from ..control.loop_records import ARENA, release_function
@@ -30,7 +29,7 @@ from ..llvm.emitter import Reg
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
-from .buffers import READS_VIEWS, BufferPlace, BufferPlan, plan_buffers
+from .buffers import BufferPlace, BufferPlan, plan_buffers
 from .deduplication import KernelDeduplication
 from .generated import HostCall as HostCall
 from .generated import Module as Module
@@ -224,7 +223,7 @@ class _ModuleWriter(ExitWriter):
         operands = [self._pointer(value) for value in read]
         results = [self._pointer(result) for result in instruction.results]
         kernel = self._lower(instruction, name)
-        if kernel is None and instruction.op.kind in CONTROL:
+        if kernel is None and instruction.op.kind.traits.control:
             layout, offset = self.plan.layouts[instruction]
             write_control(
                 self, instruction, name, layout, self._at(BufferPlace("arena", offset)), operands, results
@@ -260,7 +259,7 @@ class _ModuleWriter(ExitWriter):
             self.poll()  # it may have been left: then what comes next must not read what it has written
 
     def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
-        if instruction.op.kind in READS_VIEWS:
+        if instruction.op.kind.traits.reads_views:
             return resolve(operand, self.defs)[0]
         return operand
 

@@ -103,11 +103,7 @@ def _own_elements_alone(step: Function, shape: Shape) -> bool:
     if any(instruction.op.kind is Kind.CONCAT for instruction in step.body):
         return False
     defs = {result: instruction for instruction in step.body for result in instruction.results}
-    computed = {
-        instruction.result
-        for instruction in step.body
-        if instruction.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION)
-    }
+    computed = {instruction.result for instruction in step.body if instruction.op.kind.traits.fusable}
     if any(defs[value].op.kind is Kind.REDUCTION or value.shape != shape for value in computed):
         return False
     reads = [operand for value in computed for operand in defs[value].operands]

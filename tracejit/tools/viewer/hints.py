@@ -8,7 +8,6 @@ from typing import Any, Final
 from ...codegen.nest.loop_nest import Memory
 from ...ir.graph import Location
 from ...ir.ops.fusion import INTERPRETED
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.records import field, record
 from ...ir.registry import Kind
 from .kernels import KernelRow, strided_reads
@@ -85,7 +84,7 @@ def _said(row: KernelRow, rows: Sequence[KernelRow], machine: Machine) -> tuple[
     )  # fmt: skip
     times = (row.seconds or 0.0) / floor if floor else float("inf")
     far = f"It takes {_times(times)} what moving its bytes and doing its arithmetic would."
-    if kind in CONTROL:
+    if kind.traits.control:
         return (
             "note", "A loop in registers" if kind is not Kind.SWITCH else "A branch in registers",
             "Its state is so small that it stays in registers: nothing is read or written between steps, "
@@ -241,7 +240,7 @@ def locations_of(rows: Sequence[KernelRow], ops: Sequence[Any]) -> Iterator[tupl
         for number in row.origins:
             where = ops[number].location
             if where is not None and where.file:
-                weight = 0.01 if ops[number].op.kind in (Kind.VIEW, Kind.CREATION) else 1.0
+                weight = 1.0 if ops[number].op.kind.traits.has_kernel else 0.01
                 counts[where.file, where.line] = counts.get((where.file, where.line), 0.0) + weight
         if counts:
             file, line = max(counts, key=lambda count: counts[count])
