@@ -19,6 +19,7 @@ from ...ir.dtypes import is_float
 from ...ir.graph import Function, Instruction, Value
 from ...ir.records import record
 from ...ir.registry import Access, Kind
+from ..kernels.lowerings import LOWERINGS
 
 #: From this cost in cycles an elementwise op is a series or a table rather than an instruction.
 _TRANSCENDENTAL_CYCLES: Final = 12.0
@@ -116,16 +117,13 @@ def _work(instruction: Instruction) -> Cost:
     if not instruction.results or not op.kind.traits.has_kernel:
         return Cost()
     dtype = instruction.results[0].dtype
-    if op.kind is Kind.CONTRACTION:
-        return Cost(flops=2 * instruction.result.type.size * instruction.operands[0].shape[-1])
-    if op.kind is Kind.CONVOLUTION:
-        return Cost(flops=2 * instruction.result.type.size * math.prod(instruction.operands[1].shape[2:]))
+    lowering = LOWERINGS.get(op.kind)
+    if lowering is not None:
+        return Cost(flops=lowering.flops(instruction) if lowering.flops is not None else 0)
     if not is_float(dtype):
         return Cost()
-    if op.kind in (Kind.REDUCTION, Kind.CUMULATIVE):
+    if op.kind is Kind.REDUCTION:
         return Cost(flops=instruction.operands[0].type.size)
-    if op.kind is Kind.SCATTER:
-        return Cost(flops=instruction.operands[1].type.size if instruction.attrs["mode"] == "add" else 0)
     if op.kind is not Kind.ELEMENTWISE:
         return Cost()
     size = instruction.results[0].type.size
@@ -161,10 +159,10 @@ def _elements(access: Access, shape: tuple[int, ...]) -> int:
 
 def _read(instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
     """Bytes read by an instruction that is no fusion."""
-    kind = instruction.op.kind
+    lowering = LOWERINGS.get(instruction.op.kind)
     operands = list(instruction.operands)
     total = 0
-    if kind is Kind.GATHER:  # one element for each of the result, however large the table is
+    if lowering is not None and lowering.reads_result_size:
         total, operands = sum(result.type.nbytes for result in instruction.results), operands[1:]
     for operand in operands:
         source, access = resolve(operand, defs)

@@ -23,6 +23,7 @@ from ..control.regions import RegionCode, write_control
 from ..instrument.variants import PLAIN, Instrument
 from ..interface import POLL, out_of_memory
 from ..kernels.kernel import PARALLEL_FOR, Kernel, task_function
+from ..kernels.lowering import LoweringContext
 from ..kernels.lowerings import LOWERINGS
 from ..llvm.declarations import Declarations
 from ..llvm.emitter import Reg
@@ -33,6 +34,7 @@ from .buffers import BufferPlace, BufferPlan, plan_buffers
 from .deduplication import KernelDeduplication
 from .generated import HostCall as HostCall
 from .generated import Module as Module
+from .kernel_memory import KernelMemory
 from .recovery import Recovery, attributed
 
 #: Arenas up to this size are on the stack.
@@ -73,7 +75,8 @@ class _ModuleWriter(ExitWriter):
         self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.fusions = Fusions(target)
-        self.plan: BufferPlan = plan_buffers(function, self.fusions, donated=donated)
+        self.memory = KernelMemory(self.fusions)
+        self.plan: BufferPlan = plan_buffers(function, self.memory, donated=donated)
         self.cycles, self.slower = 0.0, 0.0
         self.declarations: dict[str, str] = Declarations(target.wide_tables)
         self.functions: list[str] = []
@@ -108,7 +111,7 @@ class _ModuleWriter(ExitWriter):
         unrolled = {
             kernel.name: len(kernel.text)
             for kernel in self.kernels
-            if kernel.instruction and kernel.instruction.op.kind is Kind.CONTRACTION
+            if kernel.instruction and LOWERINGS[kernel.instruction.op.kind].unrolled
         }
         text = "\n".join([*head, *self.functions, main])
         return Module(
@@ -234,7 +237,7 @@ class _ModuleWriter(ExitWriter):
             return
         extents = [value.type.nbytes for value in (*read, *instruction.results)]
         if instruction in self.plan.workspaces:
-            extents.append(self.fusions.workspace(instruction, self.defs))
+            extents.append(self.memory.workspace(instruction, self.defs))
         self.instrument.kernel(instruction, kernel, extents)
         kernel.instruction, kernel.trips = instruction, self.trips
         self.kernels.append(kernel)
@@ -268,9 +271,10 @@ class _ModuleWriter(ExitWriter):
         lowering = LOWERINGS.get(instruction.op.kind)
         if lowering is None:
             return None
+        context = LoweringContext(self.defs, self.target, self.fusions, self.declarations)
         if self.instrument is not PLAIN:
-            return lowering(self, instruction, name)
-        return self.known.lower(instruction, self.defs, name, lambda: lowering(self, instruction, name))
+            return lowering.kernel(name, instruction, context)
+        return self.known.lower(lowering, name, instruction, context)
 
     def _call(self, kernel: Kernel, pointers: list[str]) -> None:
         """Run a kernel on this thread: all of its tasks, or some at a time."""

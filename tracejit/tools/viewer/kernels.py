@@ -4,9 +4,10 @@ or threaded."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ...codegen.kernels.kernel import Kernel
+from ...codegen.kernels.lowerings import LOWERINGS
 from ...codegen.module.costs import Cost, cost_of
 from ...codegen.module.writer import Module
 from ...codegen.nest.loop_nest import Memory, Nest
@@ -19,18 +20,6 @@ from .origins import origins_of
 #: (an op, what it reads of another group, why it is not in that group), as `ir.passes.fusion.fuse` notes
 #: them.
 Apart = tuple[Instruction, Instruction, str]
-
-_SERIAL_KINDS: Final = {
-    Kind.GATHER: "it copies one slice after the other, from where the indices say when it runs",
-    Kind.SCATTER: "it writes one slice after the other, in order: two indices may name the same place",
-    Kind.CUMULATIVE: "each element needs the one before it",
-    Kind.ARG_REDUCTION: "",
-    Kind.SORT: "each element moves by what all others are",
-    Kind.ARG_SORT: "each element moves by what all others are",
-    Kind.SEARCH: "each element takes a search of its own",
-    Kind.CONCAT: "it copies whole stretches of memory",
-    Kind.UPDATE: "it copies whole stretches of memory",
-}
 
 
 @record(eq=False, frozen=False)
@@ -218,7 +207,8 @@ def _why_scalar(row: KernelRow, names: Mapping[Value, str]) -> str:
             return "" if row.is_loop else "it is Python and NumPy code, which is not compiled"
         if kind.traits.control:
             return "its state is a few numbers, held in scalar registers"
-        return _SERIAL_KINDS.get(kind, "")
+        lowering = LOWERINGS.get(kind)
+        return lowering.why_scalar if lowering is not None else ""
     if nest.lanes == 1 or nest.vector_dim is None:
         return "it has one element" if nest.vector_dim is None else "its elements fill a register each"
     strided = strided_reads(nest)
