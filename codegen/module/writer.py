@@ -21,10 +21,11 @@ from ..control.loop_records import ARENA, release_function
 from ..control.polling import LONG_CYCLES, polled_loop
 from ..control.regions import RegionCode, write_control
 from ..instrument.variants import PLAIN, Instrument
-from ..interface import POLL, out_of_memory
-from ..kernels.kernel import PARALLEL_FOR, Kernel, task_function
+from ..interface import PARALLEL_FOR, POLL, out_of_memory
+from ..kernels.kernel import Kernel
 from ..kernels.lowering import LoweringContext
 from ..kernels.lowerings import LOWERINGS
+from ..kernels.parallel_for import run_tasks, task_function
 from ..llvm.declarations import Declarations
 from ..llvm.emitter import Reg
 from ..llvm.loops import FunctionWriter
@@ -318,16 +319,12 @@ class _ModuleWriter(ExitWriter):
         self.check_status(status.text, 0)
 
     def _call_in_parallel(self, kernel: Kernel, pointers: list[str]) -> None:
-        w = self.w
         self._use_pool()
         if kernel.name not in self.tasks:
             self.tasks.add(kernel.name)
             self.functions.append(task_function(kernel.name, len(pointers)))
         context = self._pointer_array(pointers)
-        w.line(
-            f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, "
-            f"i64 {kernel.tasks}, i64 {kernel.chunk})"
-        )
+        run_tasks(self.w, kernel.name, kernel.tasks, kernel.chunk, context)
 
     def _use_pool(self) -> None:
         self.parallel = True

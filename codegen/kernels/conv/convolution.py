@@ -21,16 +21,9 @@ from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..gemm.batches import accumulate
 from ..gemm.tiles import PARALLEL_WORK
-from ..kernel import (
-    PARALLEL_FOR,
-    PRODUCT_CYCLES,
-    PRODUCT_SLOWDOWN,
-    Kernel,
-    context_of,
-    signature,
-    task_function,
-)
+from ..kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
 from ..lowering import Lowering, LoweringContext, content_with_sources
+from ..parallel_for import context_of, run_tasks, task_function
 from .packing import KernelPacking
 from .parts import BUFFERS, Index
 from .result import ResultPart
@@ -96,7 +89,7 @@ def _driver(name: str, parts: list[tuple[str, int, int]], *, pooled: bool) -> st
         context_of(w, BUFFERS)
     for symbol, tasks, chunk in parts:
         if pooled:
-            w.line(f"call void @{PARALLEL_FOR}(ptr @{symbol}_task, ptr %context, i64 {tasks}, i64 {chunk})")
+            run_tasks(w, symbol, tasks, chunk)
         else:
             arguments = "".join(f"ptr {pointer}, " for pointer in pointers)
             w.line(f"call void @{symbol}({arguments}i64 0, i64 {tasks})")

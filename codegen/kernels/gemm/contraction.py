@@ -13,11 +13,11 @@ from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ....ir.types import TensorType, contiguous_strides
-from ...interface import product_symbol
+from ...interface import PARALLEL_FOR, product_symbol
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import PARALLEL_FOR, PRODUCT_CYCLES, Kernel, signature
+from ..kernel import PRODUCT_CYCLES, Kernel, signature
 from ..lowering import Definitions, Lowering, LoweringContext, content_with_sources
 from .batches import Strided, over_batch
 from .direct import choose_tiles, direct_kernel

@@ -18,8 +18,9 @@ from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, context_of, signature, task_function
+from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
+from ..parallel_for import PARALLEL_TASKS, TASK_CYCLES, context_of, run_tasks, task_function, tasks_at_a_time
 from .blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
 from .movement import check_indices, copy_stretch, index_messages, over_indices
 
@@ -93,8 +94,7 @@ class _BlockWriter:
             w.store(constant(0, "i32"), status)
             context_of(w, self.buffers)
             tasks = self.blocks.number
-            chunk = max(1, int(tasks * TASK_CYCLES / self.cycles))
-            w.line(f"call void @{PARALLEL_FOR}(ptr @{part}_task, ptr %context, i64 {tasks}, i64 {chunk})")
+            run_tasks(w, part, tasks, tasks_at_a_time(tasks, self.cycles))
             bad = w.load(status, "i32")
         else:
             bad = self._blocks(constant(0, "i64"), constant(self.blocks.number, "i64"))

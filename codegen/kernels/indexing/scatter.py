@@ -25,8 +25,9 @@ from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, context_of, signature, task_function
+from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
+from ..parallel_for import PARALLEL_TASKS, TASK_CYCLES, context_of, run_tasks, task_function
 from .blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
 from .movement import check_indices, copy_operand, copy_stretch, index_messages, over_indices
 
@@ -161,7 +162,7 @@ class _Writer:
         return self.plan.rows * self.plan.stretch
 
     def _run(self, part: str, tasks: int) -> None:
-        self.w.line(f"call void @{PARALLEL_FOR}(ptr @{part}_task, ptr %context, i64 {tasks}, i64 1)")
+        run_tasks(self.w, part, tasks)
 
     def _task(self, name: str, body: Callable[[Reg, Reg], None]) -> str:
         """A function that runs `body` for a range of tasks."""

@@ -19,13 +19,14 @@ from ....ir.dtypes import SHORT_NAME, is_float
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ....ir.types import TensorType
-from ...interface import PARALLEL_FOR, THREADS
+from ...interface import THREADS
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...nest.streaming import STREAMED_BYTES
-from ..kernel import Kernel, context_of, signature, task_function
+from ..kernel import Kernel, signature
 from ..lowering import Lowering, LoweringContext
+from ..parallel_for import context_of, run_tasks, task_function
 from .axis import Lines
 
 #: Bytes of a chunk of a line: it stays in the second-level cache until it is read again.
@@ -302,7 +303,7 @@ class _ChunkWriter(_Writer):
         self._run(f"{name}_writes", count)
 
     def _run(self, part: str, count: Reg) -> None:
-        self.w.line(f"call void @{PARALLEL_FOR}(ptr @{part}_task, ptr %context, {count}, i64 1)")
+        run_tasks(self.w, part, count)
 
     def _done(self) -> str:
         """Where it says whether the first pass has done all."""

@@ -17,6 +17,7 @@ from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, signature
 from ..lowering import Lowering, LoweringContext
+from ..parallel_for import part_of
 from .ordered_keys import key_of
 
 #: Searches side by side.
@@ -56,8 +57,7 @@ def search_kernel(name: str, instruction: Instruction, context: LoweringContext)
         return ()
 
     def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-        first = w.mul(index, _BLOCK)
-        stop = w.min(w.add(first, _BLOCK), count)
+        first, stop = part_of(w, index, _BLOCK, count)
         whole = w.add(first, w.and_(w.sub(stop, first), -_COPIES))
         w.loop(first, whole, _COPIES, lambda at, _: search(at, _COPIES))
         w.loop(whole, stop, 1, lambda at, _: search(at, 1))
