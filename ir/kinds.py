@@ -71,6 +71,7 @@ class Kind(enum.Enum):
     SORT = "sort", Traits()
     ARG_SORT = "arg-sort", Traits()
     SEARCH = "search", Traits()
+    HISTOGRAM = "histogram", Traits(can_fail=True)
     CONTRACTION = "contraction", Traits(movable=True, reads_views=ViewReads.MATRICES)
     CONVOLUTION = "convolution", Traits(movable=True, reads_views=ViewReads.ANY)
     CREATION = "creation", Traits(has_kernel=False, movable=True)

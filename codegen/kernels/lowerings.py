@@ -10,6 +10,7 @@ from ..nest.lowering import FUSION
 from .conv.convolution import CONVOLUTION
 from .external import EXTERNAL
 from .gemm.contraction import CONTRACTION
+from .indexing.bincount import BINCOUNT
 from .indexing.gather import GATHER
 from .indexing.movement import CONCATENATION, UPDATE
 from .indexing.scatter import SCATTER
@@ -23,7 +24,7 @@ LOWERINGS: Final[dict[Kind, Lowering]] = {
     kind: lowering
     for lowering in (
         FUSION, CONTRACTION, CONVOLUTION, CONCATENATION, UPDATE, GATHER, SCATTER, CUMULATIVE, ARG_REDUCTION,
-        SORTING, SEARCHING, CONTROL_FLOW, SCAN, EXTERNAL,
+        SORTING, SEARCHING, BINCOUNT, CONTROL_FLOW, SCAN, EXTERNAL,
     )
     for kind in lowering.kinds
 }  # fmt: skip
