@@ -3,23 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from .graph import Function, Value
-from .registry import Kind
-
-#: What may run though the loop has no step: it cannot fail, but for powers of integers.
-_MOVABLE: Final = frozenset(
-    (
-        Kind.ELEMENTWISE,
-        Kind.REDUCTION,
-        Kind.CONTRACTION,
-        Kind.CONVOLUTION,
-        Kind.CUMULATIVE,
-        Kind.VIEW,
-        Kind.CREATION,
-    )
-)
 
 
 def needed(function: Function, results: Iterable[Value]) -> set[Value]:
@@ -32,7 +17,8 @@ def needed(function: Function, results: Iterable[Value]) -> set[Value]:
 
 
 def invariant(body: Function, params: Iterable[Value]) -> set[Value]:
-    """The values of a loop's body that only depend on `params`, its invariants."""
+    """The values of a loop's body that only depend on `params`, its invariants, and that may be computed
+    though the loop has no step: of the kinds that are movable, all but powers of integers, which can fail."""
     same = set(params)
     for instruction in body.body:
         fallible = (
@@ -41,7 +27,7 @@ def invariant(body: Function, params: Iterable[Value]) -> set[Value]:
             else True
         )
         if (
-            instruction.op.kind in _MOVABLE
+            instruction.op.kind.traits.movable
             and not fallible
             and all(operand in same for operand in instruction.operands)
         ):

@@ -23,41 +23,13 @@ from typing import Any, Final, TypeAlias
 
 from .dtypes import DType, Operand
 from .errors import AttributeValueError, TracejitError
+from .kinds import Kind as Kind
 from .records import field, record
 from .types import TensorType
 
 Attrs: TypeAlias = Mapping[str, Any]
 #: The type rule: operand types and attributes to result types.
 Infer: TypeAlias = Callable[[tuple[TensorType, ...], Attrs], tuple[TensorType, ...]]
-
-
-class Kind(enum.Enum):
-    """What an op is to fusion and codegen, which switch on it and never on an op's name."""
-
-    ELEMENTWISE = "elementwise"
-    REDUCTION = "reduction"
-    ARG_REDUCTION = "arg-reduction"
-    VIEW = "view"
-    CONCAT = "concat"
-    UPDATE = "update"
-    GATHER = "gather"
-    SCATTER = "scatter"
-    CUMULATIVE = "cumulative"
-    SORT = "sort"
-    ARG_SORT = "arg-sort"
-    SEARCH = "search"
-    CONTRACTION = "contraction"
-    CONVOLUTION = "convolution"
-    CREATION = "creation"
-    COMPOSITE = "composite"
-    REGION = "region"
-    SWITCH = "switch"
-    WHILE = "while"
-    SCAN = "scan"
-    REWIND = "rewind"
-    HOST = "host"
-
-    __hash__ = object.__hash__  # Enum's is Python code, and passes ask for kinds all the time
 
 
 class Nondiff(enum.Enum):

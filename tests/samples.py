@@ -274,6 +274,13 @@ def _searches(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample([line, mixed_values(dtype, (5, 7), rng)], {"side": side})
 
 
+def _bincounts(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for size, length, dtype in itertools.product((0, 1, 33, 300), (0, 1, 5, 17), (None, "f4", "f8")):
+        x = rng.integers(0, 7, size)  # of which some are past the end
+        weights = [] if dtype is None else [rng.normal(size=size).astype(dtype)]
+        yield Sample([x, *weights], {"length": length})
+
+
 def _fulls(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for dtype in DTYPES:
         for value in specials(dtype)[:: 5 if dtype.kind != "b" else 1]:
@@ -314,6 +321,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "convolve": _convolutions,
     "gather": _gathers, "scatter": _scatters, "full": _fulls, "iota": _iotas, "constant": _constants,
     "sort": _lines, "argsort": _lines, "searchsorted": _searches,
+    "bincount": _bincounts,
 }  # fmt: skip
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {
@@ -433,6 +441,15 @@ def _threefry_word(key: int, counter: int) -> int:
     return x[0] * 2**32 + x[1]
 
 
+def _np_bincount(x: Any, weights: Any = None, *, length: int) -> Array:
+    """Counted one by one."""
+    counts = np.zeros(length, np.int64 if weights is None else weights.dtype)
+    for number, value in enumerate(x):
+        if value < length:
+            counts[value] += 1 if weights is None else weights[number]
+    return counts
+
+
 def _threefry(key: Any, counter: Any) -> Array:
     for one in (key, counter):
         if type(one) is not int and getattr(one, "dtype", None) != np.uint64:
@@ -444,6 +461,7 @@ def _threefry(key: Any, counter: Any) -> Array:
 _RENAMED = {
     "threefry": _threefry,
     "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
+    "bincount": _np_bincount,
     "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "pow": np.power,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "bitwise_not": np.invert, "shift_left": np.left_shift,

@@ -316,3 +316,24 @@ def test_codegen_switches_on_kind_not_on_name() -> None:
                 if not literals <= allowed:
                     wrong.append(f"{name_of(path)}:{node.lineno}: {ast.unparse(node)}")
     assert not wrong, "\n".join(wrong)
+
+
+#: Kinds of structured ops, which only the files beside their kernels and gradients have to know.
+STRUCTURED = ("SORT", "ARG_SORT", "SEARCH", "HISTOGRAM", "CONVOLUTION", "CUMULATIVE", "ARG_REDUCTION")
+
+
+def test_structured_kinds_are_known_in_one_place_each() -> None:
+    """A structured op is its kind, its record and its lowering; other code asks for traits."""
+    wrong = []
+    for path in sources():
+        name = name_of(path)
+        if name == "ir/kinds.py" or name.startswith(("ir/ops/", "codegen/kernels/")):
+            continue
+        wrong += [
+            f"{name}:{node.lineno}: {ast.unparse(node)}"
+            for node in ast.walk(parsed(path))
+            if isinstance(node, ast.Attribute)
+            and ast.unparse(node.value) == "Kind"
+            and node.attr in STRUCTURED
+        ]
+    assert not wrong, "\n".join(wrong)

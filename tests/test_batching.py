@@ -131,9 +131,10 @@ def test_every_op_has_a_rule(op: Op) -> None:
     assert rule_of(Instruction(op, (), {}, ()))
 
 
-def test_views_state_their_rules() -> None:
-    """A view has no default: what its attributes mean is its own."""
-    assert all(op.batch is not None for op in OPS if op.kind in (Kind.VIEW, Kind.HOST, Kind.REGION))
+def test_views_and_structured_ops_state_their_rules() -> None:
+    """They have no default: what their attributes mean is their own."""
+    defaults = (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.CONCAT, Kind.UPDATE, Kind.CREATION, Kind.COMPOSITE)
+    assert all(op.batch is not None for op in OPS if op.kind not in defaults)
 
 
 def test_composites_state_rules_or_are_what_they_stand_for() -> None:

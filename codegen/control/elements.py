@@ -11,7 +11,6 @@ import numpy as np
 
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.passes.loops.register_state import MAX_ELEMENTS
 from ...ir.records import record
 from ...ir.registry import Kind
@@ -114,7 +113,7 @@ class ElementWriter(PackingWriter, abc.ABC):
     def _load_operands(self, instruction: Instruction, values: dict[Value, Elements]) -> None:
         """Load what `instruction` reads as a whole: neither what it reads at some indices, nor slices."""
         first, last = 0, len(instruction.operands)
-        if instruction.op.kind is Kind.GATHER:
+        if instruction.op.kind.traits.indexes_operand:
             first = 1
         if instruction.op.kind is Kind.SCAN:
             last -= instruction.attrs["slices"]
@@ -130,7 +129,7 @@ class ElementWriter(PackingWriter, abc.ABC):
 
     def _instruction(self, instruction: Instruction, operands: list[Elements]) -> Sequence[Elements]:
         kind = instruction.op.kind
-        if kind in CONTROL:
+        if kind.traits.control:
             return self.control(instruction, operands)
         return [_WRITERS[kind](self, instruction, operands)]
 

@@ -16,6 +16,7 @@ from ...ir.passes.loops.register_state import MAX_ELEMENTS, cycles_of_step, oper
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
 from ..kernels.kernel import SLOWDOWN, UNKNOWN_SLOWDOWN, Kernel, signature
+from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
@@ -30,15 +31,13 @@ _TOGETHER: Final = 24.0
 _MOST_TOGETHER: Final = 8
 
 
-def register_kernel(
-    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
-) -> Kernel | None:
+def register_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
     """A control flow instruction as straight-line code; None where its values are too large or too many, or
     where an op has no scalar code."""
     work = operations(instruction)
     if work is None:
         return None
-    writer = _RegisterWriter(name, instruction, target, declarations)
+    writer = _RegisterWriter(name, instruction, context.target, context.declarations)
     text = "\n".join([writer.write(), *writer.texts])
     description = f"registers {name}: {instruction.op.name}, {work.cycles:.0f} operations a step"
     cycles = work.cycles * _trips(instruction)

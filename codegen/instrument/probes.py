@@ -13,7 +13,6 @@ from typing import Final
 
 from ...ir.graph import Instruction
 from ...ir.records import record
-from ...ir.registry import Kind
 from ..kernels.kernel import Kernel
 from .variants import Instrument, ModuleContext
 
@@ -42,8 +41,7 @@ class Site:
     def kind(self) -> str:
         """nest, contraction, host call, loop, ... in a word or two."""
         if self.kernel is None:
-            known = {Kind.SCAN: "loop", Kind.WHILE: "loop", Kind.SWITCH: "branch"}
-            return known.get(self.instruction.op.kind, "host call")
+            return self.instruction.op.kind.traits.label or "host call"
         return self.kernel.description.split(":")[0].rsplit(" ", 1)[0]
 
 

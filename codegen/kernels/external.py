@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ...ir.graph import Instruction
+from ...ir.registry import Kind
 from .kernel import Kernel, signature
+from .lowering import Lowering, LoweringContext
 
 #: The estimated cycles of a function nobody knows: enough that the GIL is let go.
 _CYCLES = 1e5
 
 
-def external_kernel(name: str, instruction: Instruction) -> Kernel | None:
+def external_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
     """The call of the op's C function; None where it has none. See `ir.registry.External`."""
     function = instruction.op.native
     if function is None:
@@ -30,3 +34,6 @@ def external_kernel(name: str, instruction: Instruction) -> Kernel | None:
         )
     )
     return Kernel(name, text, f"{name}: C function of {instruction.op.name}", cycles=_CYCLES)
+
+
+EXTERNAL: Final = Lowering((Kind.HOST,), external_kernel)

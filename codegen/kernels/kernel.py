@@ -6,13 +6,10 @@ from typing import Final
 
 from ...ir.graph import Instruction
 from ...ir.records import record
-from ..interface import PARALLEL_FOR as PARALLEL_FOR
-from ..llvm.loops import FunctionWriter
 from ..nest.loop_nest import Nest
+from .parallel_for import PARALLEL_TASKS, TASK_CYCLES, tasks_at_a_time
 
-#: Estimated cycles that each task of a nest should at least have, and of a product, where estimates
-#: are close.
-TASK_CYCLES: Final = 30_000.0
+#: Estimated cycles that each task of a product should at least have: estimates are close there.
 PRODUCT_CYCLES: Final = 8_000.0
 #: How much longer a kernel takes as the baseline tier compiles it, in its estimated cycles: measured on the
 #: benchmarks, where estimates are for one thread and much waits for memory. The same for products; and for
@@ -20,8 +17,6 @@ PRODUCT_CYCLES: Final = 8_000.0
 SLOWDOWN: Final = 0.5
 PRODUCT_SLOWDOWN: Final = 6.0
 UNKNOWN_SLOWDOWN: Final = 1e6
-#: A kernel is cut into tasks where there are so many of them.
-PARALLEL_TASKS: Final = 5
 
 
 @record(eq=False, frozen=False)
@@ -67,7 +62,7 @@ class Kernel:
     @property
     def chunk(self) -> int:
         """How many tasks are claimed at a time."""
-        return max(1, int(self.tasks * self.grain / max(self.cycles, 1.0)))
+        return tasks_at_a_time(self.tasks, self.cycles, self.grain)
 
     @property
     def fallible(self) -> bool:
@@ -91,34 +86,3 @@ def signature(name: str, buffers: int, *, result: str = "void") -> str:
     """The LLVM signature of a kernel."""
     pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
     return f"internal {result} @{name}({pointers}i64 %begin, i64 %end)"
-
-
-def task_signature(name: str) -> str:
-    """The LLVM signature of a task."""
-    return f"internal void @{name}(ptr %context, i64 %begin, i64 %end)"
-
-
-def context_of(w: FunctionWriter, buffers: int) -> str:
-    """A context for tasks that holds the kernel's buffers; returns its pointer."""
-    w.allocas.append(f"  %context = alloca [{buffers} x ptr]")
-    for i in range(buffers):
-        w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
-    return "%context"
-
-
-def take_context(w: FunctionWriter, buffers: int) -> None:
-    """Give a task the kernel's buffers, by their names there."""
-    for i in range(buffers):
-        w.line(f"%b{i} = load ptr, ptr {w.offset('%context', 'i64', i)}")
-
-
-def task_function(name: str, buffers: int) -> str:
-    """``@name_task(ptr context, i64 begin, i64 end)``: unpacks the context and runs the tasks."""
-    lines = [f"define internal void @{name}_task(ptr %context, i64 %begin, i64 %end) nounwind {{"]
-    for i in range(buffers):
-        lines.append(f"  %s{i} = getelementptr ptr, ptr %context, i64 {i}")
-        lines.append(f"  %b{i} = load ptr, ptr %s{i}")
-    pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
-    lines.append(f"  call void @{name}({pointers}i64 %begin, i64 %end)")
-    lines.append("  ret void\n}")
-    return "\n".join(lines)

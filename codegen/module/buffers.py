@@ -15,16 +15,11 @@ from typing import Final, Protocol
 
 from ...ir.access import resolve
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.records import field, record
 from ...ir.registry import Kind
 from .arena import ArenaBlock, pack
 
 _ALIGNMENT: Final = 64
-#: Ops that change a few elements of their first operand.
-TAKES_OVER: Final = (Kind.UPDATE, Kind.SCATTER)
-#: Kinds whose kernels read their operands as views.
-READS_VIEWS: Final = (Kind.CONTRACTION, Kind.CONVOLUTION, Kind.CONCAT)
 #: Values of at least so many bytes hand their memory on, and may lie in the array of a result that is written
 #: later. What is smaller stays in the first cache, and small arrays are aligned to 16 bytes alone.
 _LARGE: Final = 1 << 15
@@ -153,8 +148,8 @@ def _rounded(nbytes: int) -> int:
 
 
 def reads(instruction: Instruction, defs: Mapping[Value, Instruction]) -> list[Value]:
-    """The values whose memory `instruction` reads; products and concatenations read through views."""
-    if instruction.op.kind in READS_VIEWS:
+    """The values whose memory `instruction` reads; some kernels read through views."""
+    if instruction.op.kind.traits.reads_views:
         return [resolve(operand, defs)[0] for operand in instruction.operands]
     return list(instruction.operands)
 
@@ -210,7 +205,7 @@ class _Planner:
             if instruction.op.kind is Kind.CREATION:
                 plan.places[instruction.result] = BufferPlace("constant", constants)
                 constants += 1
-            elif instruction.op.kind in CONTROL:
+            elif instruction.op.kind.traits.control:
                 self.regions[instruction] = plans_of(instruction, self.kernels)
         self._find_last_uses()
         for position, result in enumerate(function.results):
@@ -261,7 +256,7 @@ class _Planner:
     def _overwritten(self, instruction: Instruction) -> Iterator[tuple[Value, Value]]:
         """Results of `instruction` that may be written over a value that it reads, with that value."""
         roots = [self.root(value) for value in instruction.operands]
-        if instruction.op.kind in TAKES_OVER:
+        if instruction.op.kind.traits.updates_operand:
             if roots[0] not in roots[1:]:
                 yield instruction.result, roots[0]
         elif max([result.type.nbytes for result in instruction.results], default=0) < _LARGE:
@@ -299,7 +294,7 @@ class _Planner:
                 owner = self.owner.get(result, result)
                 place = self.plan.places.get(owner)
                 lent = place is None or place.kind != "output" or place.index in self.lending
-                if not lent and instruction.op.kind not in TAKES_OVER:
+                if not lent and not instruction.op.kind.traits.updates_operand:
                     continue
                 done |= {result, x}
                 self.owner[x] = owner

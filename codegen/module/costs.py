@@ -17,14 +17,12 @@ from typing import Final
 from ...ir.access import resolve
 from ...ir.dtypes import is_float
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.records import record
 from ...ir.registry import Access, Kind
+from ..kernels.lowerings import LOWERINGS
 
 #: From this cost in cycles an elementwise op is a series or a table rather than an instruction.
 _TRANSCENDENTAL_CYCLES: Final = 12.0
-#: Kinds that are index arithmetic and take no time of their own.
-_FREE: Final = (Kind.VIEW, Kind.CREATION)
 
 
 @record
@@ -85,9 +83,9 @@ def cost_of(instruction: Instruction, defs: Mapping[Value, Instruction] | None =
         (2000, 1000, 16000, 8000)
     """
     kind = instruction.op.kind
-    if kind in _FREE:
+    if not kind.traits.has_kernel:
         return Cost()
-    if kind in CONTROL:
+    if kind.traits.control:
         return _control(instruction)
     written = sum(result.type.nbytes for result in instruction.results)
     if kind is Kind.REGION and instruction.regions:
@@ -116,19 +114,16 @@ def _control(instruction: Instruction) -> Cost:
 def _work(instruction: Instruction) -> Cost:
     """Flops alone."""
     op = instruction.op
-    if not instruction.results or op.kind in (Kind.VIEW, Kind.CREATION):
+    if not instruction.results or not op.kind.traits.has_kernel:
         return Cost()
     dtype = instruction.results[0].dtype
-    if op.kind is Kind.CONTRACTION:
-        return Cost(flops=2 * instruction.result.type.size * instruction.operands[0].shape[-1])
-    if op.kind is Kind.CONVOLUTION:
-        return Cost(flops=2 * instruction.result.type.size * math.prod(instruction.operands[1].shape[2:]))
+    lowering = LOWERINGS.get(op.kind)
+    if lowering is not None:
+        return Cost(flops=lowering.flops(instruction) if lowering.flops is not None else 0)
     if not is_float(dtype):
         return Cost()
-    if op.kind in (Kind.REDUCTION, Kind.CUMULATIVE):
+    if op.kind is Kind.REDUCTION:
         return Cost(flops=instruction.operands[0].type.size)
-    if op.kind is Kind.SCATTER:
-        return Cost(flops=instruction.operands[1].type.size if instruction.attrs["mode"] == "add" else 0)
     if op.kind is not Kind.ELEMENTWISE:
         return Cost()
     size = instruction.results[0].type.size
@@ -164,10 +159,10 @@ def _elements(access: Access, shape: tuple[int, ...]) -> int:
 
 def _read(instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
     """Bytes read by an instruction that is no fusion."""
-    kind = instruction.op.kind
+    lowering = LOWERINGS.get(instruction.op.kind)
     operands = list(instruction.operands)
     total = 0
-    if kind is Kind.GATHER:  # one element for each of the result, however large the table is
+    if lowering is not None and lowering.reads_result_size:
         total, operands = sum(result.type.nbytes for result in instruction.results), operands[1:]
     for operand in operands:
         source, access = resolve(operand, defs)

@@ -4,13 +4,11 @@ and compiled once."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
-from ...ir.access import resolve
-from ...ir.content import NoContent, attributes, content
-from ...ir.graph import Instruction, Value
-from ...ir.registry import Kind
+from ...ir.content import NoContent
+from ...ir.graph import Instruction
 from ..kernels.kernel import Kernel
+from ..kernels.lowering import Lowering, LoweringContext
 
 
 class KernelDeduplication:
@@ -21,23 +19,19 @@ class KernelDeduplication:
         self._by_text: dict[str, str] = {}
 
     def lower(
-        self,
-        instruction: Instruction,
-        defs: Mapping[Value, Instruction],
-        name: str,
-        lowering: Callable[[], Kernel | None],
+        self, lowering: Lowering, name: str, instruction: Instruction, context: LoweringContext
     ) -> Kernel | None:
-        """What ``lowering()`` gives for `instruction`, called `name`; a copy where there was an equal one."""
-        key = _content_of(instruction, defs)
+        """The kernel that `lowering` makes of `instruction`; a copy where there was an equal one."""
+        key = _content_of(lowering, instruction, context)
         if key is None:
-            return lowering()
+            return lowering.kernel(name, instruction, context)
         if key not in self._by_content:
-            made = self._by_content[key] = lowering()
-            return made
-        known = self._by_content[key]
-        if known is None:
+            kernel = self._by_content[key] = lowering.kernel(name, instruction, context)
+            return kernel
+        equal = self._by_content[key]
+        if equal is None:
             return None
-        copy = known.copy()
+        copy = equal.copy()
         copy.description = copy.description.replace(f" {copy.name}:", f" {name}:", 1)
         return copy
 
@@ -50,22 +44,11 @@ class KernelDeduplication:
         return kernel.name != name
 
 
-def _content_of(instruction: Instruction, defs: Mapping[Value, Instruction]) -> str | None:
+def _content_of(lowering: Lowering, instruction: Instruction, context: LoweringContext) -> str | None:
     """Equal for instructions with equal kernels; None where that is not known."""
+    if lowering.content is None:
+        return None
     try:
-        if instruction.op.kind is Kind.REGION:
-            return "\n".join(content(region) for region in instruction.regions)
-        if instruction.op.kind in (Kind.CONTRACTION, Kind.CONVOLUTION):
-            operands = [(operand.type, *_source(operand, defs)) for operand in instruction.operands]
-            return (
-                f"{instruction.op.name} {attributes(instruction.attrs)} {operands} {instruction.result.type}"
-            )
+        return lowering.content(instruction, context)
     except NoContent:
         return None
-    return None
-
-
-def _source(operand: Value, defs: Mapping[Value, Instruction]) -> tuple[object, ...]:
-    """What a product reads an operand from, and how."""
-    source, access = resolve(operand, defs)
-    return source.type, access.dims

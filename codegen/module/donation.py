@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Kind
-from .buffers import TAKES_OVER, BufferPlace, BufferPlan, reads
+from .buffers import BufferPlace, BufferPlan, reads
 
 
 def reuses(function: Function, plan: BufferPlan, donated: Collection[int]) -> dict[int, int]:
@@ -89,7 +89,7 @@ class _Analysis:
         )
 
     def _reads_before_writing(self, instruction: Instruction, value: Value, param: Value) -> bool:
-        if instruction.op.kind in TAKES_OVER:
+        if instruction.op.kind.traits.updates_operand:
             return self._root(instruction.operands[0]) is param and all(
                 self._root(other) is not param for other in instruction.operands[1:]
             )

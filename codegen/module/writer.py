@@ -15,25 +15,27 @@ import numpy as np
 
 from ...ir.access import resolve
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.registry import Kind
 from ..control.exits import ExitWriter
 from ..control.loop_records import ARENA, release_function
 from ..control.polling import LONG_CYCLES, polled_loop
 from ..control.regions import RegionCode, write_control
 from ..instrument.variants import PLAIN, Instrument
-from ..interface import POLL, out_of_memory
-from ..kernels.kernel import PARALLEL_FOR, Kernel, task_function
+from ..interface import PARALLEL_FOR, POLL, out_of_memory
+from ..kernels.kernel import Kernel
+from ..kernels.lowering import LoweringContext
 from ..kernels.lowerings import LOWERINGS
+from ..kernels.parallel_for import run_tasks, task_function
 from ..llvm.declarations import Declarations
 from ..llvm.emitter import Reg
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
-from .buffers import READS_VIEWS, BufferPlace, BufferPlan, plan_buffers
+from .buffers import BufferPlace, BufferPlan, plan_buffers
 from .deduplication import KernelDeduplication
 from .generated import HostCall as HostCall
 from .generated import Module as Module
+from .kernel_memory import KernelMemory
 from .recovery import Recovery, attributed
 
 #: Arenas up to this size are on the stack.
@@ -74,7 +76,8 @@ class _ModuleWriter(ExitWriter):
         self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.fusions = Fusions(target)
-        self.plan: BufferPlan = plan_buffers(function, self.fusions, donated=donated)
+        self.memory = KernelMemory(self.fusions)
+        self.plan: BufferPlan = plan_buffers(function, self.memory, donated=donated)
         self.cycles, self.slower = 0.0, 0.0
         self.declarations: dict[str, str] = Declarations(target.wide_tables)
         self.functions: list[str] = []
@@ -109,7 +112,7 @@ class _ModuleWriter(ExitWriter):
         unrolled = {
             kernel.name: len(kernel.text)
             for kernel in self.kernels
-            if kernel.instruction and kernel.instruction.op.kind is Kind.CONTRACTION
+            if kernel.instruction and LOWERINGS[kernel.instruction.op.kind].unrolled
         }
         text = "\n".join([*head, *self.functions, main])
         return Module(
@@ -224,7 +227,7 @@ class _ModuleWriter(ExitWriter):
         operands = [self._pointer(value) for value in read]
         results = [self._pointer(result) for result in instruction.results]
         kernel = self._lower(instruction, name)
-        if kernel is None and instruction.op.kind in CONTROL:
+        if kernel is None and instruction.op.kind.traits.control:
             layout, offset = self.plan.layouts[instruction]
             write_control(
                 self, instruction, name, layout, self._at(BufferPlace("arena", offset)), operands, results
@@ -235,7 +238,7 @@ class _ModuleWriter(ExitWriter):
             return
         extents = [value.type.nbytes for value in (*read, *instruction.results)]
         if instruction in self.plan.workspaces:
-            extents.append(self.fusions.workspace(instruction, self.defs))
+            extents.append(self.memory.workspace(instruction, self.defs))
         self.instrument.kernel(instruction, kernel, extents)
         kernel.instruction, kernel.trips = instruction, self.trips
         self.kernels.append(kernel)
@@ -260,7 +263,7 @@ class _ModuleWriter(ExitWriter):
             self.poll()  # it may have been left: then what comes next must not read what it has written
 
     def _memory_of(self, instruction: Instruction, operand: Value) -> Value:
-        if instruction.op.kind in READS_VIEWS:
+        if instruction.op.kind.traits.reads_views:
             return resolve(operand, self.defs)[0]
         return operand
 
@@ -269,9 +272,10 @@ class _ModuleWriter(ExitWriter):
         lowering = LOWERINGS.get(instruction.op.kind)
         if lowering is None:
             return None
+        context = LoweringContext(self.defs, self.target, self.fusions, self.declarations)
         if self.instrument is not PLAIN:
-            return lowering(self, instruction, name)
-        return self.known.lower(instruction, self.defs, name, lambda: lowering(self, instruction, name))
+            return lowering.kernel(name, instruction, context)
+        return self.known.lower(lowering, name, instruction, context)
 
     def _call(self, kernel: Kernel, pointers: list[str]) -> None:
         """Run a kernel on this thread: all of its tasks, or some at a time."""
@@ -315,16 +319,12 @@ class _ModuleWriter(ExitWriter):
         self.check_status(status.text, 0)
 
     def _call_in_parallel(self, kernel: Kernel, pointers: list[str]) -> None:
-        w = self.w
         self._use_pool()
         if kernel.name not in self.tasks:
             self.tasks.add(kernel.name)
             self.functions.append(task_function(kernel.name, len(pointers)))
         context = self._pointer_array(pointers)
-        w.line(
-            f"call void @{PARALLEL_FOR}(ptr @{kernel.name}_task, ptr {context}, "
-            f"i64 {kernel.tasks}, i64 {kernel.chunk})"
-        )
+        run_tasks(self.w, kernel.name, kernel.tasks, kernel.chunk, context)
 
     def _use_pool(self) -> None:
         self.parallel = True

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from ...ir.graph import Instruction, Value
-from ...ir.registry import Kind
-from ..kernels.conv.convolution import convolution_workspace
-from ..kernels.gemm.contraction import workspace_bytes
-from ..kernels.indexing.gather import gather_workspace
-from ..kernels.indexing.scatter import scatter_plan
+from ...ir.graph import Instruction
 from ..kernels.kernel import Kernel
-from ..kernels.scan.cumulative import cumulative_workspace
-from ..kernels.sort.sorting import sort_workspace
 from ..llvm.target import Target
 from ..module.recovery import attributed
 from .loop_nest import Nest
@@ -42,26 +33,10 @@ class Fusions:
                 self._nests[instruction] = schedule(instruction.regions[0], "", self.target)
         return self._nests[instruction]
 
-    def workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
-        """Bytes of the workspace that an instruction's kernel needs."""
-        with attributed(instruction):
-            return self._workspace(instruction, defs)
-
-    def _workspace(self, instruction: Instruction, defs: Mapping[Value, Instruction]) -> int:
-        if instruction.op.kind is Kind.REGION:
-            nest = self.nest(instruction)
-            return nest.across.nbytes if nest.across is not None else workspace_of(nest)
-        if instruction.op.kind in (Kind.SORT, Kind.ARG_SORT):
-            return sort_workspace(instruction)
-        if instruction.op.kind is Kind.GATHER:
-            return gather_workspace(instruction)
-        if instruction.op.kind is Kind.SCATTER:
-            return scatter_plan(instruction).workspace
-        if instruction.op.kind is Kind.CUMULATIVE:
-            return cumulative_workspace(instruction, self.target)
-        if instruction.op.kind is Kind.CONVOLUTION:
-            return convolution_workspace(instruction, self.target)
-        return workspace_bytes(instruction, defs, self.target)
+    def workspace(self, instruction: Instruction) -> int:
+        """Bytes of the workspace that a fusion's kernel needs."""
+        nest = self.nest(instruction)
+        return nest.across.nbytes if nest.across is not None else workspace_of(nest)
 
     def overwrites(self, instruction: Instruction) -> frozenset[tuple[int, int]]:
         """Positions of results of a fusion, each with that of an operand over which it may be written."""

@@ -40,7 +40,7 @@ class _Scheduler:
         self.computed = {
             instruction.result: instruction
             for instruction in region.body
-            if instruction.op.kind is Kind.REDUCTION or (instruction.op.kind is Kind.ELEMENTWISE)
+            if instruction.op.kind.traits.fusable
         }
         self.domain, self.axes = self._domain()
         #: Reductions across rows, and the fold of each row for those that fold rows first.

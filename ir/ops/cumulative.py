@@ -14,6 +14,7 @@ import numpy as np
 
 from ..dtypes import INT64
 from ..registry import Attrs, Kind, Op, Reduction
+from ..transforms.batching import batch_axes
 from ..types import TensorType, normalize_axis
 from .define import define
 from .reductions import MAX, MIN, PROD, SUM
@@ -38,7 +39,7 @@ def _running(name: str, ufunc: np.ufunc, of: Op, doc: str, rule: Callable[..., A
     return define(
         name, Kind.CUMULATIVE, "x", doc=f"{doc} along `axis`, from the end if `reverse`",
         attrs={"axis": (int,), "reverse": (bool,)}, infer=infer, eval=evaluate, vjp={"x": rule},
-        reduction=Reduction(identity, combine, idempotent),
+        reduction=Reduction(identity, combine, idempotent), batch=batch_axes,
     )  # fmt: skip
 
 

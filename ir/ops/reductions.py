@@ -15,6 +15,7 @@ import numpy as np
 from ..dtypes import BOOL, INT64, is_float
 from ..errors import DTypeError, ShapeError
 from ..registry import NONDIFF, Attrs, Kind, Nondiff, Op, Reduction
+from ..transforms.batching import batch_axes
 from ..types import TensorType, normalize_axes, normalize_axis, remove_axes
 from .define import define
 
@@ -203,7 +204,7 @@ def _arg_reduction(name: str, kernel: Callable[..., Any], doc: str, better: Call
 
     return define(
         name, Kind.ARG_REDUCTION, "x", infer=infer, eval=lambda x, axis: kernel(x, axis=axis),
-        vjp=NONDIFF, doc=doc, attrs={"axis": (int,)}, emit=better,
+        vjp=NONDIFF, doc=doc, attrs={"axis": (int,)}, emit=better, batch=batch_axes,
     )  # fmt: skip
 
 

@@ -15,7 +15,14 @@ import numpy as np
 from ..dtypes import INT64, SHORT_NAME, is_float
 from ..errors import AxisError, DTypeError, ShapeError
 from ..registry import NONDIFF, Access, Attrs, Kind
-from ..transforms.batching import batch_shaped, batch_sliced, shifted
+from ..transforms.batching import (
+    batch_gather,
+    batch_matmul,
+    batch_scatter,
+    batch_shaped,
+    batch_sliced,
+    shifted,
+)
 from ..types import TensorType, broadcastable, normalize_axis
 from .define import define
 
@@ -248,7 +255,7 @@ def _gather_rule(b: Any, ct: Any, x_type: TensorType, indices: Any) -> Any:
 GATHER = define(
     "gather", Kind.GATHER, "x *indices", infer=_gather_infer, eval=lambda x, *indices: x[indices],
     doc="x[i0, i1, ...] for index arrays on the first axes; negative counts from the end",
-    vjp={"x": _gather_rule},
+    vjp={"x": _gather_rule}, batch=batch_gather,
 )  # fmt: skip
 
 
@@ -293,6 +300,7 @@ SCATTER = define(
     "scatter", Kind.SCATTER, "x v *indices", infer=_scatter_infer, eval=_scatter_eval,
     doc="x with v written (`set`, the last write wins) or added (`add`) at x[i0, i1, ...]",
     attrs={"mode": (str,)}, vjp={"x": _scatter_x_rule, "v": _scatter_v_rule},
+    batch=batch_scatter,
 )  # fmt: skip
 
 # -- contraction ----------------------------------------------------------------------------------
@@ -314,7 +322,7 @@ def swap_last(b: Any, x: Any) -> Any:
 
 MATMUL = define(
     "matmul", Kind.CONTRACTION, "x y", doc="matrix product over the last two axes, batched over the others",
-    infer=_matmul_infer, eval=np.matmul,
+    infer=_matmul_infer, eval=np.matmul, batch=batch_matmul,
     vjp={
         "x": lambda b, ct, y: b.matmul(ct, swap_last(b, y)),
         "y": lambda b, ct, x: b.matmul(swap_last(b, x), ct),

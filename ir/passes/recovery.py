@@ -12,7 +12,6 @@ from ..registry import Kind
 from .fusion.fuse import why_alone
 from .fusion.inlining import Definitions, is_inline
 from .fusion.outlining import outline
-from .loops.control_flow import CONTROL
 
 
 def fuse_nothing(function: Function) -> Function:
@@ -63,7 +62,7 @@ def is_interpreted(function: Function) -> bool:
 
 
 def _regions_without(instruction: Instruction, failing: Instruction) -> list[Instruction] | None:
-    if instruction.op.kind not in CONTROL:
+    if not instruction.op.kind.traits.control:
         return None
     regions = [without(region, failing) for region in instruction.regions]
     if all(region is None for region in regions):

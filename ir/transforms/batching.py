@@ -192,7 +192,7 @@ def batch_each(
     return b.append(OPS["scan"], outer, attrs, regions=(region,))
 
 
-# -- the defaults of the kinds --------------------------------------------------------------------
+# -- products, gathers and scatters ---------------------------------------------------------------
 
 
 def _positions(b: Any, shape: Shape) -> Value:
@@ -201,9 +201,10 @@ def _positions(b: Any, shape: Shape) -> Value:
     return result
 
 
-def _batch_gather(
+def batch_gather(
     b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> Sequence[Value]:
+    """The rule of gathers: the number of the example is one more index into what differs between examples."""
     x, *indices = operands
     indices = all_mapped(b, indices, mapped[1:], size)
     if mapped[0]:
@@ -211,15 +212,16 @@ def _batch_gather(
     return b.append(instruction.op, (x, *indices), instruction.attrs)
 
 
-def _batch_scatter(
+def batch_scatter(
     b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> Sequence[Value]:
+    """The rule of scatters: the number of the example is one more index."""
     # row-major order of the indices is the order of the writes, so that the last one of each example stays
     x, v, *indices = all_mapped(b, operands, mapped, size)
     return b.append(instruction.op, (x, v, _positions(b, indices[0].shape), *indices), instruction.attrs)
 
 
-def _batch_matmul(
+def batch_matmul(
     b: Any, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> Sequence[Value]:
     """A matrix that all examples share takes part in one product with all of them, not in one with each."""
@@ -240,6 +242,9 @@ def _batch_matmul(
     return [b.transpose(b.reshape(product, shape=(size, n, m)), perm=(0, 2, 1))]
 
 
+# -- the defaults of the kinds --------------------------------------------------------------------
+
+
 def _batch_composite(
     b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> Sequence[Value]:
@@ -254,17 +259,12 @@ def _batch_composite(
     return all_mapped(b, results, flags, size)
 
 
-#: By kind. Views state their own rules; ops that run on the host or own regions must; creations have no
-#: operands, and so are never mapped.
+#: By kind. Views and ops with kernels of their own state their rules; ops that run on the host or own regions
+#: must; creations have no operands, and so are never mapped.
 _BY_KIND: Final[Mapping[Kind, BatchRule]] = {
     Kind.ELEMENTWISE: batch_pointwise,
     Kind.REDUCTION: batch_axes,
-    Kind.ARG_REDUCTION: batch_axes,
-    Kind.CUMULATIVE: batch_axes,
     Kind.CONCAT: batch_axes,
     Kind.UPDATE: batch_sliced,
-    Kind.GATHER: _batch_gather,
-    Kind.SCATTER: _batch_scatter,
-    Kind.CONTRACTION: _batch_matmul,
     Kind.COMPOSITE: _batch_composite,
 }

@@ -20,14 +20,8 @@ import numpy as np
 
 from ...ir.content import content
 from ...ir.graph import Function, Instruction
-from ...ir.registry import Kind
 from .store import blake2b
 
-#: Kinds of ops whose code never fails, so that it holds no source line.
-_SILENT: Final = (
-    Kind.ELEMENTWISE, Kind.REDUCTION, Kind.VIEW, Kind.CREATION, Kind.CONTRACTION, Kind.CONCAT, Kind.UPDATE,
-    Kind.CUMULATIVE, Kind.ARG_REDUCTION, Kind.SORT, Kind.ARG_SORT, Kind.SEARCH, Kind.CONVOLUTION,
-)  # fmt: skip
 #: What ``/proc/cpuinfo`` says of a CPU that LLVM looks at too.
 _CPU_FIELDS: Final = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer",
@@ -99,8 +93,6 @@ def function_key(function: Function, *parts: str) -> str:
 
 def _line(instruction: Instruction) -> str:
     """The source line of what can fail: its message names it."""
-    return (
-        ""
-        if instruction.op.kind in _SILENT
-        else str(instruction.location and (instruction.location.file, instruction.location.line))
-    )
+    if not instruction.op.kind.traits.can_fail:
+        return ""
+    return str(instruction.location and (instruction.location.file, instruction.location.line))

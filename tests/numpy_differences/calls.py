@@ -19,6 +19,7 @@ from .makers import (
     average_arguments,
     binary_arguments,
     binary_integers_arguments,
+    bincount_arguments,
     cast_arguments,
     clip_arguments,
     close_arguments,
@@ -161,6 +162,7 @@ FUNCTIONS: dict[str, Maker] = {
     "take_along_axis": take_along_axis_arguments,
     "diff": diff_arguments,
     "searchsorted": searchsorted_arguments,
+    "bincount": bincount_arguments,
     "lexsort": lexsort_arguments,
     **_names("sort argsort", sorted_arguments),
     **_names("partition argpartition", partition_arguments),
@@ -179,7 +181,7 @@ FUNCTIONS: dict[str, Maker] = {
 #: What both have, and no differential test is for: memory that is not yet written.
 UNTESTED = frozenset(("empty", "empty_like"))
 #: Functions whose results have shapes that depend on values, so that they cannot be traced.
-EAGER_ONLY = frozenset(("argwhere", "nonzero", "unique"))
+EAGER_ONLY = frozenset(("argwhere", "bincount", "nonzero", "unique"))
 
 
 def shared_names() -> list[str]:

@@ -159,6 +159,14 @@ def searchsorted_arguments(a: Arguments) -> CallArguments:
     return (line, a.operand()), optional(a, side=a.pick(["left", "right"]))
 
 
+def bincount_arguments(a: Arguments) -> CallArguments:
+    x = a.random.integers(-1 if a.chance(0.1) else 0, 5, a.whole(0, 6))
+    return (x if a.chance(0.9) else a.array(),), {
+        **optional(a, minlength=a.whole(-1, 8)),
+        **({"weights": a.array(DTYPES, x.shape)} if a.chance(0.4) else {}),
+    }
+
+
 def lexsort_arguments(a: Arguments) -> CallArguments:
     shape = a.shape()
     keys = [a.array(DTYPES, shape) for _ in range(a.whole(1, 3))]

@@ -14,6 +14,9 @@ from ..arguments.errors import check_public, checks_itself
 from .contraction import (
     dot, inner, kron, matmul, outer, tensordot, vdot, vecdot,
 )
+from .counting import (
+    bincount,
+)
 from .creation import (
     array, asarray, empty, empty_like, eye, full, full_like, identity, ones, ones_like, tri, zeros,
     zeros_like,
@@ -116,6 +119,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "bincount",
     "bitwise_and",
     "bitwise_count",
     "bitwise_invert",

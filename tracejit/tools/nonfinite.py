@@ -28,9 +28,6 @@ from ..tape.recording import observe_recording
 from .observing import start_checking, stop_checking
 from .profiling.records import text_of
 
-#: What makes values out of nothing: an infinity there was asked for.
-_GIVEN = (Kind.CREATION, Kind.VIEW)
-
 
 @record(eq=False)
 class Wanted:
@@ -73,7 +70,7 @@ class Finder:
 
     def check_kernel(self, op: Op, operands: Sequence[Any], attrs: Any, arrays: Sequence[Any]) -> None:
         """Raise NonFiniteError where an eager op made one."""
-        if op.kind in _GIVEN:
+        if not op.kind.traits.has_kernel:
             return
         what = self.wanted.made(operands, arrays)
         if what is None:
@@ -104,7 +101,7 @@ class Finder:
     def _search(self, function: Function, args: Sequence[Any]) -> None:
         def watch(step: InterpreterStep) -> None:
             instruction = step.instruction
-            if instruction.op.kind in _GIVEN:
+            if not instruction.op.kind.traits.has_kernel:
                 return
             what = self.wanted.made(step.operands, step.results)
             if what is not None:

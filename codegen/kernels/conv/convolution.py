@@ -10,27 +10,22 @@ in registers and written as the images lie.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
+from ....ir.registry import Kind
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
-from ...llvm.target import Target
 from ..gemm.batches import accumulate
 from ..gemm.tiles import PARALLEL_WORK
-from ..kernel import (
-    PARALLEL_FOR,
-    PRODUCT_CYCLES,
-    PRODUCT_SLOWDOWN,
-    Kernel,
-    context_of,
-    signature,
-    task_function,
-)
+from ..kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
+from ..lowering import Lowering, LoweringContext, content_with_sources
+from ..parallel_for import context_of, run_tasks, task_function
 from .packing import KernelPacking
-from .parts import BUFFERS, Definitions, Index
+from .parts import BUFFERS, Index
 from .result import ResultPart
 from .tiling import windows_of
 
@@ -42,10 +37,9 @@ UNROLLED: Final = 8
 BRIEF_SLOWDOWN: Final = 0.3
 
 
-def convolution_kernel(
-    name: str, instruction: Instruction, defs: Definitions, target: Target, declarations: dict[str, str]
-) -> Kernel:
+def convolution_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """The kernel of a convolution."""
+    defs, target, declarations = context.defs, context.target, context.declarations
     dtype = SHORT_NAME[instruction.result.dtype]
     if instruction.result.type.size == 0:
         w = FunctionWriter(declarations)
@@ -78,12 +72,12 @@ def convolution_kernel(
     )  # fmt: skip
 
 
-def convolution_workspace(instruction: Instruction, target: Target) -> int:
+def convolution_workspace(instruction: Instruction, context: LoweringContext) -> int:
     """Bytes for the packed kernels."""
     if instruction.result.type.size == 0:
         return 0
     dtype = SHORT_NAME[instruction.result.dtype]
-    cut = windows_of(instruction, dtype, target)
+    cut = windows_of(instruction, dtype, context.target)
     return max(1, BITS[dtype] // 8) * (cut.groups * cut.panels + cut.width)
 
 
@@ -95,7 +89,7 @@ def _driver(name: str, parts: list[tuple[str, int, int]], *, pooled: bool) -> st
         context_of(w, BUFFERS)
     for symbol, tasks, chunk in parts:
         if pooled:
-            w.line(f"call void @{PARALLEL_FOR}(ptr @{symbol}_task, ptr %context, i64 {tasks}, i64 {chunk})")
+            run_tasks(w, symbol, tasks, chunk)
         else:
             arguments = "".join(f"ptr {pointer}, " for pointer in pointers)
             w.line(f"call void @{symbol}({arguments}i64 0, i64 {tasks})")
@@ -283,3 +277,13 @@ class _Tiles(ResultPart):
         zero = constant(False if dtype == "bool" else 0, dtype, lanes)
         low, high = self._kernel_rows(top)
         return w.loop(low, high, 1, row, [zero] * (len(places) * vectors), nonempty=True)
+
+
+CONVOLUTION: Final = Lowering(
+    (Kind.CONVOLUTION,),
+    convolution_kernel,
+    workspace=convolution_workspace,
+    content=content_with_sources,
+    flops=lambda instruction: 2 * instruction.result.type.size * math.prod(instruction.operands[1].shape[2:]),
+    arithmetic="A convolution",
+)

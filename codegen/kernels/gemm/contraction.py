@@ -6,19 +6,19 @@ Both take operands as strided views, so transposed matrices and slices cost noth
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Final
 
 from ....ir.access import element_strides, resolve
 from ....ir.dtypes import SHORT_NAME
-from ....ir.graph import Instruction, Value
+from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ....ir.types import TensorType, contiguous_strides
-from ...interface import product_symbol
+from ...interface import PARALLEL_FOR, product_symbol
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import PARALLEL_FOR, PRODUCT_CYCLES, Kernel, signature
+from ..kernel import PRODUCT_CYCLES, Kernel, signature
+from ..lowering import Definitions, Lowering, LoweringContext, content_with_sources
 from .batches import Strided, over_batch
 from .direct import choose_tiles, direct_kernel
 from .dots import dots_kernel
@@ -35,14 +35,12 @@ SECOND_CACHE: Final = 128 << 10
 #: Panels of up to so many bytes are on the stack, where each task of a batch has its own.
 STACK_PANELS: Final = 1 << 17
 
-Definitions = Mapping[Value, Instruction]
 Types = tuple[TensorType, TensorType, TensorType]
 
 
-def contraction_kernel(
-    name: str, instruction: Instruction, defs: Definitions, target: Target, declarations: dict[str, str]
-) -> Kernel:
+def contraction_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """The kernel of ``result = x @ y``."""
+    defs, target, declarations = context.defs, context.target, context.declarations
     if instruction.result.type.size == 0:
         return Kernel(name, _empty(name), f"contraction {name}: no elements", 0)
     cut = _blocking(instruction, defs, target)
@@ -80,11 +78,9 @@ def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tup
     return (y, x, result), (right, left)
 
 
-def workspace_bytes(instruction: Instruction, defs: Definitions, target: Target) -> int:
-    """What the kernel of an instruction needs of the arena beside its operands and results."""
-    if instruction.op.kind is not Kind.CONTRACTION:
-        return 0
-    cut = _blocking(instruction, defs, target)
+def contraction_workspace(instruction: Instruction, context: LoweringContext) -> int:
+    """Bytes for the panels, where they are not on the stack."""
+    cut = _blocking(instruction, context.defs, context.target)
     return cut.workspace if cut is not None and not _batched(instruction, cut) else 0
 
 
@@ -203,3 +199,14 @@ class _PackedKernel:
         w.line("ret void")
         buffers = 3 if self.batched else 4
         return f"{table}\n{w.function(signature(self.name, buffers), 'nounwind')}"
+
+
+CONTRACTION: Final = Lowering(
+    (Kind.CONTRACTION,),
+    contraction_kernel,
+    workspace=contraction_workspace,
+    content=content_with_sources,
+    flops=lambda instruction: 2 * instruction.result.type.size * instruction.operands[0].shape[-1],
+    unrolled=True,
+    arithmetic="A matrix product",
+)

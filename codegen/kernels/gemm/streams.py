@@ -16,6 +16,7 @@ from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature
+from ..parallel_for import part_of
 from .batches import Strided, accumulate, over_batch
 from .tiles import SUM_PART
 
@@ -88,8 +89,7 @@ class _Writer:
         starts = [operand.start(w, self.dtype) for operand in self.operands] + ["%b2"]
 
         def strip(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            first = w.mul(index, self.width)
-            stop = w.min(w.add(first, self.width), self.n)
+            first, stop = part_of(w, index, self.width, self.n)
 
             def product(at: list[str]) -> None:
                 x, y, result = at

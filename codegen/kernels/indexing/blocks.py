@@ -16,6 +16,7 @@ from typing import Final
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
+from ..parallel_for import part_of
 
 #: Indices of a block of short slices, and of long ones, which are so many bytes.
 BLOCK: Final = 2048
@@ -45,8 +46,7 @@ class IndexBlocks:
         the axes that have a bad index, as bits."""
 
         def block(number: Reg, state: list[Reg]) -> Sequence[Reg]:
-            start = w.mul(number, self.size)
-            end = w.min(w.add(start, self.size), self.count)
+            start, end = part_of(w, number, self.size, self.count)
             bad = self._check(w, start, end)
             w.when(w.eq(bad, 0), lambda: move(start, end))
             return [w.or_(state[0], bad)]

@@ -10,21 +10,24 @@ f32 take 1.6 ms then instead of 1.3: how many cache lines come is the limit, and
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
+from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, context_of, signature, task_function
+from ..kernel import Kernel, signature
+from ..lowering import Advice, Lowering, LoweringContext
+from ..parallel_for import PARALLEL_TASKS, TASK_CYCLES, context_of, run_tasks, task_function, tasks_at_a_time
 from .blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
 from .movement import check_indices, copy_stretch, index_messages, over_indices
 
 
-def gather_kernel(
-    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
-) -> Kernel:
+def gather_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """Copies the slice at each tuple of indices."""
+    target, declarations = context.target, context.declarations
     x, *indices = instruction.operands
     stretch, count = math.prod(x.shape[len(indices) :]), indices[0].type.size
     description = f"gather {name}: {count} slices of {stretch} elements of {x.type}"
@@ -46,7 +49,7 @@ def gather_kernel(
     return Kernel(name, text, description, cycles=cycles, errors=errors)
 
 
-def gather_workspace(instruction: Instruction) -> int:
+def gather_workspace(instruction: Instruction, context: LoweringContext) -> int:
     """Bytes that the kernel works in: a place where tasks note what failed."""
     return STATUS_BYTES if _work(instruction)[1] else 0
 
@@ -91,8 +94,7 @@ class _BlockWriter:
             w.store(constant(0, "i32"), status)
             context_of(w, self.buffers)
             tasks = self.blocks.number
-            chunk = max(1, int(tasks * TASK_CYCLES / self.cycles))
-            w.line(f"call void @{PARALLEL_FOR}(ptr @{part}_task, ptr %context, i64 {tasks}, i64 {chunk})")
+            run_tasks(w, part, tasks, tasks_at_a_time(tasks, self.cycles))
             bad = w.load(status, "i32")
         else:
             bad = self._blocks(constant(0, "i64"), constant(self.blocks.number, "i64"))
@@ -110,3 +112,17 @@ class _BlockWriter:
             copy_stretch(w, self.dtype, target, source, self.stretch)
 
         return self.blocks.over(w, first, stop, lambda start, end: self.blocks.each(w, start, end, copy))
+
+
+GATHER: Final = Lowering(
+    (Kind.GATHER,),
+    gather_kernel,
+    workspace=gather_workspace,
+    reads_result_size=True,
+    why_scalar="it copies one slice after the other, from where the indices say when it runs",
+    advice=lambda instruction: Advice(
+        "Reads at computed indices",
+        "Slices are fetched one by one from where the indices say.",
+        "A slice, reshape or transpose says the same without indices where these follow a pattern.",
+    ),
+)

@@ -7,25 +7,26 @@ Indices are checked before anything is read or written at them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from ....ir.access import element_strides, resolve
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction, Value
+from ....ir.registry import Kind
 from ....ir.types import contiguous_strides
 from ...llvm.emitter import Number, Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
 from ..kernel import Kernel, signature
+from ..lowering import Lowering, LoweringContext
 
 
-def concat_kernel(
-    name: str, instruction: Instruction, defs: Mapping[Value, Instruction], declarations: dict[str, str]
-) -> Kernel:
+def concat_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """Copies each operand's contiguous stretches to its place; operands may be views of what is in memory.
 
     Tasks are slices along the first axis, unless that is the one along which they are joined.
     """
-    w = FunctionWriter(declarations)
+    w = FunctionWriter(context.declarations)
     axis, result = instruction.attrs["axis"], instruction.result
     dtype = SHORT_NAME[result.dtype]
     by = contiguous_strides(result.shape)
@@ -55,7 +56,7 @@ def concat_kernel(
 
     offset = 0
     for position, operand in enumerate(instruction.operands):
-        source, access = resolve(operand, defs)
+        source, access = resolve(operand, context.defs)
         strides, start = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
         if operand.type.size:
             place = w.offset(f"%b{len(instruction.operands)}", dtype, offset * by[axis])
@@ -68,9 +69,9 @@ def concat_kernel(
     return Kernel(name, text, f"concat {name}: {rows} rows of {nbytes} bytes", tasks, cycles)
 
 
-def update_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
+def update_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """Copies x, then writes v over its slice."""
-    w = FunctionWriter(declarations)
+    w = FunctionWriter(context.declarations)
     x, v = instruction.operands
     start, step = instruction.attrs["start"], instruction.attrs["step"]
     strides = contiguous_strides(x.shape)
@@ -192,3 +193,8 @@ def copy_stretch(w: FunctionWriter, dtype: str, target: str, source: str, count:
         w.store(w.load(source, memory), target)
     else:
         w.copy(target, source, count * (1 if dtype == "bool" else int(dtype[1:]) // 8))
+
+
+_STRETCHES: Final = "it copies whole stretches of memory"
+CONCATENATION: Final = Lowering((Kind.CONCAT,), concat_kernel, why_scalar=_STRETCHES)
+UPDATE: Final = Lowering((Kind.UPDATE,), update_kernel, why_scalar=_STRETCHES)

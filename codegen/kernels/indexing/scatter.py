@@ -18,13 +18,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ....ir.dtypes import SHORT_NAME
+from ....ir.dtypes import SHORT_NAME, is_float
 from ....ir.graph import Instruction
 from ....ir.records import record
+from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, Kernel, context_of, signature, task_function
+from ..kernel import Kernel, signature
+from ..lowering import Advice, Lowering, LoweringContext
+from ..parallel_for import PARALLEL_TASKS, TASK_CYCLES, context_of, run_tasks, task_function
 from .blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
 from .movement import check_indices, copy_operand, copy_stretch, index_messages, over_indices
 
@@ -95,13 +98,11 @@ def _power_of_two(most: int) -> int:
     return 1 << (max(1, min(most, _MOST)).bit_length() - 1)
 
 
-def scatter_kernel(
-    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
-) -> Kernel:
+def scatter_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """Copies x, then writes or adds the slice for each tuple of indices."""
     x, _, *indices = instruction.operands
     plan = scatter_plan(instruction)
-    text = _Writer(name, instruction, plan, target, declarations).write()
+    text = _Writer(name, instruction, plan, context.target, context.declarations).write()
     description = (
         f"scatter {name}: {plan.count} slices of {plan.stretch} elements, {instruction.attrs['mode']}, "
         f"into {x.type}"
@@ -161,7 +162,7 @@ class _Writer:
         return self.plan.rows * self.plan.stretch
 
     def _run(self, part: str, tasks: int) -> None:
-        self.w.line(f"call void @{PARALLEL_FOR}(ptr @{part}_task, ptr %context, i64 {tasks}, i64 1)")
+        run_tasks(self.w, part, tasks)
 
     def _task(self, name: str, body: Callable[[Reg, Reg], None]) -> str:
         """A function that runs `body` for a range of tasks."""
@@ -314,3 +315,28 @@ class _Writer:
         whole = w.add(first, w.and_(w.sub(stop, first), -self.lanes))
         w.loop(first, whole, self.lanes, add(self.lanes))
         w.loop(whole, stop, 1, add(1))
+
+
+def _flops(instruction: Instruction) -> int:
+    adds = instruction.attrs["mode"] == "add" and is_float(instruction.result.dtype)
+    return instruction.operands[1].type.size if adds else 0
+
+
+def _advice(instruction: Instruction) -> Advice:
+    count = instruction.operands[2].type.size
+    return Advice(
+        "Scattered writes, one after the other",
+        f"{count:,} slices are added or set one by one on one thread, each where its index says.",
+        "If the indices are a range or sorted, write it as a slice, a reshape or a reduction.",
+        always=True,
+    )
+
+
+SCATTER: Final = Lowering(
+    (Kind.SCATTER,),
+    scatter_kernel,
+    workspace=lambda instruction, context: scatter_plan(instruction).workspace,
+    flops=_flops,
+    why_scalar="it writes one slice after the other, in order: two indices may name the same place",
+    advice=_advice,
+)

@@ -12,22 +12,22 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
+from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature
+from ..lowering import Lowering, LoweringContext
 from .axis import Lines
 
 #: Vectors walked side by side: one alone waits for its comparison at each step.
 UNROLL: Final = 4
 
 
-def arg_reduction_kernel(
-    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
-) -> Kernel:
+def arg_reduction_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """The index of an extremum along an axis."""
     (x,) = instruction.operands
-    writer = _Writer(instruction, target, declarations)
+    writer = _Writer(instruction, context.target, context.declarations)
     text = writer.write(name)
     description = (
         f"arg-reduction {name}: {instruction.op.name} of {x.type} along axis {instruction.attrs['axis']}"
@@ -189,3 +189,6 @@ class _Writer:
         for copy in range(copies):
             place = w.cast(state[2 * copy + 1], "i64")
             w.store(place, w.offset("%b1", "i64", w.add(result, copy * lanes)))
+
+
+ARG_REDUCTION: Final = Lowering((Kind.ARG_REDUCTION,), arg_reduction_kernel)

@@ -15,6 +15,7 @@ from ....ir.types import Shape
 from ...llvm.emitter import Reg
 from ...llvm.loops import Bound, FunctionWriter
 from ...llvm.target import Target
+from ..parallel_for import part_of
 
 #: Columns in one task: their row is some cache lines long, so that the next ones are fetched ahead.
 BLOCK_COLUMNS: Final = 512
@@ -45,8 +46,8 @@ class Lines:
 
         def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             outer = w.assign(f"udiv {index}, {self.blocks}", "i64")
-            first = w.mul(w.sub(index, w.mul(outer, self.blocks)), BLOCK_COLUMNS)
-            body(outer, first, w.min(w.add(first, BLOCK_COLUMNS), self.inner))
+            block = w.sub(index, w.mul(outer, self.blocks))
+            body(outer, *part_of(w, block, BLOCK_COLUMNS, self.inner))
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)

@@ -15,15 +15,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ....ir.dtypes import SHORT_NAME
+from ....ir.dtypes import SHORT_NAME, is_float
 from ....ir.graph import Instruction
+from ....ir.registry import Kind
 from ....ir.types import TensorType
-from ...interface import PARALLEL_FOR, THREADS
+from ...interface import THREADS
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...nest.streaming import STREAMED_BYTES
-from ..kernel import Kernel, context_of, signature, task_function
+from ..kernel import Kernel, signature
+from ..lowering import Lowering, LoweringContext
+from ..parallel_for import context_of, run_tasks, task_function
 from .axis import Lines
 
 #: Bytes of a chunk of a line: it stays in the second-level cache until it is read again.
@@ -42,10 +45,9 @@ _ROWS: Final = 8
 _COPIES: Final = 4
 
 
-def cumulative_kernel(
-    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
-) -> Kernel:
+def cumulative_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """Running folds along an axis."""
+    target, declarations = context.target, context.declarations
     (x,) = instruction.operands
     if x.type.size == 0:
         w = FunctionWriter(declarations)
@@ -62,10 +64,10 @@ def cumulative_kernel(
     return Kernel(name, writer.write(name), what, tasks=writer.lines.tasks, cycles=cycles)
 
 
-def cumulative_workspace(instruction: Instruction, target: Target) -> int:
+def cumulative_workspace(instruction: Instruction, context: LoweringContext) -> int:
     """Bytes that the kernel works in."""
     x = instruction.operands[0].type
-    _, chunks = _cut(x, Lines(x.shape, instruction.attrs["axis"], target, SHORT_NAME[x.dtype]))
+    _, chunks = _cut(x, Lines(x.shape, instruction.attrs["axis"], context.target, SHORT_NAME[x.dtype]))
     return _HEAD + (ROUND + 1) * 8 if chunks > 1 else 0
 
 
@@ -301,7 +303,7 @@ class _ChunkWriter(_Writer):
         self._run(f"{name}_writes", count)
 
     def _run(self, part: str, count: Reg) -> None:
-        self.w.line(f"call void @{PARALLEL_FOR}(ptr @{part}_task, ptr %context, {count}, i64 1)")
+        run_tasks(self.w, part, count)
 
     def _done(self) -> str:
         """Where it says whether the first pass has done all."""
@@ -376,3 +378,16 @@ class _ChunkWriter(_Writer):
         short = 0 if self.reverse else last * self.chunk
         w.when(w.lt(inside, last), lambda: stretch(first, self.chunk))
         w.when(w.ge(inside, last), lambda: stretch(short, extent - last * self.chunk))
+
+
+def _flops(instruction: Instruction) -> int:
+    return instruction.operands[0].type.size if is_float(instruction.result.dtype) else 0
+
+
+CUMULATIVE: Final = Lowering(
+    (Kind.CUMULATIVE,),
+    cumulative_kernel,
+    workspace=cumulative_workspace,
+    flops=_flops,
+    why_scalar="each element needs the one before it",
+)

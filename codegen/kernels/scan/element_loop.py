@@ -23,6 +23,7 @@ from ...nest.tasks import task_count
 from ...nest.writing.element import Places
 from ...nest.writing.nest_writer import NestWriter
 from ..kernel import Kernel
+from ..lowering import LoweringContext
 
 #: Vectors of carries that are in registers together: one element's steps wait for each other.
 REGISTERS: Final = 12
@@ -32,17 +33,15 @@ COPIES: Final = 4
 MAX_MEMBERS: Final = 400
 
 
-def element_loop_kernel(
-    name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
-) -> Kernel | None:
+def element_loop_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
     """A scan as one map over its carries; None where its steps do not work element by element."""
-    nest = _nest(name, instruction, target)
+    nest = _nest(name, instruction, context.target)
     if nest is None:
         return None
     length: int = instruction.attrs["length"]
     nest.cycles *= length
     tasks = 0 if 0 in nest.sizes else task_count(nest)
-    text = _LoopWriter(nest, instruction, declarations).write(
+    text = _LoopWriter(nest, instruction, context.declarations).write(
         len(instruction.operands) + len(instruction.results)
     )
     return Kernel(
@@ -103,11 +102,7 @@ def _own_elements_alone(step: Function, shape: Shape) -> bool:
     if any(instruction.op.kind is Kind.CONCAT for instruction in step.body):
         return False
     defs = {result: instruction for instruction in step.body for result in instruction.results}
-    computed = {
-        instruction.result
-        for instruction in step.body
-        if instruction.op.kind in (Kind.ELEMENTWISE, Kind.REDUCTION)
-    }
+    computed = {instruction.result for instruction in step.body if instruction.op.kind.traits.fusable}
     if any(defs[value].op.kind is Kind.REDUCTION or value.shape != shape for value in computed):
         return False
     reads = [operand for value in computed for operand in defs[value].operands]

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import PARALLEL_FOR, context_of, signature, task_function
+from ..kernel import signature
+from ..parallel_for import context_of, part_of, run_tasks, task_function
 from .ordered_keys import key_of, value_of
 from .strategy import SortPlan
 
@@ -48,8 +49,8 @@ class DigitWriter:
             each = -(-plan.lines // plan.tasks)
 
             def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-                first = w.mul(index, each)
-                w.loop(first, w.min(w.add(first, each), plan.lines), 1, lambda reg, _: self._line(index, reg))
+                first, stop = part_of(w, index, each, plan.lines)
+                w.loop(first, stop, 1, lambda reg, _: self._line(index, reg))
                 return ()
 
             w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
@@ -74,10 +75,7 @@ class DigitWriter:
     def _run(self, part: str, task: Reg) -> None:
         w = self.w
         if self.plan.chunked:
-            w.line(
-                f"call void @{PARALLEL_FOR}(ptr @{self.name}_{part}_task, ptr %context, "
-                f"i64 {self.plan.chunks}, i64 1)"
-            )
+            run_tasks(w, f"{self.name}_{part}", self.plan.chunks)
             return
         w.line(f"call void @{self.name}_{part}(ptr %b0, ptr %b1, ptr %b2, {task}, {w.add(task, 1)})")
 
@@ -98,8 +96,7 @@ class DigitWriter:
         return self.w.offset(self._memory(task, offset), dtype, self.w.mul(flip, self.plan.extent))
 
     def _bounds(self, chunk: Reg) -> tuple[Reg, Reg]:
-        first = self.w.mul(chunk, self.plan.size)
-        return first, self.w.min(self.w.add(first, self.plan.size), self.plan.extent)
+        return part_of(self.w, chunk, self.plan.size, self.plan.extent)
 
     def _counts(self, task: Reg, chunk: Reg) -> str:
         counts = self._memory(task, self.plan.counts)

@@ -12,9 +12,12 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
+from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, signature
+from ..lowering import Lowering, LoweringContext
+from ..parallel_for import part_of
 from .ordered_keys import key_of
 
 #: Searches side by side.
@@ -25,13 +28,13 @@ _BLOCK: Final = 256
 _STEP_CYCLES: Final = 4.0
 
 
-def search_kernel(name: str, instruction: Instruction, declarations: dict[str, str]) -> Kernel:
+def search_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """The place of each value in the line."""
     line, values = instruction.operands
     extent, count = line.shape[0], values.type.size
     dtype = "u8" if SHORT_NAME[line.dtype] == "bool" else SHORT_NAME[line.dtype]
     before_equals = instruction.attrs["side"] == "left"
-    w = FunctionWriter(declarations)
+    w = FunctionWriter(context.declarations)
 
     def goes_on(at: Reg, key: Reg) -> Reg:
         """Whether the place is behind element `at`."""
@@ -54,8 +57,7 @@ def search_kernel(name: str, instruction: Instruction, declarations: dict[str, s
         return ()
 
     def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-        first = w.mul(index, _BLOCK)
-        stop = w.min(w.add(first, _BLOCK), count)
+        first, stop = part_of(w, index, _BLOCK, count)
         whole = w.add(first, w.and_(w.sub(stop, first), -_COPIES))
         w.loop(first, whole, _COPIES, lambda at, _: search(at, _COPIES))
         w.loop(whole, stop, 1, lambda at, _: search(at, 1))
@@ -67,3 +69,8 @@ def search_kernel(name: str, instruction: Instruction, declarations: dict[str, s
     cycles = count * (4.0 + _STEP_CYCLES * extent.bit_length())
     what = f"search {name}: {count} values in {line.type}"
     return Kernel(name, text, what, tasks=-(-count // _BLOCK), cycles=cycles)
+
+
+SEARCHING: Final = Lowering(
+    (Kind.SEARCH,), search_kernel, why_scalar="each element takes a search of its own"
+)

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Final
 
 from ....ir.graph import Instruction
+from ....ir.registry import Kind
 from ...llvm.loops import FunctionWriter
-from ...llvm.target import Target
 from ..kernel import Kernel, signature
+from ..lowering import Lowering, LoweringContext
 from .network import NetworkWriter
 from .radix import DigitWriter
 from .ranking import RankWriter
@@ -24,8 +25,9 @@ _PASS_CYCLES: Final = 6.0
 _SLOWDOWN: Final = 2.0
 
 
-def sort_kernel(name: str, instruction: Instruction, target: Target, declarations: dict[str, str]) -> Kernel:
+def sort_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """The elements of each line in order, or where they were."""
+    target, declarations = context.target, context.declarations
     plan = SortPlan(instruction)
     head = f"{name}: {plan.lines} lines of {plan.extent} elements of {instruction.operands[0].type}"
     if plan.lines * plan.extent == 0:
@@ -54,7 +56,15 @@ def sort_kernel(name: str, instruction: Instruction, target: Target, declaration
     )
 
 
-def sort_workspace(instruction: Instruction) -> int:
+def sort_workspace(instruction: Instruction, context: LoweringContext) -> int:
     """Bytes that the kernel works in."""
     plan = SortPlan(instruction)
     return 0 if plan.networked or plan.ranked or plan.lines * plan.extent == 0 else plan.region * plan.tasks
+
+
+SORTING: Final = Lowering(
+    (Kind.SORT, Kind.ARG_SORT),
+    sort_kernel,
+    workspace=sort_workspace,
+    why_scalar="each element moves by what all others are",
+)

@@ -14,7 +14,16 @@ from collections.abc import Callable, Sequence
 
 from ....ir.graph import Instruction, Value
 from ....ir.types import Shape, TensorType, remove_axes
-from ...kernels.kernel import PARALLEL_FOR, PARALLEL_TASKS, TASK_CYCLES, context_of, signature, task_function
+from ...kernels.kernel import signature
+from ...kernels.parallel_for import (
+    PARALLEL_TASKS,
+    TASK_CYCLES,
+    context_of,
+    fold_parts,
+    part_of,
+    run_tasks,
+    task_function,
+)
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..loop_nest import Across, Memory, Nest, Write
@@ -127,7 +136,7 @@ class AcrossWriter(NestWriter):
         combine = self._combine(f"{nest.name}_c", buffers)
         self.w = w = FunctionWriter(self.w.declarations)
         context = context_of(w, len(pointers))
-        w.line(f"call void @{PARALLEL_FOR}(ptr @{nest.name}_p_task, ptr {context}, i64 {self.chunks}, i64 1)")
+        run_tasks(w, f"{nest.name}_p", self.chunks, context=context)
         w.line(f"call void @{nest.name}_c({''.join(f'ptr {pointer}, ' for pointer in pointers)}i64 0, i64 1)")
         w.line("ret void")
         whole = w.function(signature(nest.name, len(pointers)), "nounwind")
@@ -144,8 +153,7 @@ class AcrossWriter(NestWriter):
                 for memory in self._parts(write):
                     at[memory] = place = self._of_chunk(write, memory, places, index)
                     self._begin(write, place)
-            first = w.mul(index, self.rows)
-            self._outer(0, at, first, w.min(w.add(first, self.rows), extent))
+            self._outer(0, at, *part_of(w, index, self.rows, extent))
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, chunk, nonempty=True)
@@ -230,7 +238,11 @@ class AcrossWriter(NestWriter):
             return compensated(w, *parts) if len(parts) > 1 else parts[0]
 
         first = of_chunk(constant(0, "i64"))
-        (total,) = w.loop(
-            1, self.chunks, 1, lambda chunk, state: [folded(w, reduction, state[0], of_chunk(chunk))], [first]
+        (total,) = fold_parts(
+            w,
+            self.chunks,
+            [first],
+            lambda chunk: [of_chunk(chunk)],
+            lambda _, *both: folded(w, reduction, *both),
         )
         w.store(total, w.offset(result, dtype, index))

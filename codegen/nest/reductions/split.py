@@ -8,16 +8,18 @@ some rows at a time, all columns of them: memory in order, partial results in th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ...control.polling import LONG_CYCLES, poll_or_return
-from ...kernels.kernel import (
-    PARALLEL_FOR,
+from ...kernels.kernel import signature
+from ...kernels.parallel_for import (
     PARALLEL_TASKS,
     TASK_CYCLES,
     context_of,
-    signature,
+    fold_parts,
+    part_of,
+    run_tasks,
     take_context,
     task_signature,
 )
@@ -101,9 +103,9 @@ class SplitWriter(NestWriter):
         for stage in range(nest.stages):
             folds, writes = self._work(stage)
             if (folds or writes) and self.is_walked(stage):
-                name = f"{nest.name}_p{stage}_task"
-                tasks.append(self._chunks(name, stage))
-                whole.line(f"call void @{PARALLEL_FOR}(ptr @{name}, ptr {context}, i64 {self.chunks}, i64 1)")
+                name = f"{nest.name}_p{stage}"
+                tasks.append(self._chunks(f"{name}_task", stage))
+                run_tasks(whole, name, self.chunks, context=context)
             if folds:
                 self.w = whole
                 self._combine(folds, finish=finish and stage == nest.stages - 1)
@@ -157,11 +159,10 @@ class SplitWriter(NestWriter):
 
     def _chunk(self, stage: int, index: Reg, places: Places) -> None:
         w, split, nest = self.w, self.split, self.nest
-        first = w.mul(index, split.size)
         extent = nest.sizes[nest.parallel]
         if nest.row_lanes and len(nest.sizes) == 1:
             extent = extent // (nest.lanes * nest.unroll) * nest.lanes * nest.unroll
-        stop = w.min(w.add(first, split.size), extent)
+        first, stop = part_of(w, index, split.size, extent)
         if nest.row_lanes:
             if not split.has_rest(nest):
                 self._fold_chunk(stage, places, (first, stop))
@@ -350,22 +351,19 @@ class SplitWriter(NestWriter):
             if self.nest.row_lanes:
                 return self._combine_rows(folds, at, finish=finish)
             zero = constant(0, "i64")
-            first = [
-                self.folded_by_chunk(member, zero, rows, at, copy, mask)
-                for copy in range(copies)
-                for member in folds
-            ]
+            own = [(copy, member) for copy in range(copies) for member in folds]
+            first = [self.folded_by_chunk(member, zero, rows, at, copy, mask) for copy, member in own]
 
-            def chunk(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-                here, out = self._of_chunk(at, index), []
-                for number, total in enumerate(state):
-                    copy, member = number // len(folds), folds[number % len(folds)]
-                    reg = self.folded_by_chunk(member, index, rows, here, copy, mask)
-                    out.append(self.combine(member, total, reg))
-                return out
+            def chunk(index: Reg) -> Iterator[Reg]:
+                here = self._of_chunk(at, index)
+                for copy, member in own:
+                    yield self.folded_by_chunk(member, index, rows, here, copy, mask)
 
-            for number, total in enumerate(w.loop(1, self.chunks, 1, chunk, first)):
-                copy, member = number // len(folds), folds[number % len(folds)]
+            def combine(number: int, total: Reg, value: Reg) -> Reg:
+                return self.combine(own[number][1], total, value)
+
+            totals = fold_parts(w, self.chunks, first, chunk, combine)
+            for (copy, member), total in zip(own, totals, strict=True):
                 self.save(self.finished(member, total), self.layout.total[member], at, copy, mask)
 
             if finish:

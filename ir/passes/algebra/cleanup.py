@@ -11,7 +11,7 @@ from ...effects import has_effect
 from ...errors import TracejitError
 from ...graph import Function, Instruction, Substitution, Value
 from ...registry import OPS, Kind
-from ..loops.control_flow import CONTROL, trim
+from ..loops.control_flow import trim
 from ..rewriting import Definitions, constant_of, rewrite
 
 
@@ -131,7 +131,7 @@ def dce(function: Function) -> Function:
     changed = False
     for instruction in reversed(function.body):
         if any(result in live for result in instruction.results) or has_effect(instruction):
-            if instruction.op.kind in CONTROL and not has_effect(instruction):
+            if instruction.op.kind.traits.control and not has_effect(instruction):
                 trimmed = trim(instruction, live)
                 changed |= trimmed is not instruction
                 instruction = trimmed

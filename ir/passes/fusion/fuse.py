@@ -70,7 +70,7 @@ def _fusable(instruction: Instruction) -> bool:
         return op.emit is not None and all(
             operand.dtype.kind in op.emit_kinds for operand in instruction.operands
         )
-    return op.kind is Kind.REDUCTION
+    return op.kind.traits.fusable
 
 
 class _Fusion:

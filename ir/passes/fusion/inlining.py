@@ -65,7 +65,7 @@ def columns_of(instruction: Instruction, defs: Definitions) -> tuple[Value, ...]
         source, access = resolve(operand, defs)
         made = defs.get(source)
         own = tuple((axis, 1, 0) for axis in range(len(source.shape)))
-        if made is None or made.op.kind not in (Kind.ELEMENTWISE, Kind.REDUCTION):
+        if made is None or not made.op.kind.traits.fusable:
             return ()
         if operand.shape != (*source.shape, 1) or any(
             size != 1 and dim != place

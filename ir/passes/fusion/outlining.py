@@ -15,8 +15,8 @@ from typing import Final
 from ...access import element_strides, resolve
 from ...effects import has_effect
 from ...graph import Function, Instruction, Substitution, Value
+from ...kinds import ViewReads
 from ...ops.fusion import FUSION
-from ...registry import Kind
 from ...types import contiguous_strides
 from .inlining import is_inline, sources
 
@@ -25,18 +25,18 @@ STRETCH: Final = 64
 
 
 def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruction]) -> bool:
-    """Whether `reader` takes `operand` as a strided view of memory: matrix products do, where rows or
-    columns are contiguous, convolutions always, and concatenations where stretches are."""
+    """Whether `reader` takes `operand` as a strided view of memory; see `ViewReads`."""
+    views = reader.op.kind.traits.reads_views
+    if views is None:
+        return False
     source, access = resolve(operand, defs)
     definition = defs.get(source)
-    if reader.op.kind not in (Kind.CONTRACTION, Kind.CONVOLUTION, Kind.CONCAT):
-        return False
     if definition is not None and is_inline(definition, defs):
         return False
-    if reader.op.kind is Kind.CONVOLUTION:
+    if views is ViewReads.ANY:
         return True
     strides, _ = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
-    if reader.op.kind is Kind.CONCAT:
+    if views is ViewReads.STRETCHES:
         row = operand.shape[-1] * operand.dtype.itemsize if operand.shape else 0
         return row >= STRETCH and strides[-1] == 1 and min(strides) >= 0
     (rows, columns), (by_row, by_column) = operand.shape[-2:], strides[-2:]

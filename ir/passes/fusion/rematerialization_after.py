@@ -152,7 +152,7 @@ class _Repeating:
         if not grouped:
             return False
         for reader in readers:
-            if reader.op.kind not in (Kind.ELEMENTWISE, Kind.REDUCTION):
+            if not reader.op.kind.traits.fusable:
                 return False
             as_it_is = [operand is value for operand in reader.operands if self._source(operand) is value]
             if not all(as_it_is) or (

@@ -10,7 +10,6 @@ what it writes to, so that no copy must be kept for that.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
 
 from ...builder import Builder
 from ...effects import has_effect
@@ -19,15 +18,12 @@ from ...registry import Kind
 from ..algebra.cleanup import dce
 from ..rewriting import Definitions, constant_of, rewrite
 
-#: What writes to some elements of its first operand.
-_WRITES: Final = (Kind.UPDATE, Kind.SCATTER)
-
 
 def place_updates(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: no sum with a scatter to zeros that nothing else reads; writes behind
     the readers of what they write to, where these do not wait for the write; the same results up to the order
     of sums."""
-    if not any(instruction.op.kind in _WRITES for instruction in function.body):
+    if not any(instruction.op.kind.traits.updates_operand for instruction in function.body):
         return function
     uses = Counter(operand for instruction in function.body for operand in instruction.operands)
     uses.update(function.results)
@@ -65,7 +61,7 @@ def _late(function: Function) -> Function:
     for write in [
         instruction
         for instruction in reversed(function.body)
-        if instruction.op.kind in _WRITES and not has_effect(instruction)
+        if instruction.op.kind.traits.updates_operand and not has_effect(instruction)
     ]:
         at = body.index(write)
         written = root.get(write.operands[0], write.operands[0])

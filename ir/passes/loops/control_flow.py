@@ -8,9 +8,6 @@ from ...dataflow import needed
 from ...graph import Function, Instruction, Value
 from ...registry import Kind
 
-#: The kinds of ops whose regions are programs of their own, to which every pass applies.
-CONTROL = frozenset((Kind.SWITCH, Kind.WHILE, Kind.SCAN, Kind.REWIND))
-
 
 def map_regions(
     function: Function,
@@ -22,7 +19,7 @@ def map_regions(
     body: list[Instruction] = []
     changed = False
     for instruction in function.body:
-        if instruction.op.kind in CONTROL and not (skips and skips(instruction)):
+        if instruction.op.kind.traits.control and not (skips and skips(instruction)):
             regions = tuple([change(region) for region in instruction.regions])
             if any(new is not old for new, old in zip(regions, instruction.regions, strict=True)):
                 instruction = Instruction(
@@ -171,6 +168,3 @@ def _part(region: Function, params: Iterable[int], results: Iterable[int]) -> Fu
         [instruction for instruction in region.body if any(result in live for result in instruction.results)]
     )
     return Function(region.name, _at(region.params, params), body, kept)
-
-
-__all__ = ["CONTROL", "map_regions", "trim"]

@@ -7,9 +7,6 @@ from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
 from .control_flow import map_regions
 
-#: Loops, and the numbers of the regions that run in every step, from which something can be moved out.
-_LOOPS = {Kind.WHILE: (1,), Kind.SCAN: (0,), Kind.REWIND: (1, 2)}
-
 
 def hoist_invariants(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; bodies of loops compute nothing that depends on
@@ -17,7 +14,7 @@ def hoist_invariants(function: Function) -> Function:
     function = map_regions(function, hoist_invariants)
     body: list[Instruction] = []
     for instruction in function.body:
-        for number in _LOOPS.get(instruction.op.kind, ()):
+        for number in instruction.op.kind.traits.step_regions:
             *moved, instruction = _hoisted(instruction, number)
             body += moved
         body.append(instruction)
@@ -44,7 +41,7 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
     wanted = [
         result
         for instruction in moved
-        if instruction.op.kind not in (Kind.VIEW, Kind.CREATION)
+        if instruction.op.kind.traits.has_kernel
         for result in instruction.results
         if result in inside
     ]

@@ -53,7 +53,7 @@ def cycles_of_step(instruction: Instruction) -> float:
     each loop of unknown length."""
     cycles = 0.0
     for inner in (one for region in instruction.regions for one in region.body):
-        if inner.op.kind in _CONTROL:
+        if inner.op.kind.traits.control:
             cycles += cycles_of_step(inner) * (inner.attrs["length"] if inner.op.kind is Kind.SCAN else 1)
         else:
             cycles += _instruction_operations(inner, set()) or 0.0
@@ -64,7 +64,7 @@ def _region_operations(region: Function) -> Work | None:
     cycles = code = 0.0
     stored = {param for param in region.params if param.type.size > MAX_ELEMENTS}
     for instruction in region.body:
-        if instruction.op.kind in _CONTROL:
+        if instruction.op.kind.traits.control:
             small = all(result.type.size <= MAX_ELEMENTS for result in instruction.results)
             inside = operations(instruction) if small else None
             if inside is None:
@@ -82,7 +82,6 @@ def _region_operations(region: Function) -> Work | None:
     return Work(cycles, code)
 
 
-_CONTROL: Final = frozenset((Kind.SCAN, Kind.WHILE, Kind.SWITCH, Kind.REWIND))
 _MOVES: Final = frozenset((Kind.CONCAT, Kind.UPDATE, Kind.VIEW, Kind.CREATION))
 
 

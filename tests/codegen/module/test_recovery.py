@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.codegen.control.lowering import CONTROL_FLOW
 from tracejit.codegen.kernels import lowerings
+from tracejit.codegen.kernels.indexing.gather import GATHER
+from tracejit.codegen.kernels.indexing.movement import CONCATENATION
+from tracejit.codegen.kernels.lowering import Lowering
 from tracejit.codegen.module import writer
 from tracejit.codegen.nest import fusions
 from tracejit.codegen.nest.writing import nest_writer
@@ -67,12 +71,12 @@ def failing(kinds: set[Kind], only: Callable[[Instruction], bool] = lambda _: Tr
     """Lowerings that raise for instructions of `kinds`, where `only` says so."""
 
     def broken(kind: Kind) -> Any:
-        def lower(writing: Any, instruction: Instruction, name: str) -> Any:
+        def kernel(name: str, instruction: Instruction, context: Any) -> Any:
             if only(instruction):
                 raise ZeroDivisionError(f"no {kind.value} today")
-            return lowerings.LOWERINGS[kind](writing, instruction, name)
+            return lowerings.LOWERINGS[kind].kernel(name, instruction, context)
 
-        return lower
+        return Lowering((kind,), kernel)
 
     return {kind: broken(kind) for kind in kinds}
 
@@ -145,9 +149,9 @@ def raises(*_: Any, **__: Any) -> Any:
         (fusions, "overwritable"),
         (writer, "plan_buffers"),
         (writer, "write_control"),
-        (lowerings, "register_kernel"),
-        (lowerings, "concat_kernel"),
-        (lowerings, "gather_kernel"),
+        (CONTROL_FLOW, "kernel"),
+        (CONCATENATION, "kernel"),
+        (GATHER, "kernel"),
     ],
 )
 def test_failures_anywhere(program: Any, where: Any, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,11 +257,12 @@ def test_the_full_tier_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("threading.excepthook", told.append)
     broken = failing({Kind.REGION}, lambda one: True)
 
-    def lower(writing: Any, instruction: Instruction, name: str) -> Any:
-        kind = lowerings.LOWERINGS[Kind.REGION] if writing.target.compact else broken[Kind.REGION]
-        return kind(writing, instruction, name)
+    def kernel(name: str, instruction: Instruction, context: Any) -> Any:
+        lowering = lowerings.LOWERINGS[Kind.REGION] if context.target.compact else broken[Kind.REGION]
+        return lowering.kernel(name, instruction, context)
 
-    monkeypatch.setattr(writer, "LOWERINGS", {**lowerings.LOWERINGS, Kind.REGION: lower})
+    lowering = Lowering((Kind.REGION,), kernel)
+    monkeypatch.setattr(writer, "LOWERINGS", {**lowerings.LOWERINGS, Kind.REGION: lowering})
     monkeypatch.setattr("tracejit.codegen.module.generated.Module.shortened", True)
     jitted = tj.jit(rows)
     with warnings.catch_warnings(record=True) as caught:

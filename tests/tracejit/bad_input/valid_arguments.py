@@ -322,6 +322,7 @@ OF_FUNCTIONS: dict[str, Any] = {
         "unroll": 1,
         "checkpoint_every": None,
     },
+    "bincount": {"x": N, "weights": V, "minlength": 2, "length": 3},
     "searchsorted": {"a": np.array([1.0, 2.0]), "v": V, "side": "left", "sorter": np.array([0, 1])},
     "set_backend": {"name": "numpy"},
     "backend": {"name": "numpy"},

@@ -72,9 +72,7 @@ class Drawing:
                 made[param] = node.id
                 add(node, size_of(node), self._leaf(node, (), "", inside))
         for number, instruction in enumerate(function.body):
-            name = inside or (
-                "" if instruction.op.kind in (Kind.CREATION, Kind.VIEW) else f"{prefix}k{number}"
-            )
+            name = inside or (f"{prefix}k{number}" if instruction.op.kind.traits.has_kernel else "")
             node = PictureNode(
                 f"n{len(nodes)}", self._lines(instruction), "op" if instruction.operands else "constant"
             )

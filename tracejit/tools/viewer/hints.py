@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from ...codegen.kernels.lowerings import LOWERINGS
 from ...codegen.nest.loop_nest import Memory
 from ...ir.graph import Location
 from ...ir.ops.fusion import INTERPRETED
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.records import field, record
-from ...ir.registry import Kind
 from .kernels import KernelRow, strided_reads
 from .roofline import Machine
 
@@ -85,34 +84,26 @@ def _said(row: KernelRow, rows: Sequence[KernelRow], machine: Machine) -> tuple[
     )  # fmt: skip
     times = (row.seconds or 0.0) / floor if floor else float("inf")
     far = f"It takes {_times(times)} what moving its bytes and doing its arithmetic would."
-    if kind in CONTROL:
+    if kind.traits.control:
         return (
-            "note", "A loop in registers" if kind is not Kind.SWITCH else "A branch in registers",
+            "note", f"A {kind.traits.label} in registers",
             "Its state is so small that it stays in registers: nothing is read or written between steps, "
             "which wait for each other. "
             + ("Its elements do not, and fill vectors and threads." if row.nest
                else "Many such loops at once, by tj.vmap, would fill whole vectors."),
         )  # fmt: skip
-    if kind in (Kind.CONTRACTION, Kind.CONVOLUTION):
+    lowering = LOWERINGS.get(kind)
+    if lowering is not None and lowering.arithmetic:
         rate = row.cost.flops * max(row.runs, 1) / (row.seconds or 1.0)
         return (
-            "note", "A matrix product" if kind is Kind.CONTRACTION else "A convolution",
+            "note", lowering.arithmetic,
             f"It does {rate / 1e9:,.0f} GFLOP/s, {floor / (row.seconds or 1.0):.0%} of what this machine "
             "can. Only a smaller product, fewer of them, or float32 would take less.",
         )  # fmt: skip
-    if kind is Kind.SCATTER:
-        count = row.instruction.operands[2].type.size
-        return (
-            "bad", "Scattered writes, one after the other",
-            f"{count:,} slices are added or set one by one on one thread, each where its index says. {far} "
-            "If the indices are a range or sorted, write it as a slice, a reshape or a reduction.",
-        )  # fmt: skip
-    if kind is Kind.GATHER:
-        return (
-            "bad" if times > FAR else "note", "Reads at computed indices",
-            f"Slices are fetched one by one from where the indices say. {far} A slice, reshape or transpose "
-            "says the same without indices where these follow a pattern.",
-        )  # fmt: skip
+    if lowering is not None and lowering.advice is not None:
+        advice = lowering.advice(row.instruction)
+        level = "bad" if advice.always or times > FAR else "note"
+        return level, advice.title, f"{advice.work} {far} {advice.remedy}"
     if row.nest is not None and not row.nest.members:
         return (
             "bad", "A copy, only to reorder",
@@ -241,7 +232,7 @@ def locations_of(rows: Sequence[KernelRow], ops: Sequence[Any]) -> Iterator[tupl
         for number in row.origins:
             where = ops[number].location
             if where is not None and where.file:
-                weight = 0.01 if ops[number].op.kind in (Kind.VIEW, Kind.CREATION) else 1.0
+                weight = 1.0 if ops[number].op.kind.traits.has_kernel else 0.01
                 counts[where.file, where.line] = counts.get((where.file, where.line), 0.0) + weight
         if counts:
             file, line = max(counts, key=lambda count: counts[count])

@@ -4,15 +4,15 @@ or threaded."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ...codegen.kernels.kernel import Kernel
+from ...codegen.kernels.lowerings import LOWERINGS
 from ...codegen.module.costs import Cost, cost_of
 from ...codegen.module.writer import Module
 from ...codegen.nest.loop_nest import Memory, Nest
 from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.fusion.fuse import why_alone
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.records import field, record
 from ...ir.registry import Kind
 from .origins import origins_of
@@ -20,18 +20,6 @@ from .origins import origins_of
 #: (an op, what it reads of another group, why it is not in that group), as `ir.passes.fusion.fuse` notes
 #: them.
 Apart = tuple[Instruction, Instruction, str]
-
-_SERIAL_KINDS: Final = {
-    Kind.GATHER: "it copies one slice after the other, from where the indices say when it runs",
-    Kind.SCATTER: "it writes one slice after the other, in order: two indices may name the same place",
-    Kind.CUMULATIVE: "each element needs the one before it",
-    Kind.ARG_REDUCTION: "",
-    Kind.SORT: "each element moves by what all others are",
-    Kind.ARG_SORT: "each element moves by what all others are",
-    Kind.SEARCH: "each element takes a search of its own",
-    Kind.CONCAT: "it copies whole stretches of memory",
-    Kind.UPDATE: "it copies whole stretches of memory",
-}
 
 
 @record(eq=False, frozen=False)
@@ -70,7 +58,7 @@ class KernelRow:
     @property
     def is_loop(self) -> bool:
         """Whether its time is that of the kernels in it."""
-        return self.kernel is None and self.instruction.op.kind in CONTROL
+        return self.kernel is None and self.instruction.op.kind.traits.control
 
 
 def kernel_rows(
@@ -126,7 +114,7 @@ def _rows(
 ) -> Iterator[KernelRow]:
     defs = {result: instruction for instruction in function.body for result in instruction.results}
     for number, instruction in enumerate(function.body):
-        if instruction.op.kind in (Kind.CREATION, Kind.VIEW):
+        if not instruction.op.kind.traits.has_kernel:
             continue
         name = f"{prefix}k{number}"
         kernel = made.get(instruction)
@@ -140,7 +128,7 @@ def _rows(
             _cost(instruction, defs),
             trips,
         )
-        if kernel is None and instruction.op.kind in CONTROL:
+        if kernel is None and instruction.op.kind.traits.control:
             steps = float(instruction.attrs["length"]) if instruction.op.kind is Kind.SCAN else 1.0
             for index, region in enumerate(instruction.regions):
                 yield from _rows(region, f"{name}_r{index}_", name, trips * steps, made)
@@ -149,7 +137,7 @@ def _rows(
 def _cost(instruction: Instruction, defs: Mapping[Value, Instruction]) -> Cost:
     """The cost of one run; of writes at places, what is written alone, as if they were in place."""
     cost = cost_of(instruction, defs)
-    if instruction.op.kind not in (Kind.SCATTER, Kind.UPDATE):
+    if not instruction.op.kind.traits.updates_operand:
         return cost
     written = instruction.operands[1].type.nbytes
     indices = sum(operand.type.nbytes for operand in instruction.operands[2:])
@@ -159,9 +147,8 @@ def _cost(instruction: Instruction, defs: Mapping[Value, Instruction]) -> Cost:
 
 def _kind(instruction: Instruction, kernel: Kernel | None) -> str:
     if kernel is None:
-        loops = {Kind.SCAN: "loop", Kind.WHILE: "loop", Kind.SWITCH: "branch"}
-        return loops.get(instruction.op.kind, "host call")
-    if instruction.op.kind in CONTROL:
+        return instruction.op.kind.traits.label or "host call"
+    if instruction.op.kind.traits.control:
         return f"{instruction.op.name} in registers"
     if kernel.nest is not None:
         return str(kernel.nest).split(" nest ", 1)[0] + " nest" if kernel.nest.members else "copy"
@@ -218,9 +205,10 @@ def _why_scalar(row: KernelRow, names: Mapping[Value, str]) -> str:
     if nest is None:
         if row.kernel is None:
             return "" if row.is_loop else "it is Python and NumPy code, which is not compiled"
-        if kind in CONTROL:
+        if kind.traits.control:
             return "its state is a few numbers, held in scalar registers"
-        return _SERIAL_KINDS.get(kind, "")
+        lowering = LOWERINGS.get(kind)
+        return lowering.why_scalar if lowering is not None else ""
     if nest.lanes == 1 or nest.vector_dim is None:
         return "it has one element" if nest.vector_dim is None else "its elements fill a register each"
     strided = strided_reads(nest)

@@ -11,9 +11,7 @@ import numpy as np
 
 from ...codegen.instrument.probes import Probes
 from ...ir.graph import Function, Value
-from ...ir.passes.loops.control_flow import CONTROL
 from ...ir.records import record
-from ...ir.registry import Kind
 from ...runtime.executable import Executable
 from ...runtime.timing import SiteTime, TimedExecutable, prepared_call
 
@@ -54,7 +52,7 @@ def measure(function: Function, inputs: Sequence[Array]) -> Measured:
     kernels = _least(variant, inputs, max(1, min(9, int(BUDGET / max(best, 1e-6)))))
     best = min(best, _least_seconds(call))  # again: something else may have run before
     if any(
-        kernel.site.kernel is None and kernel.site.instruction.op.kind in CONTROL
+        kernel.site.kernel is None and kernel.site.instruction.op.kind.traits.control
         for kernel in kernels.values()
     ):
         inner = _least(TimedExecutable(function), inputs, 1)
@@ -119,7 +117,7 @@ def _smallest_indexed(function: Function) -> int:
     sizes = [
         size
         for instruction in function.instructions()
-        if instruction.op.kind in (Kind.GATHER, Kind.SCATTER)
+        if instruction.op.kind.traits.indexes_operand
         for size in instruction.operands[0].shape
         if size
     ]

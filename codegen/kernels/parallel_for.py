@@ -1,0 +1,91 @@
+"""Work that threads share: how it is cut into tasks, run, and how partial results are folded.
+
+A *task* is a function ``void @name_task(ptr context, i64 begin, i64 end)`` over a range of numbers. The pool
+claims some numbers at a time; a context holds the buffers of the kernel that asked. How work is cut follows
+from shapes alone, and partial results are folded in the order of their numbers: so no result depends on the
+number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from ..interface import PARALLEL_FOR
+from ..llvm.emitter import Number, Reg
+from ..llvm.loops import FunctionWriter
+
+#: Estimated cycles that each task should at least have.
+TASK_CYCLES: Final = 30_000.0
+#: A kernel is cut into tasks where there are so many of them.
+PARALLEL_TASKS: Final = 5
+
+
+def tasks_at_a_time(tasks: int, cycles: float, grain: float = TASK_CYCLES) -> int:
+    """How many of the `tasks` that take `cycles` together are claimed at a time, for about `grain` cycles."""
+    return max(1, int(tasks * grain / max(cycles, 1.0)))
+
+
+def part_of(w: FunctionWriter, number: Reg, size: Number, extent: Number) -> tuple[Reg, Reg]:
+    """Where part `number` begins and ends, of `extent` elements in parts of `size`, the last one shorter."""
+    first = w.mul(number, size)
+    return first, w.min(w.add(first, size), extent)
+
+
+def fold_parts(
+    w: FunctionWriter,
+    count: int,
+    first: Sequence[Reg],
+    part: Callable[[Reg], Iterable[Reg]],
+    combine: Callable[[int, Reg, Reg], Reg],
+) -> list[Reg]:
+    """What `count` parts fold to, in their order: ``combine(i, total, value)`` for each value i of
+    ``part(number)``, from those of part 0, which are `first`."""
+
+    def step(number: Reg, totals: list[Reg]) -> Sequence[Reg]:
+        values = zip(totals, part(number), strict=True)
+        return [combine(i, total, value) for i, (total, value) in enumerate(values)]
+
+    return w.loop(1, count, 1, step, first)
+
+
+# -- code -----------------------------------------------------------------------------------------
+
+
+def run_tasks(
+    w: FunctionWriter, name: str, tasks: Number, at_a_time: int = 1, context: str = "%context"
+) -> None:
+    """Run the tasks 0 to `tasks` of ``@name_task``, and return when all are done."""
+    count = tasks if isinstance(tasks, Reg) else f"i64 {tasks}"
+    w.line(f"call void @{PARALLEL_FOR}(ptr @{name}_task, ptr {context}, {count}, i64 {at_a_time})")
+
+
+def task_signature(name: str) -> str:
+    """The LLVM signature of a task."""
+    return f"internal void @{name}(ptr %context, i64 %begin, i64 %end)"
+
+
+def context_of(w: FunctionWriter, buffers: int) -> str:
+    """A context for tasks that holds the kernel's buffers; returns its pointer."""
+    w.allocas.append(f"  %context = alloca [{buffers} x ptr]")
+    for i in range(buffers):
+        w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
+    return "%context"
+
+
+def take_context(w: FunctionWriter, buffers: int) -> None:
+    """Give a task the kernel's buffers, by their names there."""
+    for i in range(buffers):
+        w.line(f"%b{i} = load ptr, ptr {w.offset('%context', 'i64', i)}")
+
+
+def task_function(name: str, buffers: int) -> str:
+    """``@name_task(ptr context, i64 begin, i64 end)``: unpacks the context and runs the tasks."""
+    lines = [f"define internal void @{name}_task(ptr %context, i64 %begin, i64 %end) nounwind {{"]
+    for i in range(buffers):
+        lines.append(f"  %s{i} = getelementptr ptr, ptr %context, i64 {i}")
+        lines.append(f"  %b{i} = load ptr, ptr %s{i}")
+    pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
+    lines.append(f"  call void @{name}({pointers}i64 %begin, i64 %end)")
+    lines.append("  ret void\n}")
+    return "\n".join(lines)

@@ -1,0 +1,93 @@
+"""The kinds of ops, and their traits: what passes, codegen and runtime ask of an instruction without knowing
+its op.
+
+A pass or a planner that treats several kinds alike asks for a trait, ``op.kind.traits.can_fail``, and so does
+not change when a kind is added. It compares kinds (``kind is Kind.CONCAT``) only where it works on what that
+kind computes. What codegen alone knows of a kind is in its `codegen.kernels.lowering.Lowering`.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from .records import record
+
+
+class ViewReads(enum.Enum):
+    """Which views of memory a kernel reads as they lie; other operands are written out before."""
+
+    #: Matrices whose rows or columns are contiguous.
+    MATRICES = "matrices"
+    #: Views of stretches that are contiguous and large enough to be copied as a whole.
+    STRETCHES = "stretches"
+    #: Any strides.
+    ANY = "any"
+
+
+@record
+class Traits:
+    """What is known of every op of a kind. Defaults are those of an op with a kernel of its own."""
+
+    #: Whether there is something to run: not for constants, and for views, which are index arithmetic.
+    has_kernel: bool = True
+    #: Whether ops may be members of a loop nest, computed element by element or folded.
+    fusable: bool = False
+    #: Whether ops may run although nothing needs them yet: loop-invariant motion computes them before a loop
+    #: that may have no step. *Requires*: not `can_fail`.
+    movable: bool = False
+    #: Whether compiled code can fail when it runs, as with an index out of range: its message names the
+    #: source line, which machine code on disk then depends on.
+    can_fail: bool = False
+    #: The views that kernels read as they lie, if any: their operands are then the memory behind the views.
+    reads_views: ViewReads | None = None
+    #: Whether the result is the first operand with some elements changed, so that it may be written over the
+    #: first operand's memory.
+    updates_operand: bool = False
+    #: Whether the last operands are indices into the first one, which is read or written there alone.
+    indexes_operand: bool = False
+    #: Whether the op's regions are programs of their own, to which every pass applies.
+    control: bool = False
+    #: Of loops, the numbers of the regions that run in every step; those of the condition are not among them.
+    step_regions: tuple[int, ...] = ()
+    #: Of control flow, what tools call it.
+    label: str = ""
+
+
+class Kind(enum.Enum):
+    """What an op is to fusion and codegen, which never ask for an op's name."""
+
+    _value_: str
+    traits: Traits
+
+    ELEMENTWISE = "elementwise", Traits(fusable=True, movable=True)
+    REDUCTION = "reduction", Traits(fusable=True, movable=True)
+    ARG_REDUCTION = "arg-reduction", Traits()
+    VIEW = "view", Traits(has_kernel=False, movable=True)
+    CONCAT = "concat", Traits(reads_views=ViewReads.STRETCHES)
+    UPDATE = "update", Traits(updates_operand=True)
+    GATHER = "gather", Traits(indexes_operand=True, can_fail=True)
+    SCATTER = "scatter", Traits(updates_operand=True, indexes_operand=True, can_fail=True)
+    CUMULATIVE = "cumulative", Traits(movable=True)
+    SORT = "sort", Traits()
+    ARG_SORT = "arg-sort", Traits()
+    SEARCH = "search", Traits()
+    HISTOGRAM = "histogram", Traits(can_fail=True)
+    CONTRACTION = "contraction", Traits(movable=True, reads_views=ViewReads.MATRICES)
+    CONVOLUTION = "convolution", Traits(movable=True, reads_views=ViewReads.ANY)
+    CREATION = "creation", Traits(has_kernel=False, movable=True)
+    COMPOSITE = "composite", Traits(can_fail=True)
+    REGION = "region", Traits(can_fail=True)
+    SWITCH = "switch", Traits(control=True, can_fail=True, label="branch")
+    WHILE = "while", Traits(control=True, can_fail=True, step_regions=(1,), label="loop")
+    SCAN = "scan", Traits(control=True, can_fail=True, step_regions=(0,), label="loop")
+    REWIND = "rewind", Traits(control=True, can_fail=True, step_regions=(1, 2), label="loop")
+    HOST = "host", Traits(can_fail=True)
+
+    def __new__(cls, value: str, traits: Traits) -> Kind:
+        """A member whose value is its name in text, with its traits beside it."""
+        member = object.__new__(cls)
+        member._value_ = value
+        member.traits = traits
+        return member
+
+    __hash__ = object.__hash__  # Enum's is Python code, and passes ask for kinds all the time
