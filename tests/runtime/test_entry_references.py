@@ -33,6 +33,40 @@ for one in threads:
 print("fine")
 """
 
+REBIND_RECORDED = """
+import threading
+import numpy as np
+import tracejit as tj
+
+W = tj.ones(400_000)
+f = tj.jit(lambda x: tj.exp(tj.sin(x * W)).sum())
+x = tj.ones(400_000).requires_grad_()
+expected = float(f(x).detach())
+f(x).backward()
+gradient = x.grad.numpy().copy()
+stop = threading.Event()
+
+def rebind():
+    global W
+    while not stop.is_set():
+        W = tj.ones(400_000)
+        x.data = np.ones(400_000)
+
+threads = [threading.Thread(target=rebind) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for _ in range(100):
+    x.grad = None
+    result = f(x)
+    assert float(result.detach()) == expected
+    result.backward()
+    assert np.array_equal(x.grad.numpy(), gradient)
+stop.set()
+for thread in threads:
+    thread.join()
+print("fine")
+"""
+
 BALANCE = """
 import sys
 import numpy as np
@@ -59,6 +93,10 @@ def _run(program: str) -> str:
 
 def test_arrays_that_are_rebound_while_they_are_read() -> None:
     assert _run(REBIND) == "fine"
+
+
+def test_arrays_that_are_rebound_while_a_recorded_call_reads_them() -> None:
+    assert _run(REBIND_RECORDED) == "fine"
 
 
 def test_references_balance() -> None:

@@ -20,7 +20,7 @@ from ..pytree import TreeDef, count_leaves, flatten, leaf_paths
 from ..tracing.tracer import scalar_type
 from .argument_writes import ArgumentWrites
 from .branches import Decision
-from .calls import CompiledFunction, call
+from .calls import CompiledFunction, call, requiring_grad
 from .captures import Bindings
 from .entries import make_entries
 
@@ -47,8 +47,10 @@ class Signature:
     ranges: dict[int, tuple[int, int]]
     #: The native entry on flat leaves, None where it cannot be used.
     flat_entry: Any = None
-    #: Whether native entries were asked for.
-    entered: bool = False
+    #: The same for calls that are recorded, by the positions of the leaves that require gradients.
+    recording_entries: dict[tuple[int, ...], Any] = field(default_factory=dict)
+    #: For which inputs that require gradients native entries were asked for; () where none does.
+    entered: set[tuple[int, ...]] = field(default_factory=set)
     milliseconds: dict[str, float] = field(default_factory=dict)
     reason: str = ""
     #: The reasons for which it was compiled before, where it was compiled again.
@@ -251,12 +253,11 @@ def miss(*args: Any) -> Any:
 
 def native(signature: Signature, leaves: list[Any]) -> Any:
     """The result by the native entry, `MISS` where that does not apply."""
-    if signature.flat_entry is None:
-        return MISS
-    results = signature.flat_entry(*leaves)
-    if results is MISS or signature.result.is_leaf:
-        return results
-    return signature.result.unflatten(results)
+    for entry in (signature.flat_entry, signature.recording_entries.get(requiring_grad(leaves))):
+        results: Any = MISS if entry is None else entry(*leaves)
+        if results is not MISS:
+            return results if signature.result.is_leaf else signature.result.unflatten(results)
+    return MISS
 
 
 def read_captures(signature: Signature) -> list[Tensor] | None:
