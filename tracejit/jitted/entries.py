@@ -46,9 +46,12 @@ if TYPE_CHECKING:
 
 #: The name of the global that holds the default dtype, which every compiled signature depends on.
 _DEFAULT: Final = "_default_float"
-#: Calls are recorded while this thread records.
-_RECORDING_ATTRIBUTE: Final = sys.intern("recording")
-_RECORDING: Final = Capture("object", id(STATE), 0, Same(id(True)), (("attr", id(_RECORDING_ATTRIBUTE)),))
+#: Whether this thread records.
+_RECORDING: Final = sys.intern("recording")
+_RECORDED, _UNRECORDED = [
+    Capture("object", id(STATE), 0, Same(id(recording)), (("attr", id(_RECORDING)),))
+    for recording in (True, False)
+]
 #: Static arguments that are the same for good when they are the same object.
 _IMMUTABLE: Final = (int, float, bool, str, bytes, type(None), type, types.FunctionType)
 
@@ -61,6 +64,7 @@ def make_entries(
     signature: Signature,
     miss: Callable[..., Any],
     otherwise: Callable[[], Any],
+    wrt: tuple[int, ...] = (),
     plan: CallPlan | None = None,
 ) -> tuple[Any, Any]:
     """Two entries of `signature`: a function of the flat leaves, which gives a flat tuple (or one result) and
@@ -68,7 +72,8 @@ def make_entries(
     ``otherwise()``. None where there cannot be one. Of a function that writes its arguments they give all
     results of the program, for the caller to write.
 
-    They take calls that require no gradients; with a `plan`, those that are recorded by it."""
+    They take calls of which just the inputs at `wrt` require gradients: with a `plan` those that are
+    recorded by it, without one those that are not recorded."""
     layout = entry_layout_of_tensors()
     params = signature.function.params[len(signature.leaf_types) :]
     bindings = signature.bindings
@@ -78,9 +83,10 @@ def make_entries(
     keep: list[Any] = [bindings, signature.static]
     settings = Capture("global", id(vars(dtypes)), id(_DEFAULT), Same(id(dtypes.default_dtype())))
     executable = compiled.executable
-    reuses = executable.reuses if signature.writes is None else {}
+    reuses = executable.reuses if signature.writes is None and not wrt else {}
     reused = set(reuses.values())
-    tracked = (False,) * len(signature.function.params) if plan is None else plan.tracked
+    tracked = [position in wrt for position in range(len(signature.function.params))]
+    recording = _UNRECORDED if plan is None else _RECORDED
     leaves = tuple(
         [
             _leaf_spec(leaf_type, signature.ranges.get(i), i in reused, tracked[i])
@@ -104,7 +110,7 @@ def make_entries(
             ),
             (
                 settings,
-                *([] if plan is None else [_RECORDING]),
+                *([recording] if wrt else []),
                 *[_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards],
             ),
             tuple(

@@ -281,16 +281,14 @@ class JitFunction(Viewable):
 
     def _enter(self, signature: Signature, inputs: Sequence[Any]) -> bool:
         """Make the native entries of `signature` for calls with gradients by the same of its `inputs`, at the
-        first of them. Whether it did.
-
-        Calls go without where inputs require gradients that are not recorded or do not exist, or where the
-        function writes its arguments, which goes on the tape too."""
+        first of them. Whether it did."""
         wrt = requiring_grad(inputs)
-        if wrt in signature.entered or (wrt and not STATE.recording):
+        recorded = bool(wrt) and STATE.recording
+        if (wrt, recorded) in signature.entered:
             return False
-        signature.entered.add(wrt)
+        signature.entered.add((wrt, recorded))
         if wrt:
-            return signature.writes is None and self._enter_recording(signature, wrt)
+            return self._enter_gradients(signature, wrt, recorded)
         if signature.writes is not None:
             self._use(writing_entry(signature, self._next_entry) or self._entry)
             return True
@@ -299,16 +297,21 @@ class JitFunction(Viewable):
             self._use(direct)
         return True
 
-    def _enter_recording(self, signature: Signature, wrt: tuple[int, ...]) -> bool:
-        """Make the native entries of calls of `signature` that are recorded, with gradients by `wrt`."""
+    def _enter_gradients(self, signature: Signature, wrt: tuple[int, ...], recorded: bool) -> bool:
+        """Make the native entries of calls of `signature` whose inputs at `wrt` require gradients.
+
+        There are none where the gradients do not exist, or where the function writes its arguments, which
+        goes on the tape too."""
+        if signature.writes is not None:
+            return False
         try:
-            plan = signature.compiled.plan(wrt)
+            plan = signature.compiled.plan(wrt) if recorded else None
         except GradientError:  # for those who differentiate the results: see `calls.call`
             return False
-        leaves = tuple([position for position in wrt if position < len(signature.leaf_types)])
-        entry, direct = make_entries(signature, miss, self._next_entry, plan)
+        entry, direct = make_entries(signature, miss, self._next_entry, wrt, plan)
         if entry is not None:
-            signature.recording_entries[leaves] = entry
+            leaves = tuple([position for position in wrt if position < len(signature.leaf_types)])
+            signature.gradient_entries[leaves, recorded] = entry
         if direct is not None:
             self._use(direct)
         return True

@@ -17,6 +17,7 @@ from ..ir.graph import Function, Value
 from ..ir.records import field, record
 from ..ir.types import TensorType
 from ..pytree import TreeDef, count_leaves, flatten, leaf_paths
+from ..state import STATE
 from ..tracing.tracer import scalar_type
 from .argument_writes import ArgumentWrites
 from .branches import Decision
@@ -47,10 +48,11 @@ class Signature:
     ranges: dict[int, tuple[int, int]]
     #: The native entry on flat leaves, None where it cannot be used.
     flat_entry: Any = None
-    #: The same for calls that are recorded, by the positions of the leaves that require gradients.
-    recording_entries: dict[tuple[int, ...], Any] = field(default_factory=dict)
-    #: For which inputs that require gradients native entries were asked for; () where none does.
-    entered: set[tuple[int, ...]] = field(default_factory=set)
+    #: The same for inputs that require gradients, by the positions of the leaves that do, and whether the
+    #: call is recorded.
+    gradient_entries: dict[tuple[tuple[int, ...], bool], Any] = field(default_factory=dict)
+    #: The same of all inputs, for which native entries were asked for.
+    entered: set[tuple[tuple[int, ...], bool]] = field(default_factory=set)
     milliseconds: dict[str, float] = field(default_factory=dict)
     reason: str = ""
     #: The reasons for which it was compiled before, where it was compiled again.
@@ -253,7 +255,8 @@ def miss(*args: Any) -> Any:
 
 def native(signature: Signature, leaves: list[Any]) -> Any:
     """The result by the native entry, `MISS` where that does not apply."""
-    for entry in (signature.flat_entry, signature.recording_entries.get(requiring_grad(leaves))):
+    gradients = (requiring_grad(leaves), STATE.recording)
+    for entry in (signature.flat_entry, signature.gradient_entries.get(gradients)):
         results: Any = MISS if entry is None else entry(*leaves)
         if results is not MISS:
             return results if signature.result.is_leaf else signature.result.unflatten(results)

@@ -146,6 +146,18 @@ def test_entries_and_python_record_the_same(name: str) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-12, err_msg=str(position))
 
 
+@pytest.mark.parametrize("name", CALLS)
+def test_entries_and_python_agree_where_nothing_is_recorded(name: str) -> None:
+    fn, arguments = CALLS[name]
+    f = tj.jit(fn)
+    with tj.no_grad():
+        outcome(f, arguments())
+        warm = outcome(f, arguments())
+        with entries_switched_off():
+            assert_same(outcome(f, arguments()), warm)
+    assert not any(flag for one in warm if isinstance(one, list) for flag in one)
+
+
 @pytest.mark.parametrize("name", [name for name in CALLS if "dataclass" not in name])
 def test_few_python_functions_run_in_a_warm_call(name: str, slow_calls: list[Any]) -> None:
     fn, arguments = CALLS[name]
@@ -235,18 +247,36 @@ def test_a_captured_tensor_that_is_rebound_and_changes_requires_grad() -> None:
 
 
 def test_nothing_is_recorded_without_gradients(slow_calls: list[Any]) -> None:
-    """Such calls take the slow path, and the program without residuals."""
-    f, x = tj.jit(lambda x: tj.sin(x) * 2), leaf([1, 2])
-    expected = f(x).detach().numpy()
+    """Such calls have entries of their own, which run the program without residuals."""
+    f, y = tj.jit(lambda x, y: tj.sin(x) * 2 + y), constant([3, 4])
+    x, z = leaf([1, 2]), constant([1, 2])
+    expected = f(x, y).detach().numpy()
+    with tj.no_grad():
+        f(x, y), f(z, x), f(x, x)
+    slow_calls.clear()
     for mode in (tj.no_grad, tj.inference_mode):
-        slow_calls.clear()
+        with mode():
+            for first, second in ((x, y), (z, x), (x, x)):
+                result = f(first, second)
+                assert not result.requires_grad
+                assert result.grad_fn is None
+            np.testing.assert_array_equal(f(x, y).numpy(), expected)
+            assert python_calls(lambda: f(x, y)) == []
+        assert f(x, y).requires_grad
+    assert slow_calls == []
+
+
+def test_a_donated_argument_that_requires_grad_keeps_its_memory() -> None:
+    f, x = tj.jit(lambda x: x * 2, donate_argnums=0), leaf([1, 2])
+    for mode in (tj.no_grad, tj.enable_grad) * 2:
         with mode():
             result = f(x)
-        assert not result.requires_grad
-        assert result.grad_fn is None
-        np.testing.assert_array_equal(result.numpy(), expected)
-        assert len(slow_calls) == 1
-    assert f(x).requires_grad
+        assert result is not x
+        assert x.tolist() == [1, 2]
+        assert result.tolist() == [2, 4]
+    donated = constant([1, 2])
+    f(constant([1, 2]))
+    assert f(donated) is donated
 
 
 def test_a_function_that_is_first_called_without_gradients(slow_calls: list[Any]) -> None:
