@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from typing import Any
 
@@ -148,31 +147,3 @@ def test_errors_of_recorded_calls() -> None:
             f(x, np.array([5]))
     f(x, np.array([2])).sum().backward()
     assert x.grad.tolist() == [0, 0, 2]
-
-
-def test_references_balance() -> None:
-    weight = leaf([0.5, -1.5, 2.0])
-
-    def fn(params: Any, x: Any, n: Any) -> Any:
-        return {"y": tj.sin(params["w"]) * x * n, "rest": [params["b"] + weight]}
-
-    params = {"w": leaf([1, 2, 3]), "b": constant([1, 2, 3])}
-    x, number, single = np.ones(3), 2.5, np.ones(3, np.float32)
-    f = tj.jit(fn)
-    objects = [*params.values(), *[tensor._data for tensor in params.values()], x, number, weight, x.dtype]
-    objects += [weight._data, None, True, False, "y", params]
-
-    def run() -> None:
-        for array in (x, single):  # either matches the other's entry until then
-            result = f(params, array, number)
-            (result["y"].sum() + result["rest"][0].sum()).backward()
-
-    for _ in range(200):  # until eager operations have got native functions
-        run()
-    gc.collect()
-    before = [sys.getrefcount(object_) for object_ in objects]
-    for _ in range(1000):
-        run()
-    gc.collect()
-    after = [sys.getrefcount(object_) for object_ in objects]
-    assert max(abs(a - b) for a, b in zip(after, before, strict=True)) < 400, (before, after)
