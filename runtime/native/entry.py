@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from ...codegen.interface import BYTES_DATA, ENTRY, RAISED, Library
-from ...codegen.native.entry.table import AT, EntryLayout, EntrySpec, entry_table
+from ...codegen.native.entry.table import AT, ArraySpec, EntryLayout, EntrySpec, ResultSpec, entry_table
+from ...ir.graph import Function
 from ...ir.process.locks import ForkLock
 from ..bypass import BYPASS_ADDRESS
 from ..cache.objects import load_support
@@ -27,6 +29,8 @@ from .capi import (
 
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _LOCK = ForkLock()
+#: How many inputs and results an entry takes at most.
+_MOST: Final = 2000
 
 
 class MethodDef(ctypes.Structure):
@@ -61,19 +65,62 @@ def entry_layout(tensor_type: type, slots: tuple[str, ...]) -> EntryLayout | Non
     return EntryLayout(interface.symbols, interface.slots, offsets, ARRAY_PLAIN, ARRAY_WRITABLE, FLOAT_VALUE)
 
 
-def make_entry(spec: EntrySpec, layout: EntryLayout, executable: Any, otherwise: Any, keep: Any) -> Any:
+def make_entry(
+    spec: EntrySpec, layout: EntryLayout, executable: Any, otherwise: Any, keep: Any, recorder: Any = None
+) -> Any:
     """The builtin function that calls `executable` as `spec` says, and `otherwise` where that does not fit.
 
-    `keep` holds the objects whose addresses are in `spec`.
+    `keep` holds the objects whose addresses are in `spec`. Where inputs are recorded, ``recorder(*results,
+    *inputs)`` is called before the results are put together.
     """
     with _LOCK:
         definition = _definition(layout)
     failed = executable.fail
     addresses = {"main": executable.address, "slow": id(otherwise), "failed": id(failed)}
+    addresses["recorder"] = 0 if recorder is None else id(recorder)
     table = _Table(entry_table(spec, layout, **addresses, once=bool(executable.not_lowered)))
-    table.keep = (executable, otherwise, failed, keep)
+    table.keep = (executable, otherwise, failed, keep, recorder)
     executable.follow(table, id(table) + BYTES_DATA + AT["main"])
     return function_of(definition, table)
+
+
+def can_enter(function: Function) -> bool:
+    """Whether calls of `function` may begin at a native entry: it keeps some words for each input and result
+    on the stack, and a call that fails is repeated by the slow path, which callbacks would notice."""
+    return len(function.params) + len(function.results) <= _MOST and not any(
+        "callback" in instruction.attrs for instruction in function.instructions()
+    )
+
+
+def array_function(executable: Any, layout: EntryLayout | None) -> Callable[..., Sequence[Any]]:
+    """`executable` as a function of arrays, which gives arrays: through a native entry where they are
+    contiguous and just of the parameters' types, else through Python."""
+    function = executable.source
+
+    def call_executable(*arrays: Any) -> Sequence[Any]:
+        results: list[Any] = executable(arrays)
+        return results
+
+    if layout is None or not can_enter(function):
+        return call_executable
+    inputs = tuple([array_spec(param.dtype, param.shape) for param in function.params])
+    results = [ResultSpec(array_spec(result.dtype, result.shape), plain=True) for result in function.results]
+    structure = ("tuple", (), (None,) * len(results))
+    spec = EntrySpec(inputs, (), (), (), tuple(results), structure, executable.slow_enough)
+    entry: Callable[..., Sequence[Any]] = make_entry(spec, layout, executable, call_executable, None)
+    return entry
+
+
+def array_spec(
+    dtype: Any,
+    shape: tuple[int, ...],
+    *,
+    donated: bool = False,
+    content: int = 0,
+    requires_grad: bool | None = False,
+) -> ArraySpec:
+    """What the entry checks of an array; the caller keeps `dtype`, whose address that is."""
+    return ArraySpec(id(dtype), shape, dtype.itemsize, donated, content, requires_grad)
 
 
 def function_of(definition: MethodDef, bound: Any) -> Any:

@@ -151,7 +151,7 @@ class _Importer:
         if isinstance(node, InputNode):
             results = (operands[0] if operands else self._leaf(wrap(node.data).requires_grad_()),)
         elif isinstance(node, CallNode):
-            results = inline(self.builder, node.compiled.function, operands)
+            results = inline(self.builder, node.plan.compiled.function, operands)
         elif isinstance(node, KeyNode):
             results = (node.elements(self.builder, operands[0]),)
         elif isinstance(node, OpNode):

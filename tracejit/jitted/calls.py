@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
 
+import numpy as np
+
+from ..eager.layout import entry_layout_of_tensors
 from ..eager.tensor import Tensor, wrap
 from ..ir.builder import Builder
-from ..ir.dtypes import is_float
 from ..ir.effects import without_effects
 from ..ir.errors import GradientError
 from ..ir.graph import Function
 from ..ir.process.locks import ForkLock
-from ..ir.transforms.reverse import Pullback, inline, split_pullback
+from ..ir.transforms.reverse import inline, split_pullback
 from ..location import user_location
 from ..runtime.executable import Executable
+from ..runtime.native.entry import array_function
 from ..state import STATE
 from ..tape.cotangents import Cotangents
 from ..tape.nodes import Node, Output, Wanted
 from ..tape.recording import memory_of
 from ..tape.refusing import refuse_gradients
-from ..tape.saved import Packed, unpacked
+from ..tape.saved import Packed, SavedHooks, unpacked
 
 
 class CompiledFunction:
@@ -31,7 +34,7 @@ class CompiledFunction:
         self._donated = donated
         self._lock = ForkLock()
         self._executable: Executable | None = None
-        self._pullbacks: dict[tuple[int, ...], tuple[Pullback, CompiledFunction, CompiledFunction]] = {}
+        self._plans: dict[tuple[int, ...], CallPlan] = {}
         self._joint: dict[tuple[int, ...], CompiledFunction] = {}
 
     @property
@@ -50,30 +53,31 @@ class CompiledFunction:
     def made(self) -> list[tuple[str, CompiledFunction]]:
         """This function and its derivatives, as far as they were asked for, with what they are."""
         with self._lock:
-            found: list[tuple[str, CompiledFunction]] = [("forward", self)]
-            for _, forward, backward in self._pullbacks.values():
-                found += [("forward, keeping what its gradient needs", forward), ("backward", backward)]
-            return found + [
+            programs: list[tuple[str, CompiledFunction]] = [("forward", self)]
+            for plan in self._plans.values():
+                programs += [("forward, keeping what its gradient needs", plan.forward)]
+                programs += [("backward", plan.backward)]
+            return programs + [
                 ("backward, to be differentiated itself", compiled) for compiled in self._joint.values()
             ]
 
-    def pullback(self, wrt: tuple[int, ...]) -> tuple[Pullback, CompiledFunction, CompiledFunction]:
-        """The split into forward and backward parts for inputs `wrt`."""
-        with self._lock:
-            if wrt not in self._pullbacks:
-                split = split_pullback(self.function, wrt)
-                self._pullbacks[wrt] = (
-                    split,
-                    CompiledFunction(split.forward),
-                    CompiledFunction(split.backward),
-                )
-            return self._pullbacks[wrt]
+    def plan(self, wrt: tuple[int, ...]) -> CallPlan:
+        """How calls are recorded of which just the inputs at `wrt` require gradients.
+
+        Raises GradientError where the Function has no gradient."""
+        plan = self._plans.get(wrt)
+        if plan is None:
+            with self._lock:
+                if wrt not in self._plans:
+                    self._plans[wrt] = CallPlan(self, wrt)
+                plan = self._plans[wrt]
+        return plan
 
     def joint_backward(self, wrt: tuple[int, ...]) -> CompiledFunction:
         """``(*inputs, *cotangents) -> gradients``, which computes what it needs of the forward part again."""
         with self._lock:
             if wrt not in self._joint:
-                split = self.pullback(wrt)[0]
+                split = self.plan(wrt).split
                 builder = Builder()
                 args = [builder.parameter(param.type, param.hint) for param in self.function.params]
                 residuals = inline(builder, without_effects(split.forward), args)[split.outputs :]
@@ -86,48 +90,102 @@ class CompiledFunction:
             return self._joint[wrt]
 
 
+class CallPlan:
+    """What recording and differentiating calls of a compiled Function take where just its inputs at `wrt`
+    require gradients.
+
+    Attributes:
+        compiled: the Function, `wrt` its inputs that require gradients, and `split` its forward and backward
+            parts.
+        forward: ``(*inputs) -> (*results, *residuals)``.
+        backward: ``(*residuals, *cotangents) -> gradients``.
+        tracked: per input, whether it requires a gradient.
+        types: per input, (shape, dtype).
+        result_types: per result, (shape, dtype).
+    """
+
+    __slots__ = (
+        "_gradients", "backward", "compiled", "forward", "result_types", "split", "tracked", "types", "wrt",
+    )  # fmt: skip
+
+    def __init__(self, compiled: CompiledFunction, wrt: tuple[int, ...]) -> None:
+        function, split = compiled.function, split_pullback(compiled.function, wrt)
+        self.compiled, self.wrt, self.split = compiled, wrt, split
+        self.forward, self.backward = CompiledFunction(split.forward), CompiledFunction(split.backward)
+        self.tracked = tuple([i in wrt for i in range(len(function.params))])
+        self.types = tuple([(param.shape, param.dtype) for param in function.params])
+        self.result_types = tuple([(result.shape, result.dtype) for result in function.results])
+        self._gradients: Callable[..., Sequence[Any]] | None = None
+
+    def record(self, *values: Any) -> None:
+        """Put a call on the tape: `values` are its results as Tensors, its residuals as arrays, and its
+        inputs as they were passed: Tensors, arrays and Python numbers. Both the native entry of recorded
+        calls and `call` end here."""
+        outputs, kept = self.split.outputs, len(self.split.forward.results)
+        node = CallNode(self, values[outputs:kept], values[kept:])
+        for index in self.split.differentiable:
+            result = values[index]
+            result._node = Output(node, index)
+            result._requires_grad = True
+
+    def gradients(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The cotangents of the inputs at `wrt`, from the residuals and the cotangents of the results."""
+        run = self._gradients
+        if run is None:
+            run = self._gradients = array_function(self.backward.executable, entry_layout_of_tensors())
+        return run(*arrays)
+
+
+#: The count of writes to an array or a number, which nobody counts.
+_UNCOUNTED: Final = [0]
+
+
 class CallNode(Node):
     """The node of a compiled call: its backward is a compiled Function."""
 
-    __slots__ = ("compiled", "inputs", "memories", "residuals", "result_types", "versions", "wrt")
+    __slots__ = ("inputs", "memories", "plan", "residuals", "versions")
 
     several = True
 
-    def __init__(
-        self,
-        compiled: CompiledFunction,
-        wrt: tuple[int, ...],
-        inputs: Sequence[Tensor],
-        residuals: list[Any],
-        result_types: list[Any],
-    ) -> None:
-        self.compiled, self.wrt, self.result_types = compiled, wrt, result_types
-        self.parents = tuple(
-            [(input_._node or input_) if i in wrt else None for i, input_ in enumerate(inputs)]
-        )
-        self.types = tuple([(input_.shape, input_.dtype) for input_ in inputs])
-        #: The arguments, for a gradient that is to be differentiated; None once freed.
-        self.inputs: list[Any] | None = [input_._data for input_ in inputs]
+    def __init__(self, plan: CallPlan, residuals: Sequence[Any], inputs: Sequence[Any]) -> None:
+        self.plan, self.types = plan, plan.types
+        #: What the backward part reads.
         self.residuals = residuals
-        hooks = STATE.saved_hooks
-        if hooks is not None:
-            self.residuals = [Packed(residual, hooks) for residual in residuals]
-            # leaves stay alive whatever becomes of their values
-            self.inputs = [
-                input_._data
-                if input_._requires_grad and input_._node is None
-                else Packed(input_._data, hooks)
-                for input_ in inputs
-            ]
-        self.memories = [memory_of(input_) for input_ in inputs]
-        self.versions = [memory[0] for memory in self.memories]
+        parents: list[Any] = []
+        arrays: list[Any] = []
+        memories: list[list[Any]] = []
+        for input_, tracked, type_ in zip(inputs, plan.tracked, plan.types, strict=True):
+            if isinstance(input_, Tensor):
+                parents.append((input_._node or input_) if tracked else None)
+                arrays.append(input_._data)
+                memories.append(input_._version or memory_of(input_))
+            else:
+                parents.append(None)
+                arrays.append(np.asarray(input_, type_[1]))
+                memories.append(_UNCOUNTED)
+        self.parents = tuple(parents)
+        #: The arguments, for a gradient that is to be differentiated; None once freed.
+        self.inputs: list[Any] | None = arrays
+        self.memories, self.versions = memories, [memory[0] for memory in memories]
         self.hooks = self.location = None
+        if STATE.saved_hooks is not None:
+            self._pack(STATE.saved_hooks)
         if STATE.anomaly is not None:
             self.location = user_location()
 
+    def _pack(self, hooks: SavedHooks) -> None:
+        """Pass what is saved through `hooks`, but for leaves: they stay alive whatever becomes of their
+        values."""
+        assert self.inputs is not None
+        self.residuals = [Packed(residual, hooks) for residual in self.residuals]
+        self.inputs = [
+            array if isinstance(parent, Tensor) else Packed(array, hooks)
+            for parent, array in zip(self.parents, self.inputs, strict=True)
+        ]
+
     @property
     def count(self) -> int:
-        return len(self.result_types)
+        return len(self.plan.result_types)
 
     def name(self) -> str:
         return "JitBackward"
@@ -139,21 +197,24 @@ class CallNode(Node):
         if self.inputs is None:
             raise self._freed()
         self._check_versions()
-        split, _, backward = self.compiled.pullback(self.wrt)
-        given: list[Any] = []
-        for index in split.differentiable:
+        plan = self.plan
+        incoming: list[Any] = []
+        for index in plan.split.differentiable:
             cotangent = cotangents[index] if index < len(cotangents) else None
-            given.append(engine.zeros(*self.result_types[index]) if cotangent is None else cotangent)
+            incoming.append(engine.zeros(*plan.result_types[index]) if cotangent is None else cotangent)
+        gradients: Sequence[Any]
         if engine.tensors:
-            joint = self.compiled.joint_backward(self.wrt)
+            joint = plan.compiled.joint_backward(plan.wrt)
             inputs = [engine.operand(self, i, unpacked(input_)) for i, input_ in enumerate(self.inputs)]
-            gradients: list[Any] = list(call(joint, [*inputs, *given]))
+            gradients = call(joint, [*inputs, *incoming])
         else:
-            gradients = list(backward.executable([*map(unpacked, self.residuals), *given]))
-        found: list[Any] = [None] * len(self.parents)
-        for position, gradient in zip(self.wrt, gradients, strict=True):
-            found[position] = gradient
-        return found
+            # rules broadcast cotangents, which native code reads in plain memory
+            plain = [np.asarray(cotangent, order="C") for cotangent in incoming]
+            gradients = plan.gradients([*map(unpacked, self.residuals), *plain])
+        outgoing: list[Any] = [None] * len(self.parents)
+        for position, gradient in zip(plan.wrt, gradients, strict=True):
+            outgoing[position] = gradient
+        return outgoing
 
     def _check_versions(self) -> None:
         for position, (memory, version) in enumerate(zip(self.memories, self.versions, strict=True)):
@@ -175,23 +236,24 @@ def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:
     if tracer is not None:
         return [wrap(value) for value in inline(tracer, compiled.function, list(map(tracer.lift, inputs)))]
     arrays = [input_._data for input_ in inputs]
-    wrt: tuple[int, ...] = ()
-    if STATE.recording:
-        wrt = tuple(i for i, input_ in enumerate(inputs) if input_._requires_grad)
+    wrt = requiring_grad(inputs) if STATE.recording else ()
     if not wrt:
         return [wrap(array) for array in compiled.executable(arrays)]
     try:
-        split, forward, _ = compiled.pullback(wrt)
+        plan = compiled.plan(wrt)
     except GradientError as error:  # an error only for those who differentiate the results
         results = [wrap(array) for array in compiled.executable(arrays)]
         refuse_gradients("JitBackward", results, inputs, str(error))
         return results
-    values = forward.executable(arrays)
-    results = [wrap(value) for value in values[: split.outputs]]
-    types = [(result.shape, result.dtype) for result in results]
-    node = CallNode(compiled, wrt, inputs, values[split.outputs :], types)
-    for index, result in enumerate(results):
-        if is_float(result.dtype):
-            result._node = Output(node, index)
-            result._requires_grad = True
+    values = plan.forward.executable(arrays)
+    outputs = plan.split.outputs
+    results = [wrap(value) for value in values[:outputs]]
+    plan.record(*results, *values[outputs:], *inputs)
     return results
+
+
+def requiring_grad(inputs: Sequence[Any]) -> tuple[int, ...]:
+    """The positions of the Tensors that require gradients among `inputs`."""
+    return tuple(
+        [i for i, input_ in enumerate(inputs) if isinstance(input_, Tensor) and input_._requires_grad]
+    )

@@ -35,17 +35,23 @@ from ..frontend.guards import (
 )
 from ..generator import Draws
 from ..ir import dtypes
-from ..runtime.native.entry import make_entry
+from ..runtime.native.entry import array_spec, can_enter, make_entry
+from ..state import STATE
 
 if TYPE_CHECKING:
     from ..frontend.sources import Source
     from ..ir.graph import Value
+    from .calls import CallPlan
     from .signatures import Signature
 
 #: The name of the global that holds the default dtype, which every compiled signature depends on.
 _DEFAULT: Final = "_default_float"
-#: The entry keeps some words for each input and result on the stack.
-_MOST: Final = 2000
+#: Whether this thread records.
+_RECORDING: Final = sys.intern("recording")
+_RECORDED, _UNRECORDED = [
+    Capture("object", id(STATE), 0, Same(id(recording)), (("attr", id(_RECORDING)),))
+    for recording in (True, False)
+]
 #: Static arguments that are the same for good when they are the same object.
 _IMMUTABLE: Final = (int, float, bool, str, bytes, type(None), type, types.FunctionType)
 
@@ -55,75 +61,91 @@ class _Unsupported(Exception):
 
 
 def make_entries(
-    signature: Signature, miss: Callable[..., Any], otherwise: Callable[[], Any]
+    signature: Signature,
+    miss: Callable[..., Any],
+    otherwise: Callable[[], Any],
+    wrt: tuple[int, ...] = (),
+    plan: CallPlan | None = None,
 ) -> tuple[Any, Any]:
     """Two entries of `signature`: a function of the flat leaves, which gives a flat tuple (or one result) and
     `miss()` where it does not fit, and a function of the arguments as they are given, which then calls
     ``otherwise()``. None where there cannot be one. Of a function that writes its arguments they give all
-    results of the program, for the caller to write."""
+    results of the program, for the caller to write.
+
+    They take calls of which just the inputs at `wrt` require gradients: with a `plan` those that are
+    recorded by it, without one those that are not recorded."""
     layout = entry_layout_of_tensors()
     params = signature.function.params[len(signature.leaf_types) :]
     bindings = signature.bindings
-    if any("callback" in instruction.attrs for instruction in signature.function.instructions()):
-        return None, None  # a call that fails is repeated by the slow path, and callbacks ran already
-    if layout is None or len(signature.function.params) + len(signature.function.results) > _MOST:
+    compiled = signature.compiled if plan is None else plan.forward
+    if layout is None or not can_enter(compiled.function):
         return None, None
     keep: list[Any] = [bindings, signature.static]
     settings = Capture("global", id(vars(dtypes)), id(_DEFAULT), Same(id(dtypes.default_dtype())))
-    executable = signature.compiled.executable
-    reuses = executable.reuses if signature.writes is None else {}
-    given = set(reuses.values())
+    executable = compiled.executable
+    reuses = executable.reuses if signature.writes is None and not wrt else {}
+    reused = set(reuses.values())
+    tracked = [position in wrt for position in range(len(signature.function.params))]
+    recording = _UNRECORDED if plan is None else _RECORDED
     leaves = tuple(
-        [_leaf_spec(one, signature.ranges.get(i), i in given) for i, one in enumerate(signature.leaf_types)]
+        [
+            _leaf_spec(leaf_type, signature.ranges.get(i), i in reused, tracked[i])
+            for i, leaf_type in enumerate(signature.leaf_types)
+        ]
     )
-    results = signature.function.results
-    flat: Structure = ("tuple", (), (None,) * len(results))
+    results = compiled.function.results
+    returned = len(signature.function.results)
+    flat: Structure = ("tuple", (), (None,) * returned)
     try:
         spec = EntrySpec(
             leaves,
             (),
             tuple(
                 [
-                    _capture(source, _input_spec(source, param), keep)
-                    for source, param in zip(bindings.sources, params, strict=True)
+                    _capture(source, _input_spec(source, param, requires_grad), keep)
+                    for source, param, requires_grad in zip(
+                        bindings.sources, params, tracked[len(leaves) :], strict=True
+                    )
                 ]
             ),
             (
                 settings,
+                *([recording] if wrt else []),
                 *[_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards],
             ),
             tuple(
                 [
-                    ResultSpec(_array_spec(result.dtype, result.shape), reuses.get(i, -1))
+                    ResultSpec(array_spec(result.dtype, result.shape), reuses.get(i, -1), i >= returned)
                     for i, result in enumerate(results)
                 ]
             ),
             None if signature.result.is_leaf and signature.writes is None else flat,
             executable.slow_enough,
+            0 if plan is None else len(tracked),
+            len(results) - returned,
         )
     except _Unsupported:
         return None, None
-    by_leaves = make_entry(spec, layout, executable, miss, keep)
+    recorder = None if plan is None else plan.record
+    by_leaves = make_entry(spec, layout, executable, miss, keep, recorder)
     try:
         arguments, keywords = _arguments(signature, leaves, keep)
         structure = _structure(signature.result.shape, keep) if signature.writes is None else flat
     except _Unsupported:
         return by_leaves, None
     spec = EntrySpec(
-        arguments, keywords, spec.captures, spec.guards, spec.results, structure, spec.release_gil
-    )
-    return by_leaves, make_entry(spec, layout, executable, otherwise(), keep)
+        arguments, keywords, spec.captures, spec.guards, spec.results, structure, spec.release_gil,
+        spec.recorded, spec.residuals,
+    )  # fmt: skip
+    return by_leaves, make_entry(spec, layout, executable, otherwise(), keep, recorder)
 
 
-def _array_spec(dtype: Any, shape: tuple[int, ...], donated: bool = False, content: int = 0) -> ArraySpec:
-    """What the entry checks of an array: its descriptor object and shape, and the elements at `content`."""
-    return ArraySpec(id(dtype), shape, dtype.itemsize, donated, content)
-
-
-def _leaf_spec(leaf_type: Any, limits: tuple[int, int] | None, donated: bool) -> ArraySpec | ScalarSpec:
+def _leaf_spec(
+    leaf_type: Any, limits: tuple[int, int] | None, donated: bool, requires_grad: bool
+) -> ArraySpec | ScalarSpec:
     if isinstance(leaf_type, str):
         return ScalarSpec(leaf_type, limits)
-    return _array_spec(leaf_type[0], leaf_type[1], donated)
+    return array_spec(leaf_type[0], leaf_type[1], donated=donated, requires_grad=requires_grad)
 
 
 # -- the arguments as they are given -----------------------------------------------------------------
@@ -196,8 +218,10 @@ def _structure(shape: Any, keep: list[Any]) -> Structure:
 # -- captures ----------------------------------------------------------------------------------------
 
 
-def _input_spec(source: Source, param: Value) -> ArraySpec | ScalarSpec:
-    return ScalarSpec("float") if source.is_number else _array_spec(param.dtype, param.shape)
+def _input_spec(source: Source, param: Value, requires_grad: bool) -> ArraySpec | ScalarSpec:
+    if source.is_number:
+        return ScalarSpec("float")
+    return array_spec(param.dtype, param.shape, requires_grad=requires_grad)
 
 
 def _guard_spec(guard: Guard, keep: list[Any]) -> Spec:
@@ -214,10 +238,10 @@ def _guard_spec(guard: Guard, keep: list[Any]) -> Spec:
         keep.append(keys)
         return ContainerSpec("dict", id(dict), (Anything(),) * len(keys), tuple(map(id, keys)))
     if isinstance(guard, ArrayTypeGuard):
-        return _array_spec(expected[1], expected[2])
+        return array_spec(expected[1], expected[2], requires_grad=None)
     if isinstance(guard, ContentGuard):
         keep.append(expected)
-        return _array_spec(expected.dtype, expected.shape, content=expected.ctypes.data)
+        return array_spec(expected.dtype, expected.shape, content=expected.ctypes.data, requires_grad=None)
     if isinstance(guard, ElementsGuard):
         raise _Unsupported
     if isinstance(guard, ConstantGuard) and (

@@ -217,7 +217,7 @@ def _report(
         tuple(map(str, signature.bindings.sources)),
         tuple(_guards(signature)),
         signature.bindings.unwatched,
-        signature.flat_entry is not None,
+        signature.flat_entry is not None or bool(signature.gradient_entries),
         programs,
         tuple(found),
         len(signature.donated),

@@ -1,8 +1,9 @@
 """Functions that compile themselves for the types they are called with: what ``jit`` makes.
 
-A call goes through three doors. The native entry of a signature checks and runs everything in machine code.
-What it does not recognise comes to `_slow`, which flattens the arguments and looks for a compiled signature;
-and a new signature is traced and compiled. Under a trace, or with ``disable_jit``, the function just runs.
+A call goes through three doors. The native entry of a signature checks and runs everything in machine code;
+where gradients are recorded, that is an entry of its own, which ends in `CallPlan.record`. What no entry
+recognises comes to `_slow`, which flattens the arguments and looks for a compiled signature; and a new
+signature is traced and compiled. Under a trace, or with ``disable_jit``, the function just runs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..eager.tensor import Tensor
 from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
 from ..ir.dtypes import default_dtype
-from ..ir.errors import TraceError, TracejitError
+from ..ir.errors import GradientError, TraceError, TracejitError
 from ..ir.graph import Function
 from ..ir.process.locks import ForkLock
 from ..ir.types import TensorType
@@ -26,7 +27,7 @@ from ..state import STATE
 from ..tracing.tracer import Traced, trace_flat
 from .argument_writes import ArgumentRecorder, ArgumentWrites
 from .branches import Branches
-from .calls import CompiledFunction
+from .calls import CompiledFunction, requiring_grad
 from .captures import bind, warn_of_frozen
 from .disabling import jit_is_disabled
 from .entries import make_entries
@@ -135,8 +136,7 @@ class JitFunction(Viewable):
             if signature is None or captured is None:
                 signature, captured = self._specialize(args, kwargs, key, leaves)
             self._by_structure[(structure, static, default_dtype())] = signature
-            if not (signature.entered or signature.decisions):
-                self._enter(signature, [*leaves, *captured])
+            if not signature.decisions and self._enter(signature, [*leaves, *captured]):
                 likely = None
         if signature.decisions:
             return self._paths[key].call(
@@ -279,16 +279,42 @@ class JitFunction(Viewable):
         signature.milliseconds = {"trace": seconds * 1e3}
         return signature
 
-    def _enter(self, signature: Signature, inputs: Sequence[Any]) -> None:
-        """Make the native entries of `signature`, at the first call that needs no gradients."""
-        if any(isinstance(input_, Tensor) and input_._requires_grad for input_ in inputs):
-            return None
-        signature.entered = True
+    def _enter(self, signature: Signature, inputs: Sequence[Any]) -> bool:
+        """Make the native entries of `signature` for calls with gradients by the same of its `inputs`, at the
+        first of them. Whether it did."""
+        wrt = requiring_grad(inputs)
+        recorded = bool(wrt) and STATE.recording
+        if (wrt, recorded) in signature.entered:
+            return False
+        signature.entered.add((wrt, recorded))
+        if wrt:
+            return self._enter_gradients(signature, wrt, recorded)
         if signature.writes is not None:
-            return self._use(writing_entry(signature, self._next_entry) or self._entry)
+            self._use(writing_entry(signature, self._next_entry) or self._entry)
+            return True
         signature.flat_entry, direct = make_entries(signature, miss, self._next_entry)
         if direct is not None:
             self._use(direct)
+        return True
+
+    def _enter_gradients(self, signature: Signature, wrt: tuple[int, ...], recorded: bool) -> bool:
+        """Make the native entries of calls of `signature` whose inputs at `wrt` require gradients.
+
+        There are none where the gradients do not exist, or where the function writes its arguments, which
+        goes on the tape too."""
+        if signature.writes is not None:
+            return False
+        try:
+            plan = signature.compiled.plan(wrt) if recorded else None
+        except GradientError:  # for those who differentiate the results: see `calls.call`
+            return False
+        entry, direct = make_entries(signature, miss, self._next_entry, wrt, plan)
+        if entry is not None:
+            leaves = tuple([position for position in wrt if position < len(signature.leaf_types)])
+            signature.gradient_entries[leaves, recorded] = entry
+        if direct is not None:
+            self._use(direct)
+        return True
 
     def _enter_shared(self, shared: SharedPaths) -> None:
         """Make the native entry of paths that were compiled together."""

@@ -17,10 +17,11 @@ from ..ir.graph import Function, Value
 from ..ir.records import field, record
 from ..ir.types import TensorType
 from ..pytree import TreeDef, count_leaves, flatten, leaf_paths
+from ..state import STATE
 from ..tracing.tracer import scalar_type
 from .argument_writes import ArgumentWrites
 from .branches import Decision
-from .calls import CompiledFunction, call
+from .calls import CompiledFunction, call, requiring_grad
 from .captures import Bindings
 from .entries import make_entries
 
@@ -47,8 +48,11 @@ class Signature:
     ranges: dict[int, tuple[int, int]]
     #: The native entry on flat leaves, None where it cannot be used.
     flat_entry: Any = None
-    #: Whether native entries were asked for.
-    entered: bool = False
+    #: The same for inputs that require gradients, by the positions of the leaves that do, and whether the
+    #: call is recorded.
+    gradient_entries: dict[tuple[tuple[int, ...], bool], Any] = field(default_factory=dict)
+    #: The same of all inputs, for which native entries were asked for.
+    entered: set[tuple[tuple[int, ...], bool]] = field(default_factory=set)
     milliseconds: dict[str, float] = field(default_factory=dict)
     reason: str = ""
     #: The reasons for which it was compiled before, where it was compiled again.
@@ -251,12 +255,12 @@ def miss(*args: Any) -> Any:
 
 def native(signature: Signature, leaves: list[Any]) -> Any:
     """The result by the native entry, `MISS` where that does not apply."""
-    if signature.flat_entry is None:
-        return MISS
-    results = signature.flat_entry(*leaves)
-    if results is MISS or signature.result.is_leaf:
-        return results
-    return signature.result.unflatten(results)
+    gradients = (requiring_grad(leaves), STATE.recording)
+    for entry in (signature.flat_entry, signature.gradient_entries.get(gradients)):
+        results: Any = MISS if entry is None else entry(*leaves)
+        if results is not MISS:
+            return results if signature.result.is_leaf else signature.result.unflatten(results)
+    return MISS
 
 
 def read_captures(signature: Signature) -> list[Tensor] | None:

@@ -2,9 +2,11 @@
 
 Its ``self`` is a bytes object that holds the table (`entry`), so the table lives as long as the callable.
 It checks that every argument is what the table wants, down through containers: an ndarray or Tensor of the
-dtype and shape (contiguous, aligned, requiring no gradient), a Python number, or a given object. Then it
-allocates the results, runs ``@main`` and wraps them. On anything else it calls the table's `slow` with the
-same arguments. What it reads it holds references to: without the GIL another thread may rebind a name.
+dtype and shape (contiguous, aligned, requiring a gradient or not), a Python number, or a given object. Then
+it allocates the results, runs ``@main`` and wraps them. The entry of calls that record gradients calls the
+table's `recorder` with these and the inputs, and drops the residuals, which the tape holds from then on. On
+anything else it calls the table's `slow` with the same arguments. What it reads it holds references to:
+without the GIL another thread may rebind a name.
 
 A donated argument is taken only where nobody else uses its memory: a writable array that overlaps no other
 input and, if a Tensor, has no views, no gradient and no graph that saved it. Where a result reuses its
@@ -16,11 +18,12 @@ from __future__ import annotations
 from typing import Final
 
 from ...interface import CACHED_BYTES
+from .inputs import INPUTS
 from .matching import MATCHING
 from .names import NUMBERS, filled
 from .results import MAKING, WRAPPING
 from .sources import FOLLOWING
-from .table import AT, KINDS, STARTS, STEPS, EntryLayout
+from .table import AT, GRADIENTS, KINDS, STARTS, STEPS, EntryLayout
 
 _DECLARATIONS: Final = """
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -45,34 +48,6 @@ declare ptr @PyArray_Empty(i32, ptr, ptr, i32)
 declare ptr @tracejit_result_array(ptr, ptr, i32, ptr, i64)
 @tracejit_bypass = external global i64
 @tracejit_raised = external global i64
-
-; What matching has found: inputs so far; data, array (or null), donated object (or null) and room for a
-; number of each; then objects that attributes gave, by count.
-%state = type { i64, ptr, ptr, ptr, ptr, i64, ptr }
-
-define internal void @push(ptr %s, ptr %data, ptr %array, ptr %holder) nounwind {
-  %n = load i64, ptr %s
-  %inputs = load ptr, ptr [%s+8]
-  %arrays = load ptr, ptr [%s+16]
-  %holders = load ptr, ptr [%s+24]
-  %i = getelementptr ptr, ptr %inputs, i64 %n
-  store ptr %data, ptr %i
-  %a = getelementptr ptr, ptr %arrays, i64 %n
-  store ptr %array, ptr %a
-  %h = getelementptr ptr, ptr %holders, i64 %n
-  store ptr %holder, ptr %h
-  %more = add i64 %n, 1
-  store i64 %more, ptr %s
-  ret void
-}
-
-; Room for a number.
-define internal ptr @slot(ptr %s) nounwind {
-  %n = load i64, ptr %s
-  %numbers = load ptr, ptr [%s+32]
-  %slot = getelementptr i64, ptr %numbers, i64 %n
-  ret ptr %slot
-}
 """
 
 # In these texts `[p+8]` stands for the pointer 8 bytes behind p (see `entry_text`).
@@ -108,7 +83,9 @@ start:
   %extra = alloca ptr, i64 %nextras
   %nresults = load i64, ptr [%table+AT_results]
   %outputs = alloca ptr, i64 %nresults
-  %objects = alloca ptr, i64 %nresults
+  %recorded = load i64, ptr [%table+AT_recorded]
+  %nobjects = add i64 %nresults, %recorded
+  %objects = alloca ptr, i64 %nobjects
   %s = alloca %state
   %past = alloca ptr
   %place = alloca ptr
@@ -120,6 +97,7 @@ start:
   store ptr %numbers, ptr [%s+32]
   store i64 0, ptr [%s+40]
   store ptr %extra, ptr [%s+48]
+  store i64 %recorded, ptr [%s+56]
   %args_at = load i64, ptr [%table+AT_arguments_at]
   %args_node = getelementptr i8, ptr %table, i64 %args_at
   br label %arg
@@ -284,13 +262,17 @@ wrapping:
   %w = phi i64 [ 0, %finish ], [ %w1, %wrapped ]
   %wnode = phi ptr [ %result0, %finish ], [ %wnext, %wrapped ]
   %morewraps = icmp ult i64 %w, %nresults
-  br i1 %morewraps, label %onewrap, label %assemble
+  br i1 %morewraps, label %onewrap, label %record
 onewrap:
   %w1 = add i64 %w, 1
   %wsize = load i64, ptr %wnode
   %wnext = getelementptr i8, ptr %wnode, i64 %wsize
   %wp = getelementptr ptr, ptr %objects, i64 %w
   %inside = load ptr, ptr %wp
+  %plain = load i64, ptr [%wnode+40]
+  %isplain = icmp ne i64 %plain, 0
+  br i1 %isplain, label %wrapped, label %totensor
+totensor:
   %reuses = load i64, ptr [%wnode+32]
   %isnew = icmp slt i64 %reuses, 0
   br i1 %isnew, label %newtensor, label %oldtensor
@@ -309,7 +291,7 @@ newtensor:
   %notensor = icmp eq ptr %tensor, null
   br i1 %notensor, label %nowrap, label %wrapped
 wrapped:
-  %object = phi ptr [ %holder, %itself ], [ %tensor, %newtensor ]
+  %object = phi ptr [ %inside, %onewrap ], [ %holder, %itself ], [ %tensor, %newtensor ]
   store ptr %object, ptr %wp
   br label %wrapping
 nowrap:
@@ -317,6 +299,20 @@ nowrap:
   call void @drop_all(ptr %objects, i64 %w1, i64 %nresults)
   call void @let_go(ptr %s)
   ret ptr null
+record:
+  %returned = load i64, ptr [%table+AT_returned]
+  %unrecorded = icmp eq i64 %recorded, 0
+  br i1 %unrecorded, label %assemble, label %onrecord
+onrecord:
+  %good_record = call i1 @record(ptr %table, ptr %objects, i64 %nresults, ptr %s)
+  br i1 %good_record, label %release_residuals, label %norecord
+norecord:
+  call void @drop_all(ptr %objects, i64 0, i64 %nresults)
+  call void @let_go(ptr %s)
+  ret ptr null
+release_residuals:
+  call void @drop_all(ptr %objects, i64 %returned, i64 %nresults)
+  br label %assemble
 assemble:
   call void @let_go(ptr %s)
   %structure_at = load i64, ptr [%table+AT_structure_at]
@@ -332,7 +328,7 @@ unmade:
   %objects64 = ptrtoint ptr %objects to i64
   %bytes = sub i64 %here64, %objects64
   %taken = lshr i64 %bytes, 3
-  call void @drop_all(ptr %objects, i64 %taken, i64 %nresults)
+  call void @drop_all(ptr %objects, i64 %taken, i64 %returned)
   br label %give
 give:
   ret ptr %made
@@ -353,9 +349,10 @@ def entry_code(layout: EntryLayout) -> str:
         "CACHED_BYTES": CACHED_BYTES,
         **{f"AT_{name}": at for name, at in AT.items()},
         **{f"KIND_{name}": number for name, number in KINDS.items()},
+        **{f"GRADIENT_{gradient}": number for gradient, number in GRADIENTS.items()},
         **{f"STEP_{name}": number for name, number in STEPS.items()},
         **{f"START_{name}": number for name, number in STARTS.items()},
     }
     return filled(
-        _DECLARATIONS + NUMBERS + MATCHING + FOLLOWING + MAKING + WRAPPING + _ENTRY, layout, numbers
+        _DECLARATIONS + NUMBERS + INPUTS + MATCHING + FOLLOWING + MAKING + WRAPPING + _ENTRY, layout, numbers
     )

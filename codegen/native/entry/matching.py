@@ -68,7 +68,7 @@ takefloat:
   %double = load double, ptr [%value+FLOAT_VALUE]
   %fslot = call ptr @slot(ptr %s)
   store double %double, ptr %fslot
-  call void @push(ptr %s, ptr %fslot, ptr null, ptr null)
+  call void @push_number(ptr %s, ptr %fslot, ptr %value)
   br label %yes
 bool:
   %istrue = icmp eq ptr %value, @object_True
@@ -79,7 +79,7 @@ takebool:
   %byte = zext i1 %istrue to i8
   %bslot = call ptr @slot(ptr %s)
   store i8 %byte, ptr %bslot
-  call void @push(ptr %s, ptr %bslot, ptr null, ptr null)
+  call void @push_number(ptr %s, ptr %bslot, ptr %value)
   br label %yes
 int:
   %islot = call ptr @slot(ptr %s)
@@ -94,7 +94,7 @@ takeint:
   %within = and i1 %ge, %le
   br i1 %within, label %keepint, label %no
 keepint:
-  call void @push(ptr %s, ptr %islot, ptr null, ptr null)
+  call void @push_number(ptr %s, ptr %islot, ptr %value)
   br label %yes
 container:
   %wanttype = load ptr, ptr [%node+16]
@@ -230,12 +230,17 @@ define internal i1 @match_array(ptr %node, ptr %value, ptr %type, ptr %s) nounwi
 entry:
   %donated = load i64, ptr [%node+40]
   %isdonated = icmp ne i64 %donated, 0
+  %gradient = load i64, ptr [%node+64]
+  %must = icmp eq i64 %gradient, GRADIENT_True
+  %either = icmp eq i64 %gradient, GRADIENT_None
   %istensor = icmp eq ptr %type, @object_Tensor
   br i1 %istensor, label %tensor, label %plain
 tensor:
   %requires = load ptr, ptr [%value+SLOT_requires_grad]
-  %free = icmp eq ptr %requires, @object_False
-  br i1 %free, label %alone, label %no
+  %expected = select i1 %must, ptr @object_True, ptr @object_False
+  %same_gradient = icmp eq ptr %requires, %expected
+  %agrees = or i1 %same_gradient, %either
+  br i1 %agrees, label %alone, label %no
 alone:
   br i1 %isdonated, label %unshared, label %held
 unshared:
@@ -257,7 +262,8 @@ held:
   %isarray = icmp eq ptr %datatype, @object_ndarray
   br i1 %isarray, label %look, label %no
 plain:
-  %isplain = icmp eq ptr %type, @object_ndarray
+  %isarray_itself = icmp eq ptr %type, @object_ndarray
+  %isplain = select i1 %must, i1 false, i1 %isarray_itself
   br i1 %isplain, label %look, label %no
 look:
   %array = phi ptr [ %data, %held ], [ %value, %plain ]
@@ -280,7 +286,7 @@ flags:
   br i1 %has, label %sizes, label %no
 sizes:
   %dims = load ptr, ptr [%array+ARRAY_DIMS]
-  %wanted = getelementptr i8, ptr %node, i64 64
+  %wanted = getelementptr i8, ptr %node, i64 72
   br label %axis
 axis:
   %i = phi i64 [ 0, %sizes ], [ %i1, %same ]
@@ -330,7 +336,10 @@ equal:
   br label %byte
 yes:
   call void @Py_IncRef(ptr %array)
-  br i1 %isdonated, label %hold, label %keep
+  %recorded = load i64, ptr [%s+56]
+  %isrecorded = icmp ne i64 %recorded, 0
+  %isheld = or i1 %isdonated, %isrecorded
+  br i1 %isheld, label %hold, label %keep
 hold:
   call void @Py_IncRef(ptr %value)
   br label %keep

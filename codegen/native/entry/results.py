@@ -25,111 +25,6 @@ fill:
 """
 
 MAKING: Final = """
-; Give back what matching took.
-define internal void @let_go(ptr %s) nounwind {
-entry:
-  %n = load i64, ptr %s
-  %arrays = load ptr, ptr [%s+16]
-  %holders = load ptr, ptr [%s+24]
-  br label %look
-look:
-  %i = phi i64 [ 0, %entry ], [ %i1, %next ]
-  %more = icmp ult i64 %i, %n
-  br i1 %more, label %one, label %others
-one:
-  %i1 = add i64 %i, 1
-  %ap = getelementptr ptr, ptr %arrays, i64 %i
-  %array = load ptr, ptr %ap
-  %isnumber = icmp eq ptr %array, null
-  br i1 %isnumber, label %next, label %drop
-drop:
-  call void @Py_DecRef(ptr %array)
-  %hp = getelementptr ptr, ptr %holders, i64 %i
-  %holder = load ptr, ptr %hp
-  %kept = icmp eq ptr %holder, null
-  br i1 %kept, label %next, label %drop2
-drop2:
-  call void @Py_DecRef(ptr %holder)
-  br label %next
-next:
-  br label %look
-others:
-  %extras = load i64, ptr [%s+40]
-  %extra = load ptr, ptr [%s+48]
-  call void @drop_all(ptr %extra, i64 0, i64 %extras)
-  ret void
-}
-
-; Drop a reference to each of the objects from %first on, before %end.
-define internal void @drop_all(ptr %objects, i64 %first, i64 %end) nounwind {
-entry:
-  br label %look
-look:
-  %i = phi i64 [ %first, %entry ], [ %i1, %one ]
-  %more = icmp ult i64 %i, %end
-  br i1 %more, label %one, label %done
-one:
-  %i1 = add i64 %i, 1
-  %p = getelementptr ptr, ptr %objects, i64 %i
-  %object = load ptr, ptr %p
-  call void @Py_DecRef(ptr %object)
-  br label %look
-done:
-  ret void
-}
-
-; Whether a donated input shares memory with another input.
-define internal i1 @overlaps(ptr %table, ptr %inputs) nounwind {
-entry:
-  %n = load i64, ptr [%table+AT_inputs]
-  %count = load i64, ptr [%table+AT_donated]
-  %at = load i64, ptr [%table+AT_donated_at]
-  %sizes = getelementptr i8, ptr %table, i64 %at
-  %list = getelementptr i64, ptr %sizes, i64 %n
-  br label %outer
-outer:
-  %j = phi i64 [ 0, %entry ], [ %j1, %done ]
-  %morej = icmp ult i64 %j, %count
-  br i1 %morej, label %donated, label %no
-donated:
-  %j1 = add i64 %j, 1
-  %dp = getelementptr i64, ptr %list, i64 %j
-  %d = load i64, ptr %dp
-  %begin = call i64 @address(ptr %inputs, i64 %d)
-  %sp = getelementptr i64, ptr %sizes, i64 %d
-  %size = load i64, ptr %sp
-  %end = add i64 %begin, %size
-  br label %inner
-inner:
-  %i = phi i64 [ 0, %donated ], [ %i1, %other ]
-  %morei = icmp ult i64 %i, %n
-  br i1 %morei, label %other, label %done
-other:
-  %i1 = add i64 %i, 1
-  %b = call i64 @address(ptr %inputs, i64 %i)
-  %osp = getelementptr i64, ptr %sizes, i64 %i
-  %osize = load i64, ptr %osp
-  %e = add i64 %b, %osize
-  %itself = icmp eq i64 %i, %d
-  %before = icmp ule i64 %e, %begin
-  %behind = icmp ule i64 %end, %b
-  %o1 = or i1 %before, %behind
-  %apart = or i1 %o1, %itself
-  br i1 %apart, label %inner, label %yes
-done:
-  br label %outer
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
-
-define internal i64 @address(ptr %inputs, i64 %i) nounwind {
-  %p = getelementptr i64, ptr %inputs, i64 %i
-  %a = load i64, ptr %p
-  ret i64 %a
-}
-
 ; The ndarray of a result: the donated input whose memory it reuses, or a new one; null without memory.
 define internal ptr @make_array(ptr %node, ptr %arrays) nounwind {
 entry:
@@ -156,6 +51,38 @@ cached:
 small:
   %array = call ptr @PyArray_Empty(i32 %nd32, ptr %dims, ptr %descr, i32 0)
   ret ptr %array
+}
+
+; Call the table's recorder with all results and the inputs that it gets; whether it did not raise. There is
+; room for these inputs behind the results.
+define internal i1 @record(ptr %table, ptr %results, i64 %nresults, ptr %s) nounwind {
+entry:
+  %ninputs = load i64, ptr [%table+AT_recorded]
+  %holders = load ptr, ptr [%s+24]
+  br label %look
+look:
+  %i = phi i64 [ 0, %entry ], [ %i1, %one ]
+  %more = icmp ult i64 %i, %ninputs
+  br i1 %more, label %one, label %call
+one:
+  %i1 = add i64 %i, 1
+  %from = getelementptr ptr, ptr %holders, i64 %i
+  %holder = load ptr, ptr %from
+  %behind = add i64 %nresults, %i
+  %to = getelementptr ptr, ptr %results, i64 %behind
+  store ptr %holder, ptr %to
+  br label %look
+call:
+  %count = add i64 %nresults, %ninputs
+  %recorder = load ptr, ptr [%table+AT_recorder]
+  %answer = call ptr @PyObject_Vectorcall(ptr %recorder, ptr %results, i64 %count, ptr null)
+  %raised = icmp eq ptr %answer, null
+  br i1 %raised, label %no, label %yes
+yes:
+  call void @Py_DecRef(ptr %answer)
+  ret i1 true
+no:
+  ret i1 false
 }
 
 ; The object of a structure node whose leaves are at *%cursor on, which it takes over; null where there is no

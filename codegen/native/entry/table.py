@@ -23,13 +23,15 @@ from ....ir.records import record
 class ArraySpec:
     """An array argument, capture or result: the address of its NumPy descriptor, and its shape. A `donated`
     one is held back while its memory may become a result's. Where `content` is not 0, the elements must be
-    those at that address, bit by bit."""
+    those at that address, bit by bit. An input is an array or a Tensor that requires no gradient; where it
+    `requires_grad`, a Tensor that does; where that is None, any of these."""
 
     descr: int
     shape: tuple[int, ...]
     itemsize: int
     donated: bool = False
     content: int = 0
+    requires_grad: bool | None = False
 
     @property
     def nbytes(self) -> int:
@@ -107,10 +109,12 @@ class Capture:
 
 @record
 class ResultSpec:
-    """A result: a new array, or where `reuses` is not -1 the memory of the input at that position."""
+    """A result: a new array, or where `reuses` is not -1 the memory of the input at that position. It becomes
+    a Tensor unless it stays a plain array."""
 
     array: ArraySpec
     reuses: int = -1
+    plain: bool = False
 
 
 @record
@@ -129,6 +133,10 @@ class EntrySpec:
     structure: Structure
     #: Whether to let go of the GIL while ``@main`` runs.
     release_gil: bool
+    #: How many of the inputs the recorder gets after all results, where there is one.
+    recorded: int = 0
+    #: How many of the last results the recorder alone gets: residuals, which are not returned.
+    residuals: int = 0
 
 
 #: None for a leaf; else the kind of a container, the addresses of a dict's keys, and the children.
@@ -138,7 +146,7 @@ Structure = tuple[str, tuple[int, ...], tuple["Structure", ...]] | None
 HEADER: Final = (
     "slow", "main", "failed", "positional", "keywords", "inputs", "extras", "results", "sources", "release",
     "once", "donated", "arguments_at", "keywords_at", "sources_at", "results_at", "structure_at",
-    "donated_at",
+    "donated_at", "recorder", "recorded", "returned",
 )  # fmt: skip
 #: Byte offsets of the header's words.
 AT: Final = {name: 8 * position for position, name in enumerate(HEADER)}
@@ -163,17 +171,20 @@ KINDS: Final = {
         )
     )
 }
+#: Whether an array is a Tensor that requires a gradient; None where it does not matter.
+GRADIENTS: Final = {False: 0, True: 1, None: 2}
 STEPS: Final = {"attr": 0, "key": 1, "tuple": 2, "list": 3, "class": 4, "code": 5}
 STARTS: Final = {"object": 0, "cell": 1, "global": 2}
 _INT64: Final = (-(2**63), 2**63 - 1)
 
 
 def entry_table(
-    spec: EntrySpec, layout: EntryLayout, *, main: int, slow: int, failed: int, once: bool
+    spec: EntrySpec, layout: EntryLayout, *, main: int, slow: int, failed: int, recorder: int, once: bool
 ) -> bytes:
     """The table of `spec`: `main` is the address of the native function, `slow` of the callable that takes
     what does not fit, `failed` of the one that gets the status of a call that cannot be repeated: of any call
-    where it runs `once`."""
+    where it runs `once`. `recorder` is the address of the callable that gets what a call computed and its
+    inputs, 0 for none."""
     header = dict.fromkeys(HEADER, 0)
     words: list[int] = [0] * len(HEADER)
 
@@ -197,7 +208,8 @@ def entry_table(
     for result in spec.results:
         array = result.array
         size = 8 * (6 + len(array.shape))
-        words += [size, array.descr, len(array.shape), array.nbytes, result.reuses, 0, *array.shape]
+        words += [size, array.descr, len(array.shape), array.nbytes, result.reuses, int(result.plain)]
+        words += array.shape
     section("structure")
     _structure(words, spec.structure)
     inputs = [leaf for argument in spec.arguments for leaf in _leaves(argument)]
@@ -214,6 +226,7 @@ def entry_table(
         inputs=len(inputs), results=len(spec.results), sources=len(spec.captures) + len(spec.guards),
         extras=sum(how == "attr" for capture in (*spec.captures, *spec.guards) for how, _ in capture.steps),
         release=int(spec.release_gil), donated=len(donated), once=int(once or bool(donated)),
+        recorder=recorder, recorded=spec.recorded, returned=len(spec.results) - spec.residuals,
     )  # fmt: skip
     words[: len(HEADER)] = [header[name] for name in HEADER]
     return struct.pack(f"={len(words)}q", *words)
@@ -222,8 +235,8 @@ def entry_table(
 def _node(words: list[int], spec: Spec, layout: EntryLayout) -> None:
     if isinstance(spec, ArraySpec):
         flags = layout.donated_flags if spec.donated else layout.plain_flags
-        words += [KINDS["array"], 8 * (8 + len(spec.shape)), spec.descr, len(spec.shape), flags]
-        words += [int(spec.donated), spec.content, spec.nbytes, *spec.shape]
+        words += [KINDS["array"], 8 * (9 + len(spec.shape)), spec.descr, len(spec.shape), flags]
+        words += [int(spec.donated), spec.content, spec.nbytes, GRADIENTS[spec.requires_grad], *spec.shape]
     elif isinstance(spec, ScalarSpec):
         low, high = spec.limits or _INT64
         words += [KINDS[spec.kind], 32, max(low, _INT64[0]), min(high, _INT64[1])]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import tracejit as tj
+from tracejit.runtime.bypass import bypass_native_entries
 
 Point = collections.namedtuple("Point", "x y")
 
@@ -37,3 +40,21 @@ def same(result: Any, values: Any, dtype: str = "float64") -> None:
     assert result.dtype == np.dtype(dtype)
     np.testing.assert_array_equal(result.numpy(), np.asarray(values, dtype))
     assert result.shape == np.shape(values)
+
+
+def leaf(values: Any) -> tj.Tensor:
+    return tj.tensor(np.array(values, float), requires_grad=True)
+
+
+def constant(values: Any) -> tj.Tensor:
+    return tj.tensor(np.array(values, float))
+
+
+@contextmanager
+def entries_switched_off() -> Iterator[None]:
+    """Let calls go through Python, which traces and compiles as ever."""
+    bypass_native_entries(+1)
+    try:
+        yield
+    finally:
+        bypass_native_entries(-1)
