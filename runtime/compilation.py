@@ -64,7 +64,7 @@ class Compilation:
 
     # -- machine code -----------------------------------------------------------------------------
 
-    def run(self) -> Compiled:
+    def run(self) -> CompilationResult:
         """The machine code, from disk where it is there."""
         start = time.perf_counter()
         key = self._key()
@@ -72,7 +72,7 @@ class Compilation:
         if code is not None:
             self._lap("cache", start)
             calls = [HostCall(symbol, read_instruction(text)) for symbol, text in code.host_calls]
-            return Compiled(code, calls, None, found=True)
+            return CompilationResult(code, calls, None, found=True)
         code, module, is_baseline = self._compile()
         calls = module.host_calls if module is not None else []
         if self.fallbacks:
@@ -81,10 +81,10 @@ class Compilation:
         if is_baseline:
             shared = module if module is not None and not module.shortened else None
             upgrade = Upgrade(self.fused, self.donated, shared, code, key, tuple(texts))
-            return Compiled(code, calls, upgrade)
+            return CompilationResult(code, calls, upgrade)
         if key is not None:
             store_code(key, code, texts)
-        return Compiled(code, calls, None)
+        return CompilationResult(code, calls, None)
 
     def _key(self) -> str | None:
         """What the disk cache knows the code by; None where it cannot be kept, or is not to be."""
@@ -193,7 +193,7 @@ class Upgrade:
 
 
 @record(eq=False)
-class Compiled:
+class CompilationResult:
     """Machine code, what it calls back, and how to make it faster, where it is for the baseline tier."""
 
     code: Code

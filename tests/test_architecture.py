@@ -35,7 +35,7 @@ LAZY = {
         "runtime/executable.py",
         "codegen.instrument.access_checks",
     ): "a process that finds its code on disk compiles nothing",
-    ("runtime/executable.py", "compiling"): "the same",
+    ("runtime/compilation.py", "compiling"): "the same",
     ("runtime/native/single_gemm.py", "codegen.module.single_gemm"): "the same",
     ("runtime/native/single_gemm.py", "codegen.llvm.target"): "the same",
     ("runtime/cache/keys.py", "codegen.llvm.target"): "the same",

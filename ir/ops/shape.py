@@ -320,9 +320,14 @@ def swap_last(b: Any, x: Any) -> Any:
     return b.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
 
 
+def _matmul_eval(x: Any, y: Any) -> Any:
+    """NumPy adds up repeated elements one by one, so that the error grows with their number: not copies."""
+    return np.matmul(*[np.array(z, order="C") if 0 in z.strides[-2:] else z for z in (x, y)])
+
+
 MATMUL = define(
     "matmul", Kind.CONTRACTION, "x y", doc="matrix product over the last two axes, batched over the others",
-    infer=_matmul_infer, eval=np.matmul, batch=batch_matmul,
+    infer=_matmul_infer, eval=_matmul_eval, batch=batch_matmul,
     vjp={
         "x": lambda b, ct, y: b.matmul(ct, swap_last(b, y)),
         "y": lambda b, ct, x: b.matmul(swap_last(b, x), ct),

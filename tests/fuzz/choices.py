@@ -40,8 +40,10 @@ EXACT_LARGE = 1e5
 DRIFT = 16
 #: Statements that pick elements, or add up what may be zeros of either sign.
 PICKS = re.compile(
-    r"sort|partition|max|min|median|quantile|percentile|unique|clip|relu|@|dot|einsum|matmul|sum|mean"
+    r"sort|partition|max|min|median|quantile|percentile|unique|clip|relu|@|dot|einsum|matmul|sum|mean|conv"
 )
+#: Statements that take elements out of arrays.
+TAKEN = re.compile(r"unstack|\w\[|squeeze|reshape|ravel")
 #: Statements whose results drift apart by more than this, relative to their size, are ill-conditioned.
 ILL = {4: 2e-3, 8: 1e-9}
 
@@ -62,6 +64,8 @@ class World:
         self.names: dict[str, Any] = {"xp": reference if seed is None else reference.Wide()}
         exec(HEADER, self.names)
         self.rng = None if seed is None else np.random.default_rng(seed)
+        #: What NumPy took scalars out of, which are its copies, and here views.
+        self.sources: list[NDArray[Any]] = []
         #: The arguments as a call gets them.
         self.arguments: dict[str, NDArray[Any]] = {}
 
@@ -71,6 +75,9 @@ class World:
 
     def run(self, text: str, targets: Sequence[str]) -> None:
         exec(compile(text, "<step>", "exec"), self.names)
+        if TAKEN.search(text) and any(isinstance(self.names[name], np.generic) for name in targets):
+            mentioned = [self.names.get(word) for word in re.findall(r"\b[av]\d+\b", text)]
+            self.sources += [x for x in mentioned if isinstance(x, np.ndarray)]
         for name in targets:
             x = np.asarray(self.names[name])
             if self.free and x.base is None and x.flags.writeable:
@@ -303,6 +310,9 @@ class Choices:
 
     def write(self, text: str, name: str) -> None:
         """Append a write to `name`; it must not be undone, so it is tried on copies of the worlds' memory."""
+        world = self.worlds[0]
+        if any(np.may_share_memory(world.names[name], source) for source in world.sources):
+            raise Unfit
         before = [self.root(world, name).copy() for world in self.worlds]
         try:
             self.run(text, [name])

@@ -127,6 +127,12 @@ class Folding(Choices):
                       f"xp.average({x}, axis={a}, weights=np.arange(1.0, {n + 1}))"]  # fmt: skip
         self.define(self.choose(forms))
 
+    def counts(self) -> None:
+        x = self.find("i")
+        if self.array(x).dtype == "uint64":
+            raise Unfit
+        self.define(f"xp.bincount(xp.ravel({x}) % 5, length={self.choose((3, 5, 8))})")
+
     def search(self) -> None:
         x = self.find("f", 1, nonempty=True)
         y = self.find("f")

@@ -29,7 +29,7 @@ class Generator(Elementwise, Folding, Moving, Multiplying, Regions, Patterns, Ca
             self.comparison: 1,
             self.where: 2, self.mixed: 0.7, self.cast: 0.8, self.parts: 0.4, self.neighbours: 0.3,
             self.reduce: 4, self.normalised: 1.5, self.running: 1.5, self.arg: 0.8, self.sort: 1,
-            self.order_statistics: 0.8, self.search: 0.5,
+            self.order_statistics: 0.8, self.search: 0.5, self.counts: 0.2,
             self.view: 2.5, self.gather: 1.2, self.gather_traced: 0.7, self.reshape: 1.5, self.transpose: 1.5,
             self.rearrange: 1.5, self.pad: 0.7, self.broadcast: 1, self.join: 1.5, self.split: 0.6,
             self.create: 0.8,

@@ -86,8 +86,11 @@ class Derivatives:
         """Whether the gradient is another one a small step along `tangents`, as it is between equal elements
         that are sorted: differences along a line see no kink where all of them move."""
         there = self.backward([x + 1e-6 * t for x, t in zip(self.floats, tangents, strict=True)])
-        apart = [np.abs(g - h).max(initial=0) for g, h in zip(self.gradients, there, strict=True)]
-        return not float(np.max(apart)) < 1e-2 * (1 + self.largest)
+        slope, scale = 0.0, 1.0
+        for here, moved, tangent in zip(self.gradients, there, tangents, strict=True):
+            slope += float(np.sum((moved - here) * tangent))
+            scale += float(np.abs(here * tangent).sum())
+        return not abs(slope) < 1e-4 * scale
 
     def check(self, gradients: Sequence[Any], label: str) -> None:
         compare(gradients, self.gradients, self.tolerances, label)

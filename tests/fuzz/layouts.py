@@ -46,5 +46,14 @@ def laid_out(array: NDArray[Any], layout: str) -> NDArray[Any]:
 
 
 def copied(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy that lies in memory alike; what is read-only itself, whose elements may be one number."""
-    return array.copy("K") if array.flags.writeable else array
+    """A copy that lies in memory alike, between what is not its own; what is read-only itself, whose elements
+    may be one number."""
+    if not array.flags.writeable or array.size == 0:
+        return array.copy("K") if array.flags.writeable else array
+    low, high = np.lib.array_utils.byte_bounds(array)
+    memory = np.zeros(high - low, np.uint8)
+    copy: NDArray[Any] = np.ndarray(
+        array.shape, array.dtype, memory.data, array.ctypes.data - low, array.strides
+    )
+    copy[...] = array
+    return copy

@@ -153,6 +153,7 @@ def _by_element(function: Callable[[float], float]) -> Callable[[Any], Array]:
 
 
 erf = _by_element(math.erf)
+_erfc = _by_element(math.erfc)
 erfc = _by_element(math.erfc)
 
 
@@ -166,9 +167,22 @@ def index_update(x: Array, key: Any, value: Any) -> Array:
     return x
 
 
+def bincount(x: Array, length: int) -> Array:
+    return np.bincount(x, minlength=length)[:length]
+
+
+def diagonal(x: Array, offset: int = 0) -> Array:
+    """A copy, as ours is (docs/differences.md)."""
+    return np.diagonal(x, offset).copy()
+
+
+def diag(x: Array, k: int = 0) -> Array:
+    return np.diag(x, k).copy()
+
+
 def index_add(x: Array, key: Any, value: Any) -> Array:
     x = x.copy()
-    np.add.at(x, key, value)
+    np.add.at(x, key, np.asarray(value, x.dtype) if isinstance(value, int) else value)
     return x
 
 
@@ -235,7 +249,10 @@ def _sigmoid(x: Array) -> Array:
 
 
 def _layer_norm(x: Array, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Array:
-    axes = tuple(range(-(len(shape) if isinstance(shape, tuple) else 1), 0))
+    shape = shape if isinstance(shape, tuple) else (shape,)
+    if x.shape[x.ndim - len(shape) :] != shape:
+        raise ValueError("the last axes of x are others")
+    axes = tuple(range(-len(shape), 0))
     centred = x - np.mean(x, axis=axes, keepdims=True)
     y = centred / np.sqrt(np.mean(centred * centred, axis=axes, keepdims=True) + eps)
     return y * (1 if weight is None else weight) + (0 if bias is None else bias)
@@ -288,7 +305,7 @@ nn = types.SimpleNamespace(
     relu6=lambda x: np.clip(x, 0, 6),
     silu=lambda x: x * _sigmoid(x),
     softplus=lambda x: np.logaddexp(x, 0),
-    gelu=lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))),
+    gelu=lambda x: x * 0.5 * _erfc(x / -math.sqrt(2)),
     elu=_elu,
     celu=lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha)),
     leaky_relu=lambda x, slope=0.01: np.where(x > 0, x, slope * x),
@@ -319,13 +336,17 @@ class Wide:
 
     def __getattr__(self, name: str) -> Any:
         function = globals()[name] if name in globals() else getattr(np, name)
+        if name in ("dot", "inner", "matmul", "tensordot", "vdot", "vecdot"):
+            return lambda x, y, *args, **kwargs: _in_wide(function, (x, y), *args, **kwargs)
         if name not in ("cumsum", "mean", "std", "sum", "var"):
             return function
 
-        def run(x: Any, *args: Any, **kwargs: Any) -> Any:
-            x = np.asarray(x)
-            if x.dtype.kind != "f":
-                return function(x, *args, **kwargs)
-            return np.asarray(function(x.astype(np.longdouble), *args, **kwargs)).astype(x.dtype)
+        return lambda x, *args, **kwargs: _in_wide(function, (x,), *args, **kwargs)
 
-        return run
+
+def _in_wide(function: Any, operands: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
+    arrays = [np.asarray(operand) for operand in operands]
+    if any(array.dtype.kind != "f" for array in arrays):
+        return function(*operands, *args, **kwargs)
+    result = function(*[array.astype(np.longdouble) for array in arrays], *args, **kwargs)
+    return np.asarray(result).astype(np.result_type(*arrays))

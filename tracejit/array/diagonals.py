@@ -10,7 +10,7 @@ from ..ir.dtypes import BOOL
 from ..ir.errors import ShapeError
 from ..ir.types import normalize_axis
 from .creation import compare_positions
-from .operands import as_tensor, filled, permuted, reshaped, run, sliced
+from .operands import as_tensor, cast, filled, permuted, reshaped, run, sliced
 from .reductions import sum
 
 __all__ = ["diag", "diagonal", "tril", "triu"]
@@ -77,7 +77,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     size = max(min(rows - down, columns - right), 0)
     square = sliced(sliced(x, x.ndim - 2, down, size), x.ndim - 1, right, size)
     flat = run("reshape", square, shape=(*lead, size * size))
-    return sliced(flat, flat.ndim - 1, 0, size, size + 1)
+    return cast(sliced(flat, flat.ndim - 1, 0, size, size + 1), x.dtype, copy=True)
 
 
 def diag(x: Any, k: int = 0) -> Tensor:

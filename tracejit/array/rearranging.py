@@ -69,7 +69,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any 
             line = np.arange(result.shape[axis])
             places: Array = np.pad(line, (before, after), mode=mode)  # type: ignore[call-overload]
             result = _picked(result, axis, places)
-    return result
+    return cast(result, result.dtype, copy=True)  # one slice of x may be all of it
 
 
 def _pairs(rank: int, given: Any) -> list[tuple[int, int]]:

@@ -23,19 +23,24 @@ _SUMS: Final = ("add", "sub")
 
 
 def multiply_adds(function: Function) -> Function:
-    """*Requires*: no composites. *Ensures*: no float sum reads a product that nothing else reads; the same
-    results up to the rounding of those products."""
+    """*Requires*: no composites. *Ensures*: no float sum reads a product that nothing else reads, unless that
+    is of constants, as in ``linspace``, whose elements stay NumPy's; the same results up to the rounding of
+    those products."""
     if not any(instruction.op.name in _PRODUCTS for instruction in function.body):
         return function
     uses = Counter(operand for instruction in function.body for operand in instruction.operands)
     uses.update(function.results)
+    constants: set[Value] = set()
+    for instruction in function.body:
+        if constants.issuperset(instruction.operands) and not instruction.regions:
+            constants.update(instruction.results)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         if instruction.result.dtype.kind != "f":
             return None
         for position, value in enumerate(instruction.operands):
             product = defs.get(value)
-            if product is None or product.op.name not in _PRODUCTS or uses[value] != 1:
+            if product is None or product.op.name not in _PRODUCTS or uses[value] != 1 or value in constants:
                 continue
             x, y = (product.operands[factor] for factor in _PRODUCTS[product.op.name])
             other = instruction.operands[1 - position]

@@ -77,3 +77,18 @@ def test_copies_have_gradients(name: str) -> None:
     reference = tj.jit(tj.grad(lambda x: tj.sum(f(x) ** 2)))(np.array([[0.5, 2.0, -1.0]]))
     assert np.asarray(x.grad).tolist() == np.asarray(reference).tolist()
     assert np.asarray(x.grad).any()
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
+@pytest.mark.parametrize("widths", [(0, 0), (1, 1)])
+@pytest.mark.parametrize("size", [1, 3])
+def test_what_pad_gives_is_a_copy(mode: str, widths: tuple[int, int], size: int) -> None:
+    if mode == "reflect" and size < 2 and widths != (0, 0):
+        pytest.skip("nothing to reflect")
+    x = tj.arange(size, dtype=tj.float64)
+    padded = tj.pad(x, widths, mode=mode)
+    expected = padded.tolist()
+    x += 5.0
+    assert padded.tolist() == expected
+    padded += 1.0
+    assert x.tolist() == [k + 5.0 for k in range(size)]
