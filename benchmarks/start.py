@@ -39,14 +39,18 @@ _REPEATED: Final = 3
 
 @functools.cache
 def _environment() -> dict[str, str]:
-    """The environment of children. They keep bytecode, as installed packages do, and compiled code in a
-    folder of their own.
+    """The environment of children. They keep bytecode, as installed packages do, and compiled code, in a
+    folder of their own, whatever settings this process has.
 
     Where PYTHONDONTWRITEBYTECODE is set or the tree is read-only, each would compile source again.
     """
     folder = tempfile.TemporaryDirectory(prefix="tracejit-benchmarks-")
     atexit.register(folder.cleanup)
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONDONTWRITEBYTECODE", "TRACEJIT_CACHE", "TRACEJIT_TIERS", "TRACEJIT_VERIFY")
+    }
     return {**kept, "PYTHONPYCACHEPREFIX": folder.name}
 
 

@@ -172,12 +172,14 @@ def bincount(x: Array, length: int) -> Array:
 
 
 def diagonal(x: Array, offset: int = 0) -> Array:
-    """A copy, as ours is (docs/differences.md)."""
-    return np.diagonal(x, offset).copy()
+    """A view where ours is one (docs/differences.md)."""
+    view = np.diagonal(x, offset)
+    square = x.flags.c_contiguous and x.shape[0] == x.shape[1] and offset == 0
+    return view if square else view.copy()
 
 
 def diag(x: Array, k: int = 0) -> Array:
-    return np.diag(x, k).copy()
+    return np.diag(x, k) if x.ndim == 1 else diagonal(x, k)
 
 
 def index_add(x: Array, key: Any, value: Any) -> Array:

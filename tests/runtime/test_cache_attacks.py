@@ -206,7 +206,8 @@ def test_a_failed_write_does_not_switch_the_cache_off(
 
 
 FULL_DISK = """
-import resource, signal
+import resource, signal, sys
+sys.dont_write_bytecode = True  # Python would keep a half of a module that is imported meanwhile
 import numpy as np, tracejit as tj
 from tracejit.runtime.cache.store import CACHE
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -10,7 +10,7 @@ from ..ir.dtypes import BOOL
 from ..ir.errors import ShapeError
 from ..ir.types import normalize_axis
 from .creation import compare_positions
-from .operands import as_tensor, cast, filled, permuted, reshaped, run, sliced
+from .operands import as_tensor, filled, permuted, reshaped, run, sliced
 from .reductions import sum
 
 __all__ = ["diag", "diagonal", "tril", "triu"]
@@ -56,7 +56,8 @@ def _triangle(name: str, x: Any, comparison: str, k: int) -> Tensor:
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The elements x[i, i + offset] of the planes of `axis1` and `axis2`, along a new last axis.
 
-    A copy, and not the view that NumPy gives.
+    Of square matrices in C order the main diagonal is a view, which can be written, unlike NumPy's; others
+    are copies.
 
     Example:
         >>> import tracejit as tj
@@ -77,7 +78,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     size = max(min(rows - down, columns - right), 0)
     square = sliced(sliced(x, x.ndim - 2, down, size), x.ndim - 1, right, size)
     flat = run("reshape", square, shape=(*lead, size * size))
-    return cast(sliced(flat, flat.ndim - 1, 0, size, size + 1), x.dtype, copy=True)
+    return sliced(flat, flat.ndim - 1, 0, size, size + 1)
 
 
 def diag(x: Any, k: int = 0) -> Tensor:

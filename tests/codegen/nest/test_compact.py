@@ -136,9 +136,9 @@ def test_text_that_is_not_shortened_is_made_once(monkeypatch: pytest.MonkeyPatch
     made = []
     original = executables._upgrade
 
-    def counted(executable: Any, fused: Any, donated: Any, module: Any, *more: Any) -> None:
-        made.append(module)
-        original(executable, fused, donated, module, *more)
+    def counted(executable: Any, upgrade: Any) -> None:
+        made.append(upgrade.module)
+        original(executable, upgrade)
 
     monkeypatch.setattr(executables, "_upgrade", counted)
     one, two = Executable(tj.trace(lambda x: x + 1, normal(3))), Executable(tj.trace(*_product()))

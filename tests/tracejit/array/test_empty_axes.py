@@ -33,7 +33,7 @@ PAIRS = {
 LEFT_OUT = {
     *("arange", "array_split", "empty", "empty_like", "eye", "identity", "ones", "zeros", "tri", "lexsort"),
     *("block", "ix_"),
-    *("argwhere", "nonzero", "flatnonzero", "unique", "where"),  # values decide the shape
+    *("argwhere", "bincount", "nonzero", "flatnonzero", "unique", "where"),  # values decide the shape
     *("median", "nanmedian"),  # of nothing
     "average",  # NumPy divides 0 by 0 elements in Python, and raises ZeroDivisionError
 }
