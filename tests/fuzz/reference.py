@@ -174,8 +174,7 @@ def bincount(x: Array, length: int) -> Array:
 def diagonal(x: Array, offset: int = 0) -> Array:
     """A view where ours is one (docs/differences.md)."""
     view = np.diagonal(x, offset)
-    square = x.flags.c_contiguous and x.shape[0] == x.shape[1] and offset == 0
-    return view if square else view.copy()
+    return view if x.flags.c_contiguous else view.copy()
 
 
 def diag(x: Array, k: int = 0) -> Array:

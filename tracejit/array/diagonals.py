@@ -56,8 +56,7 @@ def _triangle(name: str, x: Any, comparison: str, k: int) -> Tensor:
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The elements x[i, i + offset] of the planes of `axis1` and `axis2`, along a new last axis.
 
-    Of square matrices in C order the main diagonal is a view, which can be written, unlike NumPy's; others
-    are copies.
+    A view, which can be written, unlike NumPy's; where `x` is not in C order, a copy.
 
     Example:
         >>> import tracejit as tj
@@ -76,9 +75,8 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     down, right = max(-operator.index(offset), 0), max(operator.index(offset), 0)
     *lead, rows, columns = x.shape
     size = max(min(rows - down, columns - right), 0)
-    square = sliced(sliced(x, x.ndim - 2, down, size), x.ndim - 1, right, size)
-    flat = run("reshape", square, shape=(*lead, size * size))
-    return sliced(flat, flat.ndim - 1, 0, size, size + 1)
+    flat = run("reshape", x, shape=(*lead, rows * columns))
+    return sliced(flat, flat.ndim - 1, down * columns + right if size else 0, size, columns + 1)
 
 
 def diag(x: Any, k: int = 0) -> Tensor:

@@ -92,3 +92,17 @@ def test_what_pad_gives_is_a_copy(mode: str, widths: tuple[int, int], size: int)
     assert padded.tolist() == expected
     padded += 1.0
     assert x.tolist() == [k + 5.0 for k in range(size)]
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3), (4, 2), (1, 5), (0, 3), (2, 3, 4)])
+@pytest.mark.parametrize("offset", [-4, -1, 0, 1, 3])
+def test_a_diagonal_is_a_view(shape: tuple[int, ...], offset: int) -> None:
+    array = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
+    x, seen = tj.tensor(array), np.diagonal(array, offset)
+    diagonal = tj.diagonal(x, offset)
+    x *= 2.0
+    np.testing.assert_array_equal(diagonal.numpy(), seen * 2.0)
+    np.testing.assert_array_equal(tj.jit(lambda x: tj.diagonal(x, offset))(array), seen)
+    if x.ndim == 2:
+        diagonal += 0.5
+        np.testing.assert_array_equal(np.diagonal(x.numpy(), offset), seen * 2.0 + 0.5)
