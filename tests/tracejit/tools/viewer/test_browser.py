@@ -77,9 +77,10 @@ def test_a_line_of_assembly_leads_to_the_source(visit, shown):
     page.wait_for_timeout(50)
     line = page.locator("[data-pane=asm] .row.lit").first
     line.wait_for()
+    text = line.inner_text()
     page.keyboard.press("Escape")
-    line = page.locator("[data-pane=asm] .row", has_text="vdivpd").first
-    line.hover()
+    assert lit(page, "source") == []
+    page.locator("[data-pane=asm] .row", has_text=text).first.hover()
     assert [text.strip() for text in lit(page, "source")] == [
         "weights = hidden / tj.sum(hidden * hidden, axis=1, keepdims=True)"
     ]
