@@ -340,8 +340,11 @@ want = np.asarray(f(x)).tobytes()
 for i in range(60):
     assert np.asarray(f(x)).tobytes() == want
     time.sleep(0.002)  # workers fall asleep, and are woken wherever the system likes
-masks = allowed()
+masks, end = allowed(), time.monotonic() + 10
 assert len(masks) >= 3
+while len(set(masks.values())) > 1 and time.monotonic() < end:  # one may be on its way just now
+    time.sleep(0.01)
+    masks = allowed()
 assert len(set(masks.values())) == 1, masks
 print("fine")
 '''
