@@ -13,7 +13,9 @@ from .graph import Function, Instruction
 def effects_of(instruction: Instruction) -> frozenset[tuple[str, str]]:
     """What an instruction does beside computing, regions included: ops by name, with what they call."""
     own = {(instruction.op.name, str(instruction.attrs.get("callback")))} if instruction.op.effect else set()
-    return frozenset(own).union(*(effects_of(one) for region in instruction.regions for one in region.body))
+    return frozenset(own).union(
+        *(effects_of(inner) for region in instruction.regions for inner in region.body)
+    )
 
 
 def has_effect(instruction: Instruction) -> bool:

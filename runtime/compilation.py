@@ -170,9 +170,9 @@ class Upgrade:
     key: str | None
     calls: tuple[str, ...]
 
-    def compile(self, wanted: Callable[[], bool]) -> tuple[Code | None, list[str]]:
+    def compile(self, is_wanted: Callable[[], bool]) -> tuple[Code | None, list[str]]:
         """The optimized code, and what was compiled in a simpler way; None for code in which a kernel has
-        become a host call, which cannot take the baseline one's place. Ends where it is not `wanted`."""
+        become a host call, which cannot take the baseline one's place. Ends where `is_wanted` says no."""
         from .compiling import machine_code, module_of
 
         notes: list[str] = []
@@ -180,7 +180,7 @@ class Upgrade:
         if module.recovery is not None:
             module.recovery.notes = notes
         _, code, _ = machine_code(
-            module, self.donated, baseline=False, whole=False, between=lambda: BACKGROUND.give_way(wanted)
+            module, self.donated, baseline=False, whole=False, between=lambda: BACKGROUND.give_way(is_wanted)
         )
         same = code.answers_like(self.baseline)
         if not same and not notes:

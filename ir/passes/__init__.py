@@ -60,14 +60,10 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("dce", dce),  # what the rewrites left behind
     Pass("place-updates", place_updates, is_small),  # writes to few elements, so that they work in place
     Pass("move-pads", move_pads, is_small),  # padding outside of arithmetic, so that both are one nest
-    Pass(
-        "split-narrow-axes", split_narrow_axes, is_small
-    ),  # few columns one by one: lanes run along the rows
+    Pass("split-narrow-axes", split_narrow_axes, is_small),  # few columns one by one, lanes along rows
     Pass("fuse-gemv-pairs", fuse_gemv_pairs, is_small),  # A x and A^T y in one pass over A
     Pass("multiply-adds", multiply_adds),  # fma for a product that one sum reads
-    Pass(
-        "rematerialize", rematerialize, is_small
-    ),  # large values computed again from small ones by each reader
+    Pass("rematerialize", rematerialize, is_small),  # large values computed again from small ones
     Pass("read-joins", read_joins, is_small),  # concatenations read where their parts lie
     Pass("fuse", fuse, is_small, otherwise=fuse_nothing),  # groups that become one loop nest each
 )

@@ -73,16 +73,16 @@ def test_several_leaves_and_results() -> None:
 def test_windows_of_what_is_read_transposed(shape: tuple[int, int], start: int) -> None:
     """Beside the squares, their memory is read as it lies, where a window is inside."""
     x = values(shape, "float64")
-    wanted = x.T.copy()
-    wanted[start:, 1:] = (wanted[start:, 1:] + 2.0) * 3.0
-    wanted = wanted % -5.0
+    expected = x.T.copy()
+    expected[start:, 1:] = (expected[start:, 1:] + 2.0) * 3.0
+    expected = expected % -5.0
 
     def f(x: Any) -> Any:
         part = tj.index_add(x.T, (slice(start, None), slice(1, None)), 2.0)
         return tj.index_update(part, (slice(start, None), slice(1, None)), part[start:, 1:] * 3.0) % -5.0
 
     for got in both(f, x):
-        np.testing.assert_array_equal(got, wanted)
+        np.testing.assert_array_equal(got, expected)
     assert "in squares of" in text(lambda x: tj.index_add(x.T, slice(1, None), 2.0) % -3.0, x)
 
 

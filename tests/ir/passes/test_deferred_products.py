@@ -12,7 +12,7 @@ from tracejit.ir.verifier import verify
 
 from ...support import interpret, native
 
-BEFORE = PIPELINE[: [one.name for one in PIPELINE].index("defer-products")]
+BEFORE = PIPELINE[: [pass_.name for pass_ in PIPELINE].index("defer-products")]
 
 
 def deferred(f, *arrays):

@@ -15,7 +15,7 @@ from tracejit.ir.verifier import verify
 from ...support import interpret, native
 
 ROWS, COLUMNS = 9_001, 64
-BEFORE = PIPELINE[: [one.name for one in PIPELINE].index("fuse-gemv-pairs")]
+BEFORE = PIPELINE[: [pass_.name for pass_ in PIPELINE].index("fuse-gemv-pairs")]
 
 
 def arrays(dtype: str = "f8", rows: int = ROWS, columns: int = COLUMNS) -> list[Any]:

@@ -14,7 +14,9 @@ from tracejit.ir.verifier import verify
 
 from ...support import interpret, mismatch, native
 
-BEFORE = tuple(one for one in PIPELINE if one.name not in ("split-narrow-axes", "rematerialize", "fuse"))
+BEFORE = tuple(
+    pass_ for pass_ in PIPELINE if pass_.name not in ("split-narrow-axes", "rematerialize", "fuse")
+)
 
 
 @pytest.fixture

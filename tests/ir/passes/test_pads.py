@@ -12,7 +12,7 @@ from tracejit.ir.verifier import verify
 
 from ...support import interpret, mismatch, native
 
-OPTIMIZE = tuple(one for one in PIPELINE if one.name not in ("move-pads", "fuse"))
+OPTIMIZE = tuple(pass_ for pass_ in PIPELINE if pass_.name not in ("move-pads", "fuse"))
 
 
 def moved(f, *arrays):

@@ -13,7 +13,7 @@ from tracejit.ir.verifier import verify
 
 from ...support import interpret, native
 
-BEFORE = tuple(one for one in PIPELINE if one.name not in ("rematerialize", "fuse"))
+BEFORE = tuple(pass_ for pass_ in PIPELINE if pass_.name not in ("rematerialize", "fuse"))
 
 
 def pairs(x, y):

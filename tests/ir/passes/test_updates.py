@@ -12,7 +12,7 @@ from tracejit.ir.verifier import verify
 
 from ...support import interpret, native
 
-BEFORE = PIPELINE[: [one.name for one in PIPELINE].index("place-updates")]
+BEFORE = PIPELINE[: [pass_.name for pass_ in PIPELINE].index("place-updates")]
 
 
 def sweep(x):

@@ -33,7 +33,7 @@ def test_gradients_pass_through_written_arguments(program: str) -> None:
 
         args = arguments(make)
         result = call(*args)
-        loss = loss_of(result) + loss_of(tj.tree_map(lambda one: one, args)) * 0.3
+        loss = loss_of(result) + loss_of(tj.tree_map(lambda leaf: leaf, args)) * 0.3
         loss.backward()
         # a jitted call reaches all its arguments, with zeros where nothing depends on them
         return loss, [tj.zeros(4) if leaf.grad is None else leaf.grad for leaf in leaves], args
@@ -49,7 +49,7 @@ def test_gradients_pass_through_written_arguments(program: str) -> None:
 )
 def test_transforms_leave_the_arguments_that_they_differentiate_alone(program: str) -> None:
     function, arguments = PROGRAMS[program]
-    args = tj.tree_map(lambda one: one, arguments(KINDS["tensor"]))
+    args = tj.tree_map(lambda leaf: leaf, arguments(KINDS["tensor"]))
     before = arrays(args)
     argnums = tuple(range(len(args)))
 
@@ -71,10 +71,10 @@ def test_transforms_leave_the_arguments_that_they_differentiate_alone(program: s
     gradient = tj.grad(loss, argnums)(*args)
     same(args, before, "grad does not write them")
     leaves = tj.tree_leaves(gradient) if program != "no_grad" else []  # whose slope is not its gradient
-    for place, one in enumerate(leaves):
-        for index in range(one.size):
+    for place, leaf in enumerate(leaves):
+        for index in range(leaf.size):
             np.testing.assert_allclose(
-                one.numpy().ravel()[index], slope(args, place, index), rtol=1e-5, atol=1e-6
+                leaf.numpy().ravel()[index], slope(args, place, index), rtol=1e-5, atol=1e-6
             )
     same(tj.jit(tj.grad(loss, argnums))(*args), gradient, "jit(grad)")
     same(tj.grad(tj.jit(loss), argnums)(*args), gradient, "grad(jit)")

@@ -124,12 +124,12 @@ def outcome(function: Any, arguments: Any) -> list[Any]:
 
 
 def assert_same(left: list[Any], right: list[Any]) -> None:
-    for one, other in zip(left, right, strict=True):
-        if isinstance(one, np.ndarray):
-            np.testing.assert_array_equal(one, other)
-            assert one.dtype == other.dtype
+    for result, other in zip(left, right, strict=True):
+        if isinstance(result, np.ndarray):
+            np.testing.assert_array_equal(result, other)
+            assert result.dtype == other.dtype
         else:
-            assert one == other
+            assert result == other
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -141,9 +141,9 @@ def test_entries_and_python_record_the_same(name: str) -> None:
         assert_same(outcome(f, arguments()), warm)
     assert_same(first, warm)
     eager = outcome(fn, arguments())
-    for position, (one, other) in enumerate(zip(warm, eager, strict=True)):
-        if isinstance(one, np.ndarray) and other is not None:
-            np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-12, err_msg=str(position))
+    for position, (result, other) in enumerate(zip(warm, eager, strict=True)):
+        if isinstance(result, np.ndarray) and other is not None:
+            np.testing.assert_allclose(result, other, rtol=1e-6, atol=1e-12, err_msg=str(position))
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -155,7 +155,7 @@ def test_entries_and_python_agree_where_nothing_is_recorded(name: str) -> None:
         warm = outcome(f, arguments())
         with entries_switched_off():
             assert_same(outcome(f, arguments()), warm)
-    assert not any(flag for one in warm if isinstance(one, list) for flag in one)
+    assert not any(flag for result in warm if isinstance(result, list) for flag in result)
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if "dataclass" not in name])

@@ -137,8 +137,8 @@ def methods(x: Any) -> Any:
 
 def takes_default(x: Any, scale: Any = 2.0, *rest: Any, shift: Any = 1.0) -> Any:
     x *= scale
-    for one in rest:
-        one += shift
+    for operand in rest:
+        operand += shift
     return x + shift
 
 
@@ -239,18 +239,18 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[Any], tuple[Any, ...]]]]
 def arrays(value: Any) -> Any:
     """`value` with tensors as arrays."""
     return tj.tree_map(
-        lambda one: np.array(one.detach()) if isinstance(one, tj.Tensor) else np.array(one), value
+        lambda leaf: np.array(leaf.detach()) if isinstance(leaf, tj.Tensor) else np.array(leaf), value
     )
 
 
 def same(got: Any, expected: Any, where: str) -> None:
     got, expected = tj.tree_leaves(arrays(got)), tj.tree_leaves(arrays(expected))
     assert len(got) == len(expected), where
-    for one, other in zip(got, expected, strict=True):
-        assert one.dtype == other.dtype.newbyteorder("="), where
+    for leaf, other in zip(got, expected, strict=True):
+        assert leaf.dtype == other.dtype.newbyteorder("="), where
         # float32: one unit in the last place of a sine
-        tolerance = 1e-12 if one.dtype != np.float32 else 2e-7
-        np.testing.assert_allclose(one, other, rtol=tolerance, atol=1e-14, err_msg=where)
+        tolerance = 1e-12 if leaf.dtype != np.float32 else 2e-7
+        np.testing.assert_allclose(leaf, other, rtol=tolerance, atol=1e-14, err_msg=where)
 
 
 KINDS: dict[str, Callable[..., Any]] = {
