@@ -310,6 +310,7 @@ BY_KIND: dict[Kind, Maker] = {
     Kind.CUMULATIVE: _along_axis,
 }
 BY_NAME_OF_OP: dict[str, Maker] = {
+    "contiguous": _elementwise,
     "stop_gradient": _elementwise,
     "copy": _elementwise,
     "barrier": _elementwise,
@@ -473,7 +474,8 @@ _RENAMED = {
     "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),
     "min": _np_reduce(np.minimum), "all": _np_reduce(np.logical_and), "any": _np_reduce(np.logical_or),
-    "stop_gradient": lambda x: x, "copy": lambda x: x, "barrier": lambda x: x,
+    "stop_gradient": lambda x: x, "copy": lambda x: x, "contiguous": lambda x: x,
+    "barrier": lambda x: x,
     "undifferentiable": lambda x, message: x, "rewritten": lambda x, v: v,
     "mean": lambda x, axes:
         np.add.reduce(x, axis=axes) / x.dtype.type(math.prod(x.shape[axis] for axis in axes)),

@@ -117,7 +117,7 @@ CASES: dict[str, Callable[[int, int, int], Iterator[Case]]] = {
     "undifferentiable": lambda a, b, c: iter([([(a, b, c)], {"message": "there is none"})]),
     "searchsorted": lambda a, b, c: iter([([(a,), (b, c)], {"side": "left"})]),
     "bincount": lambda a, b, c: iter([([(a,)], {"length": b}), ([(a,)], {"length": c})]),
-    **dict.fromkeys(("sort", "argsort", "stop_gradient", "copy", "barrier"), _one_operand),
+    **dict.fromkeys(("sort", "argsort", "stop_gradient", "copy", "contiguous", "barrier"), _one_operand),
 }  # fmt: skip
 NAMES = [op.name for op in OPS if op.name not in ELSEWHERE]
 

@@ -217,6 +217,12 @@ COPY = define(
     decompose=lambda b, x: x, batch=batch_pointwise,
 )  # fmt: skip
 
+CONTIGUOUS = define(
+    "contiguous", Kind.COMPOSITE, "x", doc="x in C order, in memory of its own where there is memory",
+    infer=lambda types, attrs: types, eval=lambda x: np.array(x, order="C"), vjp={"x": lambda b, ct: ct},
+    decompose=lambda b, x: x, batch=batch_pointwise,
+)  # fmt: skip
+
 STOP_GRADIENT = define(
     "stop_gradient", Kind.COMPOSITE, "x", doc="x, which no gradient passes",
     infer=lambda types, attrs: types, eval=lambda x: x, vjp={"x": lambda b, ct: None},

@@ -46,7 +46,10 @@ class Elementwise(Choices):
             name = self.choose(INTEGER if kind == "i" else INTEGER[2:])
             self.define(f"xp.{name}({x})")
         elif self.exact or self.chance(0.2):
-            self.define(f"xp.{self.choose((*EXACT, *TESTS))}({x})")
+            name = self.choose((*EXACT, *TESTS))
+            if name == "signbit" and np.isnan(self.array(x)).any():
+                raise Unfit  # the sign of a NaN that was computed is the processor's
+            self.define(f"xp.{name}({x})")
         else:
             self.smooth(x)
 

@@ -187,7 +187,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "clip": floats.clip,
     "round": floats.round,
     "dot": contraction.dot,
-    "copy": manipulation.copy,
+    "copy": manipulation.copy_in_order,
     "clone": manipulation.copy,
     "repeat": rearranging.repeat,
     "take": take,

@@ -16,7 +16,7 @@ from ..eager.tensor import Tensor, wrap
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
 from .indexing.searching import take_along_axis
-from .manipulation import moveaxis, ravel
+from .manipulation import in_order, moveaxis, ravel
 from .operands import as_tensor, promoted_arrays, run, with_an_axis
 from .rearranging import flip
 
@@ -107,7 +107,7 @@ def argsort(
     _check_kind("argsort", kind)
     x, place = _line("argsort", with_an_axis(as_tensor(x), axis), axis)
     if not descending:
-        return _along(x, place, lambda tensor: run("argsort", tensor))
+        return in_order(_along(x, place, lambda tensor: run("argsort", tensor)))
     # sorted from the other end, equal elements are the other way round, and then again
     order = flip(_along(flip(x, place), place, lambda tensor: run("argsort", tensor)), place)
     return run("sub", x.shape[place] - 1, order)

@@ -106,3 +106,27 @@ def test_a_diagonal_is_a_view(shape: tuple[int, ...], offset: int) -> None:
     if x.ndim == 2:
         diagonal += 0.5
         np.testing.assert_array_equal(np.diagonal(x.numpy(), offset), seen * 2.0 + 0.5)
+
+
+#: Functions whose results lie in C order in NumPy, however their arguments lie.
+IN_C_ORDER = {
+    "copy": lambda xp, x: x.copy(),
+    "take": lambda xp, x: xp.take(x, np.array([1, 0]), axis=1),
+    "argsort": lambda xp, x: xp.argsort(x, axis=0),
+    "pad": lambda xp, x: xp.pad(x, 1),
+    "repeat": lambda xp, x: xp.repeat(x, 2, 0),
+    "tile": lambda xp, x: xp.tile(x, (2, 1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", IN_C_ORDER)
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_the_layout_of_results(name: str, order: tuple[int, ...]) -> None:
+    """A reshape of what lies in C order is a view, and writing it reaches the array."""
+    x = np.arange(24.0).reshape(2, 3, 4).transpose(order)
+    f = IN_C_ORDER[name]
+    assert f(np, x).flags.c_contiguous
+    result = f(tj, tj.asarray(x))
+    assert result.numpy().flags.c_contiguous
+    result.reshape(-1)[:] = 9
+    assert (result == 9).all()

@@ -12,7 +12,7 @@ from ...ir.dtypes import BOOL, INT64
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.types import broadcast_shapes, normalize_axis
 from ..joining import concatenate
-from ..manipulation import broadcast_to, ravel
+from ..manipulation import broadcast_to, in_order, ravel
 from ..operands import (
     as_tensor,
     broadcast,
@@ -56,7 +56,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
             run("remainder", positions, extent) if mode == "wrap" else run("clip", positions, 0, extent - 1)
         )
         indices = bounded
-    return copied_from(x, getitem(x, (slice(None),) * place + (indices,)))
+    return in_order(copied_from(x, getitem(x, (slice(None),) * place + (indices,))))
 
 
 def _places(indices: Any) -> Any:
