@@ -16,6 +16,7 @@ from . import autograd, debug, random
 from .arguments.errors import check_public as _check_public
 from .array import *  # noqa: F403
 from .array.creation import tensor
+from .array.deferred import NAMES as _DEFERRED
 from .autograd import (
     checkpoint,
     enable_grad,
@@ -84,6 +85,7 @@ _LAZY = frozenset({"extend", "nn", "optim", "testing"})
 _PROFILING = frozenset({"memory", "profile"})
 if _TYPE_CHECKING:
     from . import extend, nn, optim, testing
+    from .array.deferred import *  # noqa: F403
     from .extend import (
         backend,
         copy_registered_kernels,
@@ -109,6 +111,9 @@ else:
     def __getattr__(name: str) -> object:
         if name in _LAZY:
             return _import_module(f".{name}", __name__)
+        if name in _DEFERRED:
+            found = globals()[name] = getattr(_array, name)
+            return found
         if name in __all__:  # the rest of it are functions of these, which load when one is first used
             module = ".tools.profiling" if name in _PROFILING else ".extend"
             found = globals()[name] = getattr(_import_module(module, __name__), name)
@@ -125,6 +130,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     *_array.__all__,
+    *_DEFERRED,
     "ArgumentError",
     "AttributeValueError",
     "AxisError",

@@ -8,7 +8,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..arguments.errors import check_public, checks_itself
+from .deferred import MODULES as _MODULES
+from .deferred import OF_NUMPY as _OF_NUMPY
+from .deferred import load as _load
 
 # fmt: off
 from .contraction import (
@@ -338,3 +343,10 @@ for _name in [
     checks_itself(globals()[_name])
 check_public(globals(), __all__)
 bind()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES and name not in _OF_NUMPY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = _load(name)
+    return value

@@ -27,6 +27,7 @@ from . import (
 from .elementwise import arithmetic, floats, logic, transcendental
 from .indexing import access, inplace
 from .indexing.searching import take
+from .numpy_calls import protocol
 
 __all__ = ["bind"]
 
@@ -244,6 +245,8 @@ def bind() -> None:
         setattr(Tensor, name, checked(name, function))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))
+    setattr(Tensor, "__array_ufunc__", protocol.array_ufunc)
+    setattr(Tensor, "__array_function__", protocol.array_function)
     Tensor.T = property(manipulation.transpose, doc="The axes reversed.")  # type: ignore[assignment,method-assign]
     Tensor.mT = property(  # type: ignore[assignment,method-assign]
         lambda x: manipulation.matrix_transpose(x), doc="The last two axes exchanged."

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from ..arguments.errors import named
+from ..arguments.errors import checked, named
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_float
@@ -80,6 +81,12 @@ def accumulated(x: Tensor, dtype: Any) -> Tensor:
     return cast(x, _UINT64) if own.kind == "u" and own.itemsize < 8 else x
 
 
+def _with_options(name: str, *arguments: Any) -> Tensor:
+    """The reduction `name` with ``out=``, ``initial=`` or ``where=``, whose module loads at first use."""
+    options = import_module(".aggregates.options", __package__)
+    return checked(name, options.reduce_with_options)(name, *arguments)  # type: ignore[no-any-return]
+
+
 def _summand(x: Any, dtype: Any) -> Tensor:
     return accumulated(as_tensor(x), dtype)
 
@@ -96,7 +103,9 @@ _SUM: Final = _native("sum", np.add.reduce, _summand)
 _PROD: Final = _native("prod", np.multiply.reduce, _summand)
 
 
-def sum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+def sum(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Tensor:
     """The sum along `axis`; 0 of nothing.
 
     Example:
@@ -106,12 +115,15 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) 
 
     Raises AxisError. Semantics: ``numpy.sum``.
     """
-    if dtype is None:
-        return _SUM.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-    return _SUM.slow(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
+    if out is None and initial is None and where is True:
+        call = _SUM.run if dtype is None else _SUM.slow
+        return call(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
+    return _with_options("sum", x, axis, dtype, out, keepdims, initial, where)
 
 
-def prod(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+def prod(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Tensor:
     """The product along `axis`; 1 of nothing. Its gradient is right at zeros.
 
     Example:
@@ -121,9 +133,10 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False)
 
     Raises AxisError. Semantics: ``numpy.prod``.
     """
-    if dtype is None:
-        return _PROD.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-    return _PROD.slow(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
+    if out is None and initial is None and where is True:
+        call = _PROD.run if dtype is None else _PROD.slow
+        return call(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
+    return _with_options("prod", x, axis, dtype, out, keepdims, initial, where)
 
 
 def averaged(x: Any, dtype: Any) -> Tensor:
@@ -146,7 +159,9 @@ def _averages(x: Any, axis: Any, dtype: None, out: None, keepdims: bool) -> Any:
 _MEAN: Final = _native("mean", _averages, averaged)
 
 
-def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+def mean(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, where: Any = True
+) -> Tensor:
     """The arithmetic mean along `axis`, NaN of nothing. Integers give the default dtype.
 
     Where `dtype` is of integers, the sum is computed in it and the quotient loses its fraction.
@@ -158,9 +173,11 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False)
 
     Raises AxisError. Semantics: ``numpy.mean``.
     """
-    if dtype is None:
-        return _MEAN.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-    return _mean(x, axis, dtype, keepdims)
+    if out is None and where is True:
+        if dtype is None:
+            return _MEAN.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+        return _mean(x, axis, dtype, keepdims)
+    return _with_options("mean", x, axis, dtype, out, keepdims, None, where)
 
 
 @named("mean")
@@ -183,7 +200,9 @@ _ALL: Final = _native("all", np.logical_and.reduce, _truths, graded=False)
 _ANY: Final = _native("any", np.logical_or.reduce, _truths, graded=False)
 
 
-def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+def max(
+    x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Tensor:
     """The largest element along `axis`, NaN if any is NaN. Several largest share the gradient equally.
 
     Example:
@@ -193,10 +212,14 @@ def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.max``.
     """
-    return _MAX.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    if out is None and initial is None and where is True:
+        return _MAX.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    return _with_options("max", x, axis, None, out, keepdims, initial, where)
 
 
-def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+def min(
+    x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Tensor:
     """The smallest element along `axis`, NaN if any is NaN. Several smallest share the gradient equally.
 
     Example:
@@ -206,10 +229,14 @@ def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.min``.
     """
-    return _MIN.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    if out is None and initial is None and where is True:
+        return _MIN.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    return _with_options("min", x, axis, None, out, keepdims, initial, where)
 
 
-def all(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+def all(
+    x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True
+) -> Tensor:
     """Whether all elements along `axis` are true (not zero). True of nothing.
 
     Example:
@@ -219,10 +246,14 @@ def all(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.all``.
     """
-    return _ALL.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    if out is None and where is True:
+        return _ALL.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    return _with_options("all", x, axis, None, out, keepdims, None, where)
 
 
-def any(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+def any(
+    x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True
+) -> Tensor:
     """Whether any element along `axis` is true (not zero). False of nothing.
 
     Example:
@@ -232,7 +263,9 @@ def any(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
 
     Raises AxisError. Semantics: ``numpy.any``.
     """
-    return _ANY.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    if out is None and where is True:
+        return _ANY.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
+    return _with_options("any", x, axis, None, out, keepdims, None, where)
 
 
 def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..eager.tensor import Tensor
 from ..ir.errors import ShapeError
 from ..ir.types import Shape, normalize_axes, normalize_axis
+from . import reductions
 from .operands import as_tensor, broadcast, filled, floating, permuted, promoted, reshaped, run
 from .reductions import averaged, kept, mean, sum
 
@@ -24,10 +26,13 @@ def var(
     ddof: float = 0,
     correction: float | None = None,
     keepdims: bool = False,
+    where: Any = True,
+    mean: Any = None,
 ) -> Tensor:
     """The variance along `axis`: the squared distances from the mean, summed, over (count - `ddof`).
 
-    `correction` is the Array API's name for `ddof`. NaN or inf where count <= `ddof`.
+    `correction` is the Array API's name for `ddof`. NaN or inf where count <= `ddof`. Elements for which
+    `where` is false are left out; `mean` is the mean with its axes kept, where that is known already.
 
     Example:
         >>> import tracejit as tj
@@ -37,8 +42,12 @@ def var(
     Raises AxisError. Semantics: ``numpy.var``.
     """
     x = averaged(x, dtype)
+    if where is not True or mean is not None:
+        options = import_module(".aggregates.options", __package__)
+        free = ddof if correction is None else correction
+        return options.variance_of_selected(x, axis, free, keepdims, where, mean)  # type: ignore[no-any-return]
     axes = normalize_axes("var", axis, x.ndim)
-    centred = run("sub", x, mean(x, axes, keepdims=True))
+    centred = run("sub", x, reductions.mean(x, axes, keepdims=True))
     total = run("sum", run("square", centred), axes=axes)
     count = math.prod(x.shape[axis] for axis in axes) - (ddof if correction is None else correction)
     return kept(run("div", total, float(max(count, 0))), x.shape, axes, keepdims)
@@ -52,6 +61,8 @@ def std(
     ddof: float = 0,
     correction: float | None = None,
     keepdims: bool = False,
+    where: Any = True,
+    mean: Any = None,
 ) -> Tensor:
     """The standard deviation along `axis`, the square root of ``var``.
 
@@ -64,7 +75,9 @@ def std(
 
     Raises AxisError. Semantics: ``numpy.std``.
     """
-    return root(var(x, axis, dtype, ddof=ddof, correction=correction, keepdims=keepdims))
+    return root(
+        var(x, axis, dtype, ddof=ddof, correction=correction, keepdims=keepdims, where=where, mean=mean)
+    )
 
 
 def root(x: Tensor) -> Tensor:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import linecache
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +13,7 @@ import numpy as np
 from ..ir.dtypes import FLOAT64, default_dtype
 from ..ir.errors import ConcretizationError, DTypeError, GradientError, LostGradientWarning, ShapeError
 from ..ir.graph import Value
-from ..location import user_location, user_stacklevel
+from ..location import is_user_file, user_location, user_stacklevel
 from ..state import STATE
 
 if TYPE_CHECKING:
@@ -21,13 +24,14 @@ Array = np.ndarray[Any, Any]
 
 #: Ends the error of a symbol that becomes an ndarray: NumPy has not said what it wants that for.
 INSTEAD_OF_NUMPY: Final = (
-    "tj.exp(x) and its like, tj.asarray(a)[i] for a NumPy array a, and tj.pure_callback for what tracejit "
-    "lacks"
+    "np.stack([x, y]) for np.array([x, y]), np.zeros_like(x) or tj.zeros for arrays to write x into, "
+    "tj.asarray(a)[i] for a NumPy array a, and tj.pure_callback for what tracejit lacks"
 )
 
 
 def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> ConcretizationError:
     """The error for `asked`, which needs the value of a symbol: with the user's line, and `instead`."""
+    asked, instead = asked_by(asked, instead)
     where = user_location()
     rest = f"While a function is traced, tensors have types but no values. Use {instead}."
     if not tracing:
@@ -36,6 +40,29 @@ def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> Concre
     return ConcretizationError(
         f"{asked} needs the value of a traced tensor of type {value.type}{place}. {rest}"
     )
+
+
+def asked_by(asked: str, instead: str) -> tuple[str, str]:
+    """`asked` and `instead` of an error, in the words of the function of ``math`` that wants the number:
+    Python calls ``float(x)`` for it, from the user's frame."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return asked, instead
+    places = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
+    first, last, start, end = next(places, (None, None, None, None))
+    if first is None or first != last:
+        return asked, instead
+    text = linecache.getline(frame.f_code.co_filename, first).encode()[start:end].decode()
+    name, *attributes = text.partition("(")[0].strip().split(".")
+    function = frame.f_locals.get(name, frame.f_globals.get(name))
+    for attribute in attributes:
+        function = getattr(function, attribute, None)
+    if getattr(function, "__module__", None) != "math":
+        return asked, instead
+    label = function.__name__
+    return f"math.{label}(x)", f"tj.{label}(x)" if hasattr(sys.modules["tracejit"], label) else instead
 
 
 def warn_of_lost_gradient(tensor: Tensor, asked: str, result: str = "a Python number") -> None:

@@ -32,7 +32,7 @@ class Tensor(Signatures):
 
     Make one with ``tj.tensor``, ``tj.asarray`` or a creation function. Arithmetic, methods and dtype
     promotion follow NumPy 2; ``requires_grad``, ``backward``, ``grad``, ``grad_fn`` and ``detach`` follow
-    PyTorch. NumPy functions accept a Tensor through ``__array__``.
+    PyTorch. NumPy's functions of a Tensor are those of this library (``__array_ufunc__``, ``__array_function__``).
 
     Example:
         >>> import tracejit as tj
@@ -128,11 +128,11 @@ class Tensor(Signatures):
 
         Raises GradientError on a tensor that requires grad, as PyTorch does: use ``detach()`` first.
         """
-        data = self._concrete("numpy(), and with it NumPy functions such as np.exp(x),", INSTEAD_OF_NUMPY)
+        data = self._concrete("numpy(), and with it np.array(x) or a[i] = x for a NumPy array a,", INSTEAD_OF_NUMPY)
         if self._requires_grad:
             raise GradientError(
-                "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy(), or for "
-                "np.exp(x) and its like tj.exp(x)"
+                "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy(), or in place "
+                "of np.array([x, y]) np.stack([x, y])"
             )
         return data
 
@@ -143,12 +143,6 @@ class Tensor(Signatures):
                 raise ValueError(f"a copy is needed to convert {data.dtype} to {np.dtype(dtype)}")
             return data.astype(dtype)
         return data.copy() if copy else data
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """NumPy functions take tensors as the arrays they hold, and give arrays."""
-        if func in (np.shape, np.ndim, np.size) and len(args) == 1 and not kwargs:
-            return getattr(self, func.__name__)  # what a traced tensor knows, too
-        return func(*_as_arrays(args), **{key: _as_arrays(value) for key, value in kwargs.items()})
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.numpy().__dlpack__(**options)
@@ -341,15 +335,6 @@ class Tensor(Signatures):
         if self._node is not None:
             raise GradientError("a tensor inside a graph cannot be pickled; use x.detach()")
         return rebuilt, (self._concrete("pickling", "the result outside the function"), self._requires_grad)
-
-
-def _as_arrays(value: Any) -> Any:
-    """`value` with the tensors in its lists and tuples as arrays."""
-    if isinstance(value, Tensor):
-        return value.numpy()
-    if type(value) in (list, tuple):
-        return type(value)(_as_arrays(one) for one in value)
-    return value
 
 
 def rebuilt(array: Array, requires_grad: bool) -> Tensor:

@@ -33,6 +33,8 @@ from .values import (
     options,
 )
 
+#: The type of NumPy's functions that ask their arguments for ``__array_function__``.
+_ARRAY_FUNCTION: Final = type(np.dot)
 #: How many instructions are followed for one trace, and how deep calls go.
 _MOST_STEPS: Final = 100_000
 _DEEPEST: Final = 60
@@ -140,7 +142,7 @@ class Reader(LibraryCalls):
         if isinstance(value, FunctionType) and is_user_function(value):
             self.uses.same(callee)
             return self._follow_function(callee, value, positional, named)
-        if isinstance(value, (FunctionType, types.BuiltinFunctionType, np.ufunc)):
+        if isinstance(value, (FunctionType, types.BuiltinFunctionType, np.ufunc, _ARRAY_FUNCTION)):
             self.uses.same(callee)
             return self.call_library(value, positional, named, run, i, callee)
         if isinstance(value, type):

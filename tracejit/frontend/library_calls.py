@@ -38,6 +38,17 @@ _INSTALLED: Final = re.compile(
 )
 
 
+def _is_of_numpy(function: Any, module: str | None) -> bool:
+    """Whether NumPy sends calls of `function` with tensors to the library (`array.numpy_calls`)."""
+    return isinstance(function, np.ufunc) or module == "numpy"
+
+
+def _holds_tensors(value: Any) -> bool:
+    if isinstance(value, Group):
+        return any(map(_holds_tensors, value.items))
+    return all_tensors(value)
+
+
 class LibraryCalls(Operations):
     """What functions of this library, of Python and of NumPy do with their arguments."""
 
@@ -77,6 +88,9 @@ class LibraryCalls(Operations):
         if not (own_code or is_own(module) or is_own(type(function).__module__)):
             if module == "functools" and name == "partial" and positional:
                 return self._partial(positional, named)
+            if _is_of_numpy(function, module) and any(map(_holds_tensors, (*positional, *named.values()))):
+                self.give_library(name, positional, named, run, i)  # NumPy calls the function of that name here
+                return UNKNOWN if name in library.GIVES_OTHERS else TRACED
             return self.hand_over(positional, named)
         inner = self._user_functions(function)
         if inner:

@@ -301,7 +301,7 @@ def test_setting_grad():
 
 def test_numpy_of_a_tensor_that_requires_grad():
     x = leaf(1.0)
-    for use in (lambda: x.numpy(), lambda: np.asarray(x), lambda: np.exp(x)):
+    for use in (lambda: x.numpy(), lambda: np.asarray(x), lambda: np.array(x)):
         with pytest.raises(tj.GradientError, match=r"x\.detach\(\)"):
             use()
     assert x.item() == 1.0

@@ -202,7 +202,7 @@ def test_numpy_functions_take_tensors():
     x = T([[1.0, 2.0], [3.0, 4.0]])
     np.testing.assert_array_equal(np.exp(x), np.exp([[1.0, 2.0], [3.0, 4.0]]))
     assert np.concatenate([x, x]).shape == (4, 2)
-    assert np.linalg.norm(T([3.0, 4.0])) == 5.0
+    assert isinstance(np.concatenate([x, x]), tj.Tensor)
     assert np.allclose(x, x)
     assert np.dot(x, x).tolist() == [[7, 10], [15, 22]]
     assert np.shape(x) == (2, 2)

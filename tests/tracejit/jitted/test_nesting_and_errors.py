@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -120,7 +121,8 @@ CONCRETE = {
     "item": lambda x: x.item(),
     "tolist": lambda x: x.tolist(),
     "numpy": lambda x: x.numpy(),
-    "np.exp": lambda x: np.exp(x),
+    "math.exp": lambda x: math.exp(x),
+    "np.array": lambda x: np.array([x, x]),
     "np.full": lambda x: np.full(3, x),
     "np.asarray": lambda x: np.asarray(x),
     "in": lambda x: 3 in x,

@@ -1,0 +1,1 @@
+"""Reductions with options, reductions that skip NaN, covariances and histograms."""

@@ -1,0 +1,126 @@
+"""Covariance and correlation matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...eager.tensor import Tensor
+from ...ir.dtypes import as_dtype, is_float
+from ...ir.errors import DomainError, ShapeError
+from ..contraction import matmul
+from ..diagonals import diagonal
+from ..joining import concatenate
+from ..manipulation import atleast_2d, expand_dims, matrix_transpose, squeeze
+from ..operands import as_tensor, cast, floating, promoted, run
+from ..reductions import mean, sum
+
+__all__ = ["corrcoef", "cov"]
+
+
+def cov(
+    x: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """The covariance matrix of the variables that are the rows of `x`, and of `y`, where that is given.
+
+    Columns are observations; with ``rowvar=False`` the other way round. The sums are divided by the number
+    of observations less `ddof`, which is 1, or 0 with `bias`. `fweights` say how often each observation
+    counts, `aweights` how much.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.cov([[1.0, 2.0, 3.0], [3.0, 1.0, 1.0]])
+        tensor([[ 1.0000, -1.0000],
+                [-1.0000,  1.3333]])
+
+    Raises ShapeError. Semantics: ``numpy.cov``.
+    """
+    if ddof is not None and ddof != int(ddof):
+        raise DomainError(f"cov: ddof must be an integer, got {ddof}")
+    variables = _variables("cov", x, y, rowvar, dtype)
+    rows, count = variables.shape
+    free = (0 if bias else 1) if ddof is None else ddof
+    weights = _weights(fweights, aweights, variables)
+    if rows == 0 or weights is None:
+        total: Any = float(count)
+        centred = run("sub", variables, mean(variables, 1, keepdims=True)) if count else variables
+        weighted = centred
+    else:
+        total = sum(weights)
+        centre = run("div", sum(run("mul", variables, weights), 1, keepdims=True), total)
+        centred = run("sub", variables, centre)
+        weighted = run("mul", centred, weights)
+    if weights is None:
+        divisor: Any = total - free
+    elif free == 0:
+        divisor = total
+    elif aweights is None:
+        divisor = run("sub", total, float(free))
+    else:
+        part = run("div", sum(run("mul", weights, cast(floating(aweights), weights.dtype))), total)
+        divisor = run("sub", total, run("mul", part, float(free)))
+    divisor = run("maximum", divisor, 0.0) if isinstance(divisor, Tensor) else max(divisor, 0.0)
+    return squeeze(run("div", matmul(centred, matrix_transpose(weighted)), divisor))
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Tensor:
+    """The correlation coefficients of the variables that are the rows of `x`, and of `y`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.corrcoef([1.0, 2.0, 3.0], [3.0, 1.0, 1.0])
+        tensor([[ 1.0000, -0.8660],
+                [-0.8660,  1.0000]])
+
+    Raises ShapeError. Semantics: ``numpy.corrcoef``.
+    """
+    covariances = cov(x, y, rowvar, dtype=dtype)
+    if covariances.ndim == 0:
+        return run("div", covariances, covariances)
+    deviations = run("sqrt", diagonal(covariances))
+    quotient = run("div", run("div", covariances, expand_dims(deviations, 1)), deviations)
+    return run("clip", quotient, -1.0, 1.0)
+
+
+def _variables(name: str, x: Any, y: Any, rowvar: bool, dtype: Any) -> Tensor:
+    """The variables of `x` and `y` as rows, of which a line is one."""
+    parts = []
+    for operand in (x, y):
+        if operand is None:
+            continue
+        tensor = as_tensor(operand)
+        if tensor.ndim > 2:
+            raise ShapeError(f"{name}: expected an array of rank 2 or less, got shape {tensor.shape}")
+        tensor = atleast_2d(tensor)
+        parts.append(tensor if rowvar or tensor.shape[0] == 1 else matrix_transpose(tensor))
+    if dtype is not None:
+        parts = [cast(part, as_dtype(dtype)) for part in parts]
+    parts = [part if is_float(part.dtype) else cast(part, as_dtype("f8")) for part in parts]
+    parts = promoted(*parts)
+    if dtype is None and parts[0].dtype != as_dtype("f8"):
+        parts = [cast(part, as_dtype("f8")) for part in parts]  # as NumPy's result_type(m, float64)
+    return parts[0] if len(parts) == 1 else concatenate(parts, 0)
+
+
+def _weights(fweights: Any, aweights: Any, variables: Tensor) -> Tensor | None:
+    weights = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        tensor = as_tensor(given)
+        if tensor.shape != variables.shape[1:]:
+            raise ShapeError(f"cov: {name} must have shape {variables.shape[1:]}, got {tensor.shape}")
+        if name == "fweights" and is_float(tensor.dtype):
+            raise DomainError("cov: fweights must be integers")
+        tensor = cast(tensor, variables.dtype)
+        weights = tensor if weights is None else run("mul", weights, tensor)
+    return weights
+
+

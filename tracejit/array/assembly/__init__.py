@@ -1,0 +1,1 @@
+"""Arrays put together from others, cut apart, and indices made: blocks, insertions, grids, triangles."""

@@ -1,0 +1,1 @@
+"""Dtypes, shapes, printing and files: what NumPy tells of arrays without computing with them."""

@@ -1,0 +1,139 @@
+"""Whether arrays share memory, and arrays with requirements on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...eager.tensor import Tensor
+from ...ir.dtypes import as_dtype
+from ..creation import asarray
+from ..manipulation import atleast_1d, copy
+from ..operands import as_tensor, cast
+
+__all__ = [
+    "asanyarray",
+    "asarray_chkfinite",
+    "ascontiguousarray",
+    "asfortranarray",
+    "may_share_memory",
+    "require",
+    "shares_memory",
+]
+
+
+def asanyarray(data: Any, dtype: Any = None) -> Tensor:
+    """As ``asarray``: there are no subclasses.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.asanyarray([1, 2])
+        tensor([1, 2])
+
+    Semantics: ``numpy.asanyarray``.
+    """
+    return asarray(data, dtype)
+
+
+def asarray_chkfinite(data: Any, dtype: Any = None) -> Tensor:
+    """As ``asarray``, without NaN and infinities: ValueError. Eager only.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.asarray_chkfinite([1, 2])
+        tensor([1, 2])
+
+    Semantics: ``numpy.asarray_chkfinite``.
+    """
+    result = asarray(data, dtype)
+    np.asarray_chkfinite(result._concrete("asarray_chkfinite", "tj.isfinite(x)"))
+    return result
+
+
+def ascontiguousarray(data: Any, dtype: Any = None) -> Tensor:
+    """`data` in C order, with at least one dimension; copied where it is not.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.ascontiguousarray(3.0)
+        tensor([3.])
+
+    Semantics: ``numpy.ascontiguousarray``.
+    """
+    x = atleast_1d(asarray(data, dtype))
+    assert isinstance(x, Tensor)
+    return x if x.is_traced or x._data.flags.c_contiguous else copy(x)
+
+
+def asfortranarray(data: Any, dtype: Any = None) -> Tensor:
+    """`data` with the elements of its first dimension beside each other in memory, where it is not traced.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.asfortranarray([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+
+    Semantics: ``numpy.asfortranarray``.
+    """
+    x = asarray(data, dtype)
+    if x.is_traced or x._data.flags.f_contiguous:
+        return x
+    order = tuple(range(x.ndim))[::-1]
+    return copy(x.transpose(order)).transpose(order)
+
+
+def require(data: Any, dtype: Any = None, requirements: Any = None) -> Tensor:
+    """`data` with `dtype` and the layout that `requirements` names: ``"C"``, ``"F"``, ``"O"``, ``"W"``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.require([1, 2], "float32", ["C"])
+        tensor([1., 2.], dtype=float32)
+
+    Semantics: ``numpy.require``.
+    """
+    x = as_tensor(data)
+    x = x if dtype is None else cast(x, as_dtype(dtype))
+    names = {name[:1].upper() for name in requirements or ()}
+    if "F" in names:
+        return asfortranarray(x)
+    if "C" in names:
+        x = x if x.is_traced or x._data.flags.c_contiguous else copy(x)
+    writes = bool(names & {"O", "W"})
+    return copy(x) if writes and not x.is_traced and not x._data.flags.owndata else x
+
+
+def shares_memory(x: Any, y: Any) -> bool:
+    """Whether an element of `x` and one of `y` are the same memory. Of traced tensors: whether they are one.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.ones(3)
+        >>> tj.shares_memory(x, x[1:]), tj.shares_memory(x, x + 1)
+        (True, False)
+
+    Semantics: ``numpy.shares_memory``.
+    """
+    first, second = as_tensor(x), as_tensor(y)
+    if first.is_traced or second.is_traced:
+        return first._data is second._data
+    return bool(np.shares_memory(first._data, second._data))
+
+
+def may_share_memory(x: Any, y: Any) -> bool:
+    """As ``shares_memory``, by the bounds of the memory alone.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.ones(3)
+        >>> tj.may_share_memory(x, x[1:])
+        True
+
+    Semantics: ``numpy.may_share_memory``.
+    """
+    first, second = as_tensor(x), as_tensor(y)
+    if first.is_traced or second.is_traced:
+        return first._data is second._data
+    return bool(np.may_share_memory(first._data, second._data))

@@ -1,0 +1,1 @@
+"""Numerical methods: interpolation, convolution, differences and integrals, polynomials, windows."""

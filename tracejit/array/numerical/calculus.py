@@ -1,0 +1,227 @@
+"""Differences and integrals of sampled functions, and phases without jumps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...eager.tensor import Tensor
+from ...ir.dtypes import FLOAT64, is_float
+from ...ir.errors import ShapeError
+from ...ir.types import normalize_axes, normalize_axis
+from .. import cumulative
+from ..indexing.searching import diff
+from ..joining import concatenate
+from ..manipulation import ravel
+from ..operands import as_tensor, cast, filled, reshaped, run, sliced
+from ..reductions import averaged, sum
+
+__all__ = ["cumulative_prod", "cumulative_sum", "ediff1d", "gradient", "trapezoid", "unwrap"]
+
+
+def gradient(x: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """The derivative of the samples `x` along each axis: second-order differences inside, one-sided at ends.
+
+    `varargs` are the distances of the samples: a number for all axes, or for each axis a number or the
+    coordinates. A tuple of tensors where there are several axes. `edge_order` is 1 or 2.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.gradient([1.0, 2.0, 4.0, 7.0])
+        tensor([1.0000, 1.5000, 2.5000, 3.0000])
+
+    Raises AxisError, and ShapeError for fewer than ``edge_order + 1`` samples. Semantics: ``numpy.gradient``.
+    """
+    x = averaged(x, None)
+    axes = tuple(range(x.ndim)) if axis is None else normalize_axes("gradient", axis, x.ndim)
+    if axis is not None and not isinstance(axis, int):
+        axes = tuple(normalize_axis("gradient", one, x.ndim) for one in axis)
+    if edge_order not in (1, 2):
+        raise ShapeError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
+    spacings = list(varargs) or [1.0]
+    if len(spacings) == 1 and as_tensor(spacings[0]).ndim == 0:
+        spacings = spacings * len(axes)
+    if len(spacings) != len(axes):
+        raise ShapeError(f"gradient: expected spacings for {len(axes)} axes, got {len(varargs)}")
+    slopes = tuple(
+        _slope(x, place, spacing, edge_order) for place, spacing in zip(axes, spacings, strict=True)
+    )
+    return slopes[0] if len(slopes) == 1 else slopes
+
+
+def _slope(x: Tensor, axis: int, spacing: Any, edge_order: int) -> Tensor:
+    extent = x.shape[axis]
+    if extent < edge_order + 1:
+        raise ShapeError(f"gradient: axis {axis} of size {extent} needs at least {edge_order + 1} samples")
+
+    def part(start: int, size: int) -> Tensor:
+        return sliced(x, axis, start, size)
+
+    width = as_tensor(spacing)
+    uniform = width.ndim == 0
+    if uniform:
+        step: Any = spacing if not isinstance(spacing, Tensor) else width
+        inner = run("div", run("sub", part(2, extent - 2), part(0, extent - 2)), step * 2.0)
+        steps = [step] * 4
+    else:
+        if width.shape != (extent,):
+            raise ShapeError(f"gradient: coordinates must have shape ({extent},), got {width.shape}")
+        gaps = diff(width if is_float(width.dtype) else cast(width, FLOAT64))
+        shape = [1] * x.ndim
+        shape[axis] = extent - 2
+        before = reshaped(sliced(gaps, 0, 0, extent - 2), tuple(shape))
+        behind = reshaped(sliced(gaps, 0, 1, extent - 2), tuple(shape))
+        both = run("add", before, behind)
+        a = run("div", run("neg", behind), run("mul", before, both))
+        b = run("div", run("sub", behind, before), run("mul", before, behind))
+        c = run("div", before, run("mul", behind, both))
+        inner = _weighted([a, b, c], [part(0, extent - 2), part(1, extent - 2), part(2, extent - 2)])
+        last = extent - 2
+        steps = [reshaped(sliced(gaps, 0, at, 1), ()) for at in (0, min(1, last), max(last - 1, 0), last)]
+    if edge_order == 1:
+        head = run("div", run("sub", part(1, 1), part(0, 1)), steps[0])
+        tail = run("div", run("sub", part(extent - 1, 1), part(extent - 2, 1)), steps[3])
+    else:
+        head = _edge(steps[0], steps[1], [part(0, 1), part(1, 1), part(2, 1)], -1.0)
+        tail = _edge(steps[3], steps[2], [part(extent - 1, 1), part(extent - 2, 1), part(extent - 3, 1)], 1.0)
+    return concatenate([head, inner, tail], axis)
+
+
+def _edge(near: Any, far: Any, samples: list[Tensor], sign: float) -> Tensor:
+    """The derivative at the first of three `samples`, of which the second is `near` and the third `far` behind
+    that; `sign` is that of the direction from them to it."""
+    near, far = as_tensor(near), as_tensor(far)
+    both = run("add", near, far)
+    a = run("div", run("add", run("mul", near, 2.0), far), run("mul", near, both))
+    b = run("div", run("neg", both), run("mul", near, far))
+    c = run("div", near, run("mul", far, both))
+    return run("mul", _weighted([a, b, c], samples), sign)
+
+
+def _weighted(weights: list[Tensor], samples: list[Tensor]) -> Tensor:
+    total = run("mul", weights[0], samples[0])
+    for weight, sample in zip(weights[1:], samples[1:], strict=True):
+        total = run("add", total, run("mul", weight, sample))
+    return total
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
+    """The integral of the samples `y` along `axis` by the trapezoidal rule, at coordinates `x`, or `dx` apart.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.trapezoid([1.0, 2.0, 3.0], x=[4.0, 6.0, 8.0])
+        tensor(8.)
+
+    Raises AxisError. Semantics: ``numpy.trapezoid``.
+    """
+    y = as_tensor(y)
+    place = normalize_axis("trapezoid", axis, y.ndim)
+    if x is None:
+        width: Any = dx
+    else:
+        width = as_tensor(x)
+        if width.ndim == 1:
+            shape = [1] * y.ndim
+            shape[place] = width.shape[0] - 1
+            width = reshaped(diff(width), tuple(shape))
+        else:
+            width = diff(width, axis=place)
+    count = max(y.shape[place] - 1, 0)
+    high, low = sliced(y, place, min(1, y.shape[place]), count), sliced(y, place, 0, count)
+    return sum(run("div", run("mul", width, run("add", high, low)), 2.0), place)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Tensor:
+    """`p` with multiples of `period` added along `axis`, so that neighbours differ by half of it at most.
+
+    Steps that are not larger than `discont` stay.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.unwrap([0.0, 1.0, 7.0, 2.0])
+        tensor([0.0000, 1.0000, 0.7168, 2.0000])
+
+    Raises AxisError. Semantics: ``numpy.unwrap``.
+    """
+    p = as_tensor(p)
+    place = normalize_axis("unwrap", axis, p.ndim)
+    steps = diff(p, axis=place)
+    if discont is None:
+        discont = period / 2
+    whole = not is_float(p.dtype) and isinstance(period, int)
+    if whole:
+        high, rest = divmod(period, 2)
+        ambiguous = rest == 0
+    else:
+        p, steps = averaged(p, None), averaged(steps, None)
+        high, ambiguous = period / 2, True
+    low = -high
+    wrapped = run("add", run("remainder", run("sub", steps, low), period), low)
+    if ambiguous:
+        at_end = run("logical_and", run("eq", wrapped, low), run("gt", steps, 0))
+        wrapped = run("where", at_end, high, wrapped)
+    correction = run("sub", wrapped, steps)
+    correction = run("where", run("lt", run("abs", steps), discont), 0, correction)
+    first = sliced(p, place, 0, min(1, p.shape[place]))
+    rest = sliced(p, place, min(1, p.shape[place]), max(p.shape[place] - 1, 0))
+    moved = run("add", rest, cumulative.cumsum(correction, place))
+    return concatenate([cast(first, moved.dtype), moved], place)
+
+
+def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    """The differences of neighbours in the raveled `x`, between `to_begin` and `to_end`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.ediff1d([1, 2, 4, 7], to_end=99)
+        tensor([ 1,  2,  3, 99])
+
+    Raises DTypeError. Semantics: ``numpy.ediff1d``.
+    """
+    line = ravel(as_tensor(x))
+    steps = run("sub", sliced(line, 0, min(1, line.size), max(line.size - 1, 0)), sliced(line, 0, 0, max(line.size - 1, 0)))
+    parts = [None if end is None else cast(ravel(as_tensor(end)), line.dtype) for end in (to_begin, to_end)]
+    return concatenate([part for part in (parts[0], steps, parts[1]) if part is not None])
+
+
+def _cumulative(name: str, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Tensor:
+    x = as_tensor(x)
+    if axis is None:
+        if x.ndim != 1:
+            raise ShapeError(f"cumulative_{name}: axis is needed for an array of rank {x.ndim}")
+        axis = 0
+    place = normalize_axis(f"cumulative_{name}", axis, x.ndim)
+    result: Tensor = getattr(cumulative, f"cum{name}")(x, place, dtype)
+    if not include_initial:
+        return result
+    shape = (*result.shape[:place], 1, *result.shape[place + 1 :])
+    return concatenate([filled(0 if name == "sum" else 1, shape, result.dtype), result], place)
+
+
+def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
+    """Running sums along `axis`, behind a 0 with `include_initial`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.cumulative_sum([1, 2, 3], include_initial=True)
+        tensor([0, 1, 3, 6])
+
+    Raises AxisError. Semantics: ``numpy.cumulative_sum``, the Array API.
+    """
+    return _cumulative("sum", x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
+    """Running products along `axis`, behind a 1 with `include_initial`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.cumulative_prod([1, 2, 3], include_initial=True)
+        tensor([1, 1, 2, 6])
+
+    Raises AxisError. Semantics: ``numpy.cumulative_prod``, the Array API.
+    """
+    return _cumulative("prod", x, axis, dtype, include_initial)
+
+

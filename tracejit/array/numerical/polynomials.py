@@ -1,0 +1,329 @@
+"""Polynomials, as lines of coefficients of which that of the highest power is the first."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...eager.tensor import Tensor
+from ...ir.dtypes import FLOAT64
+from ...ir.errors import DomainError, ShapeError
+from ..contraction import matmul
+from ..indexing.access import getitem
+from ..joining import concatenate, stack
+from ..manipulation import atleast_1d, expand_dims
+from ..operands import as_tensor, cast, filled, floating, promoted_arrays, reshaped, run, sliced
+from ..reductions import averaged, sum
+from .convolution import convolve
+
+__all__ = [
+    "poly",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
+    "vander",
+]
+
+
+def _line(name: str, value: Any) -> Tensor:
+    line = atleast_1d(as_tensor(value))
+    assert isinstance(line, Tensor)
+    if line.ndim != 1:
+        raise ShapeError(f"{name}: expected a line of coefficients, got shape {line.shape}")
+    return line
+
+
+def polyval(p: Any, x: Any) -> Tensor:
+    """The value at each element of `x` of the polynomial with the coefficients `p`, by Horner's rule.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.polyval([3.0, 0.0, 1.0], [5.0, 2.0])
+        tensor([76., 13.])
+
+    Semantics: ``numpy.polyval``.
+    """
+    coefficients, x = promoted_arrays(_line("polyval", p), x)
+    value = filled(0, x.shape, x.dtype)
+    for place in range(coefficients.shape[0]):
+        value = run("add", run("mul", value, x), getitem(coefficients, place))
+    return value
+
+
+def _same_length(name: str, p: Any, q: Any) -> list[Tensor]:
+    lines = promoted_arrays(_line(name, p), _line(name, q))
+    most = max(line.shape[0] for line in lines)
+    return [
+        line
+        if line.shape[0] == most
+        else concatenate([filled(0, (most - line.shape[0],), line.dtype), line])
+        for line in lines
+    ]
+
+
+def polyadd(p: Any, q: Any) -> Tensor:
+    """The coefficients of the sum of two polynomials.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.polyadd([1, 2], [9, 5, 4])
+        tensor([9, 6, 6])
+
+    Raises ShapeError. Semantics: ``numpy.polyadd``.
+    """
+    return run("add", *_same_length("polyadd", p, q))
+
+
+def polysub(p: Any, q: Any) -> Tensor:
+    """The coefficients of the difference of two polynomials.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.polysub([2, 10, -2], [3, 10, -4])
+        tensor([-1,  0,  2])
+
+    Raises ShapeError. Semantics: ``numpy.polysub``.
+    """
+    return run("sub", *_same_length("polysub", p, q))
+
+
+def polymul(p: Any, q: Any) -> Tensor:
+    """The coefficients of the product of two polynomials.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.polymul([1, 2, 3], [9, 5, 1])
+        tensor([ 9, 23, 38, 17,  3])
+
+    Raises ShapeError. Semantics: ``numpy.polymul``.
+    """
+    return convolve(_line("polymul", p), _line("polymul", q))
+
+
+def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
+    """The coefficients of the quotient and of the remainder of two polynomials.
+
+    Leading zeros of the remainder are left out eagerly; under a trace they stay, as its length is known.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.polydiv([3.0, 5.0, 2.0], [2.0, 1.0])
+        (tensor([1.5000, 1.7500]), tensor([0.2500]))
+
+    Raises ShapeError. Semantics: ``numpy.polydiv``.
+    """
+    dividend, divisor = [floating(tensor) for tensor in promoted_arrays(_line("polydiv", u), _line("polydiv", v))]
+    steps = dividend.shape[0] - divisor.shape[0] + 1
+    scale = run("div", 1.0, getitem(divisor, 0))
+    rest, quotient = dividend, []
+    for place in range(max(steps, 0)):
+        factor = run("mul", scale, getitem(rest, place))
+        quotient.append(factor)
+        part = run("sub", sliced(rest, 0, place, divisor.shape[0]), run("mul", factor, divisor))
+        rest = concatenate(
+            [
+                sliced(rest, 0, 0, place),
+                part,
+                sliced(rest, 0, place + divisor.shape[0], rest.shape[0] - place - divisor.shape[0]),
+            ]
+        )
+    whole = stack(quotient) if quotient else filled(0, (1,), dividend.dtype)
+    if rest.is_traced:
+        kept = max(steps, 0) if steps > 0 and divisor.shape[0] > 1 else 0
+    else:
+        small = np.abs(rest.detach().numpy()) <= 1e-8  # what numpy.allclose takes for zero
+        kept = int(np.argmin(small)) if not small.all() else rest.shape[0] - 1
+    return whole, sliced(rest, 0, kept, rest.shape[0] - kept)
+
+
+def polyder(p: Any, m: int = 1) -> Tensor:
+    """The coefficients of the `m`-th derivative.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.polyder([1, 1, 1, 1])
+        tensor([3, 2, 1])
+
+    Raises DomainError for negative `m`. Semantics: ``numpy.polyder``.
+    """
+    order = operator.index(m)
+    if order < 0:
+        raise DomainError(f"polyder: m must not be negative, got {order}")
+    line = _line("polyder", p)
+    for _ in range(order):
+        degree = line.shape[0] - 1
+        line = sliced(line, 0, 0, max(degree, 0))
+        if degree > 0:
+            line = run("mul", line, as_tensor(np.arange(degree, 0, -1)))
+    return line
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
+    """The coefficients of the `m`-th antiderivative, with the constants of integration `k` (0).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.polyint([3.0, 2.0, 1.0])
+        tensor([1., 1., 1., 0.])
+
+    Raises DomainError for negative `m`. Semantics: ``numpy.polyint``.
+    """
+    order = operator.index(m)
+    if order < 0:
+        raise DomainError(f"polyint: m must not be negative, got {order}")
+    line = _line("polyint", p)
+    constants = filled(0.0, (order,), FLOAT64) if k is None else _line("polyint", k)
+    if constants.shape[0] == 1 and order > 1:
+        constants = concatenate([constants] * order)
+    if constants.shape[0] < order:
+        raise ShapeError(f"polyint: k must be a number or have {order} constants, got {constants.shape[0]}")
+    for place in range(order):
+        powers = as_tensor(np.arange(line.shape[0], 0, -1))
+        divided = run("div", line, powers)
+        line = concatenate([divided, cast(sliced(constants, 0, place, 1), divided.dtype)])
+    return line
+
+
+def poly(seq_of_zeros: Any) -> Tensor:
+    """The coefficients of the polynomial with these zeros, the first of them 1.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.poly([1.0, 2.0])
+        tensor([ 1., -3.,  2.])
+
+    Raises ShapeError unless `seq_of_zeros` has rank 1. Semantics: ``numpy.poly``, without matrices.
+    """
+    zeros = averaged(_line("poly", seq_of_zeros), None)
+    if not zeros.shape[0]:
+        return filled(1.0, (), FLOAT64)
+    coefficients = filled(1, (1,), zeros.dtype)
+    for place in range(zeros.shape[0]):
+        shifted = concatenate([coefficients, filled(0, (1,), zeros.dtype)])
+        product = run("mul", coefficients, getitem(zeros, place))
+        coefficients = run("sub", shifted, concatenate([filled(0, (1,), zeros.dtype), product]))
+    return coefficients
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The matrix of the powers of the line `x`, from N - 1 down to 0, or up with `increasing`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.vander([1, 2, 3], 3)
+        tensor([[1, 1, 1],
+                [4, 2, 1],
+                [9, 3, 1]])
+
+    Raises ShapeError unless `x` has rank 1. Semantics: ``numpy.vander``.
+    """
+    line = as_tensor(x)
+    if line.ndim != 1:
+        raise ShapeError(f"vander: expected a line of rank 1, got shape {line.shape}")
+    count = line.shape[0] if N is None else operator.index(N)
+    dtype = np.promote_types(line.dtype, np.int64)
+    line = cast(line, dtype)
+    columns = [filled(1, line.shape, line.dtype)]
+    for _ in range(count - 1):
+        columns.append(run("mul", columns[-1], line))
+    columns = columns[: max(count, 0)]
+    if not columns:
+        return filled(0, (line.shape[0], 0), line.dtype)
+    return stack(columns if increasing else columns[::-1], 1)
+
+
+def polyfit(
+    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Any:
+    """The coefficients of the polynomial of degree `deg` that fits the points (x, y) best, by least squares.
+
+    `y` may have several columns; `w` are weights of the residuals. With `cov`, also the covariance matrix of
+    the coefficients, scaled by the residuals unless it is ``"unscaled"``.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.polyfit([0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 7.0, 13.0], 2)
+        tensor([1.0000, 1.0000, 1.0000])
+
+    Raises ShapeError and DomainError. Semantics: ``numpy.polyfit`` for points of full rank (`rcond` is not
+    needed), without `full`, which has singular values.
+    """
+    degree = operator.index(deg)
+    if full:
+        raise DomainError("polyfit: full=True asks for singular values, which tracejit does not compute")
+    if degree < 0:
+        raise DomainError(f"polyfit: deg must not be negative, got {degree}")
+    points, values = [cast(averaged(operand, None), FLOAT64) for operand in (x, y)]
+    if points.ndim != 1 or points.shape[0] == 0:
+        raise ShapeError(f"polyfit: expected a line of points, got shape {points.shape}")
+    if values.ndim not in (1, 2) or values.shape[0] != points.shape[0]:
+        raise ShapeError(f"polyfit: y of shape {values.shape} does not fit {points.shape[0]} points")
+    columns = vander(points, degree + 1)
+    if w is not None:
+        weights = cast(averaged(w, None), FLOAT64)
+        if weights.shape != points.shape:
+            raise ShapeError(f"polyfit: w must have shape {points.shape}, got {weights.shape}")
+        columns = run("mul", columns, expand_dims(weights, 1))
+        values = run("mul", values, weights if values.ndim == 1 else expand_dims(weights, 1))
+    scale = run("sqrt", sum(run("square", columns), 0))
+    basis, triangle = _orthogonal(run("div", columns, scale))
+    solution = _solved(triangle, matmul(_transposed(basis), values))
+    across = scale if values.ndim == 1 else expand_dims(scale, 1)
+    coefficients = run("div", solution, across)
+    if not (cov if isinstance(cov, str) else bool(cov)):
+        return coefficients
+    inverse = _solved(triangle, as_tensor(np.eye(degree + 1)))
+    spread = matmul(inverse, _transposed(inverse))
+    spread = run("div", run("div", spread, expand_dims(scale, 1)), scale)
+    if cov != "unscaled":
+        free = points.shape[0] - (degree + 1)
+        if free <= 0:
+            raise DomainError(f"polyfit: {points.shape[0]} points are too few to scale the covariance matrix")
+        residuals = sum(run("square", run("sub", values, matmul(columns, coefficients))), 0)
+        factor = run("div", residuals, float(free))
+        spread = run("mul", spread if values.ndim == 1 else expand_dims(spread, 2), factor)
+    return coefficients, spread
+
+
+def _transposed(x: Tensor) -> Tensor:
+    """The transpose of a matrix."""
+    return run("transpose", x, perm=(1, 0))
+
+
+def _orthogonal(columns: Tensor) -> tuple[Tensor, list[list[Tensor]]]:
+    """The QR decomposition: Gram and Schmidt's, each column made orthogonal twice (Giraud et al. 2005)."""
+    count = columns.shape[1]
+    basis: list[Tensor] = []
+    triangle: list[list[Tensor]] = []
+    for place in range(count):
+        column = reshaped(sliced(columns, 1, place, 1), (columns.shape[0],))
+        shares = [as_tensor(np.zeros(()))] * place
+        for _ in range(2):
+            for row, direction in enumerate(basis):
+                share = matmul(direction, column)
+                column = run("sub", column, run("mul", direction, share))
+                shares[row] = run("add", shares[row], share)
+        length = run("sqrt", matmul(column, column))
+        basis.append(run("div", column, length))
+        triangle.append([*shares, length])
+    return stack(basis, 1), triangle
+
+
+def _solved(triangle: list[list[Tensor]], right: Tensor) -> Tensor:
+    """The solution of an upper triangular system, whose matrix is given by columns."""
+    count = len(triangle)
+    rows: list[Tensor] = [getitem(right, place) for place in range(count)]
+    for place in reversed(range(count)):
+        rows[place] = run("div", rows[place], triangle[place][place])
+        for above in range(place):
+            rows[above] = run("sub", rows[above], run("mul", triangle[place][above], rows[place]))
+    return stack(rows)
+
+

@@ -1,0 +1,136 @@
+"""The options of NumPy's ufuncs: ``out=``, ``where=``, ``dtype=`` and ``casting=``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ...eager.tensor import Tensor
+from ...ir.dtypes import BOOL, as_dtype, is_float
+from ...ir.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
+from ...ir.types import broadcast_shapes
+from ..indexing import inplace
+from ..operands import as_tensor, broadcast, cast, filled, kind_of, run
+
+__all__ = ["call_with_options", "write_out"]
+
+#: Where gradients of a function at 1 are infinite, a place in the middle of its domain: what is computed at
+#: the places that ``where=`` leaves out must not make NaN of the gradients that are zero there.
+_SAFE: Final = {"arcsin": 0.5, "arccos": 0.5, "arctanh": 0.5, "arccosh": 2.0}
+
+
+def call_with_options(
+    function: Callable[..., Any], ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """``ufunc(*inputs, **options)`` by `function`, which does the same and has no options.
+
+    Places that ``where=`` leaves out keep the value of ``out=``, and without one they are 0.
+    """
+    name = ufunc.__name__
+    options = dict(options)
+    out = options.pop("out", None)
+    where = options.pop("where", True)
+    dtype = options.pop("dtype", None)
+    casting = options.pop("casting", "same_kind")
+    options.pop("order", None)  # of the memory of the result, which is in C order
+    options.pop("subok", None)
+    signature = options.pop("signature", options.pop("sig", None))
+    if options or signature is not None:
+        parameter = next(iter(options), "signature")
+        raise ArgumentError(f"{name}: argument {parameter} is not supported for tensors")
+    if len(inputs) > ufunc.nin:
+        out = (*inputs[ufunc.nin :], *[None] * (ufunc.nin + ufunc.nout - len(inputs)))
+        inputs = inputs[: ufunc.nin]
+    if len(inputs) < ufunc.nin:
+        raise ArgumentError(f"{name}: expected {ufunc.nin} operands, got {len(inputs)}")
+    result_dtype = None
+    if dtype is not None or casting != "same_kind":
+        inputs, result_dtype = _cast_operands(ufunc, inputs, dtype, casting)
+    mask = None if where is True else _mask(name, where)
+    if mask is not None:
+        inputs = _operands_inside(name, inputs, mask)
+    results = function(*inputs)
+    several = isinstance(results, tuple)
+    values = list(results) if several else [results]
+    if result_dtype is not None and not several:
+        values = [cast(values[0], result_dtype)]
+    outs = out if isinstance(out, tuple) else (out,) * ufunc.nout
+    if len(outs) != len(values):
+        raise ArgumentError(f"{name}: out must have {len(values)} arrays, got {len(outs)}")
+    written = [_placed(name, value, place, mask) for value, place in zip(values, outs, strict=True)]
+    return tuple(written) if several else written[0]
+
+
+def _cast_operands(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any, casting: str
+) -> tuple[tuple[Any, ...], Any]:
+    """`inputs` in the dtypes that NumPy's loop for a result of `dtype` takes, and its result's dtype."""
+    kinds: list[Any] = [kind_of(value) for value in inputs]
+    wanted = None if dtype is None else as_dtype(dtype)
+    signature = (*[None] * ufunc.nin, *[wanted] * ufunc.nout) if wanted is not None else None
+    try:
+        loop = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout), signature=signature, casting=casting)
+    except TypeError as error:
+        raise DTypeError(f"{ufunc.__name__}: dtype={dtype!r}, casting={casting!r}: {error}") from error
+    operands = tuple(
+        cast(as_tensor(value), as_dtype(needed)) for value, needed in zip(inputs, loop, strict=False)
+    )
+    return operands, as_dtype(loop[-1])
+
+
+def _mask(name: str, where: Any) -> Tensor:
+    mask = as_tensor(where)
+    if mask.dtype is not BOOL:
+        raise DTypeError(f"{name}: where must be an array of bools, got dtype {mask.dtype.name}")
+    return mask
+
+
+def _operands_inside(name: str, inputs: tuple[Any, ...], mask: Tensor) -> tuple[Any, ...]:
+    """`inputs` broadcast with `mask`, floats with a harmless value where that is false."""
+    safe = _SAFE.get(name, 1.0)
+    operands = []
+    for value in inputs:
+        if isinstance(value, (Tensor, np.ndarray, list, tuple)):
+            value = as_tensor(value)
+            if is_float(value.dtype):
+                value = run("where", mask, value, safe)
+        operands.append(value)
+    return tuple(operands)
+
+
+def _placed(name: str, value: Tensor, out: Any, mask: Tensor | None) -> Any:
+    """`value` where `mask` holds, written to `out` where that is not None."""
+    if mask is not None:
+        shape = broadcast_shapes(name, value.shape, mask.shape)
+        if out is None:
+            other = filled(0, shape, value.dtype)
+        else:
+            other = as_tensor(out)
+            shape = broadcast_shapes(name, shape, other.shape)
+        if other.dtype is not value.dtype and np.can_cast(value.dtype, other.dtype, "same_kind"):
+            value = cast(value, other.dtype)
+        value = broadcast(run("where", mask, value, other), shape)
+    return value if out is None else write_out(name, out, value)
+
+
+def write_out(name: str, out: Any, value: Tensor) -> Any:
+    """Write `value` to `out`, a tensor or an ndarray that takes its shape and dtype, and return that."""
+    if value.shape != out.shape:
+        if broadcast_shapes(name, value.shape, out.shape) != tuple(out.shape):
+            raise ShapeError(f"{name}: the result has shape {value.shape}, which does not fit out= {out.shape}")
+        value = broadcast(value, tuple(out.shape))
+    if isinstance(out, Tensor):
+        return inplace.write(out, name, (value,), lambda _, new: new)
+    if not isinstance(out, np.ndarray):
+        raise DTypeError(f"{name}: out must be a tensor or an ndarray, got {type(out).__name__}")
+    if not np.can_cast(value.dtype, out.dtype, "same_kind"):
+        raise DTypeError(f"{name}: the result has dtype {value.dtype.name}, which out= cannot take")
+    if value.is_traced:
+        raise ConcretizationError(
+            f"{name}: out= is an ndarray, which cannot hold the traced result of type {value.type}. Make the "
+            "array by tj.zeros or np.zeros_like(x), so that it is a tensor"
+        )
+    np.copyto(out, value.numpy(), casting="same_kind")
+    return out

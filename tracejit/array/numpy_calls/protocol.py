@@ -1,0 +1,123 @@
+"""`__array_ufunc__` and `__array_function__`: where NumPy sends calls that have a tensor among their arguments.
+
+Each goes to the function of the same name here, so that gradients follow it and traces contain it. What is
+missing here raises, with the nearest name that there is: an array in place of a tensor would lose gradients
+without a word. Functions that only show, store or compare memory get the arrays (`HOST`).
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+
+from ...eager.tensor import Tensor
+from ...ir.errors import ArgumentError, TracejitError
+from .. import diagonals
+from . import ufunc_methods
+from .missing import missing
+from .options import call_with_options
+from .signatures import Adapter, adapter_of
+
+__all__ = ["array_function", "array_ufunc"]
+
+#: NumPy's functions that give no arrays to compute with: they take the arrays that the tensors hold.
+HOST: Final = frozenset(
+    """array2string array_repr array_str save savetxt savez savez_compressed shares_memory may_share_memory
+    datetime_as_string""".split()
+)
+
+
+def public_function(name: str) -> Callable[..., Any] | None:
+    """``tj.<name>`` where there is such a function, modules that load at first use included."""
+    if name == "trace":  # tj.trace traces a function
+        return diagonals.trace
+    library = sys.modules["tracejit"]
+    return getattr(library, name) if name in library.__all__ else None
+
+
+@functools.cache
+def function_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """The function here that does what NumPy's or SciPy's `ufunc` does; None where there is none."""
+    name = ufunc.__name__
+    if getattr(np, name, None) is ufunc:
+        return public_function(name)
+    special = sys.modules.get("scipy.special")
+    if special is None or getattr(special, name, None) is not ufunc:
+        return None
+    if "scipy" in sys.modules["tracejit"].__all__:
+        function = getattr(import_module("tracejit.scipy.special"), name, None)
+        if function is not None:
+            return function  # type: ignore[no-any-return]
+    return public_function(name)
+
+
+def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    """Run `ufunc`, or its `method`, on `inputs` of which one is a tensor. NumPy's ``__array_ufunc__``."""
+    function = function_of_ufunc(ufunc)
+    if function is None:
+        raise missing(_name_of(ufunc), ufunc.__name__)
+    try:
+        if method == "__call__":
+            if not options:
+                return function(*inputs)
+            return call_with_options(function, ufunc, inputs, options)
+        return ufunc_methods.run_method(method, ufunc.__name__, inputs, options)
+    except TracejitError:
+        if any(_is_foreign(value) for value in inputs):
+            return NotImplemented
+        raise
+
+
+def _name_of(ufunc: np.ufunc) -> str:
+    return f"np.{ufunc.__name__}" if getattr(np, ufunc.__name__, None) is ufunc else ufunc.__name__
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether `value` is an array of another library, which may know what to do with a tensor."""
+    own = type(value).__module__.partition(".")[0] in ("numpy", "tracejit", "builtins")
+    return not own and getattr(type(value), "__array_ufunc__", None) is not None
+
+
+@functools.cache
+def _adapter(function: Callable[..., Any]) -> Adapter | None:
+    name, module = function.__name__, function.__module__
+    if module != "numpy" or getattr(np, name, None) is not function:
+        return None
+    own = public_function(name)
+    return None if own is None else adapter_of(function, own)
+
+
+def array_function(
+    self: Tensor,
+    function: Callable[..., Any],
+    types: Any,
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Any:
+    """Run NumPy's `function` on arguments that contain a tensor. NumPy's ``__array_function__``."""
+    adapter = _adapter(function)
+    if adapter is not None:
+        return adapter(args, options)
+    name = function.__name__
+    if name in HOST:
+        return function(*as_arrays(args), **{key: as_arrays(value) for key, value in options.items()})
+    raise missing(f"{function.__module__.replace('numpy', 'np', 1)}.{name}", name)
+
+
+def as_arrays(value: Any) -> Any:
+    """`value` with the tensors in its lists and tuples as arrays."""
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if type(value) in (list, tuple):
+        return type(value)(as_arrays(item) for item in value)
+    return value
+
+
+def raise_for_argument(name: str, parameter: str, value: Any) -> None:
+    """Raise ArgumentError: `parameter` of NumPy's function `name` has no meaning here."""
+    raise ArgumentError(f"{name}: argument {parameter}={value!r} is not supported for tensors")

@@ -1,0 +1,200 @@
+"""Elements chosen by conditions: case by case, by number, or those for which a condition holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...eager.tensor import Tensor
+from ...ir.dtypes import BOOL, INT64
+from ...ir.errors import DomainError, DTypeError, OutOfBoundsError, ShapeError
+from ...ir.types import normalize_axis
+from ..indexing.searching import nonzero, take
+from ..joining import stack
+from ..manipulation import broadcast_arrays, broadcast_to, ravel
+from ..operands import as_tensor, cast, filled, promoted, reshaped, run
+from ..reductions import sum
+
+__all__ = ["choose", "compress", "extract", "flatnonzero", "piecewise", "select"]
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
+    """For each element that of the first choice whose condition is true, `default` where none is.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.arange(4)
+        >>> tj.select([x < 1, x > 2], [x, x * 10], 42)
+        tensor([ 0, 42, 42, 30])
+
+    Raises ShapeError for lists of different lengths, DTypeError for conditions that are not bools. Semantics:
+    ``numpy.select``.
+    """
+    if len(condlist) != len(choicelist):
+        raise ShapeError(f"select: expected as many choices as conditions, got {len(condlist)} and {len(choicelist)}")
+    if not len(condlist):
+        raise ShapeError("select: expected at least one condition")
+    conditions = [as_tensor(condition) for condition in condlist]
+    for condition in conditions:
+        if condition.dtype is not BOOL:
+            raise DTypeError(f"select: conditions must be bools, got dtype {condition.dtype.name}")
+    *choices, result = promoted(*choicelist, default)
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        result = run("where", condition, choice, result)
+    return result
+
+
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Tensor:
+    """A function that is another one, or a number, where each condition holds: the last that does decides.
+
+    With a function more than conditions, that is for the elements for which none holds; otherwise these
+    are 0. Each function is called with all of `x`, as under a trace it has to be.
+
+    Example:
+        >>> import tracejit as tj
+        >>> x = tj.tensor([-2.0, 3.0])
+        >>> tj.piecewise(x, [x < 0, x >= 0], [lambda v: -v, 10.0])
+        tensor([ 2., 10.])
+
+    Raises ShapeError for lists of lengths that do not fit. Semantics: ``numpy.piecewise``.
+    """
+    x = as_tensor(x)
+    if isinstance(condlist, (list, tuple)) and condlist and not np.isscalar(condlist[0]):
+        conditions = [cast(as_tensor(condition), BOOL) for condition in condlist]
+    else:
+        single = cast(as_tensor(condlist), BOOL)
+        conditions = [single] if single.ndim <= max(x.ndim, 1) else [single[row] for row in range(len(single))]
+    functions = list(funclist)
+    if len(functions) not in (len(conditions), len(conditions) + 1):
+        raise ShapeError(
+            f"piecewise: with {len(conditions)} conditions, expected {len(conditions)} or {len(conditions) + 1} "
+            f"functions, got {len(functions)}"
+        )
+    result = filled(0, x.shape, x.dtype)
+    if len(functions) > len(conditions):
+        result = broadcast_to(cast(_value(functions.pop(), x, args, kw), x.dtype), x.shape)
+    for condition, function in zip(conditions, functions, strict=True):
+        result = run("where", condition, cast(_value(function, x, args, kw), x.dtype), result)
+    return result
+
+
+def _value(function: Any, x: Tensor, args: Any, kw: Any) -> Tensor:
+    return as_tensor(function(x, *args, **kw) if isinstance(function, Callable) else function)  # type: ignore[arg-type]
+
+
+def choose(x: Any, choices: Any, mode: str = "raise") -> Tensor:
+    """For each place the element there of the choice whose number `x` has.
+
+    `mode` for numbers outside: ``raise`` (OutOfBoundsError, eagerly), ``wrap`` around or ``clip`` to the ends.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.choose([1, 0, 1], [[0, 1, 2], [10, 11, 12]])
+        tensor([10,  1, 12])
+
+    Raises DTypeError unless `x` holds integers. Semantics: ``numpy.choose``.
+    """
+    numbers = as_tensor(x)
+    if numbers.dtype.kind not in "iub":
+        raise DTypeError(f"choose: x must be integers, got dtype {numbers.dtype.name}")
+    parts = list(choices)
+    if not parts:
+        raise ShapeError("choose: expected at least one choice")
+    numbers, *arrays = broadcast_arrays(cast(numbers, INT64), *promoted(*parts))
+    count = len(arrays)
+    if mode == "wrap":
+        numbers = run("remainder", numbers, count)
+    elif mode == "clip":
+        numbers = run("clip", numbers, 0, count - 1)
+    elif mode != "raise":
+        raise DomainError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+    elif not numbers.is_traced and np.any((numbers._data < 0) | (numbers._data >= count)):
+        raise OutOfBoundsError(f"choose: a number is not between 0 and {count - 1}")
+    if count <= _MOST_CASES:
+        result = arrays[0]
+        for number, array in enumerate(arrays[1:], 1):
+            result = run("where", run("eq", numbers, number), array, result)
+        return run("copy", result) if count == 1 else result
+    lines = reshaped(stack(arrays), (count * numbers.size,))
+    flat = run("add", run("mul", ravel(numbers), numbers.size), as_tensor(np.arange(numbers.size)))
+    return reshaped(take(lines, flat), numbers.shape)
+
+
+#: More choices are gathered, fewer are chosen one after the other.
+_MOST_CASES = 16
+
+
+def compress(condition: Any, x: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
+    """The slices of `x` along `axis` for which the line `condition` is true; of the raveled array by default.
+
+    How many these are depends on values. With `size` there are just so many: the first ones, and behind them
+    `fill_value`; compiled code needs to know.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.compress([True, False, True], [1, 2, 3])
+        tensor([1, 3])
+        >>> tj.jit(lambda x: tj.compress(x > 1, x, size=3))([1, 2, 3])
+        tensor([2, 3, 0])
+
+    Raises AxisError and ShapeError, and ConcretizationError under a trace without `size`. Semantics:
+    ``numpy.compress``; `size` as in ``jax.numpy.compress``.
+    """
+    mask = as_tensor(condition)
+    if mask.ndim != 1:
+        raise ShapeError(f"compress: condition must be a line of rank 1, got shape {mask.shape}")
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    place = normalize_axis("compress", axis, x.ndim)
+    mask = cast(mask, BOOL)
+    extent = min(mask.shape[0], x.shape[place])
+    if size is None:
+        data = mask._concrete("compress", "compress(..., size=n), whose shape is known")
+        return take(x, np.flatnonzero(data), place)
+    if mask.shape[0] > x.shape[place]:
+        mask = run("slice", mask, start=(0,), size=(extent,), step=(1,))
+    order = run("argsort", cast(run("logical_not", mask), np.dtype("u1")))
+    order = take(order, np.minimum(np.arange(size), max(extent - 1, 0)))
+    chosen = take(x, order, place)
+    sides = [1] * x.ndim
+    sides[place] = size
+    valid = run("lt", as_tensor(np.arange(size)), sum(cast(mask, INT64)))
+    return run("where", reshaped(valid, tuple(sides)), chosen, cast(as_tensor(fill_value), x.dtype))
+
+
+def extract(condition: Any, x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
+    """The elements of the raveled `x` for which `condition` is true; see ``compress`` for `size`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.extract([[True, False]], [[5, 6]])
+        tensor([5])
+
+    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.extract``.
+    """
+    return compress(ravel(as_tensor(condition)), ravel(as_tensor(x)), size=size, fill_value=fill_value)
+
+
+def flatnonzero(x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
+    """The places of the elements of the raveled `x` that are not zero.
+
+    With `size` there are just so many: the first ones, and behind them `fill_value`; compiled code needs to
+    know.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.flatnonzero([0, 7, 0, 8])
+        tensor([1, 3])
+
+    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.flatnonzero``; `size` as in
+    ``jax.numpy.flatnonzero``.
+    """
+    line = ravel(as_tensor(x))
+    if size is None:
+        return nonzero(line)[0]
+    return compress(cast(line, BOOL), np.arange(line.size), size=size, fill_value=fill_value)
+
+
