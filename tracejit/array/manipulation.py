@@ -15,7 +15,7 @@ from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..eager.views import lies_in_order
 from ..ir.dtypes import as_dtype
-from ..ir.errors import AxisError, ShapeError
+from ..ir.errors import AxisError, DomainError, ShapeError
 from ..ir.registry import OPS
 from ..ir.types import (
     Shape,
@@ -105,8 +105,34 @@ def _copy(x: Any) -> Tensor:
 _COPY: Final = NativeCall(np.ndarray.__copy__, _copy, recorders.of_copy, "copy")
 
 
-def reshape(x: Any, shape: Any) -> Tensor:
+def _first_axis_first(x: Any, order: Any, name: str) -> bool:
+    """Whether `order` asks for elements in column-major order."""
+    if order in ("A", "K"):
+        data = as_tensor(x)._data
+        return isinstance(data, np.ndarray) and data.flags.f_contiguous and not data.flags.c_contiguous
+    if order not in ("C", "F"):
+        raise DomainError(f"{name}: order must be 'C', 'F', 'A' or 'K', got {order!r}")
+    return bool(order == "F")
+
+
+@named("reshape")
+def _reshape_in_order(x: Any, shape: Any, order: Any, copy: bool | None) -> Tensor:
+    x = as_tensor(x)
+    if _first_axis_first(x, order, "reshape"):
+        sizes = resolve_reshape("reshape", x.shape, shape)
+        result = transpose(_RESHAPE.run(transpose(x), sizes[::-1]))
+    else:
+        result = _RESHAPE.run(x, shape)
+    if copy is False and not x.is_traced and result.size and not np.shares_memory(result._data, x._data):
+        raise DomainError(f"reshape: copy=False, and the shape {x.shape} becomes {shape} by a copy alone")
+    return run("copy", result) if copy else result
+
+
+def reshape(x: Any, shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
     """The same elements in row-major order in `shape`, of which one size may be -1.
+
+    With `order` ``F`` the first axis is the fastest one, in `x` and in the result. The result is a view where
+    it can be; a copy in any case if `copy`, an error where it cannot be a view if `copy` is False.
 
     Example:
         >>> import tracejit as tj
@@ -115,11 +141,15 @@ def reshape(x: Any, shape: Any) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.reshape``.
     """
-    return _RESHAPE.run(x, shape)  # type: ignore[no-any-return]
+    if order == "C" and copy is None:
+        return _RESHAPE.run(x, shape)  # type: ignore[no-any-return]
+    return _reshape_in_order(x, shape, order, copy)
 
 
-def ravel(x: Any) -> Tensor:
+def ravel(x: Any, order: str = "C") -> Tensor:
     """The elements in row-major order along one axis; a view where they lie so in memory.
+
+    With `order` ``F`` in column-major order.
 
     Example:
         >>> import tracejit as tj
@@ -128,12 +158,14 @@ def ravel(x: Any) -> Tensor:
 
     Semantics: ``numpy.ravel``.
     """
+    if order != "C" and _first_axis_first(x, order, "ravel"):
+        x = transpose(x)
     flat: Tensor = _RESHAPE.run(x if type(x) is Tensor else tensor_argument("ravel", x), -1)
     return flat if lies_in_order(flat) else run("copy", flat)
 
 
-def flatten(x: Any) -> Tensor:
-    """A copy of the elements in row-major order along one axis.
+def flatten(x: Any, order: str = "C") -> Tensor:
+    """A copy of the elements along one axis, in row-major order, or with `order` ``F`` in column-major order.
 
     Example:
         >>> import tracejit as tj
@@ -142,7 +174,7 @@ def flatten(x: Any) -> Tensor:
 
     Semantics: ``numpy.ndarray.flatten``.
     """
-    return ravel(copy(x))
+    return ravel(copy(x) if order == "C" else copy(transpose(x)) if _first_axis_first(x, order, "flatten") else copy(x))
 
 
 def transpose(x: Any, axes: Any = None) -> Tensor:

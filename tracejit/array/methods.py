@@ -68,9 +68,9 @@ def _method_shape(sizes: tuple[Any, ...]) -> Any:
 
 
 @checks_itself
-def _reshape(x: Tensor, *shape: Any) -> Tensor:
+def _reshape(x: Tensor, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
     """``reshape`` with the sizes one by one or as a tuple."""
-    return manipulation.reshape(x, shape[0] if len(shape) == 1 else _method_shape(shape))
+    return manipulation.reshape(x, shape[0] if len(shape) == 1 else _method_shape(shape), order, copy)
 
 
 def _transpose(x: Tensor, *axes: Any) -> Tensor:

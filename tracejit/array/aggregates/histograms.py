@@ -144,7 +144,7 @@ def _ends(name: str, x: Tensor, range: Any) -> tuple[Any, Any]:
         if not x.is_traced and not (math.isfinite(low.item()) and math.isfinite(high.item())):
             raise DomainError(f"{name}: the range [{low.item()}, {high.item()}] of x is not finite")
     low, high = [end if is_float(end.dtype) else cast(end, FLOAT64) for end in map(as_tensor, (low, high))]
-    half = run("where", run("eq", low, high), 0.5, 0.0)
+    half = run("where", run("eq", low, high), filled(0.5, (), low.dtype), 0.0)
     return run("sub", low, half), run("add", high, half)
 
 

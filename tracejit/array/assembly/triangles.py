@@ -171,6 +171,9 @@ def fill_diagonal(x: Tensor, val: Any, wrap: bool = False) -> None:
 
     Raises ShapeError for other arrays than matrices whose sides differ. Semantics: ``numpy.fill_diagonal``.
     """
+    if isinstance(x, np.ndarray):
+        np.fill_diagonal(x, as_tensor(val).numpy(), wrap)
+        return
     if not isinstance(x, Tensor):
         raise DTypeError(f"fill_diagonal: x must be a tensor, got {type(x).__name__}")
     shape = x.shape

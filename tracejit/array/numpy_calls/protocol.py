@@ -19,7 +19,6 @@ from ...eager.tensor import Tensor
 from ...ir.errors import ArgumentError, TracejitError
 from .. import diagonals
 from . import ufunc_methods
-from .missing import missing
 from .options import call_with_options
 from .signatures import Adapter, adapter_of
 
@@ -60,7 +59,7 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **opti
     """Run `ufunc`, or its `method`, on `inputs` of which one is a tensor. NumPy's ``__array_ufunc__``."""
     function = function_of_ufunc(ufunc)
     if function is None:
-        raise missing(_name_of(ufunc), ufunc.__name__)
+        raise _missing(_name_of(ufunc), ufunc.__name__)
     try:
         if method == "__call__":
             if not options:
@@ -71,6 +70,10 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **opti
         if any(_is_foreign(value) for value in inputs):
             return NotImplemented
         raise
+
+
+def _missing(label: str, name: str) -> ArgumentError:
+    return import_module(".missing", __package__).missing(label, name)  # type: ignore[no-any-return]
 
 
 def _name_of(ufunc: np.ufunc) -> str:
@@ -106,7 +109,7 @@ def array_function(
     name = function.__name__
     if name in HOST:
         return function(*as_arrays(args), **{key: as_arrays(value) for key, value in options.items()})
-    raise missing(f"{function.__module__.replace('numpy', 'np', 1)}.{name}", name)
+    raise _missing(f"{function.__module__.replace('numpy', 'np', 1)}.{name}", name)
 
 
 def as_arrays(value: Any) -> Any:
@@ -116,8 +119,3 @@ def as_arrays(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(as_arrays(item) for item in value)
     return value
-
-
-def raise_for_argument(name: str, parameter: str, value: Any) -> None:
-    """Raise ArgumentError: `parameter` of NumPy's function `name` has no meaning here."""
-    raise ArgumentError(f"{name}: argument {parameter}={value!r} is not supported for tensors")

@@ -23,7 +23,7 @@ __all__ = ["Adapter", "adapter_of"]
 Adapter = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 #: Parameters about memory layout, subclasses and devices: tensors have one of each.
-_WITHOUT_MEANING: Final = frozenset(("order", "subok", "like", "device", "overwrite_input", "kind"))
+_WITHOUT_MEANING: Final = frozenset(("order", "subok", "like", "device", "overwrite_input", "kind", "assume_unique", "sorted"))
 #: Names of the same parameter.
 _RENAMED: Final = {"a_min": "min", "a_max": "max", "N": "rows", "M": "columns"}
 

@@ -194,12 +194,12 @@ def at(name: str, x: Any, indices: Any, y: Any = None, /) -> None:
     arguments of a traced function.
     """
     label = f"{name}.at"
-    if not isinstance(x, Tensor):
-        raise DTypeError(
-            f"{label}: the array that is written must be a tensor, got {type(x).__name__}. Make it by tj.zeros or "
-            "np.zeros_like(x)"
-        )
     ufunc: Any = getattr(np, name)
+    if isinstance(x, np.ndarray):
+        ufunc.at(x, *protocol.as_arrays((indices, *(() if y is None else (y,)))))
+        return
+    if not isinstance(x, Tensor):
+        raise DTypeError(f"{label}: the array that is written must be a tensor, got {type(x).__name__}")
     if ufunc.nin == 2 and y is None:
         raise ArgumentError(f"{label}: expected a second operand")
     operands = (y,) if ufunc.nin == 2 else ()

@@ -15,14 +15,17 @@ from ..indexing import inplace
 from ..indexing.access import index_update
 from ..indexing.searching import take
 from ..manipulation import broadcast_to, ravel
+from ..numpy_calls.protocol import as_arrays
 from ..operands import as_tensor, cast, reshaped, run
 
 __all__ = ["copyto", "place", "put", "put_along_axis", "putmask"]
 
 
-def _check(name: str, x: Any) -> None:
-    if not isinstance(x, Tensor):
+def _is_array(name: str, x: Any) -> bool:
+    """Whether `x` is an ndarray, which NumPy's own function writes to."""
+    if not isinstance(x, (Tensor, np.ndarray)):
         raise DTypeError(f"{name}: the array that is written must be a tensor, got {type(x).__name__}")
+    return isinstance(x, np.ndarray)
 
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
@@ -37,7 +40,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
     Raises DTypeError where `src` does not fit `casting`, and ShapeError. Semantics: ``numpy.copyto``.
     """
-    _check("copyto", dst)
+    if _is_array("copyto", dst):
+        np.copyto(dst, *as_arrays((src, casting, where)))
+        return
     value = as_tensor(src)
     is_number = type(src) in (bool, int, float)
     if not np.can_cast(np.min_scalar_type(src) if is_number else value.dtype, dst.dtype, casting):  # type: ignore[arg-type]
@@ -64,7 +69,9 @@ def putmask(x: Any, mask: Any, values: Any) -> None:
 
     Raises ShapeError unless `mask` has the shape of `x`. Semantics: ``numpy.putmask``.
     """
-    _check("putmask", x)
+    if _is_array("putmask", x):
+        np.putmask(x, *as_arrays((mask, values)))
+        return
     chosen = cast(as_tensor(mask), BOOL)
     if chosen.shape != x.shape:
         raise ShapeError(f"putmask: mask must have the shape of x, {x.shape}, got {chosen.shape}")
@@ -87,7 +94,9 @@ def place(x: Any, mask: Any, vals: Any) -> None:
 
     Raises ShapeError for masks of another size, and for no `vals`. Semantics: ``numpy.place``.
     """
-    _check("place", x)
+    if _is_array("place", x):
+        np.place(x, *as_arrays((mask, vals)))
+        return
     chosen = cast(as_tensor(mask), BOOL)
     if chosen.size != x.size:
         raise ShapeError(f"place: mask must have as many elements as x, {x.size}, got {chosen.size}")
@@ -116,7 +125,9 @@ def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
     Raises OutOfBoundsError and DTypeError. Semantics: ``numpy.put``.
     """
-    _check("put", x)
+    if _is_array("put", x):
+        np.put(x, *as_arrays((ind, v, mode)))
+        return
     places = ravel(as_tensor(ind))
     if places.dtype.kind not in "iub":
         raise DTypeError(f"put: ind must be integers, got dtype {places.dtype.name}")
@@ -151,7 +162,9 @@ def put_along_axis(x: Any, indices: Any, values: Any, axis: int | None) -> None:
 
     Raises AxisError, ShapeError and OutOfBoundsError. Semantics: ``numpy.put_along_axis``.
     """
-    _check("put_along_axis", x)
+    if _is_array("put_along_axis", x):
+        np.put_along_axis(x, *as_arrays((indices, values, axis)))
+        return
     places = as_tensor(indices)
     if axis is None:
         put(x, places, values)
