@@ -54,8 +54,9 @@ from .elementwise.logic import (
     isfinite, isinf, isnan, isneginf, isposinf, lcm, left_shift, less, less_equal, logical_and, logical_not,
     logical_or, logical_xor, nextafter, not_equal, right_shift, signbit, spacing,
 )
+from .least_ranks import atleast_1d, atleast_2d, atleast_3d
 from .manipulation import (
-    astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, copy, expand_dims, flatten,
+    astype, broadcast_arrays, broadcast_to, copy, expand_dims, flatten,
     matrix_transpose, moveaxis, permute_dims, ravel, reshape, squeeze, swapaxes, transpose,
 )
 from .methods import bind

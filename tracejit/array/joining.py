@@ -17,7 +17,8 @@ from ..ir.errors import ShapeError
 from ..ir.types import normalize_axis
 from ..tape.joining import record_concat, record_stack
 from .elementwise.recorders import new_axis, of_concat, of_stack
-from .manipulation import atleast_1d, atleast_2d, expand_dims, ravel
+from .least_ranks import atleast_1d, atleast_2d
+from .manipulation import expand_dims, ravel
 from .operands import as_tensor, cast, promoted_arrays, run, sliced
 
 __all__ = [

@@ -6,6 +6,7 @@ The rest of NumPy's array manipulation is in ``joining``, ``rearranging``, ``dia
 from __future__ import annotations
 
 import functools
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..eager.views import lies_in_order
 from ..ir.dtypes import as_dtype
-from ..ir.errors import AxisError, DomainError, ShapeError
+from ..ir.errors import AxisError, ShapeError
 from ..ir.registry import OPS
 from ..ir.types import (
     Shape,
@@ -29,13 +30,10 @@ from ..ir.types import (
 )
 from .elementwise import recorders
 from .indexing.access import getitem
-from .operands import as_tensor, broadcast, cast, permuted, reshaped, run, tensor_argument
+from .operands import as_tensor, broadcast, cast, permuted, run, tensor_argument
 
 __all__ = [
     "astype",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
     "broadcast_arrays",
     "broadcast_to",
     "copy",
@@ -105,27 +103,10 @@ def _copy(x: Any) -> Tensor:
 _COPY: Final = NativeCall(np.ndarray.__copy__, _copy, recorders.of_copy, "copy")
 
 
-def _first_axis_first(x: Any, order: Any, name: str) -> bool:
-    """Whether `order` asks for elements in column-major order."""
-    if order in ("A", "K"):
-        data = as_tensor(x)._data
-        return isinstance(data, np.ndarray) and data.flags.f_contiguous and not data.flags.c_contiguous
-    if order not in ("C", "F"):
-        raise DomainError(f"{name}: order must be 'C', 'F', 'A' or 'K', got {order!r}")
-    return bool(order == "F")
-
-
-@named("reshape")
-def _reshape_in_order(x: Any, shape: Any, order: Any, copy: bool | None) -> Tensor:
-    x = as_tensor(x)
-    if _first_axis_first(x, order, "reshape"):
-        sizes = resolve_reshape("reshape", x.shape, shape)
-        result = transpose(_RESHAPE.run(transpose(x), sizes[::-1]))
-    else:
-        result = _RESHAPE.run(x, shape)
-    if copy is False and not x.is_traced and result.size and not np.shares_memory(result._data, x._data):
-        raise DomainError(f"reshape: copy=False, and the shape {x.shape} becomes {shape} by a copy alone")
-    return run("copy", result) if copy else result
+def _in_order(x: Any, shape: Any, order: str, copy: bool | None = None) -> Tensor:
+    """The elements of `x` in `order`, in `shape`; the module for that loads at first use."""
+    module = import_module(".assembly.element_order", __package__)
+    return module.reshape_in_order(x, shape, order, copy)  # type: ignore[no-any-return]
 
 
 def reshape(x: Any, shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
@@ -143,7 +124,7 @@ def reshape(x: Any, shape: Any, order: str = "C", copy: bool | None = None) -> T
     """
     if order == "C" and copy is None:
         return _RESHAPE.run(x, shape)  # type: ignore[no-any-return]
-    return _reshape_in_order(x, shape, order, copy)
+    return _in_order(x, shape, order, copy)
 
 
 def ravel(x: Any, order: str = "C") -> Tensor:
@@ -158,8 +139,8 @@ def ravel(x: Any, order: str = "C") -> Tensor:
 
     Semantics: ``numpy.ravel``.
     """
-    if order != "C" and _first_axis_first(x, order, "ravel"):
-        x = transpose(x)
+    if order != "C":
+        x = _in_order(x, -1, order)
     flat: Tensor = _RESHAPE.run(x if type(x) is Tensor else tensor_argument("ravel", x), -1)
     return flat if lies_in_order(flat) else run("copy", flat)
 
@@ -174,7 +155,7 @@ def flatten(x: Any, order: str = "C") -> Tensor:
 
     Semantics: ``numpy.ndarray.flatten``.
     """
-    return ravel(copy(x) if order == "C" else copy(transpose(x)) if _first_axis_first(x, order, "flatten") else copy(x))
+    return ravel(copy(x)) if order == "C" else copy(_in_order(x, -1, order))
 
 
 def transpose(x: Any, axes: Any = None) -> Tensor:
@@ -351,56 +332,6 @@ def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
         return ()
     shape = broadcast_shapes("broadcast_arrays", *(tensor.shape for tensor in tensors))
     return tuple(broadcast(tensor, shape) for tensor in tensors)
-
-
-def _each(convert: Any, arrays: tuple[Any, ...]) -> Any:
-    results = tuple(convert(as_tensor(array)) for array in arrays)
-    return results[0] if len(results) == 1 else results
-
-
-def atleast_1d(*arrays: Any) -> Any:
-    """Each array with rank 1 or more; a tuple for several.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.atleast_1d(1.5)
-        tensor([1.5000])
-
-    Semantics: ``numpy.atleast_1d``.
-    """
-    return _each(lambda x: reshaped(x, x.shape or (1,)), arrays)
-
-
-def atleast_2d(*arrays: Any) -> Any:
-    """Each array with rank 2 or more, new axes first; a tuple for several.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.atleast_2d([1, 2])
-        tensor([[1, 2]])
-
-    Semantics: ``numpy.atleast_2d``.
-    """
-    return _each(lambda x: reshaped(x, (1,) * (2 - x.ndim) + x.shape), arrays)
-
-
-def atleast_3d(*arrays: Any) -> Any:
-    """Each array with rank 3 or more: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1).
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.atleast_3d([1, 2]).shape
-        (1, 2, 1)
-
-    Semantics: ``numpy.atleast_3d``.
-    """
-
-    def deepen(x: Tensor) -> Tensor:
-        if x.ndim < 2:
-            return reshaped(x, (1, x.size, 1))
-        return reshaped(x, (*x.shape, 1)) if x.ndim == 2 else x
-
-    return _each(deepen, arrays)
 
 
 def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:

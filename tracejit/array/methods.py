@@ -73,6 +73,12 @@ def _reshape(x: Tensor, *shape: Any, order: str = "C", copy: bool | None = None)
     return manipulation.reshape(x, shape[0] if len(shape) == 1 else _method_shape(shape), order, copy)
 
 
+@checks_itself
+def _view(x: Tensor, *shape: Any) -> Tensor:
+    """``reshape``, PyTorch's name."""
+    return manipulation.reshape(x, shape[0] if len(shape) == 1 else _method_shape(shape))
+
+
 def _transpose(x: Tensor, *axes: Any) -> Tensor:
     """``transpose`` with the axes one by one or as a tuple; without any, reversed."""
     if not axes or axes == (None,):
@@ -213,7 +219,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "pow": arithmetic.power,
     "matmul": contraction.matmul,
     "clamp": floats.clip,
-    "view": _reshape,
+    "view": _view,
     "t": _t,
     "permute": _permute,
     "unsqueeze": manipulation.expand_dims,
@@ -221,6 +227,15 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "numel": _numel,
     "dim": _dim,
 }
+
+
+def _lean(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` without the options that functions have, and operators and methods have not."""
+    lean: Callable[..., Any] = getattr(function, "lean", function)
+    if lean is not function:
+        lean.__name__ = lean.__qualname__ = function.__name__
+        lean.__doc__ = function.__doc__
+    return lean
 
 
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -232,6 +247,7 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def bind() -> None:
     """Attach every operator and method to Tensor. Calling it again changes nothing."""
     for name, function in _OPERATORS.items():
+        function = _lean(function)
         setattr(Tensor, f"__{name}__", function)
         setattr(Tensor, f"__r{name}__", _named(f"__r{name}__", _reflected(function)))
         setattr(
@@ -242,11 +258,11 @@ def bind() -> None:
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
     for name, function in _METHODS.items():
-        setattr(Tensor, name, checked(name, function))
+        setattr(Tensor, name, checked(name, _lean(function)))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))
-    setattr(Tensor, "__array_ufunc__", protocol.array_ufunc)
-    setattr(Tensor, "__array_function__", protocol.array_function)
+    Tensor.__array_ufunc__ = protocol.array_ufunc
+    Tensor.__array_function__ = protocol.array_function
     Tensor.T = property(manipulation.transpose, doc="The axes reversed.")  # type: ignore[assignment,method-assign]
     Tensor.mT = property(  # type: ignore[assignment,method-assign]
         lambda x: manipulation.matrix_transpose(x), doc="The last two axes exchanged."

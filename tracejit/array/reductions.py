@@ -104,7 +104,13 @@ _PROD: Final = _native("prod", np.multiply.reduce, _summand)
 
 
 def sum(
-    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Tensor:
     """The sum along `axis`; 0 of nothing.
 
@@ -122,7 +128,13 @@ def sum(
 
 
 def prod(
-    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Tensor:
     """The product along `axis`; 1 of nothing. Its gradient is right at zeros.
 
@@ -234,9 +246,7 @@ def min(
     return _with_options("min", x, axis, None, out, keepdims, initial, where)
 
 
-def all(
-    x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True
-) -> Tensor:
+def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True) -> Tensor:
     """Whether all elements along `axis` are true (not zero). True of nothing.
 
     Example:
@@ -251,9 +261,7 @@ def all(
     return _with_options("all", x, axis, None, out, keepdims, None, where)
 
 
-def any(
-    x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True
-) -> Tensor:
+def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True) -> Tensor:
     """Whether any element along `axis` is true (not zero). False of nothing.
 
     Example:

@@ -9,6 +9,7 @@ program runs many of them (`native_ops`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -155,8 +156,15 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> An
 _NO_ATTRS: dict[str, Any] = {}
 
 
+def _with_options(call: Any, operands: tuple[Any, ...], out: Any, where: Any, dtype: Any) -> Any:
+    """An elementwise function with the options of NumPy's ufuncs, whose module loads at first use."""
+    options = import_module("tracejit.array.numpy_calls.options")
+    return options.call_elementwise(call, operands, out, where, dtype)
+
+
 def unary(name: str) -> Callable[[Any], Tensor]:
-    """The callable of the unary elementwise op `name`."""
+    """The callable of the unary elementwise op `name`; its attribute ``lean`` takes the operand alone, which
+    for operators and methods saves a few nanoseconds."""
     op = OPS[name]
     kernel = op.kernel
     remember = unary_recorder(op)
@@ -193,19 +201,25 @@ def unary(name: str) -> Callable[[Any], Tensor]:
 
     run: Callable[[Any], Tensor] = plain
 
-    def call(x: Any, /) -> Tensor:
+    def lean(x: Any, /) -> Tensor:
         return run(x)
+
+    def call(x: Any, /, out: Any = None, where: Any = True, dtype: Any = None) -> Any:
+        if out is None and where is True and dtype is None:
+            return run(x)
+        return _with_options(call, (x,), out, where, dtype)
 
     def become(function: Callable[[Any], Tensor]) -> None:
         nonlocal run
         run = function
 
     offer(op, plain, remember, become)
+    call.lean = checks_itself(lean)  # type: ignore[attr-defined]
     return checks_itself(call)
 
 
 def binary(name: str) -> Callable[[Any, Any], Tensor]:
-    """The callable of the binary elementwise op `name`."""
+    """The callable of the binary elementwise op `name`; its attribute ``lean`` takes the operands alone."""
     op = OPS[name]
     kernel = op.kernel
     remember = binary_recorder(op)
@@ -244,12 +258,18 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
 
     run: Callable[[Any, Any], Tensor] = plain
 
-    def call(x: Any, y: Any, /) -> Tensor:
+    def lean(x: Any, y: Any, /) -> Tensor:
         return run(x, y)
+
+    def call(x: Any, y: Any, /, out: Any = None, where: Any = True, dtype: Any = None) -> Any:
+        if out is None and where is True and dtype is None:
+            return run(x, y)
+        return _with_options(call, (x, y), out, where, dtype)
 
     def become(function: Callable[[Any, Any], Tensor]) -> None:
         nonlocal run
         run = function
 
     offer(op, plain, remember, become)
+    call.lean = checks_itself(lean)  # type: ignore[attr-defined]
     return checks_itself(call)

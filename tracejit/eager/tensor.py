@@ -32,7 +32,7 @@ class Tensor(Signatures):
 
     Make one with ``tj.tensor``, ``tj.asarray`` or a creation function. Arithmetic, methods and dtype
     promotion follow NumPy 2; ``requires_grad``, ``backward``, ``grad``, ``grad_fn`` and ``detach`` follow
-    PyTorch. NumPy's functions of a Tensor are those of this library (``__array_ufunc__``, ``__array_function__``).
+    PyTorch. NumPy's functions of a Tensor are this library's: ``np.sin(x)`` is ``tj.sin(x)``.
 
     Example:
         >>> import tracejit as tj
@@ -128,11 +128,13 @@ class Tensor(Signatures):
 
         Raises GradientError on a tensor that requires grad, as PyTorch does: use ``detach()`` first.
         """
-        data = self._concrete("numpy(), and with it np.array(x) or a[i] = x for a NumPy array a,", INSTEAD_OF_NUMPY)
+        data = self._concrete(
+            "numpy(), and with it np.array(x) or a[i] = x for a NumPy array a,", INSTEAD_OF_NUMPY
+        )
         if self._requires_grad:
             raise GradientError(
-                "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy(), or in place "
-                "of np.array([x, y]) np.stack([x, y])"
+                "numpy() on a tensor that requires grad would lose the graph; use x.detach().numpy(), or in "
+                "place of np.array([x, y]) np.stack([x, y])"
             )
         return data
 

@@ -89,7 +89,9 @@ class LibraryCalls(Operations):
             if module == "functools" and name == "partial" and positional:
                 return self._partial(positional, named)
             if _is_of_numpy(function, module) and any(map(_holds_tensors, (*positional, *named.values()))):
-                self.give_library(name, positional, named, run, i)  # NumPy calls the function of that name here
+                self.give_library(
+                    name, positional, named, run, i
+                )  # NumPy calls the function of that name here
                 return UNKNOWN if name in library.GIVES_OTHERS else TRACED
             return self.hand_over(positional, named)
         inner = self._user_functions(function)

@@ -32,8 +32,13 @@ PAIRS = {
 #: Functions whose argument is no array of any shape, and functions that are different on purpose.
 LEFT_OUT = {
     *("arange", "array_split", "empty", "empty_like", "eye", "identity", "ones", "zeros", "tri", "lexsort"),
-    *("block", "ix_"),
+    *("block", "ix_", "diag_indices", "tril_indices", "triu_indices", "fromfile", "frombuffer", "loadtxt"),
+    *("genfromtxt", "bartlett", "blackman", "hamming", "hanning", "finfo", "iinfo", "min_scalar_type"),
+    *("format_float_positional", "format_float_scientific", "base_repr", "binary_repr"),
     *("argwhere", "bincount", "nonzero", "flatnonzero", "unique", "where"),  # values decide the shape
+    *("array2string", "array_repr", "array_str", "asarray_chkfinite"),
+    *("histogramdd", "polyder"),  # NumPy takes other ranks of what is a list of points, and of coefficients
+    *("trim_zeros", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
     *("median", "nanmedian"),  # of nothing
     "average",  # NumPy divides 0 by 0 elements in Python, and raises ZeroDivisionError
 }

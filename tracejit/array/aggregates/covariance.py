@@ -10,7 +10,8 @@ from ...ir.errors import DomainError, ShapeError
 from ..contraction import matmul
 from ..diagonals import diagonal
 from ..joining import concatenate
-from ..manipulation import atleast_2d, expand_dims, matrix_transpose, squeeze
+from ..least_ranks import atleast_2d
+from ..manipulation import expand_dims, matrix_transpose, squeeze
 from ..operands import as_tensor, cast, floating, promoted, run
 from ..reductions import mean, sum
 
@@ -122,5 +123,3 @@ def _weights(fweights: Any, aweights: Any, variables: Tensor) -> Tensor | None:
         tensor = cast(tensor, variables.dtype)
         weights = tensor if weights is None else run("mul", weights, tensor)
     return weights
-
-

@@ -112,7 +112,10 @@ def _edges(name: str, x: Tensor, bins: Any, range: Any, weights: Any) -> Tensor:
         data = x.detach()._concrete(f"{name} with bins={bins!r}", "a number of bins")
         ends = None if range is None else tuple(float(end) for end in range)
         return wrap(np.histogram_bin_edges(data, bins, ends, weights))
-    if not isinstance(bins, (list, tuple)) and np.ndim(bins if not isinstance(bins, Tensor) else bins._data) == 0:
+    if (
+        not isinstance(bins, (list, tuple))
+        and np.ndim(bins if not isinstance(bins, Tensor) else bins._data) == 0
+    ):
         count = operator.index(bins)
         if count < 1:
             raise DomainError(f"{name}: bins must be positive, got {count}")
@@ -251,5 +254,3 @@ def _counted(
             shape = tuple(sizes[place] if axis == place else 1 for axis in np.arange(rank).tolist())
             counts = run("div", counts, reshaped(diff(line), shape))
     return counts, tuple(edges)
-
-

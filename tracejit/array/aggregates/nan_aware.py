@@ -39,9 +39,7 @@ __all__ = [
 ]
 
 
-def _extreme(
-    name: str, x: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any
-) -> Tensor:
+def _extreme(name: str, x: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
     x = as_tensor(x)
     if not is_float(x.dtype):
         return getattr(reductions, name)(x, axis, out, keepdims, initial, where)  # type: ignore[no-any-return]
@@ -226,9 +224,7 @@ def nanstd(
     Raises AxisError. Semantics: ``numpy.nanstd``.
     """
     return root(
-        nanvar(
-            x, axis, dtype, ddof=ddof, correction=correction, keepdims=keepdims, where=where, mean=mean
-        )
+        nanvar(x, axis, dtype, ddof=ddof, correction=correction, keepdims=keepdims, where=where, mean=mean)
     )
 
 
@@ -255,7 +251,9 @@ def nanmedian(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     return reshaped(value, remove_axes(shape, axes, keepdims=True)) if keepdims else value
 
 
-def nanquantile(x: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Tensor:
+def nanquantile(
+    x: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Tensor:
     """``quantile`` of the elements along `axis` that are not NaN.
 
     `method` is one of ``linear``, ``lower``, ``higher``, ``nearest`` and ``midpoint``.
@@ -306,11 +304,11 @@ def _picked(lines: Tensor, places: Tensor) -> Tensor:
     return reshaped(take_along_axis(lines, reshaped(bounded, (*bounded.shape, 1)), -1), bounded.shape)
 
 
-def _quantile(
-    name: str, x: Any, q: Any, most: float, axis: Any, method: str, keepdims: bool
-) -> Tensor:
+def _quantile(name: str, x: Any, q: Any, most: float, axis: Any, method: str, keepdims: bool) -> Tensor:
     shares = as_tensor(q)
-    if not shares.is_traced and not bool(np.all((shares.detach().numpy() >= 0) & (shares.detach().numpy() <= most))):
+    if not shares.is_traced and not bool(
+        np.all((shares.detach().numpy() >= 0) & (shares.detach().numpy() <= most))
+    ):
         raise ShapeError(f"{name}: expected q between 0 and {most:g}")
     x = as_tensor(x)
     shares = run("div", averaged(shares, None), most) if most != 1.0 else averaged(shares, None)
@@ -337,7 +335,9 @@ def _quantile(
     elif method == "higher":
         below = above
     spread = broadcast(reshaped(lines, (*[1] * shares.ndim, *lines.shape)), (*shares.shape, *lines.shape))
-    first, second = [_picked(spread, broadcast(place.detach(), spread.shape[:-1])) for place in (below, above)]
+    first, second = [
+        _picked(spread, broadcast(place.detach(), spread.shape[:-1])) for place in (below, above)
+    ]
     weight = 0.5 if method == "midpoint" else run("sub", at, below.detach())
     apart = run("ne", first, second)
     gap = run("sub", run("where", apart, second, 0.0), run("where", apart, first, 0.0))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-import numpy as np
-
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, as_dtype, is_float
 from ...ir.errors import DTypeError, ShapeError
@@ -93,9 +91,7 @@ def _mean(x: Tensor, axis: Any, keepdims: bool, where: Any) -> Tensor:
     return run("div", total, cast(count, x.dtype))
 
 
-def variance_of_selected(
-    x: Tensor, axis: Any, ddof: Any, keepdims: bool, where: Any, mean: Any
-) -> Tensor:
+def variance_of_selected(x: Tensor, axis: Any, ddof: Any, keepdims: bool, where: Any, mean: Any) -> Tensor:
     """The variance of the elements that `where` selects, about `mean`, or their own where that is None."""
     mask = mask_of("var", where, x) if where is not True else filled(True, x.shape, BOOL)
     axes = normalize_axes("var", axis, x.ndim)

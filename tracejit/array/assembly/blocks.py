@@ -8,7 +8,8 @@ from typing import Any
 from ...eager.tensor import Tensor
 from ...ir.errors import ShapeError
 from ..joining import concatenate, split
-from ..manipulation import atleast_1d, atleast_3d, expand_dims, ravel, reshape
+from ..least_ranks import atleast_1d, atleast_3d
+from ..manipulation import expand_dims, ravel, reshape
 from ..operands import as_tensor, sliced
 
 __all__ = ["append", "block", "column_stack", "dsplit", "dstack", "hsplit", "resize", "vsplit"]
@@ -69,7 +70,7 @@ def block(arrays: Any) -> Tensor:
                 [1., 1., 0.],
                 [0., 0., 5.]])
 
-    Raises ShapeError for lists of different depths, and for blocks that do not fit. Semantics: ``numpy.block``.
+    Raises ShapeError for lists of different depths and blocks that do not fit. Semantics: ``numpy.block``.
     """
     depth = _depth(arrays)
     rank = max(depth, *(as_tensor(leaf).ndim for leaf in _leaves(arrays)), 0)
@@ -175,5 +176,3 @@ def dsplit(x: Any, indices_or_sections: Any) -> list[Tensor]:
     Raises ShapeError. Semantics: ``numpy.dsplit``.
     """
     return _split("dsplit", x, indices_or_sections, 2, 3)
-
-

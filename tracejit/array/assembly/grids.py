@@ -1,4 +1,4 @@
-"""Grids of coordinates, and the objects that NumPy indexes to make them: ``mgrid``, ``ogrid``, ``r_``, ``c_``."""
+"""Grids of coordinates, and the objects that make them by indexing: ``mgrid``, ``ogrid``, ``r_``, ``c_``."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def ix_(*args: Any) -> tuple[Tensor, ...]:
 
 
 def _range_of(part: slice) -> Tensor:
-    """What a slice means to the objects here: a range, or with a step of 5j five numbers between both ends."""
+    """What a slice means to the objects here: a range, or with a step of 5j five numbers from end to end."""
     start, stop, step = part.start, part.stop, part.step
     start = 0 if start is None else start
     if isinstance(step, complex):
@@ -143,7 +143,11 @@ class _Joiner:
             place = numbers[2] if len(numbers) > 2 else place
         arrays = [self._array(item, rank, place) for item in items]
         weak = [item for item in items if type(item) in (bool, int, float)]
-        strong = [array.dtype for array, item in zip(arrays, items, strict=True) if type(item) not in (bool, int, float)]
+        strong = [
+            array.dtype
+            for array, item in zip(arrays, items, strict=True)
+            if type(item) not in (bool, int, float)
+        ]
         dtype = np.result_type(*strong, *weak)
         return concatenate([cast(array, as_dtype(dtype)) for array in arrays], axis)
 
@@ -163,7 +167,7 @@ class _Joiner:
         order = list(range(rank))
         old, new = order[rank - own :], order[: rank - own]
         start = place if place >= 0 else rank - own + place + 1
-        return run("transpose", x, perm=tuple([*new[:start], *old, *new[start:]]))
+        return run("transpose", x, perm=(*new[:start], *old, *new[start:]))
 
     def __repr__(self) -> str:
         return f"tj.{self._name}"
@@ -177,4 +181,3 @@ ogrid = _Grid(sparse=True)
 r_ = _Joiner("r_", 0, 1, -1)
 #: The same along the last axis, lines as columns: ``c_[x, y]``. Semantics: ``numpy.c_``.
 c_ = _Joiner("c_", -1, 2, 0)
-

@@ -26,8 +26,7 @@ def _known(name: str, obj: Any, extent: int) -> Any:
     value = as_tensor(obj) if isinstance(obj, Tensor) else obj
     if isinstance(value, Tensor):
         return value._concrete(f"{name} at a tensor", "indices that do not depend on arguments")
-    array = as_array(value) if np.size(value) else np.zeros(np.shape(value), np.int64)
-    return array
+    return as_array(value) if np.size(value) else np.zeros(np.shape(value), np.int64)
 
 
 def delete(x: Any, obj: Any, axis: int | None = None) -> Tensor:
@@ -81,7 +80,10 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
         x, axis = ravel(x), 0
     place = normalize_axis("insert", axis, x.ndim)
     extent = x.shape[place]
-    is_number = not isinstance(obj, slice) and np.ndim(obj if not isinstance(obj, Tensor) else obj.detach()._data) == 0
+    is_number = (
+        not isinstance(obj, slice)
+        and np.ndim(obj if not isinstance(obj, Tensor) else obj.detach()._data) == 0
+    )
     indices = _known("insert", obj, extent)
     if indices.dtype == BOOL:
         indices = np.flatnonzero(indices)

@@ -198,8 +198,8 @@ def fill_diagonal(x: Tensor, val: Any, wrap: bool = False) -> None:
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Tensor:
     """The places in the raveled array of shape `dims` of the elements at `multi_index`, an array per axis.
 
-    `mode` for indices outside: ``raise`` (eagerly), ``wrap`` around or ``clip`` to the ends; one for each axis
-    in a tuple.
+    `mode` for indices outside: ``raise`` (eagerly), ``wrap`` around or ``clip`` to the ends; a tuple has
+    one for each axis.
 
     Example:
         >>> import tracejit as tj
@@ -235,7 +235,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, ...]:
-    """The indices, an array per axis, of the elements at the places `indices` in the raveled array of `shape`.
+    """The indices, an array per axis, of the elements at the places `indices` of the raveled `shape`.
 
     Example:
         >>> import tracejit as tj
@@ -259,5 +259,3 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, .
         result.append(run("remainder", flat, size))
         flat = run("floor_divide", flat, size)
     return tuple(result[::-1] if order == "C" else result)
-
-

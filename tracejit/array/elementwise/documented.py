@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from ...eager.dispatch import binary, unary
@@ -25,9 +27,17 @@ def documented_binary(
     op: str, name: str, meaning: str, example: str, shows: str
 ) -> Callable[[Any, Any], Tensor]:
     """The callable of the binary elementwise op `op`, called `name`."""
-    call = binary(op)
+    call: Any = binary(op)
     _document(call, name, meaning, "`x` and `y` broadcast; ShapeError where they do not.", example, shows)
-    return call
+    for method in ("reduce", "accumulate", "outer", "at", "reduceat"):
+        setattr(call, method, functools.partial(_run_method, method, name))
+    return call  # type: ignore[no-any-return]
+
+
+def _run_method(method: str, name: str, *inputs: Any, **options: Any) -> Any:
+    """A method of NumPy's ufunc `name`, whose module loads at first use."""
+    methods = import_module("tracejit.array.numpy_calls.ufunc_methods")
+    return methods.run_method(method, name, inputs, options)
 
 
 def _document(
@@ -39,7 +49,9 @@ def _document(
     call.__module__ = "tracejit.array"
     call.__doc__ = f"""{meaning}
 
-    {shapes} DTypeError for dtypes without a meaning.
+    {shapes} DTypeError for dtypes without a meaning. `out` is a tensor that takes the result, `where`
+    selects the places that are computed (the others keep the value of `out`, or are 0), and `dtype` is what
+    it is computed in.
 
     Example:
         >>> import tracejit as tj

@@ -10,7 +10,16 @@ from ...eager.tensor import Tensor
 from ...ir.dtypes import DType, as_dtype, default_dtype
 from ..operands import kind_of
 
-__all__ = ["can_cast", "common_type", "finfo", "iinfo", "isdtype", "issubdtype", "min_scalar_type", "result_type"]
+__all__ = [
+    "can_cast",
+    "common_type",
+    "finfo",
+    "iinfo",
+    "isdtype",
+    "issubdtype",
+    "min_scalar_type",
+    "result_type",
+]
 
 
 def _kind(value: Any) -> Any:

@@ -28,7 +28,9 @@ __all__ = [
 
 
 def _values(x: Any) -> Any:
-    return as_tensor(x).detach()._concrete("writing it as text or to a file", "the result outside the function")
+    return (
+        as_tensor(x).detach()._concrete("writing it as text or to a file", "the result outside the function")
+    )
 
 
 def save(file: Any, x: Any, allow_pickle: bool = False) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from ...eager.tensor import Tensor
 from ...ir.dtypes import as_dtype
 from ..creation import asarray
-from ..manipulation import atleast_1d, copy
+from ..least_ranks import atleast_1d
+from ..manipulation import copy
 from ..operands import as_tensor, cast
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Shapes, sizes and kinds of arrays, none of which needs a value: under a trace they are Python values, too."""
+"""Shapes, sizes and kinds of arrays, none of which needs a value: under a trace they are known, too."""
 
 from __future__ import annotations
 

@@ -45,7 +45,9 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, 
         vmap = import_module("tracejit.transforms.vmap").vmap
         flat = vmap(lambda line: as_tensor(func1d(line, *args, **kwargs)))(lines)
     else:
-        flat = stack([as_tensor(func1d(getitem(lines, row), *args, **kwargs)) for row in range(lines.shape[0])])
+        flat = stack(
+            [as_tensor(func1d(getitem(lines, row), *args, **kwargs)) for row in range(lines.shape[0])]
+        )
     result = reshape(flat, (*outer, *flat.shape[1:]))
     inner = result.ndim - len(outer)
     sources = tuple(range(len(outer), result.ndim))
@@ -53,7 +55,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, 
 
 
 def apply_over_axes(func: Callable[..., Any], x: Any, axes: Any) -> Tensor:
-    """``func(x, axis)`` for each of `axes`, one after the other; an axis that goes away comes back with size 1.
+    """``func(x, axis)`` for each of `axes`, in order; an axis that goes away comes back with size 1.
 
     Example:
         >>> import tracejit as tj
@@ -114,9 +116,12 @@ class vectorize:
         if not arrays:
             raise ArgumentError("vectorize: expected at least one array among the arguments")
         ranks = self._core_ranks(len(arrays))
-        outer = broadcast_shapes("vectorize", *[x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True)])
+        outer = broadcast_shapes(
+            "vectorize", *[x.shape[: x.ndim - rank] for x, rank in zip(arrays, ranks, strict=True)]
+        )
         spread = [
-            broadcast_to(x, (*outer, *x.shape[x.ndim - rank :])) for x, rank in zip(arrays, ranks, strict=True)
+            broadcast_to(x, (*outer, *x.shape[x.ndim - rank :]))
+            for x, rank in zip(arrays, ranks, strict=True)
         ]
         function = self._function
 
@@ -135,14 +140,18 @@ class vectorize:
         inputs = self._signature.partition("->")[0]
         groups = inputs.replace(" ", "").strip("()").split("),(")
         if len(groups) != count:
-            raise ArgumentError(f"vectorize: signature {self._signature!r} has {len(groups)} arguments, got {count}")
+            raise ArgumentError(
+                f"vectorize: signature {self._signature!r} has {len(groups)} arguments, got {count}"
+            )
         return [len([name for name in group.split(",") if name]) for group in groups]
 
     def _results(self, function: Callable[..., Any], arrays: Sequence[Tensor], outer: tuple[int, ...]) -> Any:
         flat = [reshape(x, (-1, *x.shape[len(outer) :])) if x.size else x for x in arrays]
         if 0 in outer:
             if self._otypes is None:
-                raise ShapeError("vectorize: of no elements, the dtypes of the results are known by otypes alone")
+                raise ShapeError(
+                    "vectorize: of no elements, the dtypes of the results are known by otypes alone"
+                )
             dtypes = [as_dtype(kind) for kind in self._otypes]
             empty = [as_tensor(np.zeros(outer, dtype)) for dtype in dtypes]
             return empty[0] if len(empty) == 1 else tuple(empty)
@@ -153,8 +162,13 @@ class vectorize:
         else:
             rows = [function(*[getitem(x, row) for x in flat]) for row in range(flat[0].shape[0])]
             several = isinstance(rows[0], tuple)
-            columns = [stack(list(column)) for column in zip(*rows, strict=True)] if several else [stack(rows)]
+            columns = (
+                [stack(list(column)) for column in zip(*rows, strict=True)] if several else [stack(rows)]
+            )
         shaped = [reshape(as_tensor(column), (*outer, *column.shape[1:])) for column in columns]
         if self._otypes is not None:
-            shaped = [cast(x, as_dtype(kind)) for x, kind in zip(shaped, itertools.cycle(self._otypes), strict=False)]
+            shaped = [
+                cast(x, as_dtype(kind))
+                for x, kind in zip(shaped, itertools.cycle(self._otypes), strict=False)
+            ]
         return tuple(shaped) if several else shaped[0]

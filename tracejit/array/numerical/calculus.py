@@ -88,8 +88,8 @@ def _slope(x: Tensor, axis: int, spacing: Any, edge_order: int) -> Tensor:
 
 
 def _edge(near: Any, far: Any, samples: list[Tensor], sign: float) -> Tensor:
-    """The derivative at the first of three `samples`, of which the second is `near` and the third `far` behind
-    that; `sign` is that of the direction from them to it."""
+    """The derivative at the first of three `samples`, the second `near`, the third `far` behind that;
+    `sign` is that of the direction from them to it."""
     near, far = as_tensor(near), as_tensor(far)
     both = run("add", near, far)
     a = run("div", run("add", run("mul", near, 2.0), far), run("mul", near, both))
@@ -106,7 +106,7 @@ def _weighted(weights: list[Tensor], samples: list[Tensor]) -> Tensor:
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
-    """The integral of the samples `y` along `axis` by the trapezoidal rule, at coordinates `x`, or `dx` apart.
+    """The integral of the samples `y` along `axis` by the trapezoidal rule, at `x`, or `dx` apart.
 
     Example:
         >>> import tracejit as tj
@@ -180,7 +180,11 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     Raises DTypeError. Semantics: ``numpy.ediff1d``.
     """
     line = ravel(as_tensor(x))
-    steps = run("sub", sliced(line, 0, min(1, line.size), max(line.size - 1, 0)), sliced(line, 0, 0, max(line.size - 1, 0)))
+    steps = run(
+        "sub",
+        sliced(line, 0, min(1, line.size), max(line.size - 1, 0)),
+        sliced(line, 0, 0, max(line.size - 1, 0)),
+    )
     parts = [None if end is None else cast(ravel(as_tensor(end)), line.dtype) for end in (to_begin, to_end)]
     return concatenate([part for part in (parts[0], steps, parts[1]) if part is not None])
 
@@ -199,7 +203,9 @@ def _cumulative(name: str, x: Any, axis: Any, dtype: Any, include_initial: bool)
     return concatenate([filled(0 if name == "sum" else 1, shape, result.dtype), result], place)
 
 
-def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Tensor:
     """Running sums along `axis`, behind a 0 with `include_initial`.
 
     Example:
@@ -212,7 +218,9 @@ def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_in
     return _cumulative("sum", x, axis, dtype, include_initial)
 
 
-def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Tensor:
     """Running products along `axis`, behind a 1 with `include_initial`.
 
     Example:
@@ -223,5 +231,3 @@ def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_i
     Raises AxisError. Semantics: ``numpy.cumulative_prod``, the Array API.
     """
     return _cumulative("prod", x, axis, dtype, include_initial)
-
-

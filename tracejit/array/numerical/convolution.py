@@ -77,5 +77,3 @@ def correlate(x: Any, y: Any, mode: str = "valid") -> Tensor:
     if first.shape[0] >= second.shape[0]:
         return _correlated("correlate", first, second, mode)
     return flip(_correlated("correlate", second, first, mode))
-
-

@@ -32,7 +32,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     at, points, values = promoted(*[averaged(operand, None) for operand in (x, xp, fp)])
     at, points, values = [cast(tensor, np.dtype("f8")) for tensor in (at, points, values)]
     if points.ndim != 1 or points.shape != values.shape:
-        raise ShapeError(f"interp: xp and fp must be lines of one length, got {points.shape} and {values.shape}")
+        raise ShapeError(
+            f"interp: xp and fp must be lines of one length, got {points.shape} and {values.shape}"
+        )
     count = points.shape[0]
     if count == 0:
         raise ShapeError("interp: expected at least one point")
@@ -85,5 +87,3 @@ def _periodic(at: Tensor, points: Tensor, values: Tensor, period: Any) -> tuple[
     points = concatenate([run("sub", before, period), points, run("add", behind, period)])
     values = concatenate([sliced(values, 0, last, 1), values, sliced(values, 0, 0, 1)])
     return at, points, values
-
-

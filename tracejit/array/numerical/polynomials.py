@@ -13,7 +13,8 @@ from ...ir.errors import DomainError, ShapeError
 from ..contraction import matmul
 from ..indexing.access import getitem
 from ..joining import concatenate, stack
-from ..manipulation import atleast_1d, expand_dims
+from ..least_ranks import atleast_1d
+from ..manipulation import expand_dims
 from ..operands import as_tensor, cast, filled, floating, promoted_arrays, reshaped, run, sliced
 from ..reductions import averaged, sum
 from .convolution import convolve
@@ -61,9 +62,7 @@ def _same_length(name: str, p: Any, q: Any) -> list[Tensor]:
     lines = promoted_arrays(_line(name, p), _line(name, q))
     most = max(line.shape[0] for line in lines)
     return [
-        line
-        if line.shape[0] == most
-        else concatenate([filled(0, (most - line.shape[0],), line.dtype), line])
+        line if line.shape[0] == most else concatenate([filled(0, (most - line.shape[0],), line.dtype), line])
         for line in lines
     ]
 
@@ -119,7 +118,9 @@ def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
 
     Raises ShapeError. Semantics: ``numpy.polydiv``.
     """
-    dividend, divisor = [floating(tensor) for tensor in promoted_arrays(_line("polydiv", u), _line("polydiv", v))]
+    dividend, divisor = [
+        floating(tensor) for tensor in promoted_arrays(_line("polydiv", u), _line("polydiv", v))
+    ]
     steps = dividend.shape[0] - divisor.shape[0] + 1
     scale = run("div", 1.0, getitem(divisor, 0))
     rest, quotient = dividend, []
@@ -325,5 +326,3 @@ def _solved(triangle: list[list[Tensor]], right: Tensor) -> Tensor:
         for above in range(place):
             rows[above] = run("sub", rows[above], run("mul", triangle[place][above], rows[place]))
     return stack(rows)
-
-

@@ -90,5 +90,3 @@ def vecmat(x: Any, y: Any, /) -> Tensor:
     if x.ndim < 1 or y.ndim < 2:
         raise ShapeError(f"vecmat: expected vectors and matrices, got shapes {x.shape} and {y.shape}")
     return squeeze(matmul(expand_dims(x, -2), y), -2)
-
-

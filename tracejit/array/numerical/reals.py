@@ -6,12 +6,22 @@ from typing import Any
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, default_dtype, is_float
+from ...ir.errors import ShapeError
 from ..elementwise.logic import array_equal
 from ..manipulation import broadcast_arrays
 from ..operands import as_tensor, cast, filled, run
-from ...ir.errors import ShapeError
 
-__all__ = ["angle", "array_equiv", "conj", "conjugate", "imag", "iscomplex", "isreal", "real", "real_if_close"]
+__all__ = [
+    "angle",
+    "array_equiv",
+    "conj",
+    "conjugate",
+    "imag",
+    "iscomplex",
+    "isreal",
+    "real",
+    "real_if_close",
+]
 
 
 def real(val: Any) -> Tensor:

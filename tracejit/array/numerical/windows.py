@@ -95,7 +95,7 @@ _TERMS = 30
 
 @functools.cache
 def _coefficients() -> tuple[Array, Array]:
-    """Chebyshev coefficients of exp(-x) I0(x) over [0, 8], and of exp(-x) sqrt(x) I0(x) over 8/x in (0, 1]."""
+    """Coefficients of exp(-x) I0(x) over [0, 8], and of exp(-x) sqrt(x) I0(x) over 8/x in (0, 1]."""
     chebyshev = np.polynomial.chebyshev
 
     def near(t: Any) -> Any:

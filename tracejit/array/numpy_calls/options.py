@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...arguments.errors import checked
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, as_dtype, is_float
 from ...ir.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
@@ -14,7 +15,7 @@ from ...ir.types import broadcast_shapes
 from ..indexing import inplace
 from ..operands import as_tensor, broadcast, cast, filled, kind_of, run
 
-__all__ = ["call_with_options", "write_out"]
+__all__ = ["call_elementwise", "call_with_options", "write_out"]
 
 #: Where gradients of a function at 1 are infinite, a place in the middle of its domain: what is computed at
 #: the places that ``where=`` leaves out must not make NaN of the gradients that are zero there.
@@ -48,6 +49,27 @@ def call_with_options(
     result_dtype = None
     if dtype is not None or casting != "same_kind":
         inputs, result_dtype = _cast_operands(ufunc, inputs, dtype, casting)
+    return _selected(name, function, inputs, out, where, result_dtype)
+
+
+def call_elementwise(
+    function: Callable[..., Any], inputs: tuple[Any, ...], out: Any, where: Any, dtype: Any
+) -> Any:
+    """``function(*inputs, out=out, where=where, dtype=dtype)``; see ``call_with_options``."""
+    name = function.__name__
+    ufunc = getattr(np, name, None)
+    if isinstance(ufunc, np.ufunc):
+        options = {"out": out, "where": where, "dtype": dtype}
+        return checked(name, call_with_options)(function, ufunc, inputs, options)
+    if dtype is not None:
+        inputs = tuple(cast(as_tensor(value), as_dtype(dtype)) for value in inputs)
+    return checked(name, _selected)(name, function, inputs, out, where, None)
+
+
+def _selected(
+    name: str, function: Callable[..., Any], inputs: tuple[Any, ...], out: Any, where: Any, result_dtype: Any
+) -> Any:
+    """The results of `function` where `where` holds, in `result_dtype`, written to `out`."""
     mask = None if where is True else _mask(name, where)
     if mask is not None:
         inputs = _operands_inside(name, inputs, mask)
@@ -56,7 +78,7 @@ def call_with_options(
     values = list(results) if several else [results]
     if result_dtype is not None and not several:
         values = [cast(values[0], result_dtype)]
-    outs = out if isinstance(out, tuple) else (out,) * ufunc.nout
+    outs = out if isinstance(out, tuple) else (out,) * len(values)
     if len(outs) != len(values):
         raise ArgumentError(f"{name}: out must have {len(values)} arrays, got {len(outs)}")
     written = [_placed(name, value, place, mask) for value, place in zip(values, outs, strict=True)]
@@ -119,7 +141,9 @@ def write_out(name: str, out: Any, value: Tensor) -> Any:
     """Write `value` to `out`, a tensor or an ndarray that takes its shape and dtype, and return that."""
     if value.shape != out.shape:
         if broadcast_shapes(name, value.shape, out.shape) != tuple(out.shape):
-            raise ShapeError(f"{name}: the result has shape {value.shape}, which does not fit out= {out.shape}")
+            raise ShapeError(
+                f"{name}: the result has shape {value.shape}, which does not fit out= {out.shape}"
+            )
         value = broadcast(value, tuple(out.shape))
     if isinstance(out, Tensor):
         return inplace.write(out, name, (value,), lambda _, new: new)

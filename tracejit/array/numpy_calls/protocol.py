@@ -1,4 +1,4 @@
-"""`__array_ufunc__` and `__array_function__`: where NumPy sends calls that have a tensor among their arguments.
+"""`__array_ufunc__` and `__array_function__`: where NumPy sends calls that have a tensor as an argument.
 
 Each goes to the function of the same name here, so that gradients follow it and traces contain it. What is
 missing here raises, with the nearest name that there is: an array in place of a tensor would lose gradients
@@ -26,8 +26,18 @@ __all__ = ["array_function", "array_ufunc"]
 
 #: NumPy's functions that give no arrays to compute with: they take the arrays that the tensors hold.
 HOST: Final = frozenset(
-    """array2string array_repr array_str save savetxt savez savez_compressed shares_memory may_share_memory
-    datetime_as_string""".split()
+    [
+        "array2string",
+        "array_repr",
+        "array_str",
+        "save",
+        "savetxt",
+        "savez",
+        "savez_compressed",
+        "shares_memory",
+        "may_share_memory",
+        "datetime_as_string",
+    ]
 )
 
 

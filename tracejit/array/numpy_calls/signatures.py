@@ -1,7 +1,7 @@
 """Calls with NumPy's parameters of functions that have the same meaning here under our parameters.
 
-The first parameters agree by position. Of the others, those of the same name are passed on; what only NumPy has
-must be at its default, or must not change the result (`_WITHOUT_MEANING`).
+The first parameters agree by position. Of the others, those of the same name are passed on; what NumPy alone
+has must be at its default, or must not change the result (`_WITHOUT_MEANING`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ __all__ = ["Adapter", "adapter_of"]
 Adapter = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 #: Parameters about memory layout, subclasses and devices: tensors have one of each.
-_WITHOUT_MEANING: Final = frozenset(("order", "subok", "like", "device", "overwrite_input", "kind", "assume_unique", "sorted"))
+_WITHOUT_MEANING: Final = frozenset(
+    ("order", "subok", "like", "device", "overwrite_input", "kind", "assume_unique", "sorted")
+)
 #: Names of the same parameter.
 _RENAMED: Final = {"a_min": "min", "a_max": "max", "N": "rows", "M": "columns"}
 
@@ -44,7 +46,12 @@ def adapter_of(function: Callable[..., Any], own: Callable[..., Any]) -> Adapter
         same = _RENAMED.get(name, name)
         if same in ours:
             agreeing[name] = same
-        elif place < len(names) and place == by_place and name not in _NUMPY_ONLY and names[place] not in _names(theirs):
+        elif (
+            place < len(names)
+            and place == by_place
+            and name not in _NUMPY_ONLY
+            and names[place] not in _names(theirs)
+        ):
             agreeing[name] = names[place]
         if place == by_place and place < len(names) and agreeing.get(name) == names[place]:
             by_place += 1
@@ -101,10 +108,14 @@ def _kept(label: str, named: dict[str, Any], defaults: dict[str, Any], agreeing:
         if name in agreeing:
             if value is not np._NoValue:
                 arguments[agreeing[name] if isinstance(agreeing, dict) else name] = value
-        elif name not in _WITHOUT_MEANING and not _is_default(value, defaults.get(name, inspect.Parameter.empty)):
+        elif name not in _WITHOUT_MEANING and not _is_default(
+            value, defaults.get(name, inspect.Parameter.empty)
+        ):
             raise ArgumentError(f"{label}: argument {name} is not supported for tensors")
     return arguments
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    return value is default or value is np._NoValue or (type(value) is type(default) and bool(value == default))
+    return (
+        value is default or value is np._NoValue or (type(value) is type(default) and bool(value == default))
+    )

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, INT64, as_dtype
+from ...ir.dtypes import INT64, as_dtype
 from ...ir.errors import ArgumentError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.types import normalize_axes, normalize_axis
 from .. import cumulative, reductions
@@ -27,8 +27,25 @@ from .options import write_out
 __all__ = ["accumulate", "at", "outer", "reduce", "reduceat", "run_method"]
 
 _ASSOCIATIVE: Final = frozenset(
-    """bitwise_and bitwise_or bitwise_xor fmax fmin gcd hypot lcm logaddexp logaddexp2 logical_and logical_or
-    logical_xor maximum minimum add multiply""".split()
+    [
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "fmax",
+        "fmin",
+        "gcd",
+        "hypot",
+        "lcm",
+        "logaddexp",
+        "logaddexp2",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "maximum",
+        "minimum",
+        "add",
+        "multiply",
+    ]
 )
 _REDUCTIONS: Final[dict[str, Callable[..., Tensor]]] = {
     "add": reductions.sum,
@@ -92,7 +109,9 @@ def reduce(
         x = cast(x, as_dtype(dtype))
     axes = normalize_axes(f"{name}.reduce", axis, x.ndim)
     if len(axes) > 1 and name not in _ASSOCIATIVE:
-        raise ShapeError(f"{name}.reduce: the order of the elements matters, so axis must be one axis, got {axis}")
+        raise ShapeError(
+            f"{name}.reduce: the order of the elements matters, so axis must be one axis, got {axis}"
+        )
     rest = [place for place in range(x.ndim) if place not in axes]
     lines = moveaxis(x, axes, tuple(range(len(axes))))
     lines = reshape(lines, (-1 if x.size else _count(x, axes), *[x.shape[place] for place in rest]))
@@ -105,7 +124,9 @@ def reduce(
         lines = run("where", reshape(mask, lines.shape), lines, start)
     if lines.shape[0] == 0:
         if start is None:
-            raise ShapeError(f"{name}.reduce: no elements along axis {axis}, and the function has no identity")
+            raise ShapeError(
+                f"{name}.reduce: no elements along axis {axis}, and the function has no identity"
+            )
         result = filled(start, lines.shape[1:], _result_dtype(name, x))
     else:
         result = _folded(name, function, lines)
@@ -258,9 +279,7 @@ def _concrete(label: str, value: Any) -> Any:
     return data.astype(np.int64) if data.dtype.kind != "b" else data
 
 
-def reduceat(
-    name: str, x: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
-) -> Tensor:
+def reduceat(name: str, x: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Tensor:
     """`x` folded along `axis` over the slices that consecutive `indices` bound. ``numpy.ufunc.reduceat``."""
     label = f"{name}.reduceat"
     _function(name)
@@ -270,7 +289,7 @@ def reduceat(
     extent = x.shape[place]
     if bounds.ndim != 1:
         raise ShapeError(f"{label}: indices must be of rank 1, got shape {bounds.shape}")
-    if bounds.size and not (0 <= bounds.min() and bounds.max() < extent):
+    if bounds.size and not (bounds.min() >= 0 and bounds.max() < extent):
         raise OutOfBoundsError(f"{label}: indices must be from 0 to {extent - 1}, got {bounds.tolist()}")
     stops = np.r_[bounds[1:], extent] if bounds.size else bounds
     stops = np.maximum(stops, bounds + 1)

@@ -33,7 +33,9 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     ``numpy.select``.
     """
     if len(condlist) != len(choicelist):
-        raise ShapeError(f"select: expected as many choices as conditions, got {len(condlist)} and {len(choicelist)}")
+        raise ShapeError(
+            f"select: expected as many choices as conditions, got {len(condlist)} and {len(choicelist)}"
+        )
     if not len(condlist):
         raise ShapeError("select: expected at least one condition")
     conditions = [as_tensor(condition) for condition in condlist]
@@ -65,12 +67,14 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
         conditions = [cast(as_tensor(condition), BOOL) for condition in condlist]
     else:
         single = cast(as_tensor(condlist), BOOL)
-        conditions = [single] if single.ndim <= max(x.ndim, 1) else [single[row] for row in range(len(single))]
+        conditions = (
+            [single] if single.ndim <= max(x.ndim, 1) else [single[row] for row in range(len(single))]
+        )
     functions = list(funclist)
     if len(functions) not in (len(conditions), len(conditions) + 1):
         raise ShapeError(
-            f"piecewise: with {len(conditions)} conditions, expected {len(conditions)} or {len(conditions) + 1} "
-            f"functions, got {len(functions)}"
+            f"piecewise: expected {len(conditions)} or {len(conditions) + 1} functions, for as many conditions "
+            f"or one more, got {len(functions)}"
         )
     result = filled(0, x.shape, x.dtype)
     if len(functions) > len(conditions):
@@ -87,7 +91,7 @@ def _value(function: Any, x: Tensor, args: Any, kw: Any) -> Tensor:
 def choose(x: Any, choices: Any, mode: str = "raise") -> Tensor:
     """For each place the element there of the choice whose number `x` has.
 
-    `mode` for numbers outside: ``raise`` (OutOfBoundsError, eagerly), ``wrap`` around or ``clip`` to the ends.
+    `mode` for numbers outside: ``raise`` (OutOfBoundsError, eagerly), ``wrap`` around, ``clip`` to the ends.
 
     Example:
         >>> import tracejit as tj
@@ -126,7 +130,9 @@ def choose(x: Any, choices: Any, mode: str = "raise") -> Tensor:
 _MOST_CASES = 16
 
 
-def compress(condition: Any, x: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
+def compress(
+    condition: Any, x: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0
+) -> Tensor:
     """The slices of `x` along `axis` for which the line `condition` is true; of the raveled array by default.
 
     How many these are depends on values. With `size` there are just so many: the first ones, and behind them
@@ -196,5 +202,3 @@ def flatnonzero(x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tens
     if size is None:
         return nonzero(line)[0]
     return compress(cast(line, BOOL), np.arange(line.size), size=size, fill_value=fill_value)
-
-

@@ -46,7 +46,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     value = as_tensor(src)
     is_number = type(src) in (bool, int, float)
     if not np.can_cast(np.min_scalar_type(src) if is_number else value.dtype, dst.dtype, casting):  # type: ignore[arg-type]
-        raise DTypeError(f"copyto: cannot cast {value.dtype.name} to {dst.dtype.name} by the rule {casting!r}")
+        raise DTypeError(
+            f"copyto: cannot cast {value.dtype.name} to {dst.dtype.name} by the rule {casting!r}"
+        )
     value = broadcast_to(cast(value, dst.dtype), dst.shape)
     if where is True:
         inplace.write(dst, "copyto", (value,), lambda old, new: new)
@@ -54,7 +56,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     mask = as_tensor(where)
     if mask.dtype is not BOOL:
         raise DTypeError(f"copyto: where must be an array of bools, got dtype {mask.dtype.name}")
-    inplace.write(dst, "copyto", (value,), lambda old, new: run("where", broadcast_to(mask, old.shape), new, old))
+    inplace.write(
+        dst, "copyto", (value,), lambda old, new: run("where", broadcast_to(mask, old.shape), new, old)
+    )
 
 
 def putmask(x: Any, mask: Any, values: Any) -> None:

@@ -132,8 +132,8 @@ class UniqueInverseResult(NamedTuple):
 
 
 def unique_all(x: Any) -> UniqueAllResult:
-    """The distinct elements of `x`, the index of each one's first occurrence, the indices that make `x` of them
-    again, and how often each occurs. NaNs are distinct.
+    """The distinct elements of `x`, the index of each one's first occurrence, the indices that make `x`
+    of them again, and how often each occurs. NaNs are distinct.
 
     Example:
         >>> import tracejit as tj

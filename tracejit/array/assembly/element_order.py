@@ -1,0 +1,40 @@
+"""Reshapes that take the elements in another order than row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...arguments.errors import named
+from ...eager.tensor import Tensor
+from ...ir.errors import DomainError
+from ...ir.types import resolve_reshape
+from ..manipulation import reshape, transpose
+from ..operands import as_tensor, run
+
+__all__: list[str] = []
+
+
+def _is_column_major(x: Tensor, order: Any) -> bool:
+    """Whether `order` asks for the elements of `x` in column-major order."""
+    if order in ("A", "K"):
+        data = x._data
+        return isinstance(data, np.ndarray) and data.flags.f_contiguous and not data.flags.c_contiguous
+    if order not in ("C", "F"):
+        raise DomainError(f"reshape: order must be 'C', 'F', 'A' or 'K', got {order!r}")
+    return bool(order == "F")
+
+
+@named("reshape")
+def reshape_in_order(x: Any, shape: Any, order: Any, copy: bool | None) -> Tensor:
+    """`x` in `shape`, the first axis the fastest one with `order` ``F``; see ``reshape`` for `copy`."""
+    x = as_tensor(x)
+    if _is_column_major(x, order):
+        sizes = resolve_reshape("reshape", x.shape, shape)
+        result = transpose(reshape(transpose(x), sizes[::-1]))
+    else:
+        result = reshape(x, shape)
+    if copy is False and not x.is_traced and result.size and not np.shares_memory(result._data, x._data):
+        raise DomainError(f"reshape: copy=False, and {x.shape} becomes {shape} by a copy alone")
+    return run("copy", result) if copy else result
