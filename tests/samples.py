@@ -263,6 +263,14 @@ def _scatters(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         )
 
 
+def _scatter_reduces(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, (shape, index, count), mode in itertools.product(DTYPES, _INDEXED, ("mul", "max", "min")):
+        value = random_values(dtype, index + shape[count:], rng)
+        yield Sample(
+            [random_values(dtype, shape, rng), value, *_indices(shape, index, count, rng)], {"mode": mode}
+        )
+
+
 def _lines(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for dtype, shape in itertools.product(DTYPES, [(0,), (1,), (3,), (100,), (5, 33), (2, 0), (2, 3, 300)]):
         yield Sample([mixed_values(dtype, shape, rng)])
@@ -320,7 +328,8 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
     "convolve": _convolutions,
-    "gather": _gathers, "scatter": _scatters, "full": _fulls, "iota": _iotas, "constant": _constants,
+    "gather": _gathers, "scatter": _scatters, "scatter_reduce": _scatter_reduces,
+    "full": _fulls, "iota": _iotas, "constant": _constants,
     "sort": _lines, "argsort": _lines, "searchsorted": _searches,
     "bincount": _bincounts,
 }  # fmt: skip
@@ -401,8 +410,11 @@ def _np_scatter(x: Array, v: Array, *indices: Array, mode: str) -> Array:
     out = x.copy()
     for place in np.ndindex(indices[0].shape):
         at = tuple(int(index[place]) for index in indices)
-        out[at] = np.add(out[at], v[place], dtype=x.dtype) if mode == "add" else v[place]
+        out[at] = _SCATTERED[mode](out[at], v[place], dtype=x.dtype) if mode != "set" else v[place]
     return out
+
+
+_SCATTERED = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 def _running(combine: np.ufunc) -> Callable[..., Array]:
@@ -486,6 +498,7 @@ _RENAMED = {
     "slice": lambda x, start, size, step: x[_np_slice(start, size, step)] if x.ndim else x,
     "concat": lambda *xs, axis: np.concatenate(xs, axis), "update": _np_update,
     "convolve": np_convolve, "gather": lambda x, *indices: x[indices], "scatter": _np_scatter,
+    "scatter_reduce": _np_scatter,
     "full": lambda value, shape, dtype: np.full(shape, value, dtype),
     "iota": lambda shape, axis, dtype: np.indices(shape)[axis].astype(dtype),
     "constant": lambda data, shape, dtype: np.array(data, dtype).reshape(shape),

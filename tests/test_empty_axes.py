@@ -6,7 +6,8 @@ Shapes are written in sizes `A`, `B` and `C`, each of which becomes 0, 1 and 3.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,8 +92,8 @@ def _gathers(a: int, b: int, c: int) -> Iterator[Case]:
         yield [(a, b), index, index], {}
 
 
-def _scatters(a: int, b: int, c: int) -> Iterator[Case]:
-    for mode in ("set", "add"):
+def _scatters(a: int, b: int, c: int, modes: Sequence[str] = ("set", "add")) -> Iterator[Case]:
+    for mode in modes:
         for index in ((0,), (1,), (2, 0), (c,)):
             yield [(a, b), (*index, b), index], {"mode": mode}
             yield [(a, b), index, index, index], {"mode": mode}
@@ -109,6 +110,7 @@ CASES: dict[str, Callable[[int, int, int], Iterator[Case]]] = {
     "convolve": _convolutions,
     "gather": _gathers,
     "scatter": _scatters,
+    "scatter_reduce": partial(_scatters, modes=("mul", "max", "min")),
     "full": lambda a, b, c: iter([([], {"value": 2.0, "shape": (a, b, c), "dtype": FLOAT64})]),
     "iota": lambda a, b, c: iter([([], {"shape": (a, b, c), "axis": 1, "dtype": INT64})]),
     "constant": lambda a, b, c: iter([([], {"data": (1.5,) * (a * b), "shape": (a, b), "dtype": FLOAT64})]),
@@ -128,7 +130,7 @@ def operands(
     """Arrays that the op takes; None where there are none, as an index into nothing."""
     made = []
     for position, shape in enumerate(shapes):
-        indices = {"gather": 1, "scatter": 2}.get(op.name)
+        indices = {"gather": 1, "scatter": 2, "scatter_reduce": 2}.get(op.name)
         if indices is not None and position >= indices:
             size = shapes[0][position - indices]
             if size == 0 and 0 not in shape:

@@ -1,7 +1,9 @@
-"""Pytrees: nested containers of leaves. dict, list, tuple, namedtuple, dataclass instances and None are
-containers; classes registered with `register_pytree_node` are too; everything else is a leaf.
+"""Pytrees: nested containers of leaves. dict, list, tuple, namedtuple, instances of dataclasses and of attrs
+classes, and None are containers; classes registered with `register_pytree_node` are too; everything else is
+a leaf.
 
 Dicts are taken apart in sorted key order where keys can be compared, else in insertion order, as in JAX.
+Fields of dataclasses with ``metadata={"static": True}`` belong to the structure.
 """
 
 from __future__ import annotations
@@ -58,6 +60,12 @@ class TreeDef:
         """The tree of this structure with `leaves`."""
         return _build(self.shape, iter(leaves))
 
+    def paths(self) -> list[str]:
+        """Where each leaf is, as Python writes it: ``['w'][0].bias``."""
+        paths: list[str] = []
+        _paths(self.shape, "", paths)
+        return paths
+
     def stars(self) -> Any:
         """The tree of this structure with a star in the place of each leaf, to print."""
         return self.unflatten([_Star()] * self.leaves)
@@ -107,11 +115,11 @@ def register_pytree_node(
     _REGISTERED[cls] = _Registered(flatten, unflatten)
 
 
-def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
-    """The leaves of `tree` in order, and its structure."""
+def flatten(tree: Any, *, static_strings: bool = False) -> tuple[list[Any], TreeDef]:
+    """The leaves of `tree` in order, and its structure, to which strings belong if `static_strings`."""
     leaves: list[Any] = []
     try:
-        shape = _walk(tree, leaves)
+        shape = _walk(tree, leaves, static_strings)
         return leaves, TreeDef(shape, len(leaves))
     except RecursionError as error:
         raise _endless("flatten", tree) from error
@@ -121,28 +129,32 @@ def _endless(name: str, tree: Any) -> NestingError:
     return NestingError(f"{name}: a {type(tree).__name__} is nested too deep, or contains itself")
 
 
-def _walk(tree: Any, leaves: list[Any]) -> Any:
+def _walk(tree: Any, leaves: list[Any], static: bool = False) -> Any:
     """Append leaves; return the structure: None for a leaf, else (kind, meta, children)."""
     cls = type(tree)
     if cls is tuple:
-        return ("tuple", None, tuple([_walk(one, leaves) for one in tree]))
+        return ("tuple", None, tuple([_walk(child, leaves, static) for child in tree]))
     if cls is list:
-        return ("list", None, tuple([_walk(one, leaves) for one in tree]))
+        return ("list", None, tuple([_walk(child, leaves, static) for child in tree]))
     if cls is dict or cls is OrderedDict or cls is defaultdict:
         keys = tuple(tree) if cls is OrderedDict else _ordered_keys(tree)
         factory = tree.default_factory if cls is defaultdict else None
-        return ("dict", (cls, keys, factory), tuple([_walk(tree[key], leaves) for key in keys]))
+        return ("dict", (cls, keys, factory), tuple([_walk(tree[key], leaves, static) for key in keys]))
     if tree is None:
         return ("none", None, ())
+    if cls is str and static:
+        return ("static", tree, ())
     registered = _REGISTERED.get(cls)
     if registered is not None:
         children, aux = registered.flatten(tree)
-        return ("node", (cls, aux), tuple([_walk(child, leaves) for child in children]))
+        return ("node", (cls, aux), tuple([_walk(child, leaves, static) for child in children]))
     if isinstance(tree, tuple) and hasattr(cls, "_fields"):
-        return ("namedtuple", cls, tuple([_walk(one, leaves) for one in tree]))
-    if hasattr(cls, "__dataclass_fields__"):
-        names = _field_names(cls)
-        return ("dataclass", (cls, names), tuple([_walk(getattr(tree, name), leaves) for name in names]))
+        return ("namedtuple", cls, tuple([_walk(child, leaves, static) for child in tree]))
+    if hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__"):
+        names, constant = _field_names(cls)
+        values = tuple([(name, _Constant(getattr(tree, name))) for name in constant])
+        children = tuple([_walk(getattr(tree, name), leaves, static) for name in names])
+        return ("dataclass", (cls, names, values), children)
     leaves.append(tree)
     return None
 
@@ -156,10 +168,33 @@ def count_leaves(shape: Any) -> int:
     return sum(map(count_leaves, shape[2]))
 
 
-def _field_names(cls: type) -> tuple[str, ...]:
-    from dataclasses import fields  # loaded already by whoever defined `cls`
+class _Constant:
+    """The value of a static field; 1, 1.0 and True, 0.0 and -0.0 are different ones."""
 
-    return tuple(field.name for field in fields(cls))
+    __slots__ = ("_key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        text = repr(value) if isinstance(value, (int, float, complex, tuple)) else ""
+        self._key = (type(value), value, text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Constant) and bool(self._key == other._key)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _field_names(cls: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of a dataclass or an attrs class that hold trees, and the static ones."""
+    if hasattr(cls, "__dataclass_fields__"):
+        from dataclasses import fields  # loaded already by whoever defined `cls`
+
+        all_fields: Sequence[Any] = fields(cls)
+    else:
+        all_fields = cls.__attrs_attrs__
+    constant = tuple([field.name for field in all_fields if field.metadata.get("static")])
+    return tuple([field.name for field in all_fields if field.name not in constant]), constant
 
 
 def _ordered_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:
@@ -182,17 +217,19 @@ def _build(shape: Any, leaves: Any) -> Any:
         cls, keys, factory = meta
         pairs = zip(keys, parts, strict=True)
         return cls(factory, pairs) if cls is defaultdict else cls(pairs)
-    if kind == "none":
-        return None
+    if kind in ("none", "static"):
+        return meta
     if kind == "node":
         cls, aux = meta
         return _REGISTERED[cls].unflatten(aux, parts)
     if kind == "namedtuple":
         return meta(*parts)
-    cls, names = meta
+    cls, names, constant = meta
     result = object.__new__(cls)
     for name, part in zip(names, parts, strict=True):
         object.__setattr__(result, name, part)
+    for name, fixed in constant:
+        object.__setattr__(result, name, fixed.value)
     return result
 
 
@@ -229,12 +266,10 @@ def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
 
 def leaf_paths(tree: Any) -> list[str]:
     """Where each leaf is, as Python writes it: ``['w'][0].bias``."""
-    paths: list[str] = []
     try:
-        _paths(_walk(tree, []), "", paths)
+        return flatten(tree)[1].paths()
     except RecursionError as error:
         raise _endless("leaf_paths", tree) from error
-    return paths
 
 
 def _paths(shape: Any, prefix: str, paths: list[str]) -> None:

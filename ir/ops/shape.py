@@ -1,4 +1,4 @@
-"""Views, concatenation, slice update, indexed reads and writes, contraction, and creation.
+"""Views, concatenation, slice update, contraction, and creation.
 
 Views (reshape, transpose, broadcast, slice) are affine index maps where `access` says so: codegen reads
 through them without copying. Everything NumPy offers beyond these (roll, tile, pad, split, einsum, ...)
@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import INT64, SHORT_NAME, is_float
+from ..dtypes import SHORT_NAME, is_float
 from ..errors import AxisError, DTypeError, ShapeError
 from ..registry import NONDIFF, Access, Attrs, Kind
 from ..transforms.batching import (
-    batch_gather,
     batch_matmul,
-    batch_scatter,
     batch_shaped,
     batch_sliced,
     shifted,
@@ -233,75 +231,6 @@ UPDATE = define(
     },
 )  # fmt: skip
 
-
-def _check_indices(name: str, operand: TensorType, indices: Types) -> tuple[int, ...]:
-    if not indices or len(indices) > operand.ndim:
-        raise ShapeError(f"{name}: {len(indices)} index arrays for an operand of rank {operand.ndim}")
-    for index in indices:
-        if index.dtype is not INT64 or index.shape != indices[0].shape:
-            given = ", ".join(map(str, indices))
-            raise DTypeError(f"{name}: indices must be int64 arrays of one shape, got ({given})")
-    return indices[0].shape + operand.shape[len(indices) :]
-
-
-def _gather_infer(types: Types, attrs: Attrs) -> Types:
-    return (types[0].with_shape(_check_indices("gather", types[0], types[1:])),)
-
-
-def _gather_rule(b: Any, ct: Any, x_type: TensorType, indices: Any) -> Any:
-    return b.scatter(_zeros(b, x_type), ct, *indices, mode="add")
-
-
-GATHER = define(
-    "gather", Kind.GATHER, "x *indices", infer=_gather_infer, eval=lambda x, *indices: x[indices],
-    doc="x[i0, i1, ...] for index arrays on the first axes; negative counts from the end",
-    vjp={"x": _gather_rule}, batch=batch_gather,
-)  # fmt: skip
-
-
-def _scatter_infer(types: Types, attrs: Attrs) -> Types:
-    operand, value = types[:2]
-    if attrs["mode"] not in ("set", "add"):
-        raise DTypeError(f"scatter: mode must be 'set' or 'add', got {attrs['mode']!r}")
-    wanted = _check_indices("scatter", operand, types[2:])
-    if value.shape != wanted or value.dtype is not operand.dtype:
-        raise ShapeError(f"scatter: the value must be {operand.with_shape(wanted)}, got {value}")
-    return (operand,)
-
-
-def _scatter_eval(x: Any, v: Any, *indices: Any, mode: str) -> Any:
-    result = np.array(x)
-    if mode == "add":
-        np.add.at(result, indices, v)
-    else:
-        result[indices] = v
-    return result
-
-
-def _scatter_x_rule(b: Any, ct: Any, indices: Any, v_type: TensorType, mode: str) -> Any:
-    return ct if mode == "add" else b.scatter(ct, _zeros(b, v_type), *indices, mode="set")
-
-
-def _scatter_v_rule(b: Any, ct: Any, indices: Any, x_type: TensorType, mode: str) -> Any:
-    """What was written last at a place gets its cotangent; what was overwritten gets none."""
-    picked = b.gather(ct, *indices)
-    shape = indices[0].shape
-    count = math.prod(shape)
-    if mode == "add" or count == 1:
-        return picked
-    number = b.reshape(b.iota(shape=(count,), axis=0, dtype=INT64), shape=shape)
-    owner = b.full(value=-1, shape=x_type.shape[: len(indices)], dtype=INT64)
-    last = b.gather(b.scatter(owner, number, *indices, mode="set"), *indices)
-    wins = b.reshape(b.eq(last, number), shape=shape + (1,) * (len(picked.shape) - len(shape)))
-    return b.where(b.broadcast(wins, shape=picked.shape), picked, 0.0)
-
-
-SCATTER = define(
-    "scatter", Kind.SCATTER, "x v *indices", infer=_scatter_infer, eval=_scatter_eval,
-    doc="x with v written (`set`, the last write wins) or added (`add`) at x[i0, i1, ...]",
-    attrs={"mode": (str,)}, vjp={"x": _scatter_x_rule, "v": _scatter_v_rule},
-    batch=batch_scatter,
-)  # fmt: skip
 
 # -- contraction ----------------------------------------------------------------------------------
 

@@ -163,6 +163,23 @@ def test_scatter_with_duplicates(mode: str, value: Any) -> None:
     assert gradients(summed("scatter", [x, v, i], mode=mode), [x, v, i]) == wanted
 
 
+@pytest.mark.parametrize(
+    ("mode", "of_x", "of_v"),
+    [("max", [0, 1, 0], [0.5, 0.5, 1]), ("min", [1, 1, 1], [0, 0, 0]), ("mul", [400, 1, 30], [20, 20, 3])],
+)
+def test_scatter_reduce_with_duplicates(mode: str, of_x: Any, of_v: Any) -> None:
+    """Equal extrema share, factors get the product of the others."""
+    x, v, i = f(1, 2, 3), f(20, 20, 30), np.array([0, 0, 2])
+    assert gradients(summed("scatter_reduce", [x, v, i], mode=mode), [x, v, i]) == [of_x, of_v]
+
+
+def test_scatter_reduce_of_zeros() -> None:
+    """One zero among the factors gets the product of the others, of two zeros none does."""
+    x, v, i = f(2, 3), f(0, 5, 0, 0), np.array([0, 0, 1, 1])
+    expected = [[0, 0], [10, 0, 0, 0]]
+    assert gradients(summed("scatter_reduce", [x, v, i], mode="mul"), [x, v, i]) == expected
+
+
 def test_scatter_duplicates_through_negative_indices() -> None:
     """-3 and 0 are one place."""
     x, v, i = f(1, 2, 3), f(10, 20), np.array([0, -3])

@@ -86,7 +86,7 @@ class ContainerRecorder:
                 first = behind
 
     def _watch(self, shape: Any, container: Any, path: _Path, first: int) -> None:
-        if shape is None or shape[0] == "none":
+        if shape is None or shape[0] in ("none", "static"):
             return
         kind, meta, children = shape
         if kind == "node":

@@ -186,8 +186,9 @@ def _tree(shape: Any, leaves: Iterator[Spec], keep: list[Any]) -> Spec:
         return next(leaves)
     kind, meta, children = shape
     parts = tuple([_tree(child, leaves, keep) for child in children])
-    if kind == "none":
-        return Same(id(None))
+    if kind in ("none", "static"):
+        keep.append(meta)
+        return Same(id(meta))
     if kind == "tuple":
         return ContainerSpec("tuple", id(tuple), parts)
     if kind == "list":

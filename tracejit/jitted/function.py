@@ -22,7 +22,7 @@ from ..ir.errors import GradientError, TraceError, TracejitError
 from ..ir.graph import Function
 from ..ir.process.locks import ForkLock
 from ..ir.types import TensorType
-from ..pytree import TreeDef, flatten, leaf_paths
+from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tracing.tracer import Traced, trace_flat
 from .argument_writes import ArgumentRecorder, ArgumentWrites
@@ -123,7 +123,7 @@ class JitFunction(Viewable):
         if STATE.tracer is not None or jit_is_disabled():
             return self._fn(*args, **kwargs)
         static, dynamic = self._split(args, kwargs)
-        leaves, structure = flatten(dynamic)
+        leaves, structure = flatten(dynamic, static_strings=True)
         likely = self._by_structure.get((structure, static, default_dtype()))
         if likely is not None:
             results = native(likely, leaves)
@@ -221,9 +221,9 @@ class JitFunction(Viewable):
         Where the arguments have values, Python code may ask for them; `prefix` are the first answers.
         """
         _, dynamic = self._split(args, kwargs)
-        leaves, structure = flatten(dynamic)
+        leaves, structure = flatten(dynamic, static_strings=True)
         types = [leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
-        paths = leaf_paths(structure.unflatten([0] * structure.leaves))
+        paths = structure.paths()
         names = parameter_names(self._fn, paths, self._static_argnums)
         donated = self._donated_leaves(structure, types)
 

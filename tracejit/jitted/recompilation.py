@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ..ir.records import record
-from ..pytree import TreeDef, leaf_paths
+from ..pytree import TreeDef
 from .signatures import static_text, type_text
 
 #: Structures longer than this are cut.
@@ -112,7 +112,7 @@ def argument_names(fn: Callable[..., Any], static: frozenset[int], structure: Tr
     """What the user calls each leaf of ``(args, kwargs)``: ``x``, ``p['w']``, ``layers[2]``."""
     order = _parameters(fn, static)
     names = []
-    for path in leaf_paths(structure.unflatten([0] * structure.leaves)):
+    for path in structure.paths():
         group, position, rest = _split(path)
         if group == "0":
             number = int(position)

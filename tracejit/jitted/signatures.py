@@ -16,7 +16,7 @@ from ..ir.errors import DTypeError, TraceError, TracejitError
 from ..ir.graph import Function, Value
 from ..ir.records import field, record
 from ..ir.types import TensorType
-from ..pytree import TreeDef, count_leaves, flatten, leaf_paths
+from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
 from ..tracing.tracer import scalar_type
 from .argument_writes import ArgumentWrites
@@ -186,7 +186,7 @@ def _take_index(path: str) -> tuple[str, str, str]:
 
 def argument_path(position: int, dynamic: Any) -> str:
     """What messages call the leaf at `position` of ``(args, kwargs)``."""
-    path = leaf_paths(dynamic)[position]
+    path = flatten(dynamic, static_strings=True)[1].paths()[position]
     for prefix, name in (("[0]", "args"), ("[1]", "kwargs")):
         if path.startswith(prefix):
             return name + path[len(prefix) :]
@@ -325,11 +325,11 @@ def check_ranges(name: str, signature: Signature, leaves: list[Any]) -> None:
 def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
     """The leaves of what the function returned, and its structure. Raises DTypeError for what is no tensor,
     array or number."""
-    leaves, structure = flatten(result)
+    leaves, structure = flatten(result, static_strings=True)
     for position, leaf in enumerate(leaves):
         if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float)):
             raise DTypeError(
-                f"{name}: result {leaf_paths(result)[position] or 'value'} has type {type(leaf).__name__}; a "
+                f"{name}: result {structure.paths()[position] or 'value'} has type {type(leaf).__name__}; a "
                 "jitted function returns tensors, arrays and numbers"
             )
     return leaves, structure

@@ -80,7 +80,7 @@ def vmap(
         axes = axes_of_leaves("out_axes", out_axes, structure, "the result")
 
         def what(position: int) -> str:
-            path = leaf_paths(structure.unflatten([0] * structure.leaves))[position]
+            path = structure.paths()[position]
             return f"result {path}" if path else "the result"
 
         made = [
@@ -139,7 +139,7 @@ class _Call:
 
     def _path(self, position: int) -> str:
         """Where the leaf at `position` is: ``args[1]['w']``."""
-        path = leaf_paths(self.structure.unflatten(self.leaves))[position]
+        path = self.structure.paths()[position]
         return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
 
     def _what(self, position: int) -> str:

@@ -1,4 +1,4 @@
-"""Scatters: slices written or added at tuples of indices, those of one place in the order of their numbers.
+"""Scatters: slices written or folded in at tuples of indices, those of one place in order.
 
 Many indices are taken in blocks (`codegen/kernels/indexing/blocks.py`). Threads share them in one of two
 ways, in parts that follow from the shapes alone, so that no result depends on the number of threads:
@@ -20,6 +20,7 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME, is_float
 from ....ir.graph import Instruction
+from ....ir.ops.indexing import SCATTER_FOLDS
 from ....ir.records import record
 from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
@@ -130,7 +131,7 @@ class _Writer:
         self.dtype, self.shape, self.axes = SHORT_NAME[x.dtype], x.shape, len(indices)
         self.blocks = IndexBlocks(x.shape, self.axes, 2, plan.count, plan.stretch * x.dtype.itemsize, target)
         self.nbytes, self.itemsize = x.type.nbytes, x.dtype.itemsize
-        self.adds = instruction.attrs["mode"] == "add"
+        self.fold = SCATTER_FOLDS.get(instruction.attrs["mode"])
         self.lanes = target.lanes(self.dtype)
         self.result, self.work = f"%b{self.axes + 2}", f"%b{self.axes + 3}"
         #: Operands, the result, and the workspace where there is one.
@@ -172,31 +173,37 @@ class _Writer:
         return f"{w.function(signature(name, self.buffers), 'nounwind')}\n{task_function(name, self.buffers)}"
 
     def _move(self, result: str, number: Reg, place: Reg) -> None:
-        """Write or add slice `number` at `place`."""
+        """Write or fold slice `number` at `place`."""
         w, stretch = self.w, self.plan.stretch
         source = w.offset("%b1", self.dtype, w.mul(number, stretch))
         target = w.offset(result, self.dtype, w.mul(place, stretch))
-        if self.adds:
-            self._add_stretch(target, source)
+        if self.fold is not None:
+            self._fold_stretch(target, source)
         else:
             copy_stretch(w, self.dtype, target, source, stretch)
 
-    def _add_stretch(self, target: str, source: str) -> None:
-        """Add a slice to another, vectors first."""
+    def _fold_stretch(self, target: str, source: str) -> None:
+        """Fold a slice into another, vectors first."""
         count, lanes = self.plan.stretch, self.lanes
         whole = count // lanes * lanes
-        self.w.loop(0, whole, lanes, lambda at, _: self._add(target, source, at, lanes))
-        self.w.loop(whole, count, 1, lambda at, _: self._add(target, source, at, 1))
+        self.w.loop(0, whole, lanes, lambda at, _: self._fold(target, source, at, lanes))
+        self.w.loop(whole, count, 1, lambda at, _: self._fold(target, source, at, 1))
 
-    def _add(self, target: str, source: str, at: Reg, lanes: int) -> Sequence[Reg]:
+    def _fold(self, target: str, source: str, at: Reg, lanes: int) -> Sequence[Reg]:
         w = self.w
         place = w.offset(target, self.dtype, at)
         old, new = (
             w.load(place, self.dtype, lanes),
             w.load(w.offset(source, self.dtype, at), self.dtype, lanes),
         )
-        w.store(w.or_(old, new) if self.dtype == "bool" else w.add(old, new), place)
+        w.store(self._folded(old, new), place)
         return ()
+
+    def _folded(self, old: Reg, new: Reg) -> Reg:
+        assert self.fold is not None
+        assert self.fold.emit is not None
+        result: Reg = self.fold.emit(self.w, old, new)
+        return result
 
     # -- on one thread ----------------------------------------------------------------------------
 
@@ -306,7 +313,7 @@ class _Writer:
                 total = w.load(place, self.dtype, lanes)
                 for copy in copies:
                     more = w.load(w.offset(copy, self.dtype, at), self.dtype, lanes)
-                    total = w.or_(total, more) if self.dtype == "bool" else w.add(total, more)
+                    total = self._folded(total, more)
                 w.store(total, place)
                 return ()
 
