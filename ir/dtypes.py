@@ -67,7 +67,7 @@ def set_default_dtype(dtype: Any) -> None:
     global _default_float
     chosen = as_dtype(dtype)
     if chosen not in FLOATS:
-        raise DTypeError(f"set_default_dtype: expected float32 or float64, got {chosen.name}")
+        raise DTypeError(f"set_default_dtype: dtype must be float32 or float64, got {chosen.name}")
     _default_float = chosen
 
 

@@ -12,7 +12,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import array as _array
-from . import autograd, debug, random
+from . import autograd, debug, random, tree
 from .arguments.errors import check_public as _check_public
 from .array import *  # noqa: F403
 from .array.creation import tensor
@@ -57,13 +57,14 @@ from .ir.errors import (
 from .ir.graph import Function
 from .ir.types import TensorType
 from .jitted.disabling import disable_jit
-from .jitted.jit import jit, trace
+from .jitted.jit import eval_shape, jit, make_ir, trace
 from .pytree import register_pytree_node, tree_leaves, tree_map
 from .runtime.threads import num_threads, set_num_threads, threads
 from .transforms.custom.jvp import custom_jvp
 from .transforms.custom.vjp import custom_grad, custom_vjp
 from .transforms.grad import grad, stop_gradient, value_and_grad
-from .transforms.jacobians import hessian, jacfwd, jacrev
+from .transforms.jacobians import elementwise_grad, hessian, jacfwd, jacobian, jacrev
+from .transforms.raveling import ravel_pytree
 from .transforms.vjp_jvp import hvp, jvp, linearize, vjp
 from .transforms.vmap import vmap
 
@@ -77,6 +78,8 @@ float32, float64 = _DTYPES["f32"], _DTYPES["f64"]
 from math import e, inf, nan, pi  # noqa: E402
 
 newaxis = None
+#: Of what annotations say, the name that NumPy has.
+ndarray = Tensor
 
 
 #: Submodules that load at their first use: they would cost import time to all.
@@ -131,6 +134,13 @@ def __dir__() -> list[str]:
 __all__ = [
     *_array.__all__,
     *_DEFERRED,
+    "tree",
+    "ravel_pytree",
+    "ndarray",
+    "make_ir",
+    "jacobian",
+    "eval_shape",
+    "elementwise_grad",
     "ArgumentError",
     "AttributeValueError",
     "AxisError",

@@ -9,6 +9,7 @@ like where every argument is of its kind, since those are mistakes of ours.
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -55,11 +56,31 @@ def checked(name: str, function: F) -> F:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            explain(name, function, args, kwargs, error)
-            raise
+            respelled = _respelled(function, kwargs) if type(error) is TypeError and kwargs else None
+            if respelled is None:
+                explain(name, function, args, kwargs, error)
+                raise
+        return call(*args, **respelled)
 
     functools.update_wrapper(call, function)
     return checks_itself(cast(F, call))
+
+
+#: PyTorch's names of NumPy's parameters, and HIPS autograd's of JAX's; a function's own come first.
+_SPELLINGS: Final = {
+    "dim": "axis", "keepdim": "keepdims", "dims": "axes", "input": "x", "other": "y", "argnum": "argnums",
+}  # fmt: skip
+
+
+def _respelled(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any] | None:
+    """`keywords` under the names that `function` has for them; None where there is nothing to change."""
+    parameters = inspect.signature(function).parameters
+    respelled = {
+        name: _SPELLINGS[name]
+        for name in keywords
+        if name not in parameters and _SPELLINGS.get(name) in parameters.keys() - keywords.keys()
+    }
+    return {respelled.get(name, name): value for name, value in keywords.items()} if respelled else None
 
 
 def named(name: str) -> Callable[[F], F]:

@@ -45,6 +45,8 @@ from .elementwise.floats import (
     positive, rad2deg, radians, round, sinc, where,
 )
 from .indexing.access import getitem, index_add, index_update, setitem
+from .indexing.dynamic_slices import dynamic_slice, dynamic_update_slice
+from .indexing.segments import segment_max, segment_min, segment_prod, segment_sum
 from .joining import (
     array_split, concat, concatenate, hstack, split, stack, unstack, vstack,
 )
@@ -77,6 +79,7 @@ from .order_statistics import (
 from .sorting import (
     argpartition, argsort, lexsort, partition, searchsorted, sort, unique,
 )
+from .torch_methods import bmm, topk
 from .statistics import (
     average, logsumexp, std, var,
 )
@@ -134,6 +137,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "bmm",
     "broadcast_arrays",
     "broadcast_to",
     "cbrt",
@@ -158,6 +162,8 @@ __all__ = [
     "divide",
     "divmod",
     "dot",
+    "dynamic_slice",
+    "dynamic_update_slice",
     "einsum",
     "empty",
     "empty_like",
@@ -270,6 +276,10 @@ __all__ = [
     "round",
     "rsqrt",
     "searchsorted",
+    "segment_max",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "setitem",
     "sign",
     "signbit",
@@ -293,6 +303,7 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
+    "topk",
     "transpose",
     "tri",
     "tril",

@@ -1,7 +1,7 @@
-"""What ``copy.copy`` and ``copy.deepcopy`` make of tensors.
+"""Copies in C order, and what ``copy.copy`` and ``copy.deepcopy`` make of tensors.
 
-Where a function is traced or differentiated, a copy is an operation like ``x.copy()``, and gradients flow
-through it. Else it is PyTorch's: a leaf of its own.
+Where a function is traced or differentiated, ``copy.copy`` is an operation like ``x.copy()``, and gradients
+flow through it. Else it is PyTorch's: a leaf of its own.
 """
 
 from __future__ import annotations
@@ -11,9 +11,21 @@ from typing import Any
 import numpy as np
 
 from ..eager.tensor import Tensor, rebuilt
+from ..eager.views import lies_in_order
 from ..ir.errors import GradientError
 from ..state import STATE
 from .manipulation import copy
+from .operands import run
+
+
+def copy_in_order(x: Tensor) -> Tensor:
+    """A copy of `x` that lies in C order, as ``numpy.ndarray.copy`` makes it."""
+    return copy(x) if lies_in_order(x) else run("contiguous", x)
+
+
+def in_order(x: Tensor) -> Tensor:
+    """`x`, or a copy that lies in C order if `x` does not."""
+    return x if lies_in_order(x) else run("contiguous", x)
 
 
 def _is_operation() -> bool:

@@ -361,13 +361,3 @@ def copy(x: Any) -> Tensor:
     Semantics: ``numpy.copy``.
     """
     return _COPY.run(x)  # type: ignore[no-any-return]
-
-
-def copy_in_order(x: Tensor) -> Tensor:
-    """A copy of `x` that lies in C order, as ``numpy.ndarray.copy`` makes it."""
-    return copy(x) if lies_in_order(x) else run("contiguous", x)
-
-
-def in_order(x: Tensor) -> Tensor:
-    """`x`, or a copy that lies in C order if `x` does not."""
-    return x if lies_in_order(x) else run("contiguous", x)

@@ -23,9 +23,11 @@ from . import (
     reductions,
     sorting,
     statistics,
+    torch_methods,
 )
 from .elementwise import arithmetic, floats, logic, transcendental
 from .indexing import access, inplace
+from .indexing.functional import IndexedAt
 from .indexing.searching import take
 from .numpy_calls import protocol
 
@@ -194,7 +196,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "clip": floats.clip,
     "round": floats.round,
     "dot": contraction.dot,
-    "copy": manipulation.copy_in_order,
+    "copy": copying.copy_in_order,
     "clone": manipulation.copy,
     "repeat": rearranging.repeat,
     "take": take,
@@ -257,13 +259,14 @@ def bind() -> None:
         )
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
-    for name, function in _METHODS.items():
+    for name, function in {**torch_methods.METHODS, **_METHODS}.items():
         setattr(Tensor, name, checked(name, _lean(function)))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))
     Tensor.__array_ufunc__ = protocol.array_ufunc
     Tensor.__array_function__ = protocol.array_function
     Tensor.T = property(manipulation.transpose, doc="The axes reversed.")  # type: ignore[assignment,method-assign]
+    Tensor.at = property(IndexedAt, doc="``x.at[key]``: writes that make a new tensor.")  # type: ignore[assignment,method-assign]
     Tensor.mT = property(  # type: ignore[assignment,method-assign]
         lambda x: manipulation.matrix_transpose(x), doc="The last two axes exchanged."
     )

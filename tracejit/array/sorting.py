@@ -15,8 +15,9 @@ import numpy as np
 from ..eager.tensor import Tensor, wrap
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
+from .copying import in_order
 from .indexing.searching import take_along_axis
-from .manipulation import in_order, moveaxis, ravel
+from .manipulation import moveaxis, ravel
 from .operands import as_tensor, promoted_arrays, run, with_an_axis
 from .rearranging import flip
 

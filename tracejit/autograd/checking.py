@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..eager.tensor import Tensor, wrap
-from ..ir.errors import DomainError, GradientError
+from ..ir.errors import ArgumentError, DomainError, GradientError
 from ..location import user_stacklevel
 from .functional_parts import gradients
 from .gradcheck_checks import (
@@ -144,6 +144,8 @@ def gradgradcheck(
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise GradientError("gradgradcheck: expected check_fwd_over_rev or check_rev_over_rev to be True")
     given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    if not given:
+        raise ArgumentError("gradgradcheck: inputs must hold at least one tensor")
     if grad_outputs is None:
         outputs = [output for output in outputs_of(func, given) if output.requires_grad]
         cotangents = _cotangents(outputs, strided=gen_non_contig_grad_outputs)

@@ -339,6 +339,12 @@ class JitFunction(Viewable):
         """The IR Function for these arguments (arrays, numbers, or ``TensorType``s), before any pass."""
         return self._trace(args, kwargs).function
 
+    def result_types(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function returns for these arguments, each leaf as its ``TensorType``."""
+        traced = self._trace(args, kwargs)
+        structure, _ = traced.rest
+        return structure.unflatten([result.type for result in traced.function.results[: structure.leaves]])
+
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function at every stage of compilation, as text: ``f.lower(x).as_text("loops")``."""
         from .lowered import Lowered

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..array.diagonals import trace as matrix_trace
 from ..eager.tensor import Tensor
-from ..ir.errors import TracejitError
+from ..ir.errors import ArgumentError, TracejitError
+from ..ir.graph import Function
 from .function import JitFunction
 from .paths import MAX_PATHS
 
@@ -108,3 +109,46 @@ def trace(fn: Any, *args: Any, **kwargs: Any) -> Any:
         return matrix_trace(fn, *args, **kwargs)
     target = fn if isinstance(fn, JitFunction) else JitFunction(fn)
     return target.trace(*args, **kwargs)
+
+
+def make_ir(
+    fn: Callable[..., Any],
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Callable[..., Function]:
+    """A function of arguments like those of `fn` that returns its IR Function, as `trace` does.
+
+    Example:
+        >>> import tracejit as tj
+        >>> print(tj.make_ir(lambda x: x + 1)(tj.ones(3)).results[0].type)
+        f64[3]
+
+    Semantics: ``jax.make_jaxpr``.
+    """
+    return _target("make_ir", fn, static_argnums, static_argnames).trace
+
+
+def eval_shape(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What `fn` returns for arguments like `args`, each leaf as its ``TensorType``; nothing is computed.
+
+    Arguments are arrays, numbers, or ``TensorType``s, in containers.
+
+    Example:
+        >>> import tracejit as tj
+        >>> print(tj.eval_shape(lambda x, y: x @ y, tj.ones((2, 3)), tj.TensorType(tj.float64, (3, 4))))
+        f64[2,4]
+
+    Semantics: ``jax.eval_shape``.
+    """
+    return _target("eval_shape", fn, (), ()).result_types(*args, **kwargs)
+
+
+def _target(
+    name: str, fn: Any, static_argnums: int | Sequence[int], static_argnames: str | Sequence[str]
+) -> JitFunction:
+    if isinstance(fn, JitFunction):
+        return fn
+    if not callable(fn):
+        raise ArgumentError(f"{name}: fn must be a function, got {fn!r}")
+    return JitFunction(fn, static_argnums, static_argnames)

@@ -208,8 +208,10 @@ def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
             raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
     scalar = SCALARS.get(type(leaf))
     if scalar is not None:
-        if scalar == "int":
-            scalar_type(leaf)  # raises where it does not fit 64 bits
+        if scalar == "int" and not -(2**63) <= leaf < 2**63:
+            raise DTypeError(
+                f"{name}: argument {argument_path(position, dynamic)} is {leaf}, which does not fit 64 bits"
+            )
         return scalar
     if isinstance(leaf, TensorType):
         return (leaf.dtype, leaf.shape)

@@ -16,7 +16,7 @@ from ..eager.tensor import Tensor
 from ..ir.dtypes import is_float
 from ..ir.errors import DTypeError
 from ..pytree import flatten, leaf_paths
-from .grad import checked_argnums, chosen_arguments, name_of, refuse_holomorphic, with_arguments
+from .grad import checked_argnums, chosen_arguments, grad, name_of, refuse_holomorphic, with_arguments
 from .vjp_jvp import linearize, vjp
 from .vmap import vmap
 
@@ -166,3 +166,38 @@ def _basis(tensors: Sequence[Tensor]) -> list[Tensor]:
         found.append(reshaped(units, (total, *tensor.shape)))
         start += tensor.size
     return found
+
+
+def jacobian(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
+    """`jacrev` by one argument.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.jacobian(lambda x: x * x)(tj.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+
+    Semantics: ``autograd.jacobian`` of HIPS autograd.
+    """
+    return jacrev(fun, argnum)
+
+
+def elementwise_grad(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
+    """A function that returns the gradient of the sum of the elements that `fun` returns.
+
+    That is the derivative of each element by its argument, for a function that works element by element.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.elementwise_grad(tj.square)(tj.tensor([1.0, 2.0]))
+        tensor([2., 4.])
+
+    Raises DTypeError for arguments that are not floating. Semantics: ``autograd.elementwise_grad`` of HIPS
+    autograd.
+    """
+
+    @functools.wraps(fun)
+    def total(*args: Any, **kwargs: Any) -> Any:
+        return as_tensor(fun(*args, **kwargs)).sum()
+
+    return grad(total, argnum)

@@ -29,6 +29,7 @@ MODULES = (
     "debug",
     "testing",
     "pytree",
+    "tree",
 )
 #: What is public and no function of arguments: classes of errors, records that other functions make.
 RECORDS = frozenset(
@@ -38,6 +39,7 @@ RECORDS = frozenset(
         "GradcheckError",
         "Tensor",
         "TensorType",
+        "ndarray",
         "Optimizer",
         "Schedule",
         "Backend",

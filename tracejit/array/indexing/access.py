@@ -165,8 +165,26 @@ def _value_for(value: Any, dtype: DType, shape: Shape, name: str) -> Tensor:
     return broadcast(result, shape)
 
 
-def _written(x: Tensor, key: Any, value: Any, mode: str, name: str) -> Tensor:
-    """`x` with `value` set or added at `key`, as a new tensor."""
+#: What folds a value into an element, by the mode of a write; "set" replaces it.
+_FOLDS: Final = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
+
+
+def folded_at(name: str, x: Tensor, key: Any, value: Any, mode: str) -> Tensor:
+    """`x` with `value` folded in at `key`, as a new tensor, on behalf of the function `name`.
+
+    Raises DTypeError for a value of another kind of number than `x`."""
+    operand = value if type(value) in SCALARS else as_tensor(value)
+    number = operand if type(operand) in SCALARS else operand.dtype
+    kinds = "biuf"
+    kind = number.kind if isinstance(number, np.dtype) else np.min_scalar_type(number).kind
+    if kinds.index(kind) > kinds.index(x.dtype.kind) and (kind == "f" or x.dtype is BOOL):
+        word = {"add": "added to", "mul": "multiplied to"}.get(mode, "compared with")
+        raise DTypeError(f"{name}: value {value!r} cannot be {word} x, which has dtype {x.dtype.name}")
+    return written_at(name, x, key, operand, mode)
+
+
+def written_at(name: str, x: Tensor, key: Any, value: Any, mode: str = "set") -> Tensor:
+    """`x` with `value` set or folded in at `key`, as a new tensor."""
     plan = plan_key(name, x.shape, key)
     if plan.masks:
         view = _masked(_view(x, plan), plan, value, mode, name)
@@ -174,8 +192,8 @@ def _written(x: Tensor, key: Any, value: Any, mode: str, name: str) -> Tensor:
         view = _scattered(_view(x, plan), plan, value, mode, name)
     else:
         view = _value_for(value, x.dtype, plan.middle, name)
-        if mode == "add":
-            view = run("add", _view(x, plan), view)
+        if mode != "set":
+            view = run(_FOLDS[mode], _view(x, plan), view)
     view = reshaped(view, plan.size)
     if plan.whole and not x._requires_grad:
         # a value for the whole array is the result; a copy, lest it share memory with what was given
@@ -202,7 +220,8 @@ def _scattered(
         places = tuple([index._data for index in indices])
         front._data[places] = new.copy() if np.may_share_memory(new, front._data) else new
     else:
-        result = run("scatter", front, written, *indices, mode=mode)
+        op = "scatter" if mode in ("set", "add") else "scatter_reduce"
+        result = run(op, front, written, *indices, mode=mode)
     return permuted(result, _inverse(perm))
 
 
@@ -224,8 +243,8 @@ def _masked(view: Tensor, plan: KeyPlan, value: Any, mode: str, name: str) -> Te
         if not broadcastable(value.shape, after):
             refuse_masks(f"{name}: a value of shape {value.shape}", plan)
     new = _value_for(value, view.dtype, view.shape, name)
-    if mode == "add":
-        new = run("add", view, new)
+    if mode != "set":
+        new = run(_FOLDS[mode], view, new)
     chosen = reshaped(mask.tensor, mask.tensor.shape + (1,) * len(after))
     return run("where", chosen, new, view)
 
@@ -242,7 +261,7 @@ def index_update(x: Any, key: Any, value: Any) -> Tensor:
 
     Raises OutOfBoundsError and ShapeError. Semantics: JAX's ``x.at[key].set(value)``.
     """
-    return _written(as_tensor(x), key, value, "set", "index_update")
+    return written_at("index_update", as_tensor(x), key, value)
 
 
 def index_add(x: Any, key: Any, value: Any) -> Tensor:
@@ -256,14 +275,7 @@ def index_add(x: Any, key: Any, value: Any) -> Tensor:
     Raises OutOfBoundsError and ShapeError, and DTypeError for a value of another kind of number than `x`.
     Semantics: ``numpy.add.at``, JAX's ``x.at[key].add(value)``.
     """
-    x = as_tensor(x)
-    given = value if type(value) in SCALARS else as_tensor(value)
-    number = given if type(given) in SCALARS else given.dtype
-    kinds = "biuf"
-    kind = number.kind if isinstance(number, np.dtype) else np.min_scalar_type(number).kind
-    if kinds.index(kind) > kinds.index(x.dtype.kind) and (kind == "f" or x.dtype is BOOL):
-        raise DTypeError(f"index_add: value {value!r} cannot be added to x, which has dtype {x.dtype.name}")
-    return _written(x, key, given, "add", "index_add")
+    return folded_at("index_add", as_tensor(x), key, value, "add")
 
 
 # -- writing through the handle -----------------------------------------------------------------------
@@ -297,7 +309,7 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
             _write(x, key, value)
         elif x.is_traced:
             old = before(x)
-            replace(x, _written(old, key, old if value is x else value, "set", "setitem"), "setitem")
+            replace(x, written_at("setitem", old, key, old if value is x else value), "setitem")
         else:
             _write_recorded(x, key, value)
     except Exception as error:

@@ -11,8 +11,9 @@ from ...eager.tensor import Tensor, as_array, wrap
 from ...ir.dtypes import BOOL, INT64
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.types import broadcast_shapes, normalize_axis
+from ..copying import in_order
 from ..joining import concatenate
-from ..manipulation import broadcast_to, in_order, ravel
+from ..manipulation import broadcast_to, ravel
 from ..operands import (
     as_tensor,
     broadcast,
