@@ -79,7 +79,7 @@ from .order_statistics import (
 from .sorting import (
     argpartition, argsort, lexsort, partition, searchsorted, sort, unique,
 )
-from .torch_methods import bmm, topk
+from .methods.torch import bmm, topk
 from .statistics import (
     average, logsumexp, std, var,
 )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..eager.tensor import Tensor
     from ..tape.hooks import RemovableHandle
     from .indexing.functional import IndexedAt
-    from .torch_methods import TopK
+    from .methods.torch import TopK
 
 class Signatures:
     """What Tensor offers beside what its own class body defines."""

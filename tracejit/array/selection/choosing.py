@@ -73,8 +73,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
     functions = list(funclist)
     if len(functions) not in (len(conditions), len(conditions) + 1):
         raise ShapeError(
-            f"piecewise: expected {len(conditions)} or {len(conditions) + 1} functions, for as many conditions "
-            f"or one more, got {len(functions)}"
+            f"piecewise: expected {len(conditions)} or {len(conditions) + 1} functions, for as many "
+            f"conditions or one more, got {len(functions)}"
         )
     result = filled(0, x.shape, x.dtype)
     if len(functions) > len(conditions):

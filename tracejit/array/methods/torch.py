@@ -10,16 +10,16 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..eager.tensor import Tensor
-from ..eager.views import lies_in_order
-from ..ir.dtypes import FLOAT32, FLOAT64, DType, as_dtype, is_float
-from ..ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
-from ..ir.types import normalize_axis
-from . import contraction, creation, joining, manipulation, rearranging, sorting
-from .copying import in_order
-from .elementwise import arithmetic, floats, transcendental
-from .indexing.searching import take, take_along_axis
-from .operands import as_tensor, cast, sliced
+from ...eager.tensor import Tensor
+from ...eager.views import lies_in_order
+from ...ir.dtypes import FLOAT32, FLOAT64, DType, as_dtype, is_float
+from ...ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
+from ...ir.types import normalize_axis
+from .. import contraction, creation, joining, manipulation, rearranging, sorting
+from ..copying import in_order
+from ..elementwise import arithmetic, floats, transcendental
+from ..indexing.searching import take, take_along_axis
+from ..operands import as_tensor, cast, sliced
 
 __all__ = ["bmm", "topk"]
 

@@ -10,10 +10,10 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..arguments.errors import checked, checks_itself
-from ..eager.tensor import Tensor
-from ..ir.errors import DTypeError, ShapeError
-from . import (
+from ...arguments.errors import checked, checks_itself
+from ...eager.tensor import Tensor
+from ...ir.errors import DTypeError, ShapeError
+from .. import (
     contraction,
     copying,
     cumulative,
@@ -23,13 +23,13 @@ from . import (
     reductions,
     sorting,
     statistics,
-    torch_methods,
 )
-from .elementwise import arithmetic, floats, logic, transcendental
-from .indexing import access, inplace
-from .indexing.functional import IndexedAt
-from .indexing.searching import take
-from .numpy_calls import protocol
+from ..elementwise import arithmetic, floats, logic, transcendental
+from ..indexing import access, inplace
+from ..indexing.functional import IndexedAt
+from ..indexing.searching import take
+from ..numpy_calls import protocol
+from . import torch
 
 __all__ = ["bind"]
 
@@ -259,7 +259,7 @@ def bind() -> None:
         )
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
-    for name, function in {**torch_methods.METHODS, **_METHODS}.items():
+    for name, function in {**torch.METHODS, **_METHODS}.items():
         setattr(Tensor, name, checked(name, _lean(function)))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))
