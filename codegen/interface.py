@@ -155,8 +155,12 @@ ENTRY_OBJECTS: Final = (
 TYPE, SIZE, TUPLE_ITEMS, LIST_ITEMS, CELL_REF, BYTES_DATA = 8, 16, 24, 24, 16, 32
 SLICE_START, SLICE_STOP, SLICE_STEP = 16, 24, 32
 FUNCTION_CODE: Final = 48
-#: The offset of the base in PyArrayObject, probed with the others (`runtime.native.capi`).
-ARRAY_BASE: Final = 48
+#: Offsets in PyArrayObject, and of the value in a PyFloatObject.
+ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_BASE, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 48, 56, 64
+FLOAT_VALUE: Final = 16
+#: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, and with NPY_ARRAY_WRITEABLE.
+ARRAY_PLAIN: Final = 0x1 | 0x100
+ARRAY_WRITABLE: Final = ARRAY_PLAIN | 0x400
 
 # -- eager operations ----------------------------------------------------------------------------------
 

@@ -65,6 +65,7 @@ def emit_object(
     effort: Effort = Effort.FULL,
     *,
     reduce_loops: bool = True,
+    variables: bool = False,
     between: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, dict[str, float]]:
     """`text` as object code for the host, and milliseconds by phase.
@@ -73,7 +74,8 @@ def emit_object(
     lock: what it raises ends the compilation.
 
     Without `reduce_loops` LLVM leaves the addresses in loops as they are written ("loop strength reduction"),
-    which for unrolled code takes up to half of the time and gains nothing.
+    which for unrolled code takes up to half of the time and gains nothing. With `variables` those that
+    lie in memory become registers, and functions that ask for it are inlined.
     """
     clock, images = _Clock(), []
     for piece in cut(text):
@@ -81,15 +83,15 @@ def emit_object(
         # options are the process's: with one of its own nothing may run beside it
         apart = len(piece) > _LONG and (reduce_loops or effort is Effort.PLAIN)
         if apart:
-            images.append(interruptibly(functools.partial(_emit_apart, piece, effort, clock)))
+            images.append(interruptibly(functools.partial(_emit_apart, piece, effort, variables, clock)))
         else:
-            images.append(_emit(piece, effort, reduce_loops, clock))
+            images.append(_emit(piece, effort, reduce_loops, variables, clock))
     return bundled(images), clock.laps
 
 
-def _emit(text: str, effort: Effort, reduce_loops: bool, clock: _Clock) -> bytes:
+def _emit(text: str, effort: Effort, reduce_loops: bool, variables: bool, clock: _Clock) -> bytes:
     with LOCK:
-        module = _prepared(text, effort, clock)
+        module = _prepared(text, effort, variables, clock)
         with _loop_reduction(reduce_loops):
             image: bytes = _machine(host(), _OPT[effort]).emit_object(module)
         clock.lap("codegen")
@@ -97,11 +99,11 @@ def _emit(text: str, effort: Effort, reduce_loops: bool, clock: _Clock) -> bytes
         return image
 
 
-def _emit_apart(text: str, effort: Effort, clock: _Clock) -> bytes:
+def _emit_apart(text: str, effort: Effort, variables: bool, clock: _Clock) -> bytes:
     """The same for what takes LLVM long: with a context and a machine of its own, so that nobody waits."""
     with contextlib.ExitStack() as stack:
         with LOCK:
-            module = _prepared(text, effort, clock, llvm_binding().create_context())
+            module = _prepared(text, effort, variables, clock, llvm_binding().create_context())
             machine = target_machine(host(), opt=_OPT[effort])
             stack.enter_context(FORKS.at_work())
         image = emitted_without_lock(machine, module)
@@ -111,12 +113,14 @@ def _emit_apart(text: str, effort: Effort, clock: _Clock) -> bytes:
     return image
 
 
-def _prepared(text: str, effort: Effort, clock: _Clock, context: Any = None) -> Any:
+def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context: Any = None) -> Any:
     """The module of `text`, after the passes that it is worth."""
     clock.begin()
     module = _parse(text, host(), context)
     clock.lap("parse")
     if effort is not Effort.PLAIN:
+        if variables:
+            _take_to_registers(module)
         _optimize(module)
     clock.lap("optimize")
     return module
@@ -226,6 +230,17 @@ def _optimize(module: Any, target: Target | None = None) -> None:
             b"optnone" in attribute for attribute in function.attributes
         ):
             passes.run(function, builder)
+
+
+def _take_to_registers(module: Any) -> None:
+    """Inline what is to be inlined, and turn variables in memory into registers."""
+    binding = llvm_binding()
+    builder = binding.create_pass_builder(_machine(host()), binding.create_pipeline_tuning_options(1))
+    passes = binding.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
 
 
 @functools.lru_cache(maxsize=8)

@@ -19,10 +19,17 @@ import numpy as np
 
 from ...codegen.interface import (
     ARRAY_BASE,
+    ARRAY_DATA,
+    ARRAY_DESCR,
+    ARRAY_DIMS,
+    ARRAY_FLAGS,
+    ARRAY_NDIM,
+    ARRAY_PLAIN,
     BYTES_DATA,
     CELL_REF,
     ENTRY_FUNCTIONS,
     ENTRY_OBJECTS,
+    FLOAT_VALUE,
     FUNCTION_CODE,
     LIST_ITEMS,
     SIZE,
@@ -39,14 +46,6 @@ from ...ir.records import record
 _ARRAY_API: Final = {
     "PyArray_FromScalar": 61, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184, "PyArray_SetBaseObject": 282,
 }  # fmt: skip
-#: Byte offsets in PyArrayObject: data, nd, dimensions, descr, flags.
-ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 56, 64
-#: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
-ARRAY_PLAIN: Final = 0x1 | 0x100
-#: The same with NPY_ARRAY_WRITEABLE.
-ARRAY_WRITABLE: Final = ARRAY_PLAIN | 0x400
-#: Offset of the value in a PyFloatObject.
-FLOAT_VALUE: Final = 16
 
 
 @record

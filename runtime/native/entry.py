@@ -15,17 +15,7 @@ from ..bypass import BYPASS_ADDRESS
 from ..cache.objects import load_support
 from ..interrupts import RAISED_ADDRESS
 from .allocator import allocator_address
-from .capi import (
-    ARRAY_DATA,
-    ARRAY_DESCR,
-    ARRAY_DIMS,
-    ARRAY_FLAGS,
-    ARRAY_NDIM,
-    ARRAY_PLAIN,
-    ARRAY_WRITABLE,
-    FLOAT_VALUE,
-    native_interface,
-)
+from .capi import native_interface
 
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _LOCK = ForkLock()
@@ -61,8 +51,7 @@ def entry_layout(tensor_type: type, slots: tuple[str, ...]) -> EntryLayout | Non
     interface = native_interface(tensor_type, slots)
     if interface is None:
         return None
-    offsets = (ARRAY_DATA, ARRAY_NDIM, ARRAY_DIMS, ARRAY_DESCR, ARRAY_FLAGS)
-    return EntryLayout(interface.symbols, interface.slots, offsets, ARRAY_PLAIN, ARRAY_WRITABLE, FLOAT_VALUE)
+    return EntryLayout(interface.symbols, interface.slots)
 
 
 def make_entry(
@@ -78,7 +67,7 @@ def make_entry(
     failed = executable.fail
     addresses = {"main": executable.address, "slow": id(otherwise), "failed": id(failed)}
     addresses["recorder"] = 0 if recorder is None else id(recorder)
-    table = _Table(entry_table(spec, layout, **addresses, once=bool(executable.not_lowered)))
+    table = _Table(entry_table(spec, **addresses, once=bool(executable.not_lowered)))
     table.keep = (executable, otherwise, failed, keep, recorder)
     executable.follow(table, id(table) + BYTES_DATA + AT["main"])
     return function_of(definition, table)

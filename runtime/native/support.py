@@ -13,7 +13,7 @@ from ...codegen.llvm.compiler import Effort, emit_object
 from ...codegen.llvm.target import compact_host, host
 from ...codegen.module.single_gemm import single_gemm_text
 from ...codegen.native.allocator import results_text
-from ...codegen.native.eager.inner_loops import eager_code
+from ...codegen.native.eager.code import eager_code
 from ...codegen.native.entry.code import entry_code
 from ...codegen.native.interrupts import interrupts_text
 from ...codegen.native.pool import pool_text
@@ -36,6 +36,8 @@ COMPACT: Final[dict[str, Callable[..., str]]] = {
 }
 #: Parts that are no faster for being optimised.
 _PLAIN: Final = ("interrupts", "single gemm", "pool", "product", "results")
+#: Parts whose text keeps variables in memory.
+_VARIABLES: Final = ("eager", "entry")
 
 
 def support_object(name: str, *arguments: Any, baseline: bool = False) -> tuple[bytes, dict[str, float]]:
@@ -43,4 +45,5 @@ def support_object(name: str, *arguments: Any, baseline: bool = False) -> tuple[
     if baseline and name in COMPACT:
         return emit_object(COMPACT[name](*arguments), reduce_loops=False)
     plain = baseline or name in _PLAIN
-    return emit_object(TEXTS[name](*arguments), Effort.PLAIN if plain else Effort.FULL)
+    effort = Effort.PLAIN if plain else Effort.FULL
+    return emit_object(TEXTS[name](*arguments), effort, variables=name in _VARIABLES)

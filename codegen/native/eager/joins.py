@@ -1,10 +1,10 @@
-"""LLVM text that joins small Tensors along an axis: ``tracejit_eager_join(arrays, axis)``.
+"""Joins small Tensors along an axis: ``tracejit_eager_join(arrays, axis)``.
 
 A ``METH_FASTCALL`` function whose ``self`` is a bytes object with the address of a table (`JOIN_TABLE`, then
 a `JOIN_KIND` for each dtype that it serves). `arrays` is a list or a tuple of Tensors with contiguous arrays
 of one dtype and one shape, of any size along the axis unless the table says that the axis is a new one. They
-are copied in blocks (`eager_copies`) to a new array, which is wrapped. Where an operand requires a gradient
-and the result is floating, it calls ``remember(axis, result, *operands)``, the axis counted from the front.
+are copied in blocks (`copies`) to a new array, which is wrapped. Where an operand requires a gradient and the
+result is floating, it calls ``remember(axis, result, *operands)``, the axis counted from the front.
 
 Everything else goes to `slow`, in the same call. Making the Tensor may run Python code (a collection of
 garbage), which may change the list, or give its Tensors other arrays. So everything is looked at before, to
@@ -13,349 +13,182 @@ know what to make, and once more while it is copied, when nothing else can run.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Annotated, Final
 
-EAGER_JOINS: Final = """
-; The items of a list or tuple, and how many there are at %count; null for other objects.
-define internal ptr @items_of(ptr %object, ptr %count) nounwind {
-entry:
-  %type = load ptr, ptr [%object+TYPE]
-  %istuple = icmp eq ptr %type, @object_tuple
-  br i1 %istuple, label %tuple, label %other
-tuple:
-  %inside = getelementptr i8, ptr %object, i64 TUPLE_ITEMS
-  br label %counted
-other:
-  %islist = icmp eq ptr %type, @object_list
-  br i1 %islist, label %list, label %no
-list:
-  %apart = load ptr, ptr [%object+LIST_ITEMS]
-  br label %counted
-counted:
-  %items = phi ptr [ %inside, %tuple ], [ %apart, %list ]
-  %n = load i64, ptr [%object+SIZE]
-  store i64 %n, ptr %count
-  ret ptr %items
-no:
-  ret ptr null
-}
+from ....ir.records import record
+from ...interface import EAGER_JOIN, JOIN_KIND, JOIN_RANK, JOIN_TABLE, MOST_ELEMENTS, MOST_JOINED
+from ...llvm.emitter import Reg
+from ..control import Exit
+from ..functions import Int, Object, Objects, Words, native
+from ..python_api import (
+    check_memory,
+    decref_all,
+    empty_array,
+    incref_all,
+    new_long,
+    read_int,
+    requires_grad,
+    vectorcall,
+    wrap,
+)
+from ..structs import ARRAY, LIST, OBJECT, OBJECTS, TUPLE, Inline, Items, bytes_of, words
+from ..writer import NativeWriter, Pointer
+from .calls import is_in_use
+from .copies import copy_blocks
+from .operands import array_of, row_of
 
-; The array of %item where that is a Tensor with a contiguous one of %descr and of the %rank %sizes, save for
-; the size of the axis %free (-1: none), which is a small one. Else null.
-define internal ptr @joinable(ptr %item, ptr %descr, i64 %rank, ptr %sizes, i64 %free) nounwind {
-entry:
-  %unset = icmp eq ptr %item, null
-  br i1 %unset, label %no, label %held
-held:
-  %array = call ptr @array_of(ptr %item, i1 true)
-  %noarray = icmp eq ptr %array, null
-  br i1 %noarray, label %no, label %described
-described:
-  %itsdescr = load ptr, ptr [%array+ARRAY_DESCR]
-  %itsrank32 = load i32, ptr [%array+ARRAY_NDIM]
-  %itsrank = sext i32 %itsrank32 to i64
-  %samedescr = icmp eq ptr %itsdescr, %descr
-  %samerank = icmp eq i64 %itsrank, %rank
-  %alike = and i1 %samedescr, %samerank
-  br i1 %alike, label %shaped, label %no
-shaped:
-  %itssizes = load ptr, ptr [%array+ARRAY_DIMS]
-  br label %look
-look:
-  %i = phi i64 [ 0, %shaped ], [ %i1, %one ]
-  %more = icmp ult i64 %i, %rank
-  br i1 %more, label %one, label %yes
-one:
-  %i1 = add i64 %i, 1
-  %itsp = getelementptr i64, ptr %itssizes, i64 %i
-  %its = load i64, ptr %itsp
-  %wantedp = getelementptr i64, ptr %sizes, i64 %i
-  %wanted = load i64, ptr %wantedp
-  %equal = icmp eq i64 %its, %wanted
-  %small = icmp ule i64 %its, MOST_ELEMENTS
-  %isfree = icmp eq i64 %i, %free
-  %fits = select i1 %isfree, i1 %small, i1 %equal
-  br i1 %fits, label %look, label %no
-yes:
-  ret ptr %array
-no:
-  ret ptr null
-}
+KIND: Final = words("kind", JOIN_KIND, descr=OBJECT)
+JOIN: Final = words("join table", JOIN_TABLE, slow=OBJECT, remember=OBJECT).extended(
+    "join table", {"rows": (8 * len(JOIN_TABLE), Inline(Items(KIND, rows=True)))}
+)
 
-; Go through the %n items of %arrays, a list or tuple, with what `joinable` asks for. Gives the sum of their
-; sizes along the axis, -1 where one does not fit. Sets *%tracked where one requires a gradient.
-; With %out, which has the size %total along the axis, %before elements before it and %after bytes behind it:
-; fill it, and put the items at %given. The sum is then %total, or -1.
-define internal i64 @pass(ptr %arrays, i64 %n, ptr %descr, i64 %rank, ptr %sizes, i64 %free, ptr %tracked,
-                          ptr %out, i64 %total, i64 %before, i64 %after, ptr %given) alwaysinline nounwind {
-entry:
-  %count = alloca i64
-  %items = call ptr @items_of(ptr %arrays, ptr %count)
-  %noitems = icmp eq ptr %items, null
-  br i1 %noitems, label %no, label %counted
-counted:
-  %now = load i64, ptr %count
-  %same = icmp eq i64 %now, %n
-  br i1 %same, label %begin, label %no
-begin:
-  %copies = icmp ne ptr %out, null
-  %new = icmp slt i64 %free, 0
-  %step = mul i64 %total, %after
-  br label %look
-look:
-  %i = phi i64 [ 0, %begin ], [ %i1, %added ]
-  %at = phi i64 [ 0, %begin ], [ %end, %added ]
-  %more = icmp ult i64 %i, %n
-  br i1 %more, label %one, label %all
-one:
-  %i1 = add i64 %i, 1
-  %itemp = getelementptr ptr, ptr %items, i64 %i
-  %item = load ptr, ptr %itemp
-  %array = call ptr @joinable(ptr %item, ptr %descr, i64 %rank, ptr %sizes, i64 %free)
-  %noarray = icmp eq ptr %array, null
-  br i1 %noarray, label %no, label %flagged
-flagged:
-  %requires = call i1 @requires_grad(ptr %item)
-  br i1 %requires, label %track, label %sized
-track:
-  store i1 true, ptr %tracked
-  br label %sized
-sized:
-  br i1 %new, label %add, label %read
-read:
-  %itssizes = load ptr, ptr [%array+ARRAY_DIMS]
-  %sizep = getelementptr i64, ptr %itssizes, i64 %free
-  %read64 = load i64, ptr %sizep
-  br label %add
-add:
-  %size = phi i64 [ 1, %sized ], [ %read64, %read ]
-  %end = add i64 %at, %size
-  br i1 %copies, label %within, label %added
-within:
-  %inside = icmp ule i64 %end, %total
-  br i1 %inside, label %copy, label %no
-copy:
-  %from = load ptr, ptr [%array+ARRAY_DATA]
-  %offset = mul i64 %at, %after
-  %to = getelementptr i8, ptr %out, i64 %offset
-  %block = mul i64 %size, %after
-  call void @copy_blocks(ptr %from, ptr %to, i64 %before, i64 %block, i64 %step)
-  %givenp = getelementptr ptr, ptr %given, i64 %i
-  store ptr %item, ptr %givenp
-  br label %added
-added:
-  br label %look
-all:
-  %short = icmp ne i64 %at, %total
-  %missing = and i1 %copies, %short
-  br i1 %missing, label %no, label %yes
-yes:
-  ret i64 %at
-no:
-  ret i64 -1
-}
 
-define ptr @tracejit_eager_join(ptr %self, ptr %args, i64 %nargs) nounwind {
-entry:
-  %axisplace = alloca i64
-  %count = alloca i64
-  %tracked = alloca i1
-  %sizes = alloca [JOIN_RANK x i64]
-  %outsizes = alloca [JOIN_RANK x i64]
-  %given = alloca [JOIN_GIVEN x ptr]
-  %table = load ptr, ptr [%self+BYTES_DATA]
-  %bypass = load i64, ptr @tracejit_bypass
-  %nobody = icmp eq i64 %bypass, 0
-  %onword = load i64, ptr [%table+JOIN_on]
-  %ison = icmp ne i64 %onword, 0
-  %two = icmp eq i64 %nargs, 2
-  %go1 = and i1 %nobody, %ison
-  %go = and i1 %go1, %two
-  br i1 %go, label %start, label %slow
-start:
-  %axisobject = load ptr, ptr [%args+8]
-  %isint = call i1 @read_int(ptr %axisobject, ptr %axisplace)
-  br i1 %isint, label %open, label %slow
-open:
-  %arrays = load ptr, ptr %args
-  %items = call ptr @items_of(ptr %arrays, ptr %count)
-  %noitems = icmp eq ptr %items, null
-  br i1 %noitems, label %slow, label %counted
-counted:
-  %n = load i64, ptr %count
-  %nless = sub i64 %n, 1
-  %few = icmp ult i64 %nless, MOST_JOINED
-  br i1 %few, label %first, label %slow
-first:
-  %item = load ptr, ptr %items
-  %unset = icmp eq ptr %item, null
-  br i1 %unset, label %slow, label %held
-held:
-  %lead = call ptr @array_of(ptr %item, i1 true)
-  %nolead = icmp eq ptr %lead, null
-  br i1 %nolead, label %slow, label %described
-described:
-  %descr = load ptr, ptr [%lead+ARRAY_DESCR]
-  %kinds = load i64, ptr [%table+JOIN_kinds]
-  %kind0 = getelementptr i8, ptr %table, i64 JOIN_BYTES
-  br label %search
-search:
-  %k = phi i64 [ 0, %described ], [ %k1, %next ]
-  %kind = phi ptr [ %kind0, %described ], [ %nextkind, %next ]
-  %morekinds = icmp ult i64 %k, %kinds
-  br i1 %morekinds, label %compare, label %slow
-compare:
-  %wanted = load ptr, ptr [%kind+KIND_descr]
-  %found = icmp eq ptr %wanted, %descr
-  br i1 %found, label %ranked, label %next
-next:
-  %k1 = add i64 %k, 1
-  %nextkind = getelementptr i8, ptr %kind, i64 KIND_BYTES
-  br label %search
-ranked:
-  %stacking = load i64, ptr [%table+JOIN_stacking]
-  %new = icmp ne i64 %stacking, 0
-  %rank32 = load i32, ptr [%lead+ARRAY_NDIM]
-  %rank = sext i32 %rank32 to i64
-  %outrank = add i64 %rank, %stacking
-  %rankless = sub i64 %outrank, 1
-  %rankfits = icmp ult i64 %rankless, JOIN_RANK
-  br i1 %rankfits, label %counting, label %slow
-counting:
-  ; an axis below 0 counts from the end
-  %given64 = load i64, ptr %axisplace
-  %below = icmp slt i64 %given64, 0
-  %fromend = add i64 %given64, %outrank
-  %axis = select i1 %below, i64 %fromend, i64 %given64
-  %inrange = icmp ult i64 %axis, %outrank
-  br i1 %inrange, label %measure, label %slow
-measure:
-  %leadsizes = load ptr, ptr [%lead+ARRAY_DIMS]
-  %bytes = load i64, ptr [%kind+KIND_bytes]
-  %free = select i1 %new, i64 -1, i64 %axis
-  br label %sizelook
-sizelook:
-  ; how many elements there are before the axis and behind it: each factor is at most MOST_ELEMENTS, and so is
-  ; each product that goes on
-  %d = phi i64 [ 0, %measure ], [ %d1, %within ]
-  %before = phi i64 [ 1, %measure ], [ %before1, %within ]
-  %behind = phi i64 [ 1, %measure ], [ %behind1, %within ]
-  %moresizes = icmp ult i64 %d, %rank
-  br i1 %moresizes, label %sizeone, label %measured
-sizeone:
-  %d1 = add i64 %d, 1
-  %leadp = getelementptr i64, ptr %leadsizes, i64 %d
-  %size = load i64, ptr %leadp
-  %sizep = getelementptr i64, ptr %sizes, i64 %d
-  store i64 %size, ptr %sizep
-  %sizesmall = icmp ule i64 %size, MOST_ELEMENTS
-  br i1 %sizesmall, label %multiply, label %slow
-multiply:
-  %isbefore = icmp ult i64 %d, %axis
-  %isfree = icmp eq i64 %d, %free
-  %isjoined = or i1 %isbefore, %isfree
-  %beforefactor = select i1 %isbefore, i64 %size, i64 1
-  %behindfactor = select i1 %isjoined, i64 1, i64 %size
-  %before1 = mul i64 %before, %beforefactor
-  %behind1 = mul i64 %behind, %behindfactor
-  %beforesmall = icmp ule i64 %before1, MOST_ELEMENTS
-  %behindsmall = icmp ule i64 %behind1, MOST_ELEMENTS
-  %bothsmall = and i1 %beforesmall, %behindsmall
-  br i1 %bothsmall, label %within, label %slow
-within:
-  br label %sizelook
-measured:
-  store i1 false, ptr %tracked
-  %total = call i64 @pass(ptr %arrays, i64 %n, ptr %descr, i64 %rank, ptr %sizes, i64 %free, ptr %tracked,
-      ptr null, i64 0, i64 0, i64 0, ptr null)
-  %misfit = icmp slt i64 %total, 0
-  br i1 %misfit, label %slow, label %bounded
-bounded:
-  ; at most MOST_JOINED sizes of MOST_ELEMENTS: no product overflows
-  %around = mul i64 %before, %behind
-  %elements = mul i64 %around, %total
-  %small = icmp ule i64 %elements, MOST_ELEMENTS
-  br i1 %small, label %shape, label %slow
-shape:
-  br label %shapelook
-shapelook:
-  %o = phi i64 [ 0, %shape ], [ %o1, %shapenext ]
-  %moreout = icmp ult i64 %o, %outrank
-  br i1 %moreout, label %shapeone, label %allocate
-shapeone:
-  %o1 = add i64 %o, 1
-  %outp = getelementptr i64, ptr %outsizes, i64 %o
-  %isaxis = icmp eq i64 %o, %axis
-  br i1 %isaxis, label %shapeaxis, label %shapeother
-shapeaxis:
-  store i64 %total, ptr %outp
-  br label %shapenext
-shapeother:
-  %passed = icmp ugt i64 %o, %axis
-  %less = select i1 %passed, i64 %stacking, i64 0
-  %from = sub i64 %o, %less
-  %fromp = getelementptr i64, ptr %sizes, i64 %from
-  %itssize = load i64, ptr %fromp
-  store i64 %itssize, ptr %outp
-  br label %shapenext
-shapenext:
-  br label %shapelook
-allocate:
-  %outrank32 = trunc i64 %outrank to i32
-  call void @Py_IncRef(ptr %descr)
-  %array = call ptr @PyArray_Empty(i32 %outrank32, ptr %outsizes, ptr %descr, i32 0)
-  %noarray = icmp eq ptr %array, null
-  br i1 %noarray, label %nomemory, label %wrapping
-wrapping:
-  ; other Python code may run now; it cannot see the new array before there is the Tensor
-  %out = load ptr, ptr [%array+ARRAY_DATA]
-  %result = call ptr @wrap(ptr %array)
-  %noresult = icmp eq ptr %result, null
-  br i1 %noresult, label %nomemory, label %fill
-fill:
-  store i1 false, ptr %tracked
-  %after = mul i64 %behind, %bytes
-  %operands = getelementptr ptr, ptr %given, i64 2
-  %again = call i64 @pass(ptr %arrays, i64 %n, ptr %descr, i64 %rank, ptr %sizes, i64 %free, ptr %tracked,
-      ptr %out, i64 %total, i64 %before, i64 %after, ptr %operands)
-  %changed = icmp slt i64 %again, 0
-  br i1 %changed, label %drop, label %filled
-filled:
-  %floating = load i64, ptr [%kind+KIND_floating]
-  %isfloating = icmp ne i64 %floating, 0
-  %requires = load i1, ptr %tracked
-  %telling = and i1 %isfloating, %requires
-  br i1 %telling, label %tell, label %done
-tell:
-  ; a list may let go of its items before they are taken
-  call void @with_each(ptr %operands, i64 %n, ptr @Py_IncRef)
-  %place = call ptr @PyLong_FromLong(i64 %axis)
-  store ptr %place, ptr %given
-  store ptr %result, ptr [%given+8]
-  %telln = add i64 %n, 2
-  %remember = load ptr, ptr [%table+JOIN_remember]
-  %answer = call ptr @PyObject_Vectorcall(ptr %remember, ptr %given, i64 %telln, ptr null)
-  %failed = icmp eq ptr %answer, null
-  call void @with_each(ptr %operands, i64 %n, ptr @Py_DecRef)
-  call void @Py_DecRef(ptr %place)
-  br i1 %failed, label %unremembered, label %remembered
-unremembered:
-  call void @Py_DecRef(ptr %result)
-  ret ptr null
-remembered:
-  call void @Py_DecRef(ptr %answer)
-  br label %done
-done:
-  ret ptr %result
-drop:
-  call void @Py_DecRef(ptr %result)
-  br label %slow
-nomemory:
-  call void @PyErr_Clear()
-  br label %slow
-slow:
-  %otherwise = load ptr, ptr [%table+JOIN_slow]
-  %last = call ptr @PyObject_Vectorcall(ptr %otherwise, ptr %args, i64 %nargs, ptr null)
-  ret ptr %last
-}
-"""
+@native(OBJECTS)
+def items_of(f: NativeWriter, object_: Object, count: Words) -> None:
+    """The items of a list or tuple, and how many there are at `count`; null for other objects."""
+    with f.if_(f.is_type(object_, "tuple")):
+        count.value = object_.as_(TUPLE)["size"]
+        f.ret(object_.as_(TUPLE)["items"])
+    f.returning(None).unless(f.is_type(object_, "list"))
+    count.value = object_.as_(LIST)["size"]
+    f.ret(object_.as_(LIST)["items"])
+
+
+@native(ARRAY)
+def joinable(f: NativeWriter, item: Object, descr: Object, rank: Int, sizes: Words, free: Int) -> None:
+    """The array of `item` where that is a Tensor with a contiguous one of `descr` and of these sizes, but
+    for that of the axis `free` (-1: none), which is a small one. Else null."""
+    no = f.returning(None)
+    no.when(f.is_null(item))
+    array = array_of(f, item, True)
+    no.when(f.is_null(array))
+    no.unless(f.and_(f.eq(array["descr"], descr), f.eq(f.cast(array["rank"], "i64"), rank)))
+    with f.for_(rank) as axis:
+        size = array["sizes"][axis]
+        small, equal = f.le(size, MOST_ELEMENTS), f.eq(size, sizes[axis])
+        no.unless(f.select(f.eq(axis, free), small, equal))
+    f.ret(array)
+
+
+@record
+class _Join:
+    """What is joined: a list or tuple of `count` Tensors alike, and the axis whose sizes may differ."""
+
+    arrays: Pointer
+    count: Reg
+    descr: Pointer
+    rank: Reg
+    sizes: Pointer
+    free: Reg
+
+    def visit(
+        self, f: NativeWriter, misfit: Exit, use: Callable[[Reg, Pointer, Pointer, Reg, Reg], None]
+    ) -> tuple[Reg, Reg]:
+        """Write ``use(i, item, array, start, size)`` for each item; the sum of their sizes along the axis,
+        and whether one requires a gradient."""
+        now, total, tracked = f.variable("i64"), f.variable("i64", 0), f.variable("bool", False)
+        items = items_of(f, self.arrays, now)
+        misfit.when(f.is_null(items))
+        misfit.unless(f.eq(now.value, self.count))
+        with f.for_(self.count) as i:
+            item = items[i]
+            array = joinable(f, item, self.descr, self.rank, self.sizes, self.free)
+            misfit.when(f.is_null(array))
+            tracked.value = f.or_(tracked.value, requires_grad(f, item))
+            size = f.variable("i64", 1)
+            with f.if_(f.ge(self.free, 0)):
+                size.value = array["sizes"][self.free]
+            use(i, item, array, total.value, size.value)
+            total.value = f.add(total.value, size.value)
+        return total.value, tracked.value
+
+
+@native(OBJECT, export=EAGER_JOIN)
+def eager_join(f: NativeWriter, self: Annotated[Pointer, bytes_of(JOIN)], args: Objects, nargs: Int) -> None:
+    """A call with a list or tuple, and an axis."""
+    table = self["content"]
+    with f.attempt() as slow:
+        slow.unless(f.and_(is_in_use(f, table), f.eq(nargs, 2)))
+        place, count = f.variable("i64"), f.variable("i64")
+        slow.unless(read_int(f, args[1], place))
+        items = items_of(f, args[0], count)
+        slow.when(f.is_null(items))
+        slow.unless(f.below(f.sub(count.value, 1), MOST_JOINED))
+        slow.when(f.is_null(items[0]))
+        lead = array_of(f, items[0], True)
+        slow.when(f.is_null(lead))
+        descr = lead["descr"]
+        kind = row_of(f, table, table["kinds"], "descr", descr, slow)
+
+        stacking, rank = table["stacking"], f.cast(lead["rank"], "i64")
+        result_rank = f.add(rank, stacking)
+        slow.unless(f.below(f.sub(result_rank, 1), JOIN_RANK))
+        # an axis below 0 counts from the end
+        axis = f.select(f.lt(place.value, 0), f.add(place.value, result_rank), place.value)
+        slow.unless(f.below(axis, result_rank))
+        free = f.select(f.ne(stacking, 0), -1, axis)
+        sizes = f.array("i64", JOIN_RANK)
+        before, behind = _extents(f, lead, rank, sizes, axis, free, slow)
+        join = _Join(args[0], count.value, descr, rank, sizes, free)
+        total, _ = join.visit(f, slow, lambda *_: None)
+        # at most MOST_JOINED sizes of MOST_ELEMENTS: no product overflows
+        slow.unless(f.le(f.mul(f.mul(before, behind), total), MOST_ELEMENTS))
+
+        shape = f.array("i64", JOIN_RANK)
+        with f.for_(result_rank) as i, f.if_(f.eq(i, axis)):
+            shape[i] = total
+            f.else_()
+            shape[i] = sizes[f.sub(i, f.select(f.gt(i, axis), stacking, 0))]
+        new = empty_array(f, f.cast(result_rank, "i32"), shape, f.incref(descr), 0)
+        array = check_memory(f, new, slow)
+        data = array["data"]
+        # other Python code may run now; it cannot see the new array before there is the Tensor
+        result = check_memory(f, wrap(f, f.give(array)), slow)
+        recorded = f.array(OBJECT, MOST_JOINED + 2)
+        nbytes = f.mul(behind, kind["bytes"])
+
+        def copy(i: Reg, item: Pointer, array: Pointer, start: Reg, size: Reg) -> None:
+            slow.unless(f.le(f.add(start, size), total))
+            target, block = data.at(f.mul(start, nbytes)), f.mul(size, nbytes)
+            copy_blocks(f, array["data"], target, before, block, f.mul(total, nbytes))
+            recorded[f.add(i, 2)] = item
+
+        copied, tracked = join.visit(f, slow, copy)
+        slow.unless(f.eq(copied, total))
+        with f.if_(f.and_(f.ne(kind["floating"], 0), tracked)):
+            _record(f, table, axis, result, recorded, count.value)
+        f.ret(result)
+    f.ret(vectorcall(f, table["slow"], args, nargs, None))
+
+
+def _extents(
+    f: NativeWriter, lead: Pointer, rank: Reg, sizes: Pointer, axis: Reg, free: Reg, slow: Exit
+) -> tuple[Reg, Reg]:
+    """How many elements there are before the axis and behind it; fills in `sizes`. Each factor is at most
+    MOST_ELEMENTS, and so is each product that goes on."""
+    before, behind = f.variable("i64", 1), f.variable("i64", 1)
+    with f.for_(rank) as i:
+        size = lead["sizes"][i]
+        sizes[i] = size
+        slow.unless(f.le(size, MOST_ELEMENTS))
+        with f.if_(f.lt(i, axis)):
+            before.value = f.mul(before.value, size)
+            f.else_()
+            behind.value = f.mul(behind.value, f.select(f.eq(i, free), 1, size))
+        slow.unless(f.and_(f.le(before.value, MOST_ELEMENTS), f.le(behind.value, MOST_ELEMENTS)))
+    return before.value, behind.value
+
+
+def _record(
+    f: NativeWriter, table: Pointer, axis: Reg, result: Pointer, recorded: Pointer, count: Reg
+) -> None:
+    """Put the join on the tape; `recorded` has room for the axis and the result before the operands."""
+    operands = recorded.at(2)
+    # a list may let go of its items before they are taken
+    incref_all(f, operands, count)
+    f.defer(lambda: decref_all(f, operands, 0, count))
+    raised = f.returning(None)
+    recorded[0] = f.take(new_long(f, axis), raised)
+    recorded[1] = result
+    f.take(vectorcall(f, table["remember"], recorded, f.add(count, 2), None), raised)

@@ -1,142 +1,97 @@
-"""LLVM text of what eager ops take: Tensors with contiguous arrays, and Python numbers. See `eager_code`."""
+"""What eager ops take: Tensors with contiguous arrays, and Python numbers. See `inner_loops`."""
 
 from __future__ import annotations
 
-from typing import Final
+from ...interface import ARRAY_PLAIN, EAGER_NUMBERS
+from ...llvm.emitter import Reg
+from ..control import Exit
+from ..functions import Array, Bool, Int, Object, Words, native
+from ..python_api import read_int
+from ..structs import ARRAY, FLOAT, TENSOR, Items
+from ..writer import NativeWriter, Pointer
 
-OPERANDS: Final = """
-; The contiguous ndarray that %value is, or with %tensors that it holds as a Tensor; else null.
-define internal ptr @array_of(ptr %value, i1 %tensors) nounwind {
-entry:
-  br i1 %tensors, label %holder, label %typed
-holder:
-  %type = load ptr, ptr [%value+TYPE]
-  %istensor = icmp eq ptr %type, @object_Tensor
-  br i1 %istensor, label %tensor, label %no
-tensor:
-  %held = load ptr, ptr [%value+SLOT_data]
-  %unset = icmp eq ptr %held, null
-  br i1 %unset, label %no, label %typed
-typed:
-  %array = phi ptr [ %value, %entry ], [ %held, %tensor ]
-  %arraytype = load ptr, ptr [%array+TYPE]
-  %isarray = icmp eq ptr %arraytype, @object_ndarray
-  br i1 %isarray, label %flagged, label %no
-flagged:
-  %flags = load i32, ptr [%array+ARRAY_FLAGS]
-  %both = and i32 %flags, ARRAY_PLAIN
-  %plain = icmp eq i32 %both, ARRAY_PLAIN
-  br i1 %plain, label %yes, label %no
-yes:
-  ret ptr %array
-no:
-  ret ptr null
-}
 
-define internal i1 @same_shape(ptr %a, ptr %b) nounwind {
-entry:
-  %rank = load i32, ptr [%a+ARRAY_NDIM]
-  %other = load i32, ptr [%b+ARRAY_NDIM]
-  %same = icmp eq i32 %rank, %other
-  br i1 %same, label %begin, label %no
-begin:
-  %as = load ptr, ptr [%a+ARRAY_DIMS]
-  %bs = load ptr, ptr [%b+ARRAY_DIMS]
-  br label %look
-look:
-  %i = phi i32 [ 0, %begin ], [ %i1, %one ]
-  %more = icmp ult i32 %i, %rank
-  br i1 %more, label %one, label %yes
-one:
-  %i1 = add i32 %i, 1
-  %ap = getelementptr i64, ptr %as, i32 %i
-  %bp = getelementptr i64, ptr %bs, i32 %i
-  %an = load i64, ptr %ap
-  %bn = load i64, ptr %bp
-  %equal = icmp eq i64 %an, %bn
-  br i1 %equal, label %look, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
+@native(ARRAY)
+def array_of(f: NativeWriter, value: Object, tensors: Bool) -> None:
+    """The contiguous ndarray that `value` is, or with `tensors` that it holds as a Tensor; else null."""
+    no = f.returning(None)
+    array = f.variable(ARRAY, value)
+    with f.if_(tensors):
+        no.unless(f.is_type(value, "Tensor"))
+        array.value = value.as_(TENSOR)["data"]
+        no.when(f.is_null(array.value))
+    no.unless(f.is_type(array.value, "ndarray"))
+    no.unless(f.eq(f.and_(array.value["flags"], ARRAY_PLAIN), ARRAY_PLAIN))
+    f.ret(array.value)
 
-; How many elements an array has.
-define internal i64 @elements(ptr %array) nounwind {
-entry:
-  %rank = load i32, ptr [%array+ARRAY_NDIM]
-  %sizes = load ptr, ptr [%array+ARRAY_DIMS]
-  br label %look
-look:
-  %i = phi i32 [ 0, %entry ], [ %i1, %one ]
-  %n = phi i64 [ 1, %entry ], [ %n1, %one ]
-  %more = icmp ult i32 %i, %rank
-  br i1 %more, label %one, label %done
-one:
-  %i1 = add i32 %i, 1
-  %p = getelementptr i64, ptr %sizes, i32 %i
-  %size = load i64, ptr %p
-  %n1 = mul i64 %n, %size
-  br label %look
-done:
-  ret i64 %n
-}
 
-; Whether %value is a Python number that fits the %kind of operand; it is then at %slot.
-define internal i1 @number(ptr %value, i64 %kind, ptr %slot) nounwind {
-entry:
-  %type = load ptr, ptr [%value+TYPE]
-  %isfloat = icmp eq ptr %type, @object_float
-  br i1 %isfloat, label %float, label %other
-float:
-  %double = load double, ptr [%value+FLOAT_VALUE]
-  br label %floating
-other:
-  %isint = call i1 @read_int(ptr %value, ptr %slot)
-  br i1 %isint, label %int, label %no
-int:
-  %word = load i64, ptr %slot
-  switch i64 %kind, label %exact [
-    i64 NUMBERS_i64, label %keep
-    i64 NUMBERS_i32, label %narrow
-  ]
-keep:
-  ret i1 true
-narrow:
-  %short = trunc i64 %word to i32
-  %back = sext i32 %short to i64
-  %fits = icmp eq i64 %back, %word
-  br i1 %fits, label %keep32, label %no
-keep32:
-  store i32 %short, ptr %slot
-  ret i1 true
-exact:
-  ; up to 2**53 a double holds it exactly
-  %shifted = add i64 %word, 9007199254740992
-  %within = icmp ule i64 %shifted, 18014398509481984
-  br i1 %within, label %convert, label %no
-convert:
-  %converted = sitofp i64 %word to double
-  br label %floating
-floating:
-  %d = phi double [ %double, %float ], [ %converted, %convert ]
-  switch i64 %kind, label %no [
-    i64 NUMBERS_f64, label %keepdouble
-    i64 NUMBERS_f32, label %single
-  ]
-keepdouble:
-  store double %d, ptr %slot
-  ret i1 true
-single:
-  ; NumPy warns of what float32 cannot hold
-  %f = fptrunc double %d to float
-  %magnitude = call float @llvm.fabs.f32(float %f)
-  %infinite = fcmp oeq float %magnitude, 0x7FF0000000000000
-  br i1 %infinite, label %no, label %keepsingle
-keepsingle:
-  store float %f, ptr %slot
-  ret i1 true
-no:
-  ret i1 false
-}
-"""
+@native("bool")
+def is_same_shape(f: NativeWriter, a: Array, b: Array) -> None:
+    """Whether two arrays have one shape."""
+    no = f.returning(False)
+    no.unless(f.eq(a["rank"], b["rank"]))
+    sizes, others = a["sizes"], b["sizes"]
+    with f.for_(f.cast(a["rank"], "i64")) as axis:
+        no.unless(f.eq(sizes[axis], others[axis]))
+    f.ret(True)
+
+
+@native("i64")
+def elements(f: NativeWriter, array: Array) -> None:
+    """How many elements an array has."""
+    count, sizes = f.variable("i64", 1), array["sizes"]
+    with f.for_(f.cast(array["rank"], "i64")) as axis:
+        count.value = f.mul(count.value, sizes[axis])
+    f.ret(count.value)
+
+
+@native("bool")
+def read_number(f: NativeWriter, value: Object, kind: Int, slot: Words) -> None:
+    """Whether `value` is a Python number that fits the `kind` of operand; it is then at `slot`."""
+    no = f.returning(False)
+    number = f.variable("f64")
+
+    def keep_int() -> None:
+        f.ret(True)
+
+    def keep_int32() -> None:
+        word = slot.value
+        short = f.cast(word, "i32")
+        no.unless(f.eq(f.cast(short, "i64"), word))
+        slot.as_(Items("i32")).value = short
+        f.ret(True)
+
+    def keep_double() -> None:
+        slot.as_(Items("f64")).value = number.value
+        f.ret(True)
+
+    def keep_single() -> None:
+        # NumPy warns of what float32 cannot hold
+        single = f.cast(number.value, "f32")
+        no.when(f.eq(f.abs(single), float("inf")))
+        slot.as_(Items("f32")).value = single
+        f.ret(True)
+
+    with f.if_(f.is_type(value, "float")):
+        number.value = value.as_(FLOAT)["value"]
+        f.else_()
+        no.unless(read_int(f, value, slot))
+        f.switch(kind, {EAGER_NUMBERS["i64"]: keep_int, EAGER_NUMBERS["i32"]: keep_int32})
+        # up to 2**53 a double holds it exactly
+        no.unless(f.not_(f.below(2**54, f.add(slot.value, 2**53))))
+        number.value = f.cast(slot.value, "f64")
+    f.switch(kind, {EAGER_NUMBERS["f64"]: keep_double, EAGER_NUMBERS["f32"]: keep_single})
+    f.ret(False)
+
+
+def row_of(f: NativeWriter, table: Pointer, count: Reg, field: str, descr: Pointer, slow: Exit) -> Pointer:
+    """The row of a table whose `field` is a dtype's descriptor; where there is none, leave."""
+    rows = table["rows"]
+    row = f.variable(rows.target.type)
+    with f.attempt() as there:
+        with f.for_(count) as i:
+            row.value = rows[i]
+            there.when(f.eq(row.value[field], descr))
+        slow.leave()
+    result: Pointer = row.value
+    return result

@@ -1,157 +1,77 @@
-"""LLVM text of the inputs of a call: what the native entry's checks collect, and what becomes of it."""
+"""The inputs of a call: what the native entry's checks collect, and what becomes of it."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated
 
-INPUTS: Final = """
-; What matching has found: inputs so far; data, array (or null), donated or recorded object (or null) and room
-; for a number of each; then objects that attributes gave, by count; and whether inputs are recorded.
-%state = type { i64, ptr, ptr, ptr, ptr, i64, ptr, i64 }
+from ...llvm.emitter import Reg
+from ..functions import Array, Bytes, Object, native
+from ..python_api import decref_all
+from ..structs import BYTES, OBJECT, WORDS, Items
+from ..writer import NativeWriter, Pointer
+from .nodes import STATE, TABLE, State, Table, section
 
-define internal void @push(ptr %s, ptr %data, ptr %array, ptr %holder) nounwind {
-  %n = load i64, ptr %s
-  %inputs = load ptr, ptr [%s+8]
-  %arrays = load ptr, ptr [%s+16]
-  %holders = load ptr, ptr [%s+24]
-  %i = getelementptr ptr, ptr %inputs, i64 %n
-  store ptr %data, ptr %i
-  %a = getelementptr ptr, ptr %arrays, i64 %n
-  store ptr %array, ptr %a
-  %h = getelementptr ptr, ptr %holders, i64 %n
-  store ptr %holder, ptr %h
-  %more = add i64 %n, 1
-  store i64 %more, ptr %s
-  ret void
-}
 
-; A number, which is at %slot.
-define internal void @push_number(ptr %s, ptr %slot, ptr %value) nounwind {
-entry:
-  %recorded = load i64, ptr [%s+56]
-  %isrecorded = icmp ne i64 %recorded, 0
-  br i1 %isrecorded, label %hold, label %keep
-hold:
-  call void @Py_IncRef(ptr %value)
-  br label %keep
-keep:
-  %holder = phi ptr [ null, %entry ], [ %value, %hold ]
-  call void @push(ptr %s, ptr %slot, ptr null, ptr %holder)
-  ret void
-}
+def new_state(f: NativeWriter, table: Pointer) -> Pointer:
+    """Room for the inputs of a call of `table`."""
+    state = f.struct(STATE)
+    room, extra_room = table["inputs"], table["extras"]
+    state["count"], state["extra_count"] = 0, 0
+    state["room"], state["extra_room"] = room, extra_room
+    for field in ("inputs", "arrays", "holders", "numbers"):
+        state[field] = f.array("i64", room)
+    state["extra"] = f.array(OBJECT, extra_room)
+    state["recorded"] = table["recorded"]
+    return state
 
-; Room for a number.
-define internal ptr @slot(ptr %s) nounwind {
-  %n = load i64, ptr %s
-  %numbers = load ptr, ptr [%s+32]
-  %slot = getelementptr i64, ptr %numbers, i64 %n
-  ret ptr %slot
-}
 
-; Give back what matching took.
-define internal void @let_go(ptr %s) nounwind {
-entry:
-  %n = load i64, ptr %s
-  %arrays = load ptr, ptr [%s+16]
-  %holders = load ptr, ptr [%s+24]
-  br label %look
-look:
-  %i = phi i64 [ 0, %entry ], [ %i1, %next ]
-  %more = icmp ult i64 %i, %n
-  br i1 %more, label %one, label %others
-one:
-  %i1 = add i64 %i, 1
-  %ap = getelementptr ptr, ptr %arrays, i64 %i
-  %array = load ptr, ptr %ap
-  %isnumber = icmp eq ptr %array, null
-  br i1 %isnumber, label %held, label %drop
-drop:
-  call void @Py_DecRef(ptr %array)
-  br label %held
-held:
-  %hp = getelementptr ptr, ptr %holders, i64 %i
-  %holder = load ptr, ptr %hp
-  %kept = icmp eq ptr %holder, null
-  br i1 %kept, label %next, label %drop2
-drop2:
-  call void @Py_DecRef(ptr %holder)
-  br label %next
-next:
-  br label %look
-others:
-  %extras = load i64, ptr [%s+40]
-  %extra = load ptr, ptr [%s+48]
-  call void @drop_all(ptr %extra, i64 0, i64 %extras)
-  ret void
-}
+@native(inline=True)
+def push(f: NativeWriter, state: State, data: Bytes, array: Array, holder: Object) -> None:
+    """Add an input."""
+    count, room = state["count"], state["room"]
+    for field, value in (("inputs", data), ("arrays", array), ("holders", holder)):
+        state[field].bounded(room)[count] = value
+    state["count"] = f.add(count, 1)
 
-; Drop a reference to each of the objects from %first on, before %end.
-define internal void @drop_all(ptr %objects, i64 %first, i64 %end) nounwind {
-entry:
-  br label %look
-look:
-  %i = phi i64 [ %first, %entry ], [ %i1, %one ]
-  %more = icmp ult i64 %i, %end
-  br i1 %more, label %one, label %done
-one:
-  %i1 = add i64 %i, 1
-  %p = getelementptr ptr, ptr %objects, i64 %i
-  %object = load ptr, ptr %p
-  call void @Py_DecRef(ptr %object)
-  br label %look
-done:
-  ret void
-}
 
-; Whether a donated input shares memory with another input.
-define internal i1 @overlaps(ptr %table, ptr %inputs) nounwind {
-entry:
-  %n = load i64, ptr [%table+AT_inputs]
-  %count = load i64, ptr [%table+AT_donated]
-  %at = load i64, ptr [%table+AT_donated_at]
-  %sizes = getelementptr i8, ptr %table, i64 %at
-  %list = getelementptr i64, ptr %sizes, i64 %n
-  br label %outer
-outer:
-  %j = phi i64 [ 0, %entry ], [ %j1, %done ]
-  %morej = icmp ult i64 %j, %count
-  br i1 %morej, label %donated, label %no
-donated:
-  %j1 = add i64 %j, 1
-  %dp = getelementptr i64, ptr %list, i64 %j
-  %d = load i64, ptr %dp
-  %begin = call i64 @address(ptr %inputs, i64 %d)
-  %sp = getelementptr i64, ptr %sizes, i64 %d
-  %size = load i64, ptr %sp
-  %end = add i64 %begin, %size
-  br label %inner
-inner:
-  %i = phi i64 [ 0, %donated ], [ %i1, %other ]
-  %morei = icmp ult i64 %i, %n
-  br i1 %morei, label %other, label %done
-other:
-  %i1 = add i64 %i, 1
-  %b = call i64 @address(ptr %inputs, i64 %i)
-  %osp = getelementptr i64, ptr %sizes, i64 %i
-  %osize = load i64, ptr %osp
-  %e = add i64 %b, %osize
-  %itself = icmp eq i64 %i, %d
-  %before = icmp ule i64 %e, %begin
-  %behind = icmp ule i64 %end, %b
-  %o1 = or i1 %before, %behind
-  %apart = or i1 %o1, %itself
-  br i1 %apart, label %inner, label %yes
-done:
-  br label %outer
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
+def push_number(f: NativeWriter, state: Pointer, value: Pointer, number: Reg) -> None:
+    """Add a number as an input; `value` is the object that it comes from."""
+    place = number_place(f, state)
+    place.as_(Items(number.dtype)).value = number
+    holder = f.variable(OBJECT, None)
+    with f.if_(f.ne(state["recorded"], 0)):
+        holder.value = f.incref(value)
+    push(f, state, place.as_(BYTES), None, holder.value)
 
-define internal i64 @address(ptr %inputs, i64 %i) nounwind {
-  %p = getelementptr i64, ptr %inputs, i64 %i
-  %a = load i64, ptr %p
-  ret i64 %a
-}
-"""
+
+def number_place(f: NativeWriter, state: Pointer) -> Pointer:
+    """Room for a number."""
+    place: Pointer = state["numbers"].bounded(state["room"]).at(state["count"])
+    return place
+
+
+@native()
+def release_inputs(f: NativeWriter, state: State) -> None:
+    """Give back what matching took."""
+    decref_all(f, state["arrays"], 0, state["count"])
+    decref_all(f, state["holders"], 0, state["count"])
+    decref_all(f, state["extra"], 0, state["extra_count"])
+
+
+@native("bool")
+def overlaps(f: NativeWriter, table: Table, inputs: Annotated[Pointer, Items(BYTES)]) -> None:
+    """Whether a donated input shares memory with another input."""
+    count = table["inputs"]
+    sizes = section(table, "donated", TABLE).as_(WORDS)
+    donated, starts = sizes.at(count), inputs.as_(WORDS)
+    with f.for_(table["donated"]) as i:
+        position = donated[i]
+        start = starts[position]
+        stop = f.add(start, sizes[position])
+        with f.for_(count) as other:
+            f.next_turn.when(f.eq(other, position))
+            other_start = starts[other]
+            f.next_turn.unless(f.below(start, f.add(other_start, sizes[other])))
+            f.next_turn.unless(f.below(other_start, stop))
+            f.ret(True)
+    f.ret(False)

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ....ir.records import record
+from ...interface import ARRAY_PLAIN, ARRAY_WRITABLE
 
 
 @record
@@ -178,9 +179,7 @@ STARTS: Final = {"object": 0, "cell": 1, "global": 2}
 _INT64: Final = (-(2**63), 2**63 - 1)
 
 
-def entry_table(
-    spec: EntrySpec, layout: EntryLayout, *, main: int, slow: int, failed: int, recorder: int, once: bool
-) -> bytes:
+def entry_table(spec: EntrySpec, *, main: int, slow: int, failed: int, recorder: int, once: bool) -> bytes:
     """The table of `spec`: `main` is the address of the native function, `slow` of the callable that takes
     what does not fit, `failed` of the one that gets the status of a call that cannot be repeated: of any call
     where it runs `once`. `recorder` is the address of the callable that gets what a call computed and its
@@ -193,17 +192,17 @@ def entry_table(
 
     section("arguments")
     for argument in spec.arguments:
-        _node(words, argument, layout)
+        _node(words, argument)
     section("keywords")
     for name, wanted in spec.keywords:
         words.append(name)
-        _node(words, wanted, layout)
+        _node(words, wanted)
     section("sources")
     for source in (*spec.captures, *spec.guards):
         words += [STARTS[source.kind], source.address, source.key, len(source.steps)]
         for how, step in source.steps:
             words += [STEPS[how], step]
-        _node(words, source.spec, layout)
+        _node(words, source.spec)
     section("results")
     for result in spec.results:
         array = result.array
@@ -232,9 +231,9 @@ def entry_table(
     return struct.pack(f"={len(words)}q", *words)
 
 
-def _node(words: list[int], spec: Spec, layout: EntryLayout) -> None:
+def _node(words: list[int], spec: Spec) -> None:
     if isinstance(spec, ArraySpec):
-        flags = layout.donated_flags if spec.donated else layout.plain_flags
+        flags = ARRAY_WRITABLE if spec.donated else ARRAY_PLAIN
         words += [KINDS["array"], 8 * (9 + len(spec.shape)), spec.descr, len(spec.shape), flags]
         words += [int(spec.donated), spec.content, spec.nbytes, GRADIENTS[spec.requires_grad], *spec.shape]
     elif isinstance(spec, ScalarSpec):
@@ -256,7 +255,7 @@ def _node(words: list[int], spec: Spec, layout: EntryLayout) -> None:
     else:
         words += [KINDS[spec.kind], 8 * (4 + len(spec.keys)), spec.type, len(spec.children), *spec.keys]
         for child in spec.children:
-            _node(words, child, layout)
+            _node(words, child)
 
 
 def _leaves(spec: Spec) -> Sequence[ArraySpec | ScalarSpec]:
@@ -284,9 +283,3 @@ class EntryLayout:
     symbols: dict[str, int]
     #: Offsets of Tensor's slots.
     slots: dict[str, int]
-    #: Offsets in an ndarray: data, rank, sizes, descriptor, flags.
-    array_offsets: tuple[int, int, int, int, int]
-    #: Flags that an array must have, and one whose memory is written.
-    plain_flags: int
-    donated_flags: int
-    float_value: int
