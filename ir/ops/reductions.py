@@ -6,6 +6,7 @@ the functions users call. A maximum or minimum shared by several elements shares
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -57,9 +58,14 @@ def _reduction(
     )  # fmt: skip
 
 
+@functools.lru_cache(maxsize=4096)
+def _kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    return remove_axes(shape, axes, keepdims=True)
+
+
 def spread(b: Any, reduced: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     """The inverse of removing `axes`: `reduced` repeated along them, to `shape`."""
-    kept = remove_axes(shape, axes, keepdims=True)
+    kept = _kept_shape(shape, axes)
     if kept != reduced.shape:
         reduced = b.reshape(reduced, shape=kept)
     return reduced if kept == shape else b.broadcast(reduced, shape=shape)

@@ -19,29 +19,28 @@ Tensors = Tensor | Sequence[Tensor]
 
 
 def _as_list(value: Any, name: str, what: str) -> list[Tensor]:
-    found = list(value) if isinstance(value, (tuple, list)) else [value]
-    for one in found:
-        if not isinstance(one, Tensor):
-            raise GradientError(f"{name}: {what} must be tensors, got {type(one).__name__}")
-    return found
+    tensors = list(value) if isinstance(value, (tuple, list)) else [value]
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise GradientError(f"{name}: {what} must be tensors, got {type(tensor).__name__}")
+    return tensors
 
 
 def _seeds(name: str, roots: list[Tensor], gradients: Any) -> list[Tensor]:
-    given = list(gradients) if isinstance(gradients, (tuple, list)) else [gradients] * len(roots)
-    if gradients is not None and not isinstance(gradients, (tuple, list)) and len(roots) != 1:
-        given = [gradients]
-    if len(given) != len(roots):
+    several = isinstance(gradients, (tuple, list))
+    values = list(gradients) if several else [gradients] * (1 if gradients is not None else len(roots))
+    if len(values) != len(roots):
         raise GradientError(
-            f"{name}: expected {len(roots)} gradients, one per output, got {len(given)}; the gradient of an "
+            f"{name}: expected {len(roots)} gradients, one per output, got {len(values)}; the gradient of an "
             "output of several elements is a tensor"
         )
-    _check_roots(name, roots)
-    return [seed(root, gradient) for root, gradient in zip(roots, given, strict=True)]
+    _check_roots(roots)
+    return list(map(seed, roots, values))
 
 
-def _check_roots(name: str, roots: list[Tensor]) -> None:
+def _check_roots(roots: list[Tensor]) -> None:
     for position, root in enumerate(roots):
-        if not root.requires_grad:
+        if not root._requires_grad:
             kind = "" if is_float(root.dtype) else f" of dtype {root.dtype.name}"
             raise GradientError(
                 f"element {position} of tensors, of shape {root.shape}{kind}, does not require grad and does "
@@ -131,25 +130,27 @@ def grad(
     targets = _inputs("grad", inputs)
     retain = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        _check_roots("grad", roots)
-        found = batched_gradients(
+        _check_roots(roots)
+        gradients = batched_gradients(
             roots, targets, grad_outputs, retain_graph=retain, create_graph=create_graph
         )
     else:
         seeds = _seeds("grad", roots, grad_outputs)
-        found = run_backward(roots, seeds, retain_graph=retain, create_graph=create_graph, targets=targets)
-    for position, (target, gradient) in enumerate(zip(targets, found, strict=True)):
+        gradients = run_backward(
+            roots, seeds, retain_graph=retain, create_graph=create_graph, targets=targets
+        )
+    for position, (target, gradient) in enumerate(zip(targets, gradients, strict=True)):
         if gradient is not None:
             continue
         if materialize_grads:
             shape = (_batch_of(grad_outputs), *target.shape) if is_grads_batched else target.shape
-            found[position] = TENSOR_OPS.full(value=0.0, shape=shape, dtype=target.dtype)
+            gradients[position] = TENSOR_OPS.full(value=0.0, shape=shape, dtype=target.dtype)
         elif not allow_unused:
             raise GradientError(
                 f"input {position} was not used to compute the outputs; pass allow_unused=True to get None, "
                 "or materialize_grads=True to get zeros"
             )
-    return tuple(found)
+    return tuple(gradients)
 
 
 def _batch_of(grad_outputs: Any) -> int:

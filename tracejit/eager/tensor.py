@@ -6,6 +6,7 @@ is: its value, its place in the autograd graph, its conversions and its text.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING, Any, cast
 
@@ -86,7 +87,7 @@ class Tensor(Signatures):
     @property
     def size(self) -> int:
         """The number of elements."""
-        return self.type.size
+        return math.prod(self._data.shape)
 
     @property
     def itemsize(self) -> int:

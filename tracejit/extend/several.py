@@ -110,7 +110,7 @@ class SeveralNode(Node):
                 )
         given: list[Any] = []
         for index, type_ in enumerate(self.result_types):
-            ct = cotangents[index] if index < len(cotangents) else None
+            ct = cotangents[index]
             given.append(engine.zeros(*type_) if ct is None and is_float(type_[1]) else ct)
         inputs, outputs = [list(map(unpacked, one)) for one in (self.inputs, self.outputs)]
         if engine.tensors:

@@ -15,7 +15,7 @@ from ..ir.records import field, record
 from ..ir.registry import OPS
 from ..jitted.registry import recompile_all
 from ..tape.engine import forget_ops
-from ..tape.recording import forget_plans
+from ..tape.plans import forget_plans
 
 #: Names of the backends that are always there: eager mode's, and that of compiled code.
 NUMPY: Final = "numpy"

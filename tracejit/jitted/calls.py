@@ -166,7 +166,8 @@ class CallNode(Node):
         self.parents = tuple(parents)
         #: The arguments, for a gradient that is to be differentiated; None once freed.
         self.inputs: list[Any] | None = arrays
-        self.memories, self.versions = memories, [memory[0] for memory in memories]
+        self.memories = memories
+        self.versions: list[int] = [memory[0] for memory in memories]
         self.hooks = self.location = None
         if STATE.saved_hooks is not None:
             self._pack(STATE.saved_hooks)
@@ -196,11 +197,12 @@ class CallNode(Node):
     def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.inputs is None:
             raise self._freed()
-        self._check_versions()
+        if [memory[0] for memory in self.memories] != self.versions:
+            raise self._modified()
         plan = self.plan
         incoming: list[Any] = []
         for index in plan.split.differentiable:
-            cotangent = cotangents[index] if index < len(cotangents) else None
+            cotangent = cotangents[index]
             incoming.append(engine.zeros(*plan.result_types[index]) if cotangent is None else cotangent)
         gradients: Sequence[Any]
         if engine.tensors:
@@ -216,14 +218,14 @@ class CallNode(Node):
             outgoing[position] = gradient
         return outgoing
 
-    def _check_versions(self) -> None:
-        for position, (memory, version) in enumerate(zip(self.memories, self.versions, strict=True)):
-            if memory[0] != version:
-                raise GradientError(
-                    f"argument {position} of the jitted function, of shape {self.types[position][0]}, was "
-                    f"modified in place by {memory[1]}: it is at version {memory[0]}, expected version "
-                    f"{version}"
-                )
+    def _modified(self) -> GradientError:
+        position = next(i for i, memory in enumerate(self.memories) if memory[0] != self.versions[i])
+        memory = self.memories[position]
+        return GradientError(
+            f"argument {position} of the jitted function, of shape {self.types[position][0]}, was modified "
+            f"in place by {memory[1]}: it is at version {memory[0]}, "
+            f"expected version {self.versions[position]}"
+        )
 
     def free(self) -> None:
         self.inputs, self.residuals = None, []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..ir.errors import GradientError, ShapeError
 from ..ir.graph import Value
 from ..state import STATE
 from .anomaly import check_parts
-from .engine import TENSOR_OPS, Engine
+from .engine import ENGINES, TENSOR_OPS, Engine
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .nodes import Node, Output
 
@@ -33,12 +34,14 @@ def run_backward(
     their ``grad`` as well; without, accumulate into the ``grad`` of every leaf reached. The graph behind
     the tensors of `boundary` is not looked at: no target is there.
     """
-    traced = STATE.tracer is not None or any(
-        isinstance(tensor._data, Value) for tensor in (*roots, *cotangents)
-    )
-    engine = Engine(tensors=create_graph or traced, connects=create_graph)
-    walk = _Pass(engine, targets, retain_graph=retain_graph, accumulate=accumulate or targets is None)
-    walk.boundary = {tensor._node.node for tensor in boundary if tensor._node is not None}
+    tensors = create_graph or STATE.tracer is not None
+    for tensor in (*roots, *cotangents):
+        tensors = tensors or isinstance(tensor._data, Value)
+    walk = _Pass(ENGINES[tensors, create_graph], retain_graph=retain_graph)
+    if targets is not None:
+        walk.targets, walk.accumulate = {_key(target): target for target in targets}, accumulate
+    if boundary:
+        walk.boundary = {tensor._node.node for tensor in boundary if tensor._node is not None}
     outer, STATE.recording = STATE.recording, create_graph
     around, STATE.walk = STATE.walk, walk
     try:
@@ -46,7 +49,7 @@ def run_backward(
             walk.run(roots, cotangents)
     finally:
         STATE.recording, STATE.walk = outer, around
-    return [] if targets is None else [walk.found.get(_key(target)) for target in targets]
+    return [] if targets is None else [walk.gradients.get(_key(target)) for target in targets]
 
 
 def _key(tensor: Tensor) -> Any:
@@ -60,34 +63,40 @@ def _key(tensor: Tensor) -> Any:
 class _Pass:
     """One walk over the graph."""
 
-    def __init__(
-        self, engine: Engine, targets: Sequence[Tensor] | None, *, retain_graph: bool, accumulate: bool
-    ) -> None:
+    #: The gradients to return or accumulate, by `_key`; None for those of all leaves.
+    targets: dict[Any, Tensor] | None = None
+    #: Whether gradients are added to the ``grad`` of the tensors that they belong to.
+    accumulate = True
+    #: Nodes behind which there is no target.
+    boundary: Set[Node] = frozenset()
+    #: The nodes on the way to the targets, None where there are no targets.
+    useful: set[Node] | None = None
+    #: The node that is being passed.
+    node: Node | None = None
+
+    def __init__(self, engine: Engine, *, retain_graph: bool) -> None:
         self.engine = engine
-        self.targets = None if targets is None else {_key(target): target for target in targets}
         self.retain_graph = retain_graph
-        self.accumulate = accumulate
-        #: Nodes behind which there is no target.
-        self.boundary: set[Node] = set()
-        #: The nodes on the way to the targets, None where there are no targets.
-        self.useful: set[Node] | None = None
         #: The gradients of the targets.
-        self.found: dict[Any, Tensor] = {}
+        self.gradients: dict[Any, Tensor] = {}
         #: Per node or leaf, the cotangent so far; a list of them for nodes with several outputs.
         self.pending: dict[Any, Any] = {}
-        #: The node that is being passed.
-        self.node: Node | None = None
         #: Per node or leaf, how many edges to it have not been passed yet.
         self.waiting: dict[Any, int] = {}
+        #: The nodes and leaves to which all edges have been passed.
+        self.ready: list[Any] = []
 
     def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor]) -> None:
-        order = self._reach(roots)
-        useful = self.useful = None if self.targets is None else _useful(order, self.targets)
+        """Visit what is behind `roots`, each node once all cotangents of its results are there."""
+        engine, pending, ready, boundary = self.engine, self.pending, self.ready, self.boundary
+        free, tracer = not self.retain_graph, STATE.tracer
+        plain = self.targets is None and tracer is None and STATE.anomaly is None
+        order = self._reach([root if root._node is None else root._node.node for root in roots])
+        if self.targets is not None:
+            self.useful = _useful(order, self.targets)
         for root, cotangent in zip(roots, cotangents, strict=True):
-            self._add(root._node or root, cotangent if self.engine.tensors else cotangent._data)
-        waiting, pending, engine, boundary = self.waiting, self.pending, self.engine, self.boundary
-        ready = [one for one in waiting if waiting[one] == 0]
-        plain = useful is None and STATE.tracer is None and STATE.anomaly is None
+            self._add(root._node or root, cotangent if engine.tensors else cotangent._data)
+        ready += [place for place, count in self.waiting.items() if count == 0]
         while ready:
             place = ready.pop()
             cotangent = pending.pop(place, None)
@@ -95,23 +104,22 @@ class _Pass:
                 if cotangent is not None:
                     self._arrive(place, cotangent)
                 continue
+            parts = None
             if cotangent is not None:
                 if plain and place.hooks is None:  # what `_visit` comes to
                     self.node = place
-                    self._distribute(place, place.pull(engine, cotangent, None))
+                    parts = place.pull(engine, cotangent, None)
                 else:
-                    self._visit(place, cotangent, useful)
+                    parts = self._visit(place, cotangent)
             if boundary and place in boundary:
                 continue
-            if not self.retain_graph:
+            if tracer is None:
+                self._pass_on(place, parts)
+            else:
+                with _at_location_of(tracer):
+                    self._pass_on(place, parts)
+            if free:
                 place.free()
-            for parent in place.parents:
-                if parent is not None:
-                    if type(parent) is Output:
-                        parent = parent.node
-                    count = waiting[parent] = waiting[parent] - 1
-                    if count == 0:
-                        ready.append(parent)
 
     def reaches(self, place: Any, index: int) -> bool:
         """Whether this pass comes to output `index` of the node, or to the leaf, `place`."""
@@ -123,21 +131,20 @@ class _Pass:
             return place in self.targets
         return place in self.useful or (place, index) in self.targets
 
-    def _reach(self, roots: Sequence[Tensor]) -> list[Node]:
+    def _reach(self, roots: Sequence[Tensor | Node]) -> list[Node]:
         """The nodes behind `roots`, each once; counts how many edges lead to each, and to each leaf."""
         waiting, boundary = self.waiting, self.boundary
         order: list[Node] = []
         stack: list[Node] = []
         for root in roots:
-            node: Node | None = None if root._node is None else root._node.node
-            if (root if node is None else node) not in waiting:
-                waiting[root if node is None else node] = 0
-                if node is not None:
-                    stack.append(node)
+            if root not in waiting:
+                waiting[root] = 0
+                if not isinstance(root, Tensor):
+                    stack.append(root)
         while stack:
             node = stack.pop()
             order.append(node)
-            if node in boundary:
+            if boundary and node in boundary:
                 continue
             for parent in node.parents:
                 if parent is None:
@@ -160,21 +167,24 @@ class _Pass:
             slots = pending.get(place.node)
             if slots is None:
                 slots = pending[place.node] = [None] * place.node.count
-            known = slots[place.index]
-            slots[place.index] = part if known is None else self.engine.namespace.add(known, part)
+            sum_so_far = slots[place.index]
+            slots[place.index] = part if sum_so_far is None else self.engine.namespace.add(sum_so_far, part)
             return
-        known = pending.get(place)
-        pending[place] = part if known is None else self.engine.namespace.add(known, part)
+        sum_so_far = pending.get(place)
+        pending[place] = part if sum_so_far is None else self.engine.namespace.add(sum_so_far, part)
 
     def _arrive(self, leaf: Tensor, cotangent: Any) -> None:
         """All of a leaf's cotangent is there: show it to its hooks, and keep or accumulate it."""
-        engine, hooks = self.engine, leaf._hooks
-        if self.targets is not None and leaf not in self.targets:
+        engine, targets, hooks = self.engine, self.targets, leaf._hooks
+        if targets is None and hooks is None:
+            engine.accumulate(leaf, cotangent)
+            return
+        if targets is not None and leaf not in targets:
             return
         if hooks is not None:
             cotangent = run_tensor_hooks(hooks, 0, cotangent, engine)
-        if self.targets is not None:
-            self.found[leaf] = engine.as_tensor(cotangent)
+        if targets is not None:
+            self.gradients[leaf] = engine.as_tensor(cotangent)
         if not self.accumulate:
             return
         if hooks is not None:
@@ -185,9 +195,9 @@ class _Pass:
             for hook in tuple(hooks.accumulated.values()):
                 hook(leaf)
 
-    def _visit(self, node: Node, cotangent: Any, useful: set[Node] | None) -> None:
-        """Pass a node: its cotangent to its parents."""
-        engine, self.node = self.engine, node
+    def _visit(self, node: Node, cotangent: Any) -> Sequence[Any] | None:
+        """The cotangents of the node's operands, shown to its hooks; None where no target is behind it."""
+        engine, useful, self.node = self.engine, self.useful, node
         if node.hooks is not None or useful is not None:
             slots = cotangent if node.several else [cotangent]
             if node.hooks is not None:
@@ -200,52 +210,50 @@ class _Pass:
             if useful is not None:
                 self._capture(node, slots)
                 if node not in useful:
-                    return
+                    return None
             if node.hooks is not None:
                 slots = run_pre_hooks(node.hooks, slots, engine)
             cotangent = slots if node.several else slots[0]
+        wanted = None if useful is None else self._wanted(useful)
         tracer = STATE.tracer
-        if tracer is not None:
-            where = node.location
-            tracer.location = where and where.of_gradient()
-            tracer.pinned_location = True
-        try:
-            parts = node.pull(engine, cotangent, None if useful is None else self._wanted(useful))
-        finally:
-            if tracer is not None:
-                tracer.pinned_location = False
+        if tracer is None:
+            parts = node.pull(engine, cotangent, wanted)
+        else:
+            tracer.location = node.location and node.location.of_gradient()
+            with _at_location_of(tracer):
+                parts = node.pull(engine, cotangent, wanted)
         if STATE.anomaly is not None:
             check_parts(node, parts)
         if node.hooks is not None:
             parts = run_post_hooks(node.hooks, parts, cotangent if node.several else [cotangent], engine)
-        if tracer is not None:
-            tracer.pinned_location = True
-        try:
-            self._distribute(node, parts)
-        finally:
-            if tracer is not None:
-                tracer.pinned_location = False
+        return parts
 
-    def _distribute(self, node: Node, parts: Sequence[Any]) -> None:
-        """Add the cotangents of a node's operands to where they belong."""
-        engine, pending = self.engine, self.pending
-        for parent, part, type_ in zip(node.parents, parts, node.types, strict=True):
-            if part is None or parent is None:
+    def _pass_on(self, node: Node, parts: Sequence[Any] | None) -> None:
+        """Add the cotangents of a node's operands to where they belong; that makes some places ready."""
+        pending, waiting, parents = self.pending, self.waiting, node.parents
+        for parent, part, type_ in zip(parents, parts or (None,) * len(parents), node.types, strict=True):
+            if parent is None:
                 continue
-            shape, dtype = type_
-            if part.shape != shape or part.dtype is not dtype:
-                part = engine.fit(part, shape, dtype)
-            if type(parent) is Output or parent in pending:
-                self._add(parent, part)
-            else:
-                pending[parent] = part
+            if part is not None:
+                shape, dtype = type_
+                if part.shape != shape or part.dtype is not dtype:
+                    part = self.engine.fit(part, shape, dtype)
+                if type(parent) is Output or parent in pending:
+                    self._add(parent, part)
+                else:
+                    pending[parent] = part
+            if type(parent) is Output:
+                parent = parent.node
+            count = waiting[parent] = waiting[parent] - 1
+            if count == 0:
+                self.ready.append(parent)
 
     def _capture(self, node: Node, slots: Sequence[Any]) -> None:
         assert self.targets is not None
         for index, slot in enumerate(slots):
             target = None if slot is None else self.targets.get((node, index))
             if target is not None:
-                self.found[(node, index)] = self.engine.as_tensor(slot)
+                self.gradients[(node, index)] = self.engine.as_tensor(slot)
                 if self.accumulate:
                     self.engine.accumulate(target, slot)
 
@@ -262,6 +270,16 @@ class _Pass:
             return parent in useful or (parent, 0) in targets
 
         return wanted
+
+
+@contextmanager
+def _at_location_of(tracer: Any) -> Iterator[None]:
+    """What is traced in the ``with`` block belongs to the line at which the tracer stands."""
+    tracer.pinned_location = True
+    try:
+        yield
+    finally:
+        tracer.pinned_location = False
 
 
 def _useful(order: list[Node], targets: dict[Any, Tensor]) -> set[Node]:
@@ -297,11 +315,15 @@ def seed(root: Tensor, gradient: Any) -> Tensor:
                 f"grad can be implicitly created only for scalar outputs, got shape {root.shape}; reduce it "
                 "first, as in loss.mean().backward(), or pass a gradient of that shape"
             )
-        return TENSOR_OPS.full(value=1.0, shape=root.shape, dtype=root.dtype)  # type: ignore[no-any-return]
+        if STATE.tracer is not None:
+            return TENSOR_OPS.full(value=1.0, shape=root.shape, dtype=root.dtype)  # type: ignore[no-any-return]
+        ones: Any = np.empty(root.shape, root.dtype)
+        ones[...] = 1.0
+        return wrap(ones)
     if not isinstance(gradient, Tensor):
         gradient = wrap(np.asarray(gradient, root.dtype))
     if gradient.shape != root.shape:
         raise ShapeError(
             f"backward: the gradient has shape {gradient.shape}, the tensor {root.shape}; they must be equal"
         )
-    return gradient  # type: ignore[no-any-return]
+    return gradient

@@ -4,7 +4,7 @@ differentiated or traced."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,11 +15,25 @@ from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
 from ..ir.registry import OPS, Attrs, Op, OpNamespace
+from ..ir.types import Shape
 from ..state import STATE
 from .liveness import is_live
 from .nodes import Node, Output
 from .recording import record
 from .saved import PackedOpNode
+
+#: Up to how many elements a number is written out as a row: native kernels read no views of one element.
+_ROW: Final = 1024
+_BROADCAST_VIEW: Final = OPS["broadcast"].eval
+
+
+def _broadcast(x: Any, shape: Shape) -> Any:
+    """The op's result, a row of equal numbers in memory of its own."""
+    if x.size != 1 or len(shape) != 1 or shape[0] > _ROW:
+        return _BROADCAST_VIEW(x, shape)
+    row: Any = np.empty(shape, x.dtype)
+    row[...] = x
+    return row
 
 
 class _NumpyOps(OpNamespace):
@@ -33,6 +47,8 @@ class _NumpyOps(OpNamespace):
         if op is None:
             raise AttributeError(name)
         kernel = kernel_on_arrays(op)
+        if kernel is _BROADCAST_VIEW:
+            kernel = _broadcast
         setattr(self, name, kernel)  # nothing between a rule and the kernel
         return kernel
 
@@ -123,25 +139,33 @@ class Engine:
 
     def accumulate(self, tensor: Tensor, cotangent: Any) -> None:
         """Add `cotangent` into ``tensor.grad``."""
-        known = tensor._grad
-        if self.tensors:
+        grad = tensor._grad
+        if not self.tensors and grad is None:
+            # a copy: rules may hand on the array of another gradient, or a view
+            tensor._grad = wrap(np.array(cotangent))
+        elif self.tensors:
             if isinstance(cotangent._data, Value) and not isinstance(tensor._data, Value):
                 raise TraceError(
                     f"backward: the grad of a tensor of type {tensor.type} from outside the traced function "
                     "is being written inside it. Return gradients instead, from tj.value_and_grad or "
                     "tj.autograd.grad, or call backward() outside"
                 )
-            tensor._grad = cotangent if known is None else self.namespace.add(known, cotangent)
-        elif known is None:
-            # a copy: rules may hand on the array of another gradient, or a view
-            tensor._grad = wrap(np.array(cotangent))
-        elif isinstance(known._data, Value) or not known._data.flags.writeable:
-            tensor._grad = TENSOR_OPS.add(known, self.as_tensor(cotangent))
+            tensor._grad = cotangent if grad is None else self.namespace.add(grad, cotangent)
+        elif isinstance(grad._data, Value) or not grad._data.flags.writeable:
+            tensor._grad = TENSOR_OPS.add(grad, self.as_tensor(cotangent))
         else:
-            np.add(known._data, cotangent, out=known._data)
-            if known._version is not None:
-                known._version[0] += 1
-                known._version[1:] = ["backward"]
+            np.add(grad._data, cotangent, out=grad._data)
+            if grad._version is not None:
+                grad._version[0] += 1
+                grad._version[1:] = ["backward"]
+
+
+#: The engines, by whether cotangents are Tensors and whether the gradient is recorded.
+ENGINES: Final = {
+    (tensors, connects): Engine(tensors=tensors, connects=connects)
+    for tensors in (False, True)
+    for connects in (False, True)
+}
 
 
 def standing_for(leaf: Tensor, data: Any) -> Tensor:

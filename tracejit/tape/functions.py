@@ -116,7 +116,7 @@ class FunctionNode(Node):
         ctx.needs_input_grad = needed
         given: list[Tensor | None] = []
         for index, output in enumerate(self.outputs):
-            cotangent = cotangents[index] if index < len(cotangents) else None
+            cotangent = cotangents[index]
             if cotangent is not None:
                 given.append(engine.as_tensor(cotangent))
             elif output is not None and ctx.materializes:

@@ -14,7 +14,8 @@ from ..eager.tensor import Tensor, wrap
 from ..ir.registry import OPS
 from ..location import user_location
 from ..state import STATE
-from .nodes import OpNode, SavePlan, Wanted
+from .nodes import OpNode, Wanted
+from .plans import SavePlan
 from .recording import memory_of, record
 
 if TYPE_CHECKING:

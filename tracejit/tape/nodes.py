@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from ..eager.tensor import Tensor
 from ..ir.errors import GradientError
 from ..ir.graph import Location
-from ..ir.registry import Attrs, Op, Rule
-from ..ir.transforms.reverse import rule_arguments, variadic_index
-from ..ir.types import TensorType
+from ..ir.registry import Attrs, Op
 from .hooks import Hooks, RemovableHandle, hooks_of_leaf
+from .plans import SavePlan
 
 if TYPE_CHECKING:
     from .cotangents import Cotangents
@@ -167,54 +166,6 @@ def end_of_graph(leaf: Tensor) -> AccumulateGrad:
     return known
 
 
-class SavePlan:
-    """What recording and differentiating `op` take when just the `tracked` operands require gradients."""
-
-    __slots__ = ("inputs", "joint", "op", "output", "pulls", "saves")
-
-    def __init__(self, op: Op, tracked: tuple[bool, ...]) -> None:
-        rules = [(i, op.rule_for(i)) for i, flag in enumerate(tracked) if flag]
-        given = [rule for _, rule in rules if rule is not None]
-        self.op = op
-        #: Per operand, whether to save it; and whether to save the output.
-        self.inputs = tuple([any(rule.saves_input(i) for rule in given) for i in range(len(tracked))])
-        self.output = any(rule.saves_output for rule in given)
-        self.saves = self.output or any(self.inputs)
-        #: The function that gives the cotangents of all operands at once, None where each has a rule.
-        self.joint = given[0].joint if given else None
-        #: Per tracked operand: its position, and its rule as `_bound` gives it.
-        self.pulls = tuple([(i, *_bound(op, i, rule)) for i, rule in rules])
-
-
-#: What a gradient rule takes beside namespace and cotangent: nothing, the operand at a position from 0 on,
-#: the output, or all that a node holds: ``(inputs, output, operand types, attributes)``.
-_NOTHING, _OUTPUT, _ALL = -1, -2, -3
-
-
-def _bound(op: Op, position: int, rule: Rule | None) -> tuple[int, Callable[..., Any]]:
-    """What `rule` takes, and it as a function of that."""
-    if rule is None:
-
-        def missing(b: Any, ct: Any, inputs: Any, out: Any, types: Any, attrs: Any) -> Any:
-            raise GradientError(f"{op.name}: no gradient with respect to operand {position}")
-
-        return _ALL, missing
-    fn, wants = rule.fn, rule.wants
-    if not wants:
-        return _NOTHING, fn
-    if len(wants) == 1 and wants[0][0] == "input":
-        return wants[0][1], fn
-    if wants == (("out", 0),):
-        return _OUTPUT, fn
-    index = variadic_index(op, position)
-
-    def general(b: Any, ct: Any, inputs: Any, out: Any, types: Any, attrs: Any) -> Any:
-        known = [None if type_ is None else TensorType(type_[1], type_[0]) for type_ in types]
-        return fn(b, ct, *rule_arguments(rule, inputs, known, out, index, attrs))  # type: ignore[arg-type]
-
-    return _ALL, general
-
-
 class OpNode(Node):
     """The node of an op: differentiated by the rules of its record."""
 
@@ -258,10 +209,10 @@ class OpNode(Node):
     def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.saved is None:
             raise self._freed()
-        memories = self.memories
-        for i in range(0, len(memories), 2):
-            if memories[i][0] != memories[i + 1]:
-                raise self._modified(memories[i], memories[i + 1])
+        memories = iter(self.memories)
+        for memory, version in zip(memories, memories, strict=True):
+            if memory[0] != version:
+                raise self._modified(memory, version)
         inputs, out = self.values() if type(self) is not OpNode else (self.saved, self.output)
         if engine.tensors:
             inputs = [engine.operand(self, i, input_) for i, input_ in enumerate(inputs)]
@@ -272,23 +223,11 @@ class OpNode(Node):
         self, engine: Cotangents, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
     ) -> Sequence[Any]:
         """`pull`, with the saved operands and output."""
-        namespace, plan = engine.namespace, self.plan
-        if plan.joint is not None:
-            known = [None if type_ is None else TensorType(type_[1], type_[0]) for type_ in self.types]
-            return plan.joint(namespace, cotangents, inputs, out, known, self.attrs)  # type: ignore[no-any-return]
-        found: list[Any] = [None] * len(inputs)
-        for position, takes, rule in plan.pulls:
-            if wanted is not None and not wanted(self.parents[position]):
-                continue
-            if takes >= 0:
-                found[position] = rule(namespace, cotangents, inputs[takes])
-            elif takes == _NOTHING:
-                found[position] = rule(namespace, cotangents)
-            elif takes == _OUTPUT:
-                found[position] = rule(namespace, cotangents, out)
-            else:
-                found[position] = rule(namespace, cotangents, inputs, out, self.types, self.attrs)
-        return found
+        plan = self.plan
+        pull = plan.pull
+        if wanted is not None:
+            pull = plan.pull_some([parent is not None and wanted(parent) for parent in self.parents])
+        return pull(engine.namespace, cotangents, inputs, out, self.types, self.attrs)
 
     def _modified(self, memory: list[Any], then: int) -> GradientError:
         which = next(i for i, one in enumerate(self.memories[::2]) if one is memory)

@@ -18,20 +18,13 @@ from ..ir.graph import Value
 from ..ir.registry import Attrs, Op
 from ..location import user_location
 from ..state import STATE
-from .nodes import OpNode, SavePlan
+from .nodes import OpNode
+from .plans import _PLANS, plan_of
 from .saved import PackedOpNode, pack
 
 _SCALARS = frozenset((bool, int, float))
 #: The type of a Python number among the operands; no rule asks for it.
 _SCALAR = ((), FLOAT64)
-_PLANS: dict[tuple[Op, tuple[bool, ...]], SavePlan] = {}
-
-
-def _plan(op: Op, tracked: tuple[bool, ...]) -> SavePlan:
-    plan = _PLANS.get((op, tracked))
-    if plan is None:
-        plan = _PLANS[(op, tracked)] = SavePlan(op, tracked)
-    return plan
 
 
 def memory_of(tensor: Tensor) -> list[Any]:
@@ -54,7 +47,7 @@ def _saved(tensor: Tensor, memories: list[Any]) -> Any:
 def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> None:
     """Make `result` remember that it is `op` of `operands`, some of which require gradients."""
     tracked = tuple([isinstance(operand, Tensor) and operand._requires_grad for operand in operands])
-    plan, tracer = _plan(op, tracked), STATE.tracer
+    plan, tracer = plan_of(op, tracked), STATE.tracer
     node = OpNode.__new__(OpNode if STATE.saved_hooks is None else PackedOpNode)
     parents: list[Any] = []
     types: list[Any] = []
@@ -108,12 +101,6 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
     result._requires_grad = True
 
 
-def forget_plans(op: Op) -> None:
-    """Plan `op` anew from now on: it has got another gradient."""
-    for key in [plan for plan in _PLANS if plan[0] is op]:
-        del _PLANS[key]
-
-
 #: How many threads want every node to go through `record`: they look at what is saved, or at where.
 _observers = [0]
 
@@ -147,7 +134,7 @@ def unary_recorder(op: Op, node_type: type[OpNode] = OpNode) -> Callable[..., bo
         if observers[0]:
             record(op, (x,), attrs, result)
             return True
-        plan = _PLANS.get(key) or _plan(op, _UNARY)
+        plan = _PLANS.get(key) or plan_of(op, _UNARY)
         data = x._data
         node = _NEW(node_type)
         if plan.saves:
@@ -180,7 +167,7 @@ def several_recorder(op: Op) -> Callable[..., None]:
         if not STATE.recording:
             return
         tracked = tuple([type(operand) is Tensor and operand._requires_grad for operand in operands])
-        plan = _PLANS.get((op, tracked)) or _plan(op, tracked)
+        plan = _PLANS.get((op, tracked)) or plan_of(op, tracked)
         if observers[0]:
             record(op, operands, attrs, result)
             return
@@ -228,7 +215,7 @@ def binary_recorder(op: Op) -> Callable[[Any, Any, Tensor], None]:
             record(op, (x, y), _NO_ATTRS, result)
             return
         tracked = (of_x and x._requires_grad, of_y and y._requires_grad)
-        plan = _PLANS.get((op, tracked)) or _plan(op, tracked)
+        plan = _PLANS.get((op, tracked)) or plan_of(op, tracked)
         keep_x, keep_y = plan.inputs
         node = _NEW(OpNode)
         memories: list[Any] = []

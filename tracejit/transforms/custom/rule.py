@@ -184,7 +184,7 @@ class RuleNode(Node):
             raise self._freed()
         given = []
         for index, (shape, dtype) in enumerate(self.outputs):
-            cotangent = cotangents[index] if index < len(cotangents) else None
+            cotangent = cotangents[index]
             if cotangent is None:
                 cotangent = engine.namespace.full(value=dtype.type(0).item(), shape=shape, dtype=dtype)
             given.append(engine.as_tensor(cotangent))
