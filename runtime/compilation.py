@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from ..codegen.interface import HostCall
+from ..codegen.tiers import BASELINE, OPTIMIZED, Tier
 from ..ir.content import NoContent
 from ..ir.errors import CompileError
 from ..ir.failures import not_ours, warn_of_failure
@@ -73,12 +74,12 @@ class Compilation:
             self._lap("cache", start)
             calls = [HostCall(symbol, read_instruction(text)) for symbol, text in code.host_calls]
             return CompilationResult(code, calls, None, found=True)
-        code, module, is_baseline = self._compile()
+        code, module, tier = self._compile()
         calls = module.host_calls if module is not None else []
         if self.fallbacks:
             key = None
         texts = [] if key is None else [instruction_text(call.instruction) for call in calls]
-        if is_baseline:
+        if tier is BASELINE:
             shared = module if module is not None and not module.shortened else None
             upgrade = Upgrade(self.fused, self.donated, shared, code, key, tuple(texts))
             return CompilationResult(code, calls, upgrade)
@@ -95,8 +96,8 @@ class Compilation:
         except NoContent:
             return None
 
-    def _compile(self) -> tuple[Code, Module | None, bool]:
-        """The code, its module unless it was there already, and whether it is for the baseline tier."""
+    def _compile(self) -> tuple[Code, Module | None, Tier]:
+        """The code, its module unless it was there already, and its tier."""
         start = time.perf_counter()
         from .compiling import machine_code
 
@@ -107,17 +108,17 @@ class Compilation:
         ready = self._single_gemm_code(fused)
         if ready is not None:
             self._lap("generate", start)
-            return ready, None, True
-        module, is_baseline = self._module_to_compile()
+            return ready, None, BASELINE
+        module, tier = self._module_to_compile()
         self._lap("generate", start)
         generating = self.milliseconds["generate"]
         module, code, milliseconds = machine_code(
-            module, self.donated, self.instrument, baseline=is_baseline, between=BACKGROUND.calling
+            module, self.donated, self.instrument, tier=tier, between=BACKGROUND.calling
         )
         self._take(module)
         self.milliseconds.update(milliseconds)
         self.milliseconds["generate"] += generating
-        return code, module, is_baseline
+        return code, module, tier
 
     def _single_gemm_code(self, fused: Function) -> Code | None:
         """Code that is there already for a function that is one product; None for others."""
@@ -132,19 +133,19 @@ class Compilation:
             self.fallbacks.append(warn_of_failure(f"@{fused.name} as one product", instead, error))
             return None
 
-    def _module_to_compile(self) -> tuple[Module, bool]:
-        """The text to compile now, and whether it is for the baseline tier."""
+    def _module_to_compile(self) -> tuple[Module, Tier]:
+        """The text to compile now, and its tier."""
         if self.instrument is not None or not tiers_are_on():
-            return self.module, False
+            return self.module, OPTIMIZED
         from .compiling import module_of
 
-        module = module_of(self.fused, self.fallbacks, self.donated, compact=True)
+        module = module_of(self.fused, self.fallbacks, self.donated, parameters=BASELINE.parameters)
         self._take(module)
         if saves_time(module.text, module.slower):
-            return module, True
+            return module, BASELINE
         if not module.shortened:
             vars(self).setdefault("module", module)
-        return self.module, False
+        return self.module, OPTIMIZED
 
     def _take(self, module: Module) -> None:
         """Go on with what `module` was made of."""
@@ -180,7 +181,11 @@ class Upgrade:
         if module.recovery is not None:
             module.recovery.notes = notes
         _, code, _ = machine_code(
-            module, self.donated, baseline=False, whole=False, between=lambda: BACKGROUND.give_way(is_wanted)
+            module,
+            self.donated,
+            tier=OPTIMIZED,
+            whole=False,
+            between=lambda: BACKGROUND.give_way(is_wanted),
         )
         same = code.answers_like(self.baseline)
         if not same and not notes:

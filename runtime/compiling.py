@@ -16,6 +16,7 @@ from ..codegen.module.donation import reuses
 from ..codegen.module.generated import Module
 from ..codegen.module.recovery import Recovery
 from ..codegen.module.writer import generate
+from ..codegen.tiers import OPTIMIZED, Effort, ScheduleParameters, Tier
 from ..ir.failures import not_ours
 from ..ir.graph import Function
 from .cache.code import Code
@@ -28,11 +29,11 @@ def module_of(
     donated: Collection[int] = (),
     instrument: Instrument | None = None,
     *,
-    compact: bool = False,
+    parameters: ScheduleParameters = OPTIMIZED.parameters,
 ) -> Module:
     """The text for `fused` on this machine; what could not be compiled as it is, is added to `notes`."""
-    machine = target.compact_host() if compact else target.host()
-    return generate(fused, machine, instrument, donated, Recovery(fused, notes))
+    recovery = Recovery(fused, notes)
+    return generate(fused, target.host(), instrument, donated, recovery, parameters=parameters)
 
 
 def machine_code(
@@ -40,22 +41,20 @@ def machine_code(
     donated: Collection[int],
     instrument: Instrument | None = None,
     *,
-    baseline: bool,
+    tier: Tier,
     whole: bool = True,
     between: Callable[[], None],
 ) -> tuple[Module, Code, dict[str, float]]:
-    """`module` as machine code, and milliseconds by phase; first the module itself, another one where LLVM
-    rejects a part of it. All of it is simplified where no kernel is to blame, if `whole` says so. `between`
-    is called between pieces of a large one."""
+    """`module` as machine code of a `tier`, and milliseconds by phase; first the module itself, another one
+    where LLVM rejects a part of it. All of it is simplified where no kernel is to blame, if `whole` says so.
+    `between` is called between pieces of a large one."""
     start = time.perf_counter()
     while True:
         try:
             text = module.text if instrument is not None else contracted(module.text)
             spent = (time.perf_counter() - start) * 1e3
-            effort = (
-                compiler.Effort.PLAIN if baseline and not module.worth_compiling else compiler.Effort.FULL
-            )
-            reduce_loops = module.reduce_loops and not baseline
+            effort = Effort.FULL if module.worth_compiling else tier.effort
+            reduce_loops = module.reduce_loops and tier.reduces_loops
             image, milliseconds = compiler.emit_object(
                 text, effort, reduce_loops=reduce_loops, between=between
             )
@@ -70,11 +69,13 @@ def machine_code(
             ]
             if not (failing or whole):
                 raise
-            recovery, machine = module.recovery, module.target
+            recovery, cpu = module.recovery, module.target
             assert recovery is not None
-            assert machine is not None
+            assert cpu is not None
             recovery.give_way(error, failing)
-            module = generate(recovery.function, machine, instrument, donated, recovery)
+            module = generate(
+                recovery.function, cpu, instrument, donated, recovery, parameters=module.parameters
+            )
     assert module.recovery is not None
     exports = ["main"] + ["release"] * ("@release()" in text) + [REPORT] * (f"@{REPORT} =" in text)
     code = Code(

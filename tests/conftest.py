@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tracejit.codegen.llvm import compiler
+from tracejit.codegen.tiers import Effort
 
 # read by tracejit.ir.passes.run_passes at each call, and inherited by the processes that tests start
 os.environ.setdefault("TRACEJIT_VERIFY", "1")
@@ -35,14 +36,14 @@ TENTH = os.environ.get("TRACEJIT_TENTH") or str(datetime.date.today().toordinal(
 #: Where tests are about the code that LLVM makes, its tiers, time and storage.
 OPTIMIZED = (
     "benchmarks/", "codegen/instrument/", "codegen/llvm/", "codegen/maths/", "codegen/module/",
-    "codegen/nest/test_compact.py", "runtime/", "tracejit/jitted/", "tracejit/tools/",
+    "codegen/test_tiers.py", "runtime/", "tracejit/jitted/", "tracejit/tools/",
 )  # fmt: skip
 _TESTS = Path(__file__).parent
 _EMIT: Callable[..., Any] = compiler.emit_object
 
 
-def _without_optimization(text: str, effort: compiler.Effort = compiler.Effort.PLAIN, **more: Any) -> Any:
-    return _EMIT(text, compiler.Effort.PLAIN, **more)
+def _without_optimization(text: str, effort: Effort = Effort.PLAIN, **more: Any) -> Any:
+    return _EMIT(text, Effort.PLAIN, **more)
 
 
 @pytest.fixture(autouse=True)

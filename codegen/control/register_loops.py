@@ -19,7 +19,6 @@ from ..kernels.kernel import SLOWDOWN, UNKNOWN_SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
-from ..llvm.target import Target
 from ..module.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, listed, parted
 from .loop_records import Stack, no_memory
@@ -28,7 +27,6 @@ from .regions import UNKNOWN_TRIPS
 
 #: Steps of a while loop are written out as often as this gives operations, and not more often.
 _TOGETHER: Final = 24.0
-_MOST_TOGETHER: Final = 8
 
 
 def register_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
@@ -37,7 +35,7 @@ def register_kernel(name: str, instruction: Instruction, context: LoweringContex
     work = operations(instruction)
     if work is None:
         return None
-    writer = _RegisterWriter(name, instruction, context.target, context.declarations)
+    writer = _RegisterWriter(name, instruction, context)
     text = "\n".join([writer.write(), *writer.texts])
     description = f"registers {name}: {instruction.op.name}, {work.cycles:.0f} operations a step"
     cycles = work.cycles * _trips(instruction)
@@ -59,11 +57,9 @@ def _trips(instruction: Instruction) -> float:
 
 
 class _RegisterWriter(ElementWriter):
-    def __init__(
-        self, name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
-    ) -> None:
-        super().__init__(name, FunctionWriter(declarations), target)
-        self.instruction = instruction
+    def __init__(self, name: str, instruction: Instruction, context: LoweringContext) -> None:
+        super().__init__(name, FunctionWriter(context.declarations), context.target)
+        self.instruction, self.most_steps = instruction, context.parameters.loop_steps
         #: Whether it lets signals in, and where it is left where they raise.
         self.polls, self.stop = False, self.w.label("stop")
 
@@ -208,13 +204,9 @@ class _RegisterWriter(ElementWriter):
         """How many steps of a while loop are counted as one: where there is little in a step, counting would
         be felt."""
         work = operations(instruction)
-        if (
-            work is None
-            or self.target.compact
-            or any(inner.regions for r in instruction.regions for inner in r.body)
-        ):
+        if work is None or any(inner.regions for r in instruction.regions for inner in r.body):
             return 1
-        return max(1, min(_MOST_TOGETHER, int(_TOGETHER / max(work.code, 1.0))))
+        return max(1, min(self.most_steps, int(_TOGETHER / max(work.code, 1.0))))
 
     def _merged(self, ends: list[tuple[str, list[Reg]]]) -> list[Reg]:
         """The registers that the blocks in `ends` bring to this one."""

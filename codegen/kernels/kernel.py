@@ -47,7 +47,7 @@ class Kernel:
     nest: Nest | None = None
     #: How often one call of the whole function runs it, as far as that is known.
     trips: float = 1.0
-    #: Whether it is shorter than it would be without `Target.compact`.
+    #: Whether schedule parameters made it shorter than it is at the full sizes.
     shortened: bool = False
     #: Whether it is, and the baseline tier compiles it well nevertheless: as it stands, it would take too
     #: long.

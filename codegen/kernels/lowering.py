@@ -16,6 +16,7 @@ from ...ir.records import record
 from ...ir.registry import Kind
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
+from ..tiers import ScheduleParameters
 from .kernel import Kernel
 
 Definitions: TypeAlias = Mapping[Value, Instruction]
@@ -27,10 +28,19 @@ class LoweringContext:
 
     #: The instruction that makes each value of the Function.
     defs: Definitions
-    target: Target
     fusions: Fusions
     #: What the module declares and defines once: kernels add what they call.
     declarations: dict[str, str]
+
+    @property
+    def target(self) -> Target:
+        """The CPU that code is generated for."""
+        return self.fusions.target
+
+    @property
+    def parameters(self) -> ScheduleParameters:
+        """The sizes in which kernels are written."""
+        return self.fusions.parameters
 
 
 @record

@@ -6,7 +6,6 @@ A `Library` owns the code it was linked from; dropping it gives the memory back.
 from __future__ import annotations
 
 import contextlib
-import enum
 import functools
 import itertools
 import threading
@@ -18,6 +17,7 @@ from ...ir.errors import CompileError
 from ...ir.process.forking import FORKS
 from ...ir.process.forking import LLVM_LOCK as LOCK
 from ..interface import Library, bundled, images_of
+from ..tiers import Effort
 from .loading import emitted_without_lock, llvm_binding
 from .pieces import PIECE, cut
 from .target import Target, host, target_machine
@@ -27,15 +27,6 @@ _NAMES = itertools.count()
 _LEVEL = 1
 #: LLVM is at texts of more characters for some tenths of a second: nobody waits for them.
 _LONG = 2 * PIECE
-
-
-class Effort(enum.Enum):
-    """How much LLVM does for the speed of code."""
-
-    #: All that pays.
-    FULL = "full"
-    #: As it stands: a quarter of the time, and code that takes twice as long or more.
-    PLAIN = "plain"
 
 
 #: LLVM's level of code generation.

@@ -1,4 +1,4 @@
-"""The machine that code is generated for: its vector width, and LLVM's description of it."""
+"""The CPU that code is generated for: its vector width, and LLVM's description of it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ class Target:
     features: str
     #: Bits of one vector register.
     vector_bits: int
-    #: Whether code is to be short rather than fast, where both give the same bits: for the baseline tier,
-    #: which takes LLVM as long as its text is.
-    compact: bool = False
 
     def lanes(self, dtype: str) -> int:
         """How many elements of `dtype` one vector holds."""
@@ -54,13 +51,6 @@ def host() -> Target:
         flags = {name: on and not name.startswith("avx512") for name, on in flags.items()}
     features = ",".join(("+" if on else "-") + name for name, on in sorted(flags.items()))
     return Target(binding.get_process_triple(), binding.get_host_cpu_name(), features, _vector_bits(flags))
-
-
-@functools.lru_cache(maxsize=1)
-def compact_host() -> Target:
-    """The same machine, for code that is soon replaced."""
-    here = host()
-    return Target(here.triple, here.cpu, here.features, here.vector_bits, compact=True)
 
 
 def _vector_bits(flags: dict[str, bool]) -> int:

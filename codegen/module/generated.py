@@ -6,6 +6,7 @@ from ...ir.records import field, record
 from ..interface import HostCall as HostCall
 from ..kernels.kernel import Kernel
 from ..llvm.target import Target
+from ..tiers import OPTIMIZED, ScheduleParameters
 from .buffers import BufferPlan
 from .recovery import Recovery
 
@@ -32,14 +33,16 @@ class Module:
     reduce_loops: bool = True
     #: What the text begins with: globals and declarations.
     head: str = ""
-    #: The machine that it is for.
+    #: The CPU that it is for.
     target: Target | None = None
+    #: The sizes in which its kernels are written.
+    parameters: ScheduleParameters = OPTIMIZED.parameters
     #: Of what `generate` made, the Function, with what was simplified in it.
     recovery: Recovery | None = None
 
     @property
     def shortened(self) -> bool:
-        """Whether something in it was written short rather than fast, as `Target.compact` asks for."""
+        """Whether something in it was written in smaller sizes than the full ones."""
         return any(kernel.shortened for kernel in self.kernels)
 
     @property

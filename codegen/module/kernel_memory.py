@@ -22,7 +22,7 @@ class KernelMemory:
         lowering = LOWERINGS.get(instruction.op.kind)
         if lowering is None or lowering.workspace is None:
             return 0
-        context = LoweringContext(defs, self.fusions.target, self.fusions, {})
+        context = LoweringContext(defs, self.fusions, {})
         with attributed(instruction):
             return lowering.workspace(instruction, context)
 

@@ -31,6 +31,7 @@ from ..llvm.emitter import Reg
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
+from ..tiers import OPTIMIZED, ScheduleParameters
 from .buffers import BufferPlace, BufferPlan, plan_buffers
 from .deduplication import KernelDeduplication
 from .generated import HostCall as HostCall
@@ -53,12 +54,19 @@ def generate(
     instrument: Instrument | None = None,
     donated: Collection[int] = (),
     recovery: Recovery | None = None,
+    *,
+    parameters: ScheduleParameters = OPTIMIZED.parameters,
 ) -> Module:
-    """LLVM text for a fused `function`, with what `instrument` adds; some results may be written over
-    `donated` parameters, see `donation`. What it fails on is simplified, by `recovery` if there is one."""
+    """LLVM text for a fused `function`, in the sizes of `parameters`, with what `instrument` adds; some
+    results may be written over `donated` parameters, see `donation`. What it fails on is simplified, by
+    `recovery` if there is one."""
     recovery = recovery or Recovery(function)
-    module = recovery.attempt(lambda now: _ModuleWriter(now, target, instrument or PLAIN, donated).run())
-    module.recovery, module.target = recovery, target
+
+    def write(simpler: Function) -> Module:
+        return _ModuleWriter(simpler, Fusions(target, parameters), instrument or PLAIN, donated).run()
+
+    module = recovery.attempt(write)
+    module.recovery, module.target, module.parameters = recovery, target, parameters
     return module
 
 
@@ -69,17 +77,16 @@ class _ModuleWriter(ExitWriter):
     trips = 1.0
 
     def __init__(
-        self, function: Function, target: Target, instrument: Instrument, donated: Collection[int]
+        self, function: Function, fusions: Fusions, instrument: Instrument, donated: Collection[int]
     ) -> None:
-        self.function, self.target, self.instrument = function, target, instrument
+        self.function, self.fusions, self.instrument = function, fusions, instrument
         instrument.begin()
         self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
-        self.fusions = Fusions(target)
-        self.memory = KernelMemory(self.fusions)
+        self.memory = KernelMemory(fusions)
         self.plan: BufferPlan = plan_buffers(function, self.memory, donated=donated)
         self.cycles, self.slower = 0.0, 0.0
-        self.declarations: dict[str, str] = Declarations(target.wide_tables)
+        self.declarations: dict[str, str] = Declarations(fusions.target.wide_tables)
         self.functions: list[str] = []
         self.globals: list[str] = []
         self.kernels: list[Kernel] = []
@@ -108,7 +115,6 @@ class _ModuleWriter(ExitWriter):
         main = w.function(f"i32 @main({arguments})", self._attributes())
         head = [*self.globals, *self.declarations.values()]
         products = sorted({kernel.product for kernel in self.kernels if kernel.product})
-        cycles = self.cycles + 1e5 * len(self.host_calls)
         unrolled = {
             kernel.name: len(kernel.text)
             for kernel in self.kernels
@@ -117,7 +123,7 @@ class _ModuleWriter(ExitWriter):
         text = "\n".join([*head, *self.functions, main])
         return Module(
             text, self.kernels, self.host_calls, self.errors, self.parallel, products,
-            self.plan.arena_bytes, cycles, self.slower, self.descriptions,
+            self.plan.arena_bytes, self.cycles + 1e5 * len(self.host_calls), self.slower, self.descriptions,
             plan=self.plan, reduce_loops=2 * sum(unrolled.values()) < len(text), head="\n".join(head),
         )  # fmt: skip
 
@@ -186,9 +192,8 @@ class _ModuleWriter(ExitWriter):
 
     def _at(self, place: BufferPlace) -> str:
         """The pointer to a place; loaded where it is first used, so only in blocks that dominate."""
-        known = self.pointers.get(place)
-        if known is not None:
-            return known
+        if place in self.pointers:
+            return self.pointers[place]
         w = self.w
         name = w.fresh("buf")
         if place.kind == "constant":
@@ -272,7 +277,7 @@ class _ModuleWriter(ExitWriter):
         lowering = LOWERINGS.get(instruction.op.kind)
         if lowering is None:
             return None
-        context = LoweringContext(self.defs, self.target, self.fusions, self.declarations)
+        context = LoweringContext(self.defs, self.fusions, self.declarations)
         if self.instrument is not PLAIN:
             return lowering.kernel(name, instruction, context)
         return self.known.lower(lowering, name, instruction, context)
@@ -323,8 +328,7 @@ class _ModuleWriter(ExitWriter):
         if kernel.name not in self.tasks:
             self.tasks.add(kernel.name)
             self.functions.append(task_function(kernel.name, len(pointers)))
-        context = self._pointer_array(pointers)
-        run_tasks(self.w, kernel.name, kernel.tasks, kernel.chunk, context)
+        run_tasks(self.w, kernel.name, kernel.tasks, kernel.chunk, self._pointer_array(pointers))
 
     def _use_pool(self) -> None:
         self.parallel = True

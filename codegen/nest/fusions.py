@@ -6,6 +6,7 @@ from ...ir.graph import Instruction
 from ..kernels.kernel import Kernel
 from ..llvm.target import Target
 from ..module.recovery import attributed
+from ..tiers import OPTIMIZED, ScheduleParameters
 from .loop_nest import Nest
 from .overwriting import overwritable
 from .reductions.cross_row_reductions import AcrossWriter
@@ -21,8 +22,8 @@ from .writing.transposed_reads import TileWriter, tiles_of
 class Fusions:
     """The nests of a module's fusions: made when buffers are planned, for they may need workspaces."""
 
-    def __init__(self, target: Target) -> None:
-        self.target = target
+    def __init__(self, target: Target, parameters: ScheduleParameters = OPTIMIZED.parameters) -> None:
+        self.target, self.parameters = target, parameters
         self._nests: dict[Instruction, Nest] = {}
         self._overwrites: dict[Instruction, frozenset[tuple[int, int]]] = {}
 
@@ -51,10 +52,9 @@ class Fusions:
         nest, buffers = self.nest(instruction), len(region.params) + len(region.results)
         nest.name = name
         past_cache = streamed(nest, instruction)
-        apart, rows = nest.copies_are_apart, nest.rows_can_be_compact
-        shortened = self.target.compact and (bool(past_cache) or apart or rows)
-        if shortened:
-            past_cache, nest.unroll, nest.compact = frozenset(), 1 if apart else nest.unroll, rows
+        shortened = nest.limit_copies(self.parameters.copies)
+        if not self.parameters.streams:
+            past_cache, shortened = frozenset(), shortened or bool(past_cache)
         if nest.split is not None:
             kind = MomentWriter if nest.moments else SplitWriter
             text = kind(nest, declarations, buffers, past_cache).text()

@@ -160,8 +160,8 @@ class Nest:
     nbytes: int = 0
     #: Vectors handled together.
     unroll: int = 1
-    #: Whether passes over rows are to be short rather than fast.
-    compact: bool = False
+    #: Copies of the body that passes over rows have for those vectors, at most.
+    copies: int = 4
     #: Whether the lanes run along a reduced dimension.
     row_lanes: bool = False
     #: How reductions are shared among tasks, where nothing outside them is.
@@ -209,23 +209,21 @@ class Nest:
         steps = [[abs(stride) for stride in leaf.strides] for leaf in leaves]
         return dim is not None and any(step[dim] > 1 and 1 in step for step in steps)
 
-    @property
-    def copies_are_apart(self) -> bool:
-        """Whether the vectors that are handled together have nothing to do with each other, so that how many
-        they are changes no result."""
-        return self.unroll > 1 and not self.row_lanes and self.across is None
-
-    @property
-    def rows_can_be_compact(self) -> bool:
-        """Whether passes over a row can be written in shorter text, see `folding`."""
+    def limit_copies(self, most: int) -> bool:
+        """Write at most `most` copies of a body, where no result shows it; whether that changes the code."""
+        self.copies = most
+        if not self.row_lanes:  # the vectors have nothing to do with each other
+            limited = self.unroll > most and self.across is None
+            if limited:
+                self.unroll = most
+            return limited
         folds = [member for member in self.members if member.is_reduction]
         folding = {member.stage for member in folds}
-        return self.row_lanes and (
-            any(member.in_any_order for member in folds)
-            or (self.unroll > 1 and body_cost(self.members) > SHORT_BODY)
-            or (
-                self.unroll > 1
-                and any(not (write.row_level or write.stage in folding) for write in self.writes)
+        return (most == 1 and any(member.in_any_order for member in folds)) or (
+            self.unroll > most
+            and (
+                body_cost(self.members) > SHORT_BODY
+                or any(not (write.row_level or write.stage in folding) for write in self.writes)
             )
         )
 

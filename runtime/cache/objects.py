@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...codegen.interface import Library
+from ...codegen.tiers import BASELINE, OPTIMIZED, Tier
 from ..native.loader import Unlinkable, load
 from ..tiers import BACKGROUND, tiers_are_on
 from .keys import environment, key_of
@@ -47,15 +48,15 @@ def load_support(
     key = _key(name, arguments if parameters is None else parameters)
     image = CACHE.load(key)
     milliseconds: dict[str, float] = {}
-    baseline = False
+    tier = OPTIMIZED
     if image is None:
-        baseline = use is not None and tiers_are_on()
-        image, milliseconds = _made(key, name, arguments, baseline=baseline)
+        tier = BASELINE if use is not None and tiers_are_on() else OPTIMIZED
+        image, milliseconds = _made(key, name, arguments, tier)
     library = link(image, exports, imports)
     library.milliseconds.update(milliseconds)
     if use is not None:
         use(library)
-        if baseline:
+        if tier is BASELINE:
             BACKGROUND.submit(functools.partial(_improve, key, name, exports, imports, arguments, use))
     return library
 
@@ -73,13 +74,13 @@ def _key(name: str, parameters: object) -> str:
 
 
 def _made(
-    key: str, name: str, arguments: tuple[Any, ...], *, baseline: bool = False
+    key: str, name: str, arguments: tuple[Any, ...], tier: Tier = OPTIMIZED
 ) -> tuple[bytes, dict[str, float]]:
-    """A part compiled now, and milliseconds by phase; kept on disk unless that is `baseline` code."""
+    """A part compiled now, and milliseconds by phase; kept on disk where it is optimized."""
     from ..native.support import support_object
 
-    image, milliseconds = support_object(name, *arguments, baseline=baseline)
-    if not baseline:
+    image, milliseconds = support_object(name, tier, *arguments)
+    if tier is OPTIMIZED:
         CACHE.store(key, image)
     return image, milliseconds
 

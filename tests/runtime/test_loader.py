@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tracejit.codegen.llvm.compiler import Effort, emit_object, link_object
+from tracejit.codegen.llvm.compiler import emit_object, link_object
+from tracejit.codegen.tiers import Effort
 from tracejit.runtime.cache.objects import link
 from tracejit.runtime.native.loader import Unlinkable, load
 

@@ -18,6 +18,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.llvm import compiler
+from tracejit.codegen.tiers import Effort
 from tracejit.runtime import tiers
 from tracejit.runtime.cache.code import Code
 from tracejit.runtime.executable import Executable
@@ -234,9 +235,9 @@ def test_the_disk_cache_keeps_the_full_code(tmp_path: Path, monkeypatch: pytest.
     images: list[bytes] = []
     emit = compiler.emit_object
 
-    def noted(text: str, effort: compiler.Effort = compiler.Effort.FULL, **more: Any) -> Any:
+    def noted(text: str, effort: Effort = Effort.FULL, **more: Any) -> Any:
         made = emit(text, effort, **more)
-        if effort is compiler.Effort.FULL and "@main" in text:
+        if effort is Effort.FULL and "@main" in text:
             images.append(made[0])
         return made
 

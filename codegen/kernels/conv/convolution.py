@@ -33,20 +33,19 @@ from .tiling import windows_of
 CHUNKS: Final = 16
 #: Vectors of a row of the slab up to which copying it is written out.
 UNROLLED: Final = 8
-#: How much longer the short text takes, of which the result goes through memory: measured on 1x1 kernels.
-BRIEF_SLOWDOWN: Final = 0.3
+#: How much longer kernels take whose results are transposed in memory: measured on 1x1 kernels.
+MEMORY_SLOWDOWN: Final = 0.3
 
 
 def convolution_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """The kernel of a convolution."""
-    defs, target, declarations = context.defs, context.target, context.declarations
     dtype = SHORT_NAME[instruction.result.dtype]
     if instruction.result.type.size == 0:
-        w = FunctionWriter(declarations)
+        w = FunctionWriter(context.declarations)
         w.line("ret void")
         text = w.function(signature(name, 3), "nounwind")
         return Kernel(name, text, f"convolution {name}: {instruction.result.type} is empty", 0)
-    cut = windows_of(instruction, dtype, target)
+    cut = windows_of(instruction, dtype, context.target)
     images, rows, columns = cut.cuts
     head = (
         f"convolution {name}: {images.size} x {cut.groups} groups of {cut.channels} channels to "
@@ -56,19 +55,19 @@ def convolution_kernel(name: str, instruction: Instruction, context: LoweringCon
     )
     pooled = cut.work >= PARALLEL_WORK
     parts = [
-        KernelPacking(name, instruction, defs, cut, target, declarations),
-        _Tiles(name, instruction, defs, cut, target, declarations),
+        KernelPacking(name, instruction, cut, context),
+        _Tiles(name, instruction, cut, context),
     ]
     texts = [part.text() for part in parts]
     texts.append(_driver(name, [(part.symbol, part.tasks, part.chunk) for part in parts], pooled=pooled))
     if pooled:
         texts += [task_function(part.symbol, BUFFERS) for part in parts]
     product = dtype if parts[0].by_library else ""
-    shortened = target.compact and cut.lanes > 1
+    shortened = not context.parameters.register_transposes and cut.lanes > 1
     return Kernel(
         name, "\n".join(texts), head, 1, cut.work / cut.lanes, grain=PRODUCT_CYCLES, product=product,
         pooled=pooled, shortened=shortened, worth_compiling=shortened,
-        slowdown=BRIEF_SLOWDOWN if shortened else PRODUCT_SLOWDOWN,
+        slowdown=MEMORY_SLOWDOWN if shortened else PRODUCT_SLOWDOWN,
     )  # fmt: skip
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from ....ir.access import element_strides, resolve
-from ....ir.graph import Instruction, Value
+from ....ir.graph import Instruction
 from ....ir.types import contiguous_strides
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
-from ...llvm.target import Target
 from ..kernel import signature
+from ..lowering import LoweringContext
 from .tiling import Windows
 
 #: Images, kernels, the result and the workspace.
 BUFFERS: Final = 4
 
-Definitions = Mapping[Value, Instruction]
 Index = Reg | int
 
 
@@ -27,18 +26,16 @@ class Part(ABC):
 
     suffix = ""
 
-    def __init__(
-        self, name: str, instruction: Instruction, defs: Definitions, cut: Windows, target: Target,
-        declarations: dict[str, str],
-    ) -> None:  # fmt: skip
-        self.cut, self.dtype, self.target = cut, cut.dtype, target
+    def __init__(self, name: str, instruction: Instruction, cut: Windows, context: LoweringContext) -> None:
+        self.cut, self.dtype, self.target = cut, cut.dtype, context.target
+        self.parameters = context.parameters
         self.symbol = f"{name}_{self.suffix}"
-        self.w = FunctionWriter(declarations)
+        self.w = FunctionWriter(context.declarations)
         self.operand = 0
         self.strides: list[tuple[int, ...]] = []
         self.starts: list[int] = []
         for operand in instruction.operands:
-            source, access = resolve(operand, defs)
+            source, access = resolve(operand, context.defs)
             strides, start = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
             group = (0,) if len(strides) == 4 else ()  # one group, which has no axis
             lead = len(self.strides) == 0  # images come before groups

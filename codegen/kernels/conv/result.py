@@ -47,7 +47,7 @@ class ResultPart(SlabPart):
         def store(total: Reg, at: str, mask: Reg | None) -> None:
             w.store(combine(total, at, mask), at, mask)
 
-        if self.target.compact and lanes > 1:
+        if not self.parameters.register_transposes and lanes > 1:
             self._stores_in_memory(sums, place, far, done, vectors, outputs, store)
             return
         for left in range(0, len(pixels), lanes):

@@ -58,7 +58,7 @@ def contraction_kernel(name: str, instruction: Instruction, context: LoweringCon
         return dots_kernel(name, types, operands, dtype, target, declarations)
     if streams(types, operands, dtype, target):
         return streams_kernel(name, types, operands, dtype, target, declarations)
-    return direct_kernel(name, types, operands, dtype, target, declarations)
+    return direct_kernel(name, types, operands, dtype, context)
 
 
 def _empty(name: str) -> str:

@@ -16,22 +16,22 @@ from ....ir.types import TensorType
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
+from ...tiers import OPTIMIZED
 from ..kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
+from ..lowering import LoweringContext
 from .batches import Strided, accumulate, over_batch, over_rows
 from .tiles import SUM_PART, tile_for
 
 #: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
 INNER: Final = SUM_PART
 #: Multiply-adds of vectors up to which the loop over the inner dimension is written out.
-UNROLLED: Final = 64
+UNROLLED: Final = OPTIMIZED.parameters.product_copies
 #: Multiply-adds that a core has in flight: a smaller tile waits for its own sums.
 IN_FLIGHT: Final = 8
 #: Bytes of y that are read again for each row of tiles at little cost; of a larger one, a strip should be as
 #: large as that.
 NEAR: Final = 56 << 10
 STRIP: Final = 28 << 10
-#: Rows of the tiles of code that is to be short.
-COMPACT_ROWS: Final = 4
 
 Range: TypeAlias = tuple[Reg | int, Reg | int]
 
@@ -65,20 +65,21 @@ def direct_kernel(
     types: tuple[TensorType, TensorType, TensorType],
     operands: tuple[Strided, Strided],
     dtype: str,
-    target: Target,
-    declarations: dict[str, str],
+    context: LoweringContext,
 ) -> Kernel:
     """The kernel of ``result = x @ y`` for `types` of x, y and the result, which has elements."""
     x, _, result = types
     batch = math.prod(result.shape[:-2])
-    shape = choose_tiles(x.shape[-2], result.shape[-1], x.shape[-1], dtype, target, operands[0].strides[-2])
+    shape = choose_tiles(
+        x.shape[-2], result.shape[-1], x.shape[-1], dtype, context.target, operands[0].strides[-2]
+    )
     steps = shape.down * shape.rows * shape.across * shape.vectors * shape.k
-    sums = shape.rows * shape.vectors
+    sums, most = shape.rows * shape.vectors, context.parameters.product_copies
     copies = sums * shape.k if sums * shape.k <= UNROLLED else sums
-    shortened = target.compact and copies > 2 * COMPACT_ROWS
+    shortened = copies > most
     if shortened:
-        shape = compact_tiles(shape)
-    writer = _Nest(name, types, operands, dtype, shape, declarations, unrolled=0 if shortened else UNROLLED)
+        shape = small_tiles(shape, most // 2)
+    writer = _Nest(name, types, operands, dtype, shape, context.declarations, 0 if shortened else UNROLLED)
     head = (
         f"contraction {name}: {batch} x ({shape.m}x{shape.k} @ {shape.k}x{shape.n}) {dtype}, "
         f"{shape.rows} x {shape.vectors} vectors of {shape.lanes} lanes"
@@ -126,9 +127,9 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int)
     return Shape(m, n, k, rows, vectors, lanes, far)
 
 
-def compact_tiles(shape: Shape) -> Shape:
-    """Tiles that are little text. Elements are the same sums, in the same order, as with any others."""
-    rows = min(shape.m, COMPACT_ROWS)
+def small_tiles(shape: Shape, most: int) -> Shape:
+    """Tiles of `most` rows by a vector. Elements are the same sums, in the same order, as with any others."""
+    rows = min(shape.m, most)
     return Shape(shape.m, shape.n, shape.k, rows, 1, shape.lanes, shape.columns_first)
 
 

@@ -13,6 +13,7 @@ from ...interface import PRODUCT_KERNELS, PRODUCT_TABLE, pack_symbol, product_sy
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
+from ...tiers import ScheduleParameters
 from .micro_kernel import NAME as MICRO
 from .micro_kernel import micro_kernel
 from .panels import NAME as PACK
@@ -53,13 +54,13 @@ def descriptor(
     )  # fmt: skip
 
 
-def kernels_text(target: Target, dtype: str) -> str:
+def kernels_text(target: Target, dtype: str, parameters: ScheduleParameters) -> str:
     """LLVM text of the functions in which products of `dtype` spend their time: `KERNELS`."""
     tile = tile_for(target, dtype)
     declarations: dict[str, str] = {}
     parts = [
-        micro_kernel(tile, declarations, compact=target.compact),
-        packing_function(tile, target, declarations),
+        micro_kernel(tile, declarations, parameters.micro_kernels),
+        packing_function(tile, target, declarations, register_transposes=parameters.register_transposes),
     ]
     return "\n".join([*declarations.values(), *parts])
 

@@ -15,13 +15,14 @@ NAME = PRODUCT_KERNELS[0]
 LINE = 64
 
 
-def micro_kernel(tile: Tile, declarations: dict[str, str], *, compact: bool = False) -> str:
+def micro_kernel(tile: Tile, declarations: dict[str, str], variants: int) -> str:
     """``@micro(ptr a, ptr b, ptr c, i64 k, i64 stride, i64 rows, i64 columns, i1 first)``.
 
     ``c[i, j] (+)= sum over p of a[p, i] b[p, j]``, where ``c``'s rows are `stride` elements apart and
-    only the first `rows` and `columns` of the tile are there; `first` sets instead of adding.
+    only the first `rows` and `columns` of the tile are there; `first` sets instead of adding. There is code
+    of its own for each of `variants`, see `ScheduleParameters.micro_kernels`.
     """
-    return _Micro(tile, declarations).text(compact=compact)
+    return _Micro(tile, declarations).text(variants)
 
 
 class _Micro:
@@ -29,9 +30,9 @@ class _Micro:
         self.tile = tile
         self.w = FunctionWriter(declarations)
 
-    def text(self, *, compact: bool) -> str:
+    def text(self, variants: int) -> str:
         w, tile = self.w, self.tile
-        if compact:  # all tiles as if they were parts of one
+        if variants == 1:  # all tiles as if they were parts of one
             self._part(self._sums(tile.rows))
             w.line("ret void")
         else:

@@ -20,24 +20,27 @@ from .tiles import Tile
 NAME = PRODUCT_KERNELS[1]
 
 
-def packing_function(tile: Tile, target: Target, declarations: dict[str, str]) -> str:
+def packing_function(
+    tile: Tile, target: Target, declarations: dict[str, str], *, register_transposes: bool
+) -> str:
     """``@pack(ptr source, i64 across, i64 along, ptr panels, i64 count, i64 k, i64 width)``.
 
     Packs `count` elements across by `k` along, which are `across` and `along` elements apart, as panels of
-    `width` elements, of which the last may have less.
+    `width` elements, of which the last may have less. Without `register_transposes` what lies across is
+    packed element by element.
     """
-    return _Packing(tile, target, declarations).text()
+    return _Packing(tile, target, declarations).text(register_transposes=register_transposes)
 
 
 class _Packing:
     def __init__(self, tile: Tile, target: Target, declarations: dict[str, str]) -> None:
         self.dtype, self.lanes = tile.dtype, tile.lanes
-        self.fast_masks, self.compact = target.fast_masks, target.compact
+        self.fast_masks = target.fast_masks
         self.w = FunctionWriter(declarations)
         self.across, self.along = Reg("%across", "i64"), Reg("%along", "i64")
         self.count, self.k, self.width = Reg("%count", "i64"), Reg("%k", "i64"), Reg("%width", "i64")
 
-    def text(self) -> str:
+    def text(self, *, register_transposes: bool) -> str:
         w = self.w
         neighbours, others, turned, turn, single = (
             w.label(name) for name in ("neighbours", "others", "turned", "turn", "single")
@@ -47,10 +50,10 @@ class _Packing:
         self._copy()
         w.line("ret void")
         w.start(others)
-        if self.compact:  # transposing squares in registers is half of the text
+        if not register_transposes:  # they are half of the text
             turned = single
         w.branch_if(w.eq(self.along, 1), turned, single)
-        if not self.compact:
+        if register_transposes:
             w.start(turned)
             w.branch_if(w.ge(self.k, self.lanes), turn, single)
             w.start(turn)

@@ -19,15 +19,13 @@ from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...llvm.transpose import turned
+from ...tiers import ScheduleParameters
 from ..kernel import signature
 from .ordered_keys import key_of, value_of
 from .strategy import SortPlan
 
 #: What is compared, first by the first of them.
 _Row = list[Reg]
-
-#: Rows in registers, and lines at a time, in code that is to be short.
-COMPACT_ROWS: Final = 4
 
 #: Cycles of a comparison of two rows, and of two rows and where they came from.
 _CYCLES: Final = {1: 3.0, 2: 10.0}
@@ -56,7 +54,9 @@ def batcher(count: int) -> list[tuple[int, int]]:
 class NetworkWriter:
     """Writes the kernel, whose tasks are groups of as many lines as a vector of rows has lanes."""
 
-    def __init__(self, plan: SortPlan, target: Target, declarations: dict[str, str]) -> None:
+    def __init__(
+        self, plan: SortPlan, target: Target, parameters: ScheduleParameters, declarations: dict[str, str]
+    ) -> None:
         self.plan, self.w = plan, FunctionWriter(declarations)
         width, many = BITS[plan.key], target.vector_bits >= 512
         #: Rows of key and place: the two in one number where they fit, the place lowest.
@@ -67,8 +67,9 @@ class NetworkWriter:
         self.lanes = target.lanes(self.row)
         #: Rows in registers, of which AVX-512 has 32 and others have 16.
         self.block = max(self.lanes, (16 if many else 8) // (2 if self.paired else 1))
-        if target.compact:  # text grows with the square of it
-            self.lanes = self.block = min(self.lanes, COMPACT_ROWS)
+        self.shortened = self.block > parameters.network_rows
+        if self.shortened:
+            self.lanes = self.block = min(self.lanes, parameters.network_rows)
         self.padded = max(self.block, 1 << (plan.extent - 1).bit_length())
         #: Groups of lines that none shares with another.
         self.groups = max(1, plan.lines // self.lanes)

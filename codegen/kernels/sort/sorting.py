@@ -35,11 +35,11 @@ def sort_kernel(name: str, instruction: Instruction, context: LoweringContext) -
         w.line("ret void")
         return Kernel(name, w.function(signature(name, 2), "nounwind"), f"sort {head}", tasks=0)
     if plan.networked:
-        network = NetworkWriter(plan, target, declarations)
+        network = NetworkWriter(plan, target, context.parameters, declarations)
         how = f"by a network, {network.lanes} lines at a time"
         text, tasks, cycles = network.write(name), network.groups, network.cycles
         return Kernel(
-            name, text, f"sort {head}, {how}", tasks=tasks, cycles=cycles, shortened=target.compact,
+            name, text, f"sort {head}, {how}", tasks=tasks, cycles=cycles, shortened=network.shortened,
             slowdown=_SLOWDOWN,
         )  # fmt: skip
     if plan.ranked:

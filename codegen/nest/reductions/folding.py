@@ -1,8 +1,8 @@
 """Folding groups of vectors along the last dimension: accumulators side by side, which are folded by halves;
 of long lines, block by block (`totals.py`).
 
-That order stands, whoever writes it: text that is to be short has one copy of the code, and its accumulators
-in memory; or one accumulator, where the order changes no result.
+That order does not depend on how many copies of the code there are (`ScheduleParameters.copies`): with fewer
+than accumulators, these are in memory; or they are as few, where the order changes no result.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ def fold_groups(
 ) -> list[Reg]:
     """What `plan` folds from `first` to `stop`, which are whole groups, into `state`."""
     nest, folds = writer.nest, plan.folds
-    in_any_order = nest.compact and all(member.in_any_order for member in folds)
-    if nest.compact and not in_any_order and body_cost(plan.members) > SHORT_BODY:
-        return _in_memory(writer, plan, row, places, state, first, stop)
+    copies = nest.unroll
+    if copies > nest.copies:
+        if all(member.in_any_order for member in folds):
+            copies = nest.copies
+        elif body_cost(plan.members) > SHORT_BODY:
+            return _in_memory(writer, plan, row, places, state, first, stop)
     last = len(nest.sizes) - 1
-    copies = 1 if in_any_order else nest.unroll
 
     def group(index: Reg, inner: list[Reg]) -> Sequence[Reg]:
         here = writer.advance(places, last, index)

@@ -343,8 +343,8 @@ class NestWriter:
 
     def _across_lanes(self, member: Member, total: Reg) -> Reg:
         self.w.mark = mark_of(member.instruction.origins)
-        compact = self.nest.compact and member.in_any_order
-        fold = self.w.fold_lanes_in_memory if compact else self.w.fold_lanes
+        short = self.nest.copies == 1 and member.in_any_order
+        fold = self.w.fold_lanes_in_memory if short else self.w.fold_lanes
         total = fold(total, lambda a, b: self.combine(member, a, b))
         self.w.mark = ""
         return total

@@ -18,6 +18,7 @@ from tracejit.codegen.kernels.gemm.library import KERNELS, driver_text, kernels_
 from tracejit.codegen.kernels.gemm.tiles import blocking, tile_for
 from tracejit.codegen.llvm.loading import llvm_binding
 from tracejit.codegen.llvm.target import Target, host, target_machine
+from tracejit.codegen.tiers import OPTIMIZED
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.threads import num_threads, threads
 
@@ -283,7 +284,7 @@ def test_code_for_other_machines(triple: str, cpu: str, bits: int, dtype: str) -
         return str(target_machine(target).emit_assembly(module))
 
     assert f"{symbol(dtype)}:" in assembly(driver_text(target, dtype))
-    kernels = assembly(kernels_text(target, dtype))
+    kernels = assembly(kernels_text(target, dtype, OPTIMIZED.parameters))
     assert all(f"{name}:" in kernels for name in KERNELS)
     micro = kernels[kernels.index("micro:") : kernels.index("pack:")].splitlines()
     tile = tile_for(target, dtype)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tracejit.codegen.llvm.compiler import Effort, assembly, compile_module
+from tracejit.codegen.llvm.compiler import assembly, compile_module
 from tracejit.codegen.llvm.multiply_add import contracted
+from tracejit.codegen.tiers import Effort
 
 
 def function(*lines: str, kind: str = "double") -> str:

@@ -20,6 +20,7 @@ from tracejit.codegen.kernels.lowering import Lowering
 from tracejit.codegen.module import writer
 from tracejit.codegen.nest import fusions
 from tracejit.codegen.nest.writing import nest_writer
+from tracejit.codegen.tiers import BASELINE
 from tracejit.ir import passes
 from tracejit.ir.graph import Function, Instruction
 from tracejit.ir.interpreter import interpret
@@ -258,7 +259,8 @@ def test_the_full_tier_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = failing({Kind.REGION}, lambda one: True)
 
     def kernel(name: str, instruction: Instruction, context: Any) -> Any:
-        lowering = lowerings.LOWERINGS[Kind.REGION] if context.target.compact else broken[Kind.REGION]
+        is_baseline = context.parameters is BASELINE.parameters
+        lowering = lowerings.LOWERINGS[Kind.REGION] if is_baseline else broken[Kind.REGION]
         return lowering.kernel(name, instruction, context)
 
     lowering = Lowering((Kind.REGION,), kernel)

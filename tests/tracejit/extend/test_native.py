@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.llvm.compiler import Effort, compile_module
+from tracejit.codegen.llvm.compiler import compile_module
+from tracejit.codegen.tiers import Effort
 
 
 @pytest.fixture(autouse=True)

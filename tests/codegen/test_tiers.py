@@ -1,7 +1,8 @@
-"""Code that is to be short gives the bits of code that is to be fast."""
+"""Code in the sizes of the baseline tier gives the bits of code in full sizes."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +11,11 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.instrument.access_checks import AccessChecks
-from tracejit.codegen.llvm import target
-from tracejit.codegen.llvm.target import compact_host, host
+from tracejit.codegen.llvm.target import host
 from tracejit.codegen.module.writer import generate
+from tracejit.codegen.tiers import BASELINE
+from tracejit.runtime import compiling, tiers
 from tracejit.runtime import executable as executables
-from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 
 _RNG = np.random.default_rng(7)
@@ -109,7 +110,7 @@ def test_the_same_bits(case: str) -> None:
     traced = tj.trace(function, *arrays)
     executable = Executable(traced)
     fused = executable.fused
-    short, fast = generate(fused, compact_host()), generate(fused, host())
+    short, fast = generate(fused, host(), parameters=BASELINE.parameters), generate(fused, host())
     assert short.shortened == (case in SHORTER)
     assert (len(short.text) < len(fast.text)) == (case in SHORTER)
     assert not fast.shortened
@@ -123,7 +124,8 @@ def test_the_same_bits(case: str) -> None:
 def test_short_code_keeps_within_its_buffers(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, arrays = CASES[case]
     wanted = Executable(tj.trace(function, *arrays))(arrays)
-    monkeypatch.setattr(target, "host", compact_host)
+    small = functools.partial(generate, parameters=BASELINE.parameters)
+    monkeypatch.setattr(compiling, "generate", lambda *args, parameters: small(*args))
     checks = AccessChecks()
     checked = Executable(tj.trace(function, *arrays), checks)
     for one, other in zip(checked(arrays), wanted, strict=True):

@@ -1,0 +1,66 @@
+"""Tiers: how much LLVM optimizes, and the sizes in which kernels are written.
+
+A tier is chosen once, where a compilation begins (`runtime.compilation`). Kernels see its schedule parameters
+and never ask which tier it is: LLVM takes as long as the text is, so the baseline tier has small sizes. No
+parameter changes a bit of a result (`docs/tiers.md`).
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from ..ir.records import record
+
+
+class Effort(enum.Enum):
+    """How much LLVM does for the speed of code."""
+
+    #: All that pays.
+    FULL = "full"
+    #: As it stands: a quarter of the time, and code that takes twice as long or more.
+    PLAIN = "plain"
+
+
+@record
+class ScheduleParameters:
+    """The sizes in which kernels are written."""
+
+    #: Copies of a loop's body for the vectors that a nest works on together. With fewer than there are such
+    #: vectors, maps take less of them at a time, and folds along rows keep their accumulators in memory.
+    copies: int = 4
+    #: Whether kernels of large results have a second body, which stores past the cache.
+    streams: bool = True
+    #: Multiply-adds of vectors that the code of a small product's tile has at most.
+    product_copies: int = 64
+    #: Micro-kernels of packed products: for whole tiles, parts of them, and few rows; or one for all.
+    micro_kernels: int = 3
+    #: Whether squares are transposed in registers, which takes a shuffle for each vector and step.
+    register_transposes: bool = True
+    #: Rows that a sorting network has in registers; its text grows with the square of it.
+    network_rows: int = 16
+    #: Steps of a short loop in registers that are counted as one, each with code of its own.
+    loop_steps: int = 8
+
+
+@record
+class Tier:
+    """How well a function is compiled."""
+
+    name: str
+    effort: Effort
+    parameters: ScheduleParameters
+    #: Whether LLVM looks for better addresses in loops, see `llvm.compiler.emit_object`.
+    reduces_loops: bool = True
+
+
+OPTIMIZED: Final = Tier("optimized", Effort.FULL, ScheduleParameters())
+BASELINE: Final = Tier(
+    "baseline",
+    Effort.PLAIN,
+    ScheduleParameters(
+        copies=1, streams=False, product_copies=8, micro_kernels=1, register_transposes=False,
+        network_rows=4, loop_steps=1,
+    ),
+    reduces_loops=False,
+)  # fmt: skip
