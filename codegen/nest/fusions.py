@@ -31,7 +31,9 @@ class Fusions:
         """The loop nest of a fusion."""
         if instruction not in self._nests:
             with attributed(instruction):
-                self._nests[instruction] = schedule(instruction.regions[0], "", self.target)
+                self._nests[instruction] = schedule(
+                    instruction.regions[0], instruction.attrs, "", self.target
+                )
         return self._nests[instruction]
 
     def workspace(self, instruction: Instruction) -> int:

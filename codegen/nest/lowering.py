@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...ir.content import content
+from ...ir.content import attributes, content
 from ...ir.graph import Instruction
 from ...ir.registry import Kind
 from ..kernels.lowering import Lowering, LoweringContext
 
 
 def _content(instruction: Instruction, context: LoweringContext) -> str:
-    return "\n".join(content(region) for region in instruction.regions)
+    (region,) = instruction.regions
+    return f"{attributes(instruction.attrs)}\n{content(region)}"
 
 
 FUSION: Final = Lowering(

@@ -5,49 +5,55 @@ contiguous arrays is one loop.
 
 The lanes run along the last dimension of the domain: if it is reduced the nest is a *row* nest (lanes are
 folded together at the end), otherwise a *column* nest (a map, if nothing is reduced). A row nest may fold
-across its rows, too: `across.py`.
+across its rows, too (`reductions/cross_row_reductions.py`). Domain, axes and the level of each instruction
+are attributes of the fusion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ...ir.access import compose, element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
-from ...ir.registry import Access, Kind
+from ...ir.ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, READ, ROW
+from ...ir.registry import Access, Attrs, Kind
 from ...ir.types import Shape, contiguous_strides
 from ..llvm.target import Target
 from .loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
-from .reductions.cross_row_reductions import across_of, fold_of_rows, row_axes
+from .reductions.cross_row_reductions import across_of, fold_of_rows
 from .reductions.moments import join_moments
 from .reductions.split import split_of
 from .scratch import keep_between_stages
 
 
-def schedule(region: Function, name: str, target: Target) -> Nest:
-    """The loop nest for `region`; its buffers are the parameters and then the results."""
-    return _Scheduler(region, name, target).run()
+def schedule(region: Function, attrs: Attrs, name: str, target: Target) -> Nest:
+    """The loop nest for `region` with the attributes of a fusion: domain, axes and levels; its buffers are
+    the parameters and then the results."""
+    return _Scheduler(region, attrs, name, target).run()
 
 
 class _Scheduler:
-    def __init__(self, region: Function, name: str, target: Target) -> None:
+    def __init__(self, region: Function, attrs: Attrs, name: str, target: Target) -> None:
         self.region = region
         self.name = name
         self.target = target
+        self.domain: Shape = attrs["domain"]
+        self.axes: tuple[int, ...] = attrs["axes"]
+        self.levels: dict[Instruction, str] = dict(zip(region.body, attrs["levels"], strict=True))
         self.defs = {result: instruction for instruction in region.body for result in instruction.results}
         self.buffers = {param: i for i, param in enumerate(region.params)}
         self.computed = {
             instruction.result: instruction
-            for instruction in region.body
-            if instruction.op.kind.traits.fusable
+            for instruction, level in self.levels.items()
+            if level not in (READ, COLUMNS)
         }
-        self.domain, self.axes = self._domain()
         #: Reductions across rows, and the fold of each row for those that fold rows first.
-        self.across: dict[Value, Instruction | None] = {}
-        for one in self.computed.values():
-            if one.op.kind is Kind.REDUCTION and not self._reduces_rows(one):
-                self.across[one.result] = fold_of_rows(one, self.domain, self.axes)
+        self.across = {
+            instruction.result: fold_of_rows(instruction, self.domain, self.axes)
+            for instruction, level in self.levels.items()
+            if level == ACROSS_ROWS
+        }
         kept = [axis for axis in range(len(self.domain)) if axis not in self.axes]
         self.order = kept + list(self.axes)
         self.kept_wide = [axis for axis in kept if self.domain[axis] != 1]
@@ -75,20 +81,6 @@ class _Scheduler:
             across_of(nest, len(self.region.params) + len(self.region.results))
         return nest
 
-    def _domain(self) -> tuple[Shape, tuple[int, ...]]:
-        reductions = [
-            instruction for instruction in self.computed.values() if instruction.op.kind is Kind.REDUCTION
-        ]
-        if reductions:
-            return row_axes(reductions)
-        values = [*self.computed, *self.region.results]
-        if self.computed:  # columns that are put side by side have one dimension less than what they make
-            values = [value for value in values if not self._columns(value)]
-        return max((value.shape for value in values), key=lambda shape: (len(shape), shape)), ()
-
-    def _reduces_rows(self, reduction: Instruction) -> bool:
-        return reduction.operands[0].shape == self.domain and reduction.attrs["axes"] == self.axes
-
     def _last_wide_axis(self) -> int:
         wide = [axis for axis, size in enumerate(self.domain) if size != 1]
         return wide[-1] if wide else len(self.domain) - 1
@@ -97,35 +89,36 @@ class _Scheduler:
 
     def _members(self) -> list[Member]:
         members: list[Member] = []
-        known: dict[Value, Member] = {}
-        for instruction in self.region.body:
-            if instruction.result in self.across:
+        by_value: dict[Value, Member] = {}
+        for instruction, level in self.levels.items():
+            if level in (READ, COLUMNS):
+                continue
+            if level == ACROSS_ROWS:
                 folded = self.across[instruction.result]
                 if folded is None:
                     continue
-                instruction = folded
-            elif instruction.result not in self.computed:
-                continue
-            reduction = instruction.op.kind is Kind.REDUCTION
-            row_level = not reduction and instruction.result.shape != self.domain
-            shape = self.domain if reduction else instruction.result.shape
-            operands = tuple(self._source(operand, shape) for operand in instruction.operands)
-            stage = max((self._available(operand, known) for operand in operands), default=0)
-            member = Member(instruction, operands, row_level or reduction, stage)
+                instruction, level = folded, FOLD
+            shape = instruction.result.shape if level == ROW else self.domain
+            operands = tuple(
+                self._source(operand, shape, row=level == ROW) for operand in instruction.operands
+            )
+            stage = max((self._available(operand, by_value) for operand in operands), default=0)
+            member = Member(instruction, operands, level != EACH, stage)
             members.append(member)
-            known[instruction.result] = member
+            by_value[instruction.result] = member
         return members
 
     @staticmethod
-    def _available(source: Leaf | Value, known: dict[Value, Member]) -> int:
+    def _available(source: Leaf | Value, by_value: dict[Value, Member]) -> int:
         """The first stage in which `source` can be read. A row-level op of stage s runs before it."""
         if not isinstance(source, Value):
             return 0
-        member = known[source]
+        member = by_value[source]
         return member.stage + 1 if member.is_reduction else member.stage
 
-    def _source(self, operand: Value, shape: Shape) -> Leaf | Value:
-        """What an op over `shape` reads for `operand`: a member's value or a leaf."""
+    def _source(self, operand: Value, shape: Shape, *, row: bool) -> Leaf | Value:
+        """What an op over `shape`, for each element or each `row`, reads for `operand`: a member's value or a
+        leaf."""
         source, access = resolve(operand, self.defs)
         if source in self.computed:
             return source
@@ -133,18 +126,18 @@ class _Scheduler:
         dtype = SHORT_NAME[source.dtype]
         if definition is None:
             strides, offset = element_strides(access, contiguous_strides(source.shape), len(shape))
-            return Memory(self.buffers[source], dtype, self._spread(strides, shape), offset)
+            return Memory(self.buffers[source], dtype, self._spread(strides, shape, row=row), offset)
         if definition.op.name == "full":
             return NestConstant(definition.attrs["value"], dtype)
         if definition.op.kind is Kind.UPDATE:
-            return self._window(definition, access, shape)
+            return self._window(definition, access, shape, row=row)
         axis = definition.attrs["axis"]
         counting = Access(tuple(dim if i == axis else (None, 0, 0) for i, dim in enumerate(access.dims)))
         ones = tuple(1 if i == axis else 0 for i in range(len(source.shape)))
         strides, offset = element_strides(counting, ones, len(shape))
-        return Memory(None, dtype, self._spread(strides, shape), offset)
+        return Memory(None, dtype, self._spread(strides, shape, row=row), offset)
 
-    def _window(self, update: Instruction, access: Access, shape: Shape) -> Leaf:
+    def _window(self, update: Instruction, access: Access, shape: Shape, *, row: bool) -> Leaf:
         """A value among zeros, read by `access`: where its indices are inside, its element."""
         value = update.operands[1]
         dtype = SHORT_NAME[value.dtype]
@@ -157,7 +150,7 @@ class _Scheduler:
         leaf: NestConstant | Memory
         if definition is None:
             strides, offset = element_strides(inside, contiguous_strides(source.shape), len(shape))
-            leaf = Memory(self.buffers[source], dtype, self._spread(strides, shape), offset)
+            leaf = Memory(self.buffers[source], dtype, self._spread(strides, shape, row=row), offset)
         else:
             leaf = NestConstant(definition.attrs["value"], dtype)
         checks = []
@@ -166,74 +159,65 @@ class _Scheduler:
             if min(offset, last) >= 0 and max(offset, last) < size:
                 continue  # always inside
             by_axis = tuple(step if place == axis else 0 for place in range(len(shape)))
-            checks.append((Memory(None, "i64", self._spread(by_axis, shape), offset), size))
+            checks.append((Memory(None, "i64", self._spread(by_axis, shape, row=row), offset), size))
         return Window(leaf, tuple(checks), dtype) if checks else leaf
 
-    def _spread(self, strides: tuple[int, ...], shape: Shape) -> tuple[int, ...]:
-        """Strides over the dimensions of `shape` as strides over the domain's, in loop order."""
-        by_axis = [0] * len(self.domain)
-        if shape == self.domain:
-            by_axis = list(strides)
-        else:
+    def _spread(self, strides: tuple[int, ...], shape: Shape, *, row: bool) -> tuple[int, ...]:
+        """Strides over the dimensions of `shape`, which is the domain or that of what each `row` has, as
+        strides over the domain's, in loop order."""
+        by_axis = [0] * len(self.domain) if row else list(strides)
+        if row:
             wide = [stride for stride, size in zip(strides, shape, strict=True) if size != 1]
             for axis, stride in zip(self.kept_wide, wide, strict=True):
                 by_axis[axis] = stride
         return tuple(by_axis[axis] for axis in self.order)
 
-    def _writes(self, known: dict[Value, Member]) -> list[Write]:
+    def _writes(self, by_value: dict[Value, Member]) -> list[Write]:
         writes = []
         for position, result in enumerate(self.region.results):
             buffer = len(self.region.params) + position
+            definition = self.defs.get(result)
             if result in self.across:
-                writes.append(self._write_across(result, buffer, known))
+                writes.append(self._write_across(result, buffer, by_value))
                 continue
-            columns = self._columns(result)
-            if columns:
-                writes += self._interleaved(buffer, result, columns, known)
+            if definition is not None and self.levels[definition] == COLUMNS:
+                writes += self._write_columns(definition, buffer, by_value)
                 continue
-            memory = Memory(
-                buffer,
-                SHORT_NAME[result.dtype],
-                self._spread(contiguous_strides(result.shape), result.shape),
-                0,
-            )
-            source = self._source(result, result.shape)
-            member = known.get(source) if isinstance(source, Value) else None
-            row_level = member.row_level if member else result.shape != self.domain
-            stage = member.stage if member else 0
-            writes.append(Write(source, memory, row_level, stage))
+            source = self._source(result, result.shape, row=False)
+            member = by_value.get(source) if isinstance(source, Value) else None
+            row = member is not None and member.row_level
+            strides = self._spread(contiguous_strides(result.shape), result.shape, row=row)
+            memory = Memory(buffer, SHORT_NAME[result.dtype], strides, 0)
+            writes.append(Write(source, memory, row, member.stage if member else 0))
         return writes
 
-    def _columns(self, value: Value) -> tuple[Value, ...]:
-        """The columns that `value` puts side by side."""
-        definition = self.defs.get(value)
-        return definition.operands if definition is not None and definition.op.kind is Kind.CONCAT else ()
-
-    def _interleaved(
-        self, buffer: int, result: Value, columns: tuple[Value, ...], known: dict[Value, Member]
-    ) -> list[Write]:
-        """The writes of columns into their places in `result`."""
-        writes = []
-        for column, operand in enumerate(columns):
+    def _write_columns(
+        self, concat: Instruction, buffer: int, by_value: dict[Value, Member]
+    ) -> Iterator[Write]:
+        """The writes of columns into their places in what `concat` makes of them."""
+        result = concat.result
+        strides = contiguous_strides(result.shape)[:-1]
+        for column, operand in enumerate(concat.operands):
             source, _ = resolve(operand, self.defs)
-            strides = contiguous_strides(result.shape)[:-1]
-            memory = Memory(buffer, SHORT_NAME[result.dtype], self._spread(strides, source.shape), column)
-            writes.append(Write(source, memory, known[source].row_level, known[source].stage))
-        return writes
+            member = by_value[source]
+            spread = self._spread(strides, source.shape, row=member.row_level)
+            memory = Memory(buffer, SHORT_NAME[result.dtype], spread, column)
+            yield Write(source, memory, member.row_level, member.stage)
 
-    def _write_across(self, result: Value, buffer: int, known: dict[Value, Member]) -> Write:
+    def _write_across(self, result: Value, buffer: int, by_value: dict[Value, Member]) -> Write:
         """The write that folds rows into `result`: it does not move along what is folded."""
         reduction, folded = self.computed[result], self.across[result]
         (operand,) = reduction.operands
+        row = operand.shape != self.domain
         strides = iter(contiguous_strides(result.shape))
         by_axis = tuple(
             0 if axis in reduction.attrs["axes"] else next(strides) for axis in range(len(operand.shape))
         )
-        memory = Memory(buffer, SHORT_NAME[result.dtype], self._spread(by_axis, operand.shape), 0)
-        source = folded.result if folded is not None else self._source(operand, operand.shape)
-        member = known.get(source) if isinstance(source, Value) else None
-        row_level = folded is not None or operand.shape != self.domain
-        return Write(source, memory, row_level, member.stage if member else 0, reduction)
+        spread = self._spread(by_axis, operand.shape, row=row)
+        memory = Memory(buffer, SHORT_NAME[result.dtype], spread, 0)
+        source = folded.result if folded is not None else self._source(operand, operand.shape, row=row)
+        member = by_value.get(source) if isinstance(source, Value) else None
+        return Write(source, memory, folded is not None or row, member.stage if member else 0, reduction)
 
     # -- dimensions -------------------------------------------------------------------------------
 

@@ -1,13 +1,156 @@
 """The ``fusion`` op, a group of ops that codegen turns into one loop nest, made by the pass ``fuse``; and the
-``interpreted`` op, a part of a program that the compiler failed on, made by ``recovery``."""
+``interpreted`` op, a part of a program that the compiler failed on, made by ``recovery``.
+
+A fusion's attributes say how its region is computed: the `domain`, a shape over which the loops go; the
+`axes` of it that are reduced, whose elements are a *row*; and for each instruction of the region its level:
+
+| level | what it is | which reads of the others |
+|---|---|---|
+| `each` | an elementwise op over the domain | `each`, `row`, `fold` |
+| `row` | an elementwise op over the domain without the axes | `row`, `fold` |
+| `fold` | a reduction of each row over the axes | `each`, `row`, `fold` |
+| `across` | a reduction whose result is known after the last row | `each`, `row`, `fold` |
+| `columns` | a concatenation of columns, each written into its place | `each`, `row`, `fold` |
+| `read` | a view, constant, counter or window, repeated in its readers | a view: `each`, `row`, `fold` |
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from ..registry import NONDIFF, Kind, Regions
+from ..access import resolve
+from ..errors import AttributeValueError
+from ..graph import Function, Instruction, Value
+from ..registry import NONDIFF, Attrs, Kind, Regions
 from ..transforms.batching import all_mapped, inline_batched
+from ..types import Shape, TensorType
 from .define import define_with_regions, same_as_region
+
+EACH: Final = "each"
+ROW: Final = "row"
+FOLD: Final = "fold"
+ACROSS_ROWS: Final = "across"
+COLUMNS: Final = "columns"
+READ: Final = "read"
+
+#: The levels that ops of a kind may have; those of other kinds are read.
+_LEVELS: Final = {
+    Kind.ELEMENTWISE: (EACH, ROW),
+    Kind.REDUCTION: (FOLD, ACROSS_ROWS),
+    Kind.CONCAT: (COLUMNS,),
+}
+
+
+def _types(
+    types: tuple[TensorType, ...], attrs: Attrs, regions: tuple[Function, ...]
+) -> tuple[TensorType, ...]:
+    results = same_as_region(types, attrs, regions)
+    _Levels(attrs, regions[0]).check()
+    return results
+
+
+class _Levels:
+    """The check of a fusion's attributes against its region."""
+
+    def __init__(self, attrs: Attrs, region: Function) -> None:
+        self.domain, self.axes, self.levels = attrs["domain"], attrs["axes"], attrs["levels"]
+        self.region = region
+
+    def check(self) -> None:
+        """Raise AttributeValueError unless the region can be computed so."""
+        domain, axes = self.domain, self.axes
+        if not all(type(size) is int and size >= 0 for size in domain):
+            raise AttributeValueError(f"fusion: domain must be a shape, got {domain}")
+        if not all(type(axis) is int for axis in axes) or list(axes) != sorted(
+            {axis for axis in axes if 0 <= axis < len(domain)}
+        ):
+            raise AttributeValueError(
+                f"fusion: axes must be axes of the domain {domain} in order, got {axes}"
+            )
+        count = len(self.region.body)
+        if len(self.levels) != count:
+            raise AttributeValueError(
+                f"fusion: levels must be one for each of the region's {count} instructions, got "
+                f"{len(self.levels)}"
+            )
+        self.row = _wide([size for axis, size in enumerate(domain) if axis not in axes])
+        self.defs = {
+            result: instruction for instruction in self.region.body for result in instruction.results
+        }
+        self.level_of = dict(zip(self.region.body, self.levels, strict=True))
+        for instruction in self.region.body:
+            self._check(instruction, self.level_of[instruction])
+        for position, result in enumerate(self.region.results):
+            definition = self.defs.get(result)
+            if (definition is None or self.level_of[definition] == READ) and result.shape != domain:
+                raise AttributeValueError(
+                    f"fusion: result {position} is read, so its shape must be the domain {domain}, got "
+                    f"{result.shape}"
+                )
+
+    def _check(self, instruction: Instruction, level: str) -> None:
+        name, accepted = instruction.op.name, _LEVELS.get(instruction.op.kind, (READ,))
+        if level not in accepted:
+            raise AttributeValueError(
+                f"fusion: the level of {name} must be {' or '.join(map(repr, accepted))}, got {level!r}"
+            )
+        if level in (EACH, ROW):
+            self._check_shape(name, level, instruction.result.shape)
+        elif level == FOLD:
+            self._check_shape(name, EACH, instruction.operands[0].shape)
+            if instruction.attrs["axes"] != self.axes:
+                raise AttributeValueError(
+                    f"fusion: {name} folds rows, so its axes must be {self.axes}, got "
+                    f"{instruction.attrs['axes']}"
+                )
+        elif level == ACROSS_ROWS and instruction.operands[0].shape != self.domain:
+            self._check_shape(name, ROW, instruction.operands[0].shape)
+        if instruction.op.kind is not Kind.VIEW:  # whose readers are checked
+            for operand in instruction.operands:
+                self._check_read(instruction, level, operand)
+
+    def _check_shape(self, name: str, level: str, shape: Shape) -> None:
+        if level == EACH and shape != self.domain:
+            raise AttributeValueError(
+                f"fusion: {name} is computed for each element, so its shape must be the domain "
+                f"{self.domain}, got {shape}"
+            )
+        if level == ROW and _wide(shape) != self.row:
+            raise AttributeValueError(
+                f"fusion: {name} is computed for each row, so its sizes but for 1 must be {self.row}, "
+                f"got {shape}"
+            )
+
+    def _check_read(self, reader: Instruction, level: str, operand: Value) -> None:
+        """Through views, `reader` has to read what is computed before, at its own place."""
+        source, access = resolve(operand, self.defs)
+        definition = self.defs.get(source)
+        if definition is None or self.level_of[definition] == READ:
+            return
+        theirs = self.level_of[definition]
+        if level == READ or theirs in (ACROSS_ROWS, COLUMNS):
+            raise AttributeValueError(
+                f"fusion: {reader.op.name} with the level {level!r} cannot read what has the level {theirs!r}"
+            )
+        own = self._coordinates(operand.shape[: len(source.shape)] if level == COLUMNS else operand.shape)
+        for (axis, step, offset), along, size in zip(
+            access.dims, self._coordinates(source.shape), source.shape, strict=True
+        ):
+            if size != 1 and (axis is None or (own[axis], step, offset) != (along, 1, 0)):
+                raise AttributeValueError(
+                    f"fusion: {reader.op.name} reads other elements of {definition.op.name} than its own"
+                )
+
+    def _coordinates(self, shape: Shape) -> list[int | None]:
+        """The domain's axes along which a member's value of `shape` lies; None for those of size 1."""
+        if shape == self.domain:
+            return list(range(len(shape)))
+        left = iter([axis for axis, size in enumerate(self.domain) if axis not in self.axes and size != 1])
+        return [next(left, None) if size != 1 else None for size in shape]
+
+
+def _wide(shape: Any) -> tuple[int, ...]:
+    return tuple(size for size in shape if size != 1)
 
 
 def _run(call: Any, regions: Any, operands: Any, attrs: Any) -> Any:
@@ -22,7 +165,8 @@ def _batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> A
 FUSION = define_with_regions(
     "fusion", Kind.REGION, "*inputs",
     doc="the results of its region, computed as one loop nest", vjp=NONDIFF, batch=_batch,
-    regions=Regions(types=same_as_region, run=_run),
+    attrs={"domain": (tuple,), "axes": (tuple,), "levels": (tuple,)},
+    regions=Regions(types=_types, run=_run),
 )  # fmt: skip
 
 INTERPRETED = define_with_regions(

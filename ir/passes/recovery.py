@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..graph import Function, Instruction, Substitution, Value
 from ..ops.fusion import INTERPRETED
 from ..registry import Kind
-from .fusion.fuse import why_alone
+from .fusion.groups import Unit
 from .fusion.inlining import Definitions, is_inline
 from .fusion.outlining import outline
 
@@ -17,11 +17,7 @@ from .fusion.outlining import outline
 def fuse_nothing(function: Function) -> Function:
     """In place of the pass ``fuse``: each op is a group of its own."""
     defs = {result: instruction for instruction in function.body for result in instruction.results}
-    units = [
-        ([instruction], not why_alone(instruction))
-        for instruction in function.body
-        if not is_inline(instruction, defs)
-    ]
+    units = [Unit.of(instruction, 0) for instruction in function.body if not is_inline(instruction, defs)]
     return outline(function, units)
 
 

@@ -8,8 +8,8 @@ import tracejit as tj
 from tracejit.ir.graph import Function, Instruction, Location
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.algebra.cleanup import cse
-from tracejit.ir.passes.fusion.fuse import fuse, why_alone
-from tracejit.ir.passes.fusion.groups import MAX_MEMBERS
+from tracejit.ir.passes.fusion.fuse import fuse
+from tracejit.ir.passes.fusion.reasons import MAX_MEMBERS, Refusal, why_alone
 from tracejit.ir.text.names import Names
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import lines_of, print_function
@@ -133,8 +133,8 @@ def test_why_alone():
   %1: f64[4,4] = exp(%0)
   return %1
 }""").body
-    assert why_alone(matmul) == "matmul is a kernel of its own"
-    assert why_alone(exp) == ""
+    assert why_alone(matmul) == Refusal("matmul is a kernel of its own")
+    assert why_alone(exp) is None
 
 
 def test_rows_are_the_text_with_the_instruction_of_each_line():

@@ -12,6 +12,7 @@ from typing import Final
 
 from ....ir.access import resolve
 from ....ir.graph import Function, Instruction, Substitution, Value
+from ....ir.ops.fusion import EACH, READ
 from ....ir.registry import Kind
 from ....ir.types import Shape
 from ...control.polling import poll_or_return, polled_loop
@@ -59,7 +60,9 @@ def _nest(name: str, instruction: Instruction, target: Target) -> Nest | None:
     step = _flat(body) if len(shapes) == 1 else None
     if step is None or not _own_elements_alone(step, *shapes):
         return None
-    nest = schedule(step, name, target)
+    levels = tuple([EACH if inner.op.kind.traits.fusable else READ for inner in step.body])
+    attrs = {"domain": instruction.results[0].shape, "axes": (), "levels": levels}
+    nest = schedule(step, attrs, name, target)
     if len(nest.sizes) != nest.parallel or nest.vector_dim is None or len(nest.members) > MAX_MEMBERS:
         return None
     own = nest.writes[0].memory.strides

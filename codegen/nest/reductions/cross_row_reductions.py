@@ -38,19 +38,6 @@ from .totals import LONG, add_compensated, compensated, is_float_sum
 _APART = 64
 
 
-def row_axes(reductions: Sequence[Instruction]) -> tuple[Shape, tuple[int, ...]]:
-    """The domain that a group's `reductions` share and the axes along its rows: where some fold across rows,
-    those of the others, which fold along the last wide axis and fewest axes."""
-    domain = max(
-        (reduction.operands[0].shape for reduction in reductions),
-        key=lambda shape: (math.prod(shape), len(shape)),
-    )
-    wide = [axis for axis, size in enumerate(domain) if size != 1]
-    axes = [reduction.attrs["axes"] for reduction in reductions if reduction.operands[0].shape == domain]
-    along = [axis for axis in axes if wide and wide[-1] in axis]
-    return domain, min(along or axes[:1], key=lambda items: len(set(items) & set(wide)))
-
-
 def fold_of_rows(reduction: Instruction, domain: Shape, axes: tuple[int, ...]) -> Instruction | None:
     """The reduction of each row that comes before `reduction`; None where that folds no row."""
     (operand,) = reduction.operands

@@ -6,8 +6,8 @@ from typing import Final
 
 from ...graph import Instruction
 from ...registry import Kind
-from ..fusion.fuse import why_alone
 from ..fusion.inlining import MOST_COLUMNS, Definitions, is_window
+from ..fusion.reasons import why_alone
 
 #: Where there are fewer rows, everything stays as it is: there would be more code for little work.
 LEAST_ROWS: Final = 1 << 9

@@ -21,7 +21,7 @@ from typing import Final
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
-from ..fusion.groups import MAX_MEMBERS
+from ..fusion.reasons import MAX_MEMBERS
 from .cleanup import dce
 from .columns import FOLDS, cuts_column, folds_columns, is_large, joins_columns
 from .simplify import may_be_minus_zero, simplify

@@ -1,28 +1,22 @@
-"""Groups while they grow: their members, and where in the group's domain these read and write."""
+"""Groups while they grow: their members, where in the group's domain these read and write, and which groups
+depend on which."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, Final
-
-import numpy as np
+from collections.abc import Iterable
+from typing import Final, TypeAlias
 
 from ...graph import Instruction, Value
+from ...ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, READ, ROW
 from ...records import field, record
-from ...registry import Access
+from ...registry import Access, Kind
 from ...types import Shape
-from .cross_row_reductions import Coordinates
+from .reasons import is_fusable
 
-#: Groups stop growing here: beyond it, compile time and register pressure cost more than a pass.
-MAX_MEMBERS: Final = 200
-#: Rows longer than this many bytes are not kept for a second pass over the row.
-ROW_BYTES: Final = 1 << 17
-#: Rows of at most so many bytes, and at least so many of them, are worked on several at a time: what there is
-#: one of for each row is then computed in vectors, too.
-SHORT_ROW_BYTES: Final = 1 << 11
-MANY_ROWS: Final = 1 << 9
-#: So many columns' partial results stay in the first cache.
-COLUMNS: Final = 512
+#: For each dimension of a value, the domain dimension it runs along; None for size 1.
+Coordinates: TypeAlias = tuple[int | None, ...]
+#: The coordinates of what is folded across rows: nowhere, as long as rows are folded.
+ACROSS: Final[Coordinates] = (-1,)
 
 
 @record(eq=False, frozen=False)
@@ -37,6 +31,33 @@ class Unit:
     own: dict[Instruction, Coordinates] = field(default_factory=dict)
     coordinates: dict[Value, Coordinates] = field(default_factory=dict)
     dependencies: int = 0
+
+    @staticmethod
+    def of(instruction: Instruction, number: int) -> Unit:
+        """A unit of `instruction` alone."""
+        unit = Unit(number, None, members=[instruction])
+        if not is_fusable(instruction):
+            return unit
+        result = instruction.result
+        if instruction.op.kind is Kind.REDUCTION:
+            domain, unit.axes = instruction.operands[0].shape, instruction.attrs["axes"]
+            unit.coordinates[result] = kept(domain, instruction.attrs["axes"])
+        else:
+            domain = result.shape
+            unit.coordinates[result] = tuple(range(len(domain)))
+        unit.domain, unit.own[instruction] = domain, tuple(range(len(domain)))
+        return unit
+
+    def level(self, instruction: Instruction) -> str:
+        """The level of an instruction in the group's region, see `ops.fusion`."""
+        own = self.own.get(instruction)
+        if own is None or self.domain is None:
+            return READ
+        if instruction.op.kind is Kind.CONCAT:
+            return COLUMNS
+        if instruction.op.kind is Kind.REDUCTION:
+            return ACROSS_ROWS if self.coordinates[instruction.result] is ACROSS else FOLD
+        return EACH if own == tuple(range(len(self.domain))) else ROW
 
 
 def domain_of(units: list[Unit]) -> tuple[Shape, tuple[int, ...] | None]:
@@ -64,38 +85,67 @@ def reads_own_element(access: Access | None, own: Coordinates, theirs: Coordinat
     return True
 
 
-def passes_are_long(domain: Shape, axes: tuple[int, ...] | None, dtype: np.dtype[Any]) -> bool:
-    """Whether a row is too long to be passed over a second time. Few columns are not: they are walked side by
-    side, whole rows of memory at a time, and reading them again costs less than a result between does."""
-    outer = [axis for axis, size in enumerate(domain) if size != 1 and axis not in (axes or ())]
-    columns = math.prod(domain[axis] for axis in outer)
-    if outer and columns <= COLUMNS and outer[0] > max(axes or (0,)):
+class Units:
+    """All units of a function, with the unit of each value and transitive dependencies among units."""
+
+    def __init__(self) -> None:
+        self.all: list[Unit] = []
+        self.of: dict[Value, Unit] = {}
+        #: The units that some unit depends on, as bits.
+        self.needed = 0
+
+    def add(self, instruction: Instruction, unit: Unit | None, producers: Iterable[Unit]) -> None:
+        """Make `instruction`, which reads the units `producers`, a member of `unit`, or a new unit."""
+        if unit is None:
+            unit = Unit.of(instruction, len(self.all))
+            self.all.append(unit)
+        else:
+            unit.members.append(instruction)
+        for result in instruction.results:
+            self.of[result] = unit
+        before = unit.dependencies
+        for producer in producers:
+            if producer is not unit:
+                unit.dependencies |= producer.dependencies | 1 << producer.number
+        if unit.dependencies != before:
+            self.needed |= unit.dependencies
+            self._spread(unit)
+
+    def merge(self, unit: Unit, other: Unit) -> None:
+        """Move `other`'s members into `unit`. *Requires*: `Legality.merge` does not refuse."""
+        unit.axes = unit.axes if unit.axes is not None else other.axes
+        unit.members += other.members
+        unit.own.update(other.own)
+        unit.coordinates.update(other.coordinates)
+        for member in other.members:
+            for result in member.results:
+                self.of[result] = unit
+        moved, stays = 1 << other.number, 1 << unit.number
+        for dependent in self.all:
+            if dependent.dependencies & moved:
+                dependent.dependencies = dependent.dependencies & ~moved | stays
+        unit.dependencies = (unit.dependencies | other.dependencies) & ~(moved | stays)
+        if self.needed & moved:
+            self.needed |= stays
+        other.members, other.domain = [], None
+        self._spread(unit)
+
+    def path_through_others(self, unit: Unit, other: Unit) -> bool:
+        """Whether a third unit depends on one of the two, and the other one on it."""
+        a, b = 1 << unit.number, 1 << other.number
+        between = (unit.dependencies | other.dependencies) & ~(a | b)
+        while between:
+            lowest = between & -between
+            if self.all[lowest.bit_length() - 1].dependencies & (a | b):
+                return True
+            between ^= lowest
         return False
-    return math.prod(domain[axis] for axis in axes or ()) * dtype.itemsize > ROW_BYTES
 
-
-def is_map_of_rows(unit: Unit, rows: Unit) -> bool:
-    """Whether `unit` is a map over as many elements as the group `rows` has rows, which are short and many:
-    it may then be computed there, a row at a time."""
-    if rows.axes is None or unit.axes is not None or not unit.domain or rows.domain is None:
-        return False
-    left = [axis for axis in range(len(rows.domain)) if axis not in rows.axes]
-    length = math.prod(rows.domain[axis] for axis in rows.axes)
-    everything = tuple(range(len(unit.domain)))
-    return (
-        unit.domain == tuple([rows.domain[axis] for axis in left])
-        and max(rows.axes) == len(rows.domain) - 1
-        and length * unit.members[0].result.dtype.itemsize <= SHORT_ROW_BYTES
-        and math.prod(unit.domain) >= MANY_ROWS
-        and all(own == everything for own in unit.own.values())
-    )
-
-
-def move_to_rows(unit: Unit, rows: Unit) -> None:
-    """Make `unit`'s members ones of the row level of `rows`. *Requires*: `is_map_of_rows`."""
-    assert rows.domain is not None
-    assert rows.axes is not None
-    own = kept(rows.domain, rows.axes)
-    unit.domain = rows.domain
-    unit.own = dict.fromkeys(unit.own, own)
-    unit.coordinates = dict.fromkeys(unit.coordinates, own)
+    def _spread(self, unit: Unit) -> None:
+        """Give `unit`'s dependencies to everything that depends on it."""
+        own = 1 << unit.number
+        if not self.needed & own:
+            return  # mostly: what has grown is what comes last
+        for dependent in self.all:
+            if dependent.dependencies & own:
+                dependent.dependencies |= unit.dependencies

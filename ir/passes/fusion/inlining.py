@@ -60,17 +60,17 @@ def columns_of(instruction: Instruction, defs: Definitions) -> tuple[Value, ...]
         return ()
     if instruction.attrs["axis"] != instruction.result.type.ndim - 1:
         return ()
-    found = []
+    columns = []
     for operand in instruction.operands:
         source, access = resolve(operand, defs)
-        made = defs.get(source)
+        definition = defs.get(source)
         own = tuple((axis, 1, 0) for axis in range(len(source.shape)))
-        if made is None or not made.op.kind.traits.fusable:
+        if definition is None or not definition.op.kind.traits.fusable:
             return ()
         if operand.shape != (*source.shape, 1) or any(
             size != 1 and dim != place
             for dim, place, size in zip(access.dims, own, source.shape, strict=True)
         ):
             return ()
-        found.append(source)
-    return tuple(found)
+        columns.append(source)
+    return tuple(columns)

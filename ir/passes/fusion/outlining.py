@@ -18,6 +18,7 @@ from ...graph import Function, Instruction, Substitution, Value
 from ...kinds import ViewReads
 from ...ops.fusion import FUSION
 from ...types import contiguous_strides
+from .groups import Unit
 from .inlining import is_inline, sources
 
 #: Bytes that stand together in memory from which copying a view is left to whom it is joined by.
@@ -47,8 +48,8 @@ def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruc
     return row_major or column_major
 
 
-def outline(function: Function, units: Sequence[tuple[list[Instruction], bool]]) -> Function:
-    """Rebuild `function` from `units`: groups (True) and single instructions (False), in any order.
+def outline(function: Function, units: Sequence[Unit]) -> Function:
+    """Rebuild `function` from `units`, in any order.
 
     *Requires*: no dependency cycle among units. *Ensures*: the same results, producers first.
     """
@@ -56,15 +57,15 @@ def outline(function: Function, units: Sequence[tuple[list[Instruction], bool]])
 
 
 class _Outliner:
-    def __init__(self, function: Function, units: Sequence[tuple[list[Instruction], bool]]) -> None:
+    def __init__(self, function: Function, units: Sequence[Unit]) -> None:
         self.function = function
         self.units = units
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.order = {instruction: position for position, instruction in enumerate(function.body)}
         self.unit_of = {
             result: number
-            for number, (members, _) in enumerate(units)
-            for member in members
+            for number, unit in enumerate(units)
+            for member in unit.members
             for result in member.results
         }
         self.body: list[Instruction] = []
@@ -76,11 +77,11 @@ class _Outliner:
     def run(self) -> Function:
         self._find_readers()
         for number in self._ordered():
-            members, grouped = self.units[number]
-            members = sorted(members, key=self.order.__getitem__)
-            if grouped:
+            unit = self.units[number]
+            members = sorted(unit.members, key=self.order.__getitem__)
+            if unit.domain is not None:
                 outputs = [member.result for member in members if member.result in self.read_outside]
-                self._emit(self._fusion(members, outputs))
+                self._emit(self._fusion(members, outputs, unit))
                 continue
             for member in members:
                 self._emit(self._provided(member))
@@ -117,12 +118,12 @@ class _Outliner:
     def _write_out(self, value: Value) -> None:
         """Emit the fusion that writes an inline value to memory."""
         if is_inline(self.defs.get(value), self.defs) and value not in self.present:
-            self._emit(self._fusion([], [value]))
+            self._emit(self._fusion([], [value], Unit(0, value.shape)))
 
     def _find_readers(self) -> None:
         """Fill `read_outside`: the values of groups that something beyond the group reads."""
-        for number, (members, _) in enumerate(self.units):
-            for member in members:
+        for number, unit in enumerate(self.units):
+            for member in unit.members:
                 for operand in member.operands:
                     for source, _ in sources(operand, self.defs):
                         if self.unit_of.get(source) != number:
@@ -134,13 +135,13 @@ class _Outliner:
         """Unit numbers, producers first, otherwise near program order."""
         waiting: list[int] = []
         users: dict[int, list[int]] = {}
-        first = [min(self.order[member] for member in members) for members, _ in self.units]
+        first = [min(self.order[member] for member in unit.members) for unit in self.units]
         before = self._effects_before()
         ready: list[tuple[int, int]] = []
-        for number, (members, _) in enumerate(self.units):
+        for number, unit in enumerate(self.units):
             producers = {
                 self.unit_of.get(source, number)
-                for member in members
+                for member in unit.members
                 for operand in (*member.operands, *before.get(member, ()))
                 for source, _ in sources(operand, self.defs)
             } - {number}
@@ -162,22 +163,23 @@ class _Outliner:
 
     def _effects_before(self) -> dict[Instruction, tuple[Value, ...]]:
         """For each instruction with an effect but the first, the results of the one before it."""
-        found = [instruction for instruction in self.function.body if has_effect(instruction)]
-        return {later: earlier.results for earlier, later in itertools.pairwise(found)}
+        effects = [instruction for instruction in self.function.body if has_effect(instruction)]
+        return {later: earlier.results for earlier, later in itertools.pairwise(effects)}
 
     def _inline_closure(self, values: Iterable[Value]) -> list[Instruction]:
         """The inline instructions through which `values` are read, in program order."""
-        found: set[Instruction] = set()
+        closure: set[Instruction] = set()
         stack = list(values)
         while stack:
             definition = self.defs.get(stack.pop())
-            if definition is not None and is_inline(definition, self.defs) and definition not in found:
-                found.add(definition)
+            if definition is not None and is_inline(definition, self.defs) and definition not in closure:
+                closure.add(definition)
                 stack.extend(definition.operands)
-        return sorted(found, key=self.order.__getitem__)
+        return sorted(closure, key=self.order.__getitem__)
 
-    def _fusion(self, members: list[Instruction], outputs: list[Value]) -> Instruction:
-        """A fusion instruction whose results are `outputs` and whose region computes them afresh."""
+    def _fusion(self, members: list[Instruction], outputs: list[Value], unit: Unit) -> Instruction:
+        """A fusion instruction whose results are `outputs` and whose region computes them afresh, over the
+        domain of `unit`."""
         reads = [operand for member in members for operand in member.operands]
         inline = self._inline_closure([*reads, *outputs])
         body = sorted([*inline, *members], key=self.order.__getitem__)
@@ -207,4 +209,6 @@ class _Outliner:
             "fusion", tuple(table[input_] for input_ in inputs), tuple(copies), table.all(tuple(outputs))
         )
         location = members[-1].location if members else inline[-1].location
-        return Instruction(FUSION, tuple(inputs), {}, tuple(outputs), location, (region,))
+        levels = tuple([unit.level(instruction) for instruction in body])
+        attrs = {"domain": unit.domain, "axes": unit.axes or (), "levels": levels}
+        return Instruction(FUSION, tuple(inputs), attrs, tuple(outputs), location, (region,))

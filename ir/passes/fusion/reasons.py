@@ -1,21 +1,73 @@
-"""Why an op did not join a group of its producers, in the user's words: what `explain` says."""
+"""Why an instruction is not in a group, in the user's words: what `explain` says.
+
+The functions of `legality` return a `Refusal`, with the reason, or what they decided.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from .groups import MAX_MEMBERS, ROW_BYTES
+from ...graph import Instruction
+from ...machine import machine
+from ...records import record
+from ...registry import Kind
 
-FULL: Final = f"the group has {MAX_MEMBERS} ops already, and grows no further"
-CYCLE: Final = "something outside the group lies between them, and it must run after one and before the other"
-OTHER_AXES: Final = "it reduces over other axes, or another shape, than the group's reduction"
-OTHER_SHAPE: Final = "its shape is not that of the group's loops"
-OTHER_ELEMENT: Final = (
+#: Groups stop growing here: beyond it, compile time and register pressure cost more than a pass.
+MAX_MEMBERS: Final = 200
+
+
+@record
+class Refusal:
+    """What cannot be done, and why."""
+
+    reason: str
+
+
+FULL: Final = Refusal(f"the group has {MAX_MEMBERS} ops already, and grows no further")
+CYCLE: Final = Refusal(
+    "something outside the group lies between them, and it must run after one and before the other"
+)
+OTHER_AXES: Final = Refusal("it reduces over other axes, or another shape, than the group's reduction")
+OTHER_SHAPE: Final = Refusal("its shape is not that of the group's loops")
+OTHER_ELEMENT: Final = Refusal(
     "it reads other elements than its own (through a transposed, reversed or shifted view), which are not "
     "computed yet when the loop needs them"
 )
-ACROSS_ROWS: Final = "it needs what is folded across all rows, which is known after the last one"
-LONG_ROW: Final = (
-    f"it needs a reduction's result again for every element, and rows over {ROW_BYTES >> 10} KiB are not "
-    "passed over twice"
-)
+FOLDED_ACROSS: Final = Refusal("it needs what is folded across all rows, which is known after the last one")
+FAR_COLUMNS: Final = Refusal("the columns that it puts side by side are not computed at one place")
+
+
+def long_row_bytes() -> int:
+    """Rows longer than this are not kept for a second pass over the row."""
+    return machine().l2_bytes // 8
+
+
+def long_row() -> Refusal:
+    """The refusal of a second pass over a long row."""
+    return Refusal(
+        f"it needs a reduction's result again for every element, and rows over {long_row_bytes() >> 10} KiB "
+        "are not passed over twice"
+    )
+
+
+def is_fusable(instruction: Instruction) -> bool:
+    """Whether `instruction` may be a member of a group."""
+    op = instruction.op
+    if op.kind is Kind.ELEMENTWISE:
+        return op.emit is not None and all(
+            operand.dtype.kind in op.emit_kinds for operand in instruction.operands
+        )
+    return op.kind.traits.fusable
+
+
+def why_alone(instruction: Instruction) -> Refusal | None:
+    """Why `instruction` is never a member of a group; None where it may be."""
+    op = instruction.op
+    if is_fusable(instruction):
+        return None
+    if op.kind is Kind.ELEMENTWISE:
+        missing = ", ".join(sorted({str(operand.dtype) for operand in instruction.operands}))
+        return Refusal(
+            f"{op.name} has no machine code of its own for {missing}, and runs by its NumPy kernel"
+        )
+    return Refusal(f"{op.name} is a kernel of its own")

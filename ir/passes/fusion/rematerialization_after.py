@@ -11,45 +11,46 @@ memory does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from ...graph import Function, Instruction, Substitution, Value
+from ...machine import machine
 from ...registry import Kind
+from .groups import Unit
 from .inlining import sources
 
-#: The members of a group (True) or one instruction (False).
-Group: TypeAlias = tuple[list[Instruction], bool]
-
-#: Smaller values stay in a near cache.
-LEAST_BYTES: Final = 1 << 16
 #: Cycles per vector that all ops behind a value may cost together.
 MOST_CYCLES: Final = 6.0
 #: What is so many times smaller than the value is read for next to nothing.
 SMALL: Final = 8
 
 
-def repeat_cheap(function: Function, groups: Sequence[Group]) -> tuple[Function, list[Group]]:
-    """*Requires*: `groups` of `function`'s instructions, as for `outline`. *Ensures*: the same results, and
-    groups of the same instructions and copies of some, before who reads them."""
-    return _Repeating(function, groups).run()
+def least_bytes() -> int:
+    """Smaller values stay in a near cache."""
+    return 2 * machine().l1_bytes
+
+
+def repeat_cheap(function: Function, units: Sequence[Unit]) -> tuple[Function, list[Unit]]:
+    """*Requires*: `units` of `function`'s instructions, as for `outline`. *Ensures*: the same results, and
+    units of the same instructions and copies of some, before who reads them."""
+    return _Repeating(function, units).run()
 
 
 class _Repeating:
-    def __init__(self, function: Function, groups: Sequence[Group]) -> None:
-        self.function = function
-        self.groups = [(list(members), grouped) for members, grouped in groups]
+    def __init__(self, function: Function, units: Sequence[Unit]) -> None:
+        self.function, self.units = function, units
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.group_of = {
             result: number
-            for number, (members, _) in enumerate(groups)
-            for member in members
+            for number, unit in enumerate(units)
+            for member in unit.members
             for result in member.results
         }
         self.params = set(function.params)
         #: Who reads a value, through views or not.
         self.readers: dict[Value, list[Instruction]] = {}
-        for members, _ in groups:
-            for member in members:
+        for unit in units:
+            for member in unit.members:
                 for value in self._read(member):
                     self.readers.setdefault(value, []).append(member)
         #: By group and original, the copies, which come right after their originals.
@@ -57,14 +58,14 @@ class _Repeating:
         self.after: dict[Instruction, list[Instruction]] = {}
         self.changed: dict[Instruction, Instruction] = {}
 
-    def run(self) -> tuple[Function, list[Group]]:
+    def run(self) -> tuple[Function, list[Unit]]:
         kept = {source for result in self.function.results for source, _ in sources(result, self.defs)}
-        for number, (members, grouped) in enumerate(self.groups):
-            for member in list(members) if grouped else ():
+        for number, unit in enumerate(self.units):
+            for member in list(unit.members) if unit.domain is not None else ():
                 if member.op.kind is Kind.ELEMENTWISE and member.result not in kept:
                     self._consider(number, member)
         if not self.changed:
-            return self.function, self.groups
+            return self.function, list(self.units)
         body: list[Instruction] = []
         for instruction in self.function.body:
             body += [self.changed.get(instruction, instruction), *self.after.get(instruction, ())]
@@ -76,22 +77,24 @@ class _Repeating:
             tuple([instruction for instruction in body if instruction not in unread]),
             function.results,
         )
-        groups = []
-        for members, grouped in self.groups:
-            now = [self.changed.get(member, member) for member in members]
-            groups.append(([instruction for instruction in now if instruction not in unread], grouped))
-        return function, [group for group in groups if group[0]]
+        for unit in self.units:
+            for member in unit.members:
+                if member in self.changed and member in unit.own:
+                    unit.own[self.changed[member]] = unit.own[member]
+            now = [self.changed.get(member, member) for member in unit.members]
+            unit.members = [instruction for instruction in now if instruction not in unread]
+        return function, [unit for unit in self.units if unit.members]
 
     def _unread(self, body: Sequence[Instruction]) -> set[Instruction]:
         """The originals that nobody reads any more."""
         copied = {original.result for _, original in self.copies}
-        read, found = set(self.function.results), set()
+        read, unread = set(self.function.results), set()
         for instruction in reversed(body):
             if instruction.results and instruction.results[0] in copied and instruction.result not in read:
-                found.add(instruction)
+                unread.add(instruction)
             else:
                 read.update(instruction.operands)
-        return found
+        return unread
 
     def _read(self, member: Instruction) -> list[Value]:
         return list(dict.fromkeys(value for each in member.operands for value, _ in sources(each, self.defs)))
@@ -107,7 +110,7 @@ class _Repeating:
             for instruction in self.readers.get(value, ())
             if self.group_of[instruction.results[0]] != number
         ]
-        if not readers or value.type.nbytes < LEAST_BYTES:
+        if not readers or value.type.nbytes < least_bytes():
             return
         behind = self._behind(number, member)
         if behind is None:
@@ -123,13 +126,13 @@ class _Repeating:
     def _behind(self, number: int, member: Instruction) -> list[Instruction] | None:
         """The members of the group that make `member`'s result from what is in memory, in order; None where
         they are dear, or read each other through views."""
-        found: dict[Instruction, None] = {}
+        behind: set[Instruction] = set()
         stack, cost = [member], 0.0
         while stack:
             instruction = stack.pop()
-            if instruction in found:
+            if instruction in behind:
                 continue
-            found[instruction] = None
+            behind.add(instruction)
             cost += instruction.op.cost
             if cost > MOST_CYCLES:
                 return None
@@ -143,13 +146,12 @@ class _Repeating:
                     if definition.op.kind is not Kind.ELEMENTWISE or operand is not source:
                         return None
                     stack.append(definition)
-        members = self.groups[number][0]
-        return sorted(found, key=members.index)
+        return sorted(behind, key=self.units[number].members.index)
 
     def _gains(self, value: Value, behind: list[Instruction], group: int, readers: list[Instruction]) -> bool:
         """Whether `readers` of one group read `value` as it is, and what is behind it is not more memory."""
-        members, grouped = self.groups[group]
-        if not grouped:
+        unit = self.units[group]
+        if unit.domain is None:
             return False
         for reader in readers:
             if not reader.op.kind.traits.fusable:
@@ -160,7 +162,7 @@ class _Repeating:
             ):
                 return False
         own = {instruction.result for instruction in behind}
-        read = {each for member in members for each in self._read(member)}
+        read = {each for member in unit.members for each in self._read(member)}
         more = 0
         for source in {each for member in behind for each in self._read(member)} - own - read:
             if source.type.nbytes * SMALL > value.type.nbytes:
@@ -170,7 +172,8 @@ class _Repeating:
         return more <= value.type.nbytes
 
     def _copy(self, value: Value, behind: list[Instruction], group: int, readers: list[Instruction]) -> None:
-        table = Substitution()
+        unit, table = self.units[group], Substitution()
+        place = unit.own[readers[0]]  # they read the value as it is
         for instruction in behind:
             if (group, instruction) not in self.copies:
                 operands, fresh = table.all(instruction.operands), Value(instruction.result.type)
@@ -179,7 +182,8 @@ class _Repeating:
                 )
                 self.copies[group, instruction] = copy
                 self.after.setdefault(instruction, []).append(copy)
-                self.groups[group][0].append(copy)
+                unit.members.append(copy)
+                unit.own[copy] = unit.coordinates[fresh] = place
             table[instruction.result] = self.copies[group, instruction].result
         only = Substitution({value: table[value]})
         for reader in readers:

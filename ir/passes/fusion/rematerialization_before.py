@@ -23,7 +23,7 @@ from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...registry import Kind
 from ...types import Shape
-from .fuse import why_alone
+from .reasons import why_alone
 
 #: Values of fewer bytes stay in cache between two nests.
 LEAST_BYTES: Final = 1 << 18

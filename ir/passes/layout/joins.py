@@ -17,8 +17,8 @@ from ...dtypes import BOOL
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
 from ..algebra.cleanup import dce
-from ..fusion.fuse import why_alone
 from ..fusion.inlining import is_inline
+from ..fusion.reasons import why_alone
 from ..rewriting import Definitions, rewrite
 
 #: Elements from which on, those along the last axis alone and altogether: the seam of less is much of it.

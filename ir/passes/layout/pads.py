@@ -30,9 +30,9 @@ from ...dtypes import BOOL
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
 from ..algebra.cleanup import dce
-from ..fusion.fuse import why_alone
 from ..fusion.inlining import is_window
-from ..fusion.rematerialization_after import LEAST_BYTES, MOST_CYCLES
+from ..fusion.reasons import why_alone
+from ..fusion.rematerialization_after import MOST_CYCLES, least_bytes
 from ..rewriting import Definitions, constant_of, rewrite
 
 #: Each value that is read costs a check of its place at each element.
@@ -158,7 +158,7 @@ class _Moved:
                 nbytes += source.type.nbytes
             if cost > MOST_CYCLES:
                 return False
-        large = value.type.nbytes >= LEAST_BYTES
+        large = value.type.nbytes >= least_bytes()
         return large and cost <= MOST_CYCLES and 0 < nbytes <= 2 * value.type.nbytes
 
     def fits(self) -> bool:

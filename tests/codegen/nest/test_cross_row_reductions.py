@@ -38,7 +38,7 @@ def always_chunks(set_attribute: Any) -> None:
 def chunks(function: Any) -> list[int]:
     """In how many chunks the nests that fold across rows are cut."""
     bodies = [instruction for instruction in run_passes(function).body if instruction.op.name == "fusion"]
-    nests = [schedule(body.regions[0], "nest", host()) for body in bodies]
+    nests = [schedule(body.regions[0], body.attrs, "nest", host()) for body in bodies]
     return [nest.across.chunks for nest in nests if nest.across is not None]
 
 
@@ -202,8 +202,11 @@ def test_the_next_row_is_fetched_ahead(columns: int, monkeypatch: pytest.MonkeyP
 
     target = rng.standard_normal((5, columns))
     function = function_of("ahead", [x, ones, ones, target], build)
-    (nest,) = [schedule(instruction.regions[0], "nest", host()) for instruction in run_passes(function).body
-               if instruction.op.name == "fusion"]  # fmt: skip
+    (nest,) = [
+        schedule(instruction.regions[0], instruction.attrs, "nest", host())
+        for instruction in run_passes(function).body
+        if instruction.op.name == "fusion"
+    ]
     strides = [memory.strides for memory in prefetch.fetched_ahead(nest)]
     assert sorted(strides) == [(columns, 1), (2 * columns, 1)]
     check([x, ones, ones, target], build, rtol=1e-10)

@@ -33,7 +33,7 @@ def in_one_pass(f: Any, *arrays: Array) -> int:
         for instruction in run_passes(tj.trace(f, *arrays)).body
         if instruction.op.name == "fusion"
     ]
-    return sum(len(schedule(body.regions[0], "nest", host()).moments) for body in bodies)
+    return sum(len(schedule(body.regions[0], body.attrs, "nest", host()).moments) for body in bodies)
 
 
 def columns(rows: int, count: int, dtype: str) -> dict[str, Array]:

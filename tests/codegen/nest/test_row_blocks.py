@@ -34,7 +34,7 @@ def check(arrays: list[Array], build: Any, *, blocked: bool = True, rtol: float 
     """Native code against the interpreter; whether rows were worked on in blocks."""
     function = function_of("rows", arrays, build)
     bodies = [instruction for instruction in run_passes(function).body if instruction.op.name == "fusion"]
-    nests = [schedule(body.regions[0], "nest", host()) for body in bodies]
+    nests = [schedule(body.regions[0], body.attrs, "nest", host()) for body in bodies]
     enough = [nest for nest in nests if nest.row_lanes and nest.sizes[nest.parallel - 1] >= nest.lanes]
     assert not enough or any(row_blocks.rows_at_a_time(nest) > 1 for nest in nests) == blocked
     for got, want in zip(native(function, arrays), interpret(function, arrays), strict=True):

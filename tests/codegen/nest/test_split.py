@@ -40,7 +40,7 @@ def values(shape: tuple[int, ...], dtype: str) -> Array:
 def splits(function: Any) -> list[Any]:
     """How the nests of a function are cut, those that are."""
     bodies = [instruction for instruction in run_passes(function).body if instruction.op.name == "fusion"]
-    nests = [schedule(body.regions[0], "nest", host()) for body in bodies]
+    nests = [schedule(body.regions[0], body.attrs, "nest", host()) for body in bodies]
     return [nest.split for nest in nests if nest.split is not None]
 
 

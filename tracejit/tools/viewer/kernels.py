@@ -12,7 +12,7 @@ from ...codegen.module.costs import Cost, cost_of
 from ...codegen.module.writer import Module
 from ...codegen.nest.loop_nest import Memory, Nest
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.fusion.fuse import why_alone
+from ...ir.passes.fusion.reasons import why_alone
 from ...ir.records import field, record
 from ...ir.registry import Kind
 from .origins import origins_of
@@ -162,9 +162,9 @@ def _why_apart(
     row: KernelRow, writer: Mapping[Value, str], names: Mapping[Value, str], apart: Sequence[Apart]
 ) -> Iterator[dict[str, str]]:
     """Why it is not one kernel with those whose results it reads."""
-    own = why_alone(row.instruction) if row.instruction.op.kind is not Kind.REGION else ""
-    if own:
-        yield {"why": own}
+    refusal = why_alone(row.instruction) if row.instruction.op.kind is not Kind.REGION else None
+    if refusal is not None:
+        yield {"why": refusal.reason}
     inside = [instruction for region in row.instruction.regions for instruction in region.body]
     for operand in row.instruction.operands:
         if operand not in writer:

@@ -1,0 +1,255 @@
+"""What may be one group: every function returns a decision, or a `Refusal` with the reason.
+
+A group has a domain and, once a reduction has joined, reduced axes. Members read of each other the element
+at their own place. A reduction *across* the rows (the gradients of a layernorm's scale and shift, of a bias,
+the sum of all rows' losses) is a member that nothing in the group reads: rows come one after the other, and
+its result is known after the last one. It folds at least the outermost of the dimensions that rows lie along,
+so that chunks of rows fold on their own; of a row's own dimensions all (the row first, then the rows) or none
+(each element with those of other rows).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from ...access import resolve
+from ...graph import Instruction, Value
+from ...machine import machine
+from ...records import record
+from ...registry import Kind
+from ...types import Shape
+from .groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element
+from .inlining import Definitions, columns_of, sources
+from .reasons import (
+    CYCLE,
+    FAR_COLUMNS,
+    FOLDED_ACROSS,
+    FULL,
+    MAX_MEMBERS,
+    OTHER_AXES,
+    OTHER_ELEMENT,
+    OTHER_SHAPE,
+    Refusal,
+    long_row,
+    long_row_bytes,
+    why_alone,
+)
+
+#: Many rows are worked on several at a time: what there is one of for each row is then computed in vectors.
+MANY_ROWS: Final = 1 << 9
+#: So many columns are walked side by side, with partial results in the first cache.
+FEW_COLUMNS: Final = 512
+
+
+@record
+class Placement:
+    """Where an instruction would be in a group: the coordinates at which it reads, and its result's."""
+
+    own: Coordinates
+    result: Coordinates
+
+
+class Legality:
+    """Decisions about the groups in `units` and the instructions that might join them."""
+
+    def __init__(self, defs: Definitions, units: Units) -> None:
+        self.defs, self.units = defs, units
+        self.sources = functools.cache(lambda value: list(sources(value, defs)))
+
+    # -- an instruction ---------------------------------------------------------------------------
+
+    def join(self, instruction: Instruction, unit: Unit, others: list[Unit]) -> Placement | Refusal:
+        """Where `instruction`, which also reads `others`, would be in `unit`."""
+        if unit.domain is None:
+            return why_alone(unit.members[-1]) or OTHER_SHAPE
+        if len(unit.members) >= MAX_MEMBERS:
+            return FULL
+        if any(other.dependencies >> unit.number & 1 for other in others):
+            return CYCLE  # a path would leave the group and come back
+        return self.place(instruction, [unit])
+
+    def place(self, instruction: Instruction, units: list[Unit]) -> Placement | Refusal:
+        """Where `instruction` would be in the union of `units`, which have one domain."""
+        domain, axes = domain_of(units)
+        own: Coordinates | None = tuple(range(len(domain)))
+        result = own
+        if instruction.op.kind is Kind.REDUCTION:
+            (operand,), own_axes = instruction.operands, instruction.attrs["axes"]
+            if operand.shape == domain and axes in (None, own_axes):
+                result, axes = kept(domain, own_axes), own_axes
+            elif axes is None:
+                return OTHER_AXES
+            else:
+                if operand.shape != domain:
+                    own = self._row_coordinates(operand.shape, instruction.operands, units)
+                if own is None:
+                    return OTHER_AXES
+                refusal = fold_across(instruction, own, domain, axes)
+                if refusal is not None:
+                    return refusal
+                result = ACROSS
+        elif instruction.result.shape != domain:
+            own = result = self._row_coordinates(instruction.result.shape, instruction.operands, units)
+        if own is None or result is None:
+            return OTHER_SHAPE
+        return self._read(instruction, own, units, axes) or Placement(own, result)
+
+    def _read(
+        self, instruction: Instruction, own: Coordinates, units: list[Unit], axes: tuple[int, ...] | None
+    ) -> Refusal | None:
+        """Why `instruction` cannot read the members of `units` at its `own` place: it takes other elements,
+        or as a full-level op a row-level value of a row that is too long to pass over twice."""
+        domain, _ = domain_of(units)
+        full = own == tuple(range(len(domain)))
+        is_long = False
+        for operand in instruction.operands:
+            for source, access in self.sources(operand):
+                unit = self.units.of.get(source)
+                if unit not in units:
+                    continue
+                theirs = unit.coordinates[source]
+                if theirs is ACROSS:
+                    return FOLDED_ACROSS
+                if not reads_own_element(access, own, theirs, source.shape):
+                    return OTHER_ELEMENT
+                if full and theirs != own:
+                    is_long |= passes_are_long(domain, axes, instruction.operands[0].dtype)
+        return long_row() if is_long else None
+
+    def _row_coordinates(
+        self, shape: Shape, operands: Iterable[Value], units: list[Unit]
+    ) -> Coordinates | None:
+        """Coordinates of a row-level op over `shape`, from its row-level operands in `units`."""
+        domain, axes = domain_of(units)
+        if axes is None:
+            return None
+        along: list[int | None] = [None] * len(shape)
+        for operand in operands:
+            source, access = resolve(operand, self.defs)
+            unit = self.units.of.get(source)
+            if unit not in units or unit.coordinates[source] is ACROSS:
+                continue
+            for (axis, _, _), coordinate in zip(access.dims, unit.coordinates[source], strict=True):
+                if axis is not None and coordinate is not None:
+                    along[axis] = coordinate
+        wide = [along[axis] for axis, size in enumerate(shape) if size != 1]
+        if wide != [axis for axis, size in enumerate(domain) if axis not in axes and size != 1]:
+            return None
+        if any(size != 1 and domain[along[axis] or 0] != size for axis, size in enumerate(shape)):
+            return None
+        return tuple(along[axis] if size != 1 else None for axis, size in enumerate(shape))
+
+    def columns(self, instruction: Instruction) -> list[Unit] | Refusal:
+        """The units that compute what `instruction` puts side by side, which may be one group: it writes that
+        where it belongs."""
+        columns = columns_of(instruction, self.defs)
+        where = {self.units.of[column].coordinates.get(column) for column in columns}
+        if len(where) != 1 or None in where or ACROSS in where:  # what is folded across is never at hand
+            return FAR_COLUMNS
+        return list(dict.fromkeys(self.units.of[column] for column in columns))
+
+    # -- two groups -------------------------------------------------------------------------------
+
+    def merge(self, unit: Unit, other: Unit) -> Refusal | None:
+        """Why the members of both cannot be one group; None where they can."""
+        if other.domain is None:
+            return why_alone(other.members[-1]) or OTHER_SHAPE
+        if other.domain != unit.domain:
+            return OTHER_SHAPE
+        if None not in (unit.axes, other.axes) and unit.axes != other.axes:
+            return OTHER_AXES
+        if len(unit.members) + len(other.members) > MAX_MEMBERS:
+            return FULL
+        if self.units.path_through_others(unit, other):
+            return CYCLE
+        _, axes = domain_of([unit, other])
+        for reader, source in ((unit, other), (other, unit)):
+            if reader.axes == axes and not reader.dependencies >> source.number & 1:
+                continue  # its members read nothing of the other's, and fit where they are
+            for member in reader.members:
+                refusal = self._read(member, reader.own[member], [unit, other], axes)
+                if refusal is not None:
+                    return refusal
+        return None
+
+    def rows(self, unit: Unit, rows: Unit) -> Coordinates | Refusal:
+        """The coordinates of the members of `unit`, a map, as row-level members of `rows`: it has as many
+        elements as that group has rows, which are short and many."""
+        if rows.axes is None or unit.axes is not None or not unit.domain or rows.domain is None:
+            return OTHER_SHAPE
+        left = kept(rows.domain, rows.axes)
+        length = math.prod(rows.domain[axis] for axis in rows.axes)
+        everything = tuple(range(len(unit.domain)))
+        if unit.domain != tuple([rows.domain[axis] for axis in left if axis is not None]):
+            return OTHER_SHAPE
+        if (
+            max(rows.axes) != len(rows.domain) - 1
+            or length * unit.members[0].result.dtype.itemsize > machine().l1_bytes // 16
+            or math.prod(unit.domain) < MANY_ROWS
+            or any(own != everything for own in unit.own.values())
+        ):
+            return OTHER_SHAPE
+        return left
+
+    def siblings(self, unit: Unit, other: Unit) -> list[Value] | Refusal:
+        """Whether groups that read the same memory, of which neither waits for the other, may be one, where
+        `unit` takes in `other`: the results of `other` that are then folded across `unit`'s rows."""
+        if (unit.dependencies >> other.number | other.dependencies >> unit.number) & 1:
+            return CYCLE
+        if len(unit.members) + len(other.members) > MAX_MEMBERS:
+            return FULL
+        if unit.domain != other.domain:
+            return OTHER_SHAPE
+        return [] if unit.axes == other.axes else self._fold_all_across(other, unit.axes)
+
+    def _fold_all_across(self, unit: Unit, axes: tuple[int, ...] | None) -> list[Value] | Refusal:
+        """The results of `unit`'s reductions, where a group that reduces its rows over `axes` can fold all of
+        them across the rows: nothing in `unit` reads them."""
+        assert unit.domain is not None
+        everything = tuple(range(len(unit.domain)))
+        if axes is None or any(own != everything for own in unit.own.values()):
+            return OTHER_AXES
+        read = {
+            source for member in unit.members for each in member.operands for source, _ in self.sources(each)
+        }
+        results = []
+        for member in unit.members:
+            if member.op.kind is Kind.REDUCTION:
+                refusal = FOLDED_ACROSS if member.result in read else None
+                refusal = refusal or fold_across(member, everything, unit.domain, axes)
+                if refusal is not None:
+                    return refusal
+                results.append(member.result)
+        return results or OTHER_AXES
+
+
+def fold_across(
+    reduction: Instruction, own: Coordinates, domain: Shape, axes: tuple[int, ...]
+) -> Refusal | None:
+    """Why `reduction`, which reads at `own`, cannot be folded across the rows of a group whose rows are
+    reduced over `axes`, with lanes along the rows; None where it can."""
+    wide = [axis for axis, size in enumerate(domain) if size != 1]
+    outer = [axis for axis in wide if axis not in axes]
+    if 0 in domain or not outer or wide[-1] not in axes:
+        return OTHER_AXES
+    folded = {own[axis] for axis in reduction.attrs["axes"]}
+    row = {axis for axis in wide if axis in axes}
+    if outer[0] not in folded or (row & folded and not row <= folded):
+        return OTHER_AXES
+    # it has to stay in the first cache, row after row
+    return None if reduction.result.type.nbytes <= machine().l1_bytes else OTHER_AXES
+
+
+def passes_are_long(domain: Shape, axes: tuple[int, ...] | None, dtype: np.dtype[Any]) -> bool:
+    """Whether a row is too long to be passed over a second time. Few columns are not: they are walked side by
+    side, whole rows of memory at a time, and reading them again costs less than a result between does."""
+    outer = [axis for axis, size in enumerate(domain) if size != 1 and axis not in (axes or ())]
+    columns = math.prod(domain[axis] for axis in outer)
+    if outer and columns <= FEW_COLUMNS and outer[0] > max(axes or (0,)):
+        return False
+    return math.prod(domain[axis] for axis in axes or ()) * dtype.itemsize > long_row_bytes()
