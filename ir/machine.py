@@ -36,9 +36,17 @@ class Machine:
     #: threads at all.
     task_cycles: float = 30_000.0
     least_tasks: int = 5
+    #: The same for tasks of products, whose estimates are close; and multiplications of the least such task.
+    product_task_cycles: float = 8_000.0
+    task_multiplications: int = 1 << 17
     #: Parts that reductions and scans are cut into at most: enough for some cores, few enough that what they
     #: give is little work. Results may depend on it.
     chunks: int = 16
+
+    @property
+    def parallel_cycles(self) -> float:
+        """The least work that pays for threads."""
+        return self.least_tasks * self.task_cycles
 
 
 DEFAULT: Final = Machine()

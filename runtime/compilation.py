@@ -12,6 +12,7 @@ from ..ir.content import NoContent
 from ..ir.errors import CompileError
 from ..ir.failures import not_ours, warn_of_failure
 from ..ir.graph import Function
+from ..ir.machine import Machine, machine, use_machine
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from ..ir.process.locks import computed_once
 from ..ir.records import record
@@ -34,11 +35,13 @@ class Compilation:
         milliseconds: compile time by phase.
         fallbacks: what was compiled in a simpler way since the compiler failed on it, as texts of warnings;
             such code is not kept on disk.
+        machine: what the code is for, the current one where this begins.
     """
 
     def __init__(self, source: Function, instrument: Instrument | None, donated: Collection[int]) -> None:
         self.source, self.instrument = source, instrument
         self.donated = tuple(sorted(donated))
+        self.machine = machine()
         self.milliseconds: dict[str, float] = {}
         self.fallbacks: list[str] = []
 
@@ -47,19 +50,22 @@ class Compilation:
     @computed_once
     def optimized(self) -> Function:
         """After the passes before fusion."""
-        return run_passes(self.source, OPTIMIZE, failures=self.fallbacks)
+        with use_machine(self.machine):
+            return run_passes(self.source, OPTIMIZE, failures=self.fallbacks)
 
     @computed_once
     def fused(self) -> Function:
         """After fusion, what code is generated from."""
-        return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :], failures=self.fallbacks)
+        with use_machine(self.machine):
+            return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :], failures=self.fallbacks)
 
     @computed_once
     def module(self) -> Module:
         """The LLVM text and its kernels; made anew where the machine code was found on disk."""
         from .compiling import module_of
 
-        module = module_of(self.fused, self.fallbacks, self.donated, self.instrument)
+        with use_machine(self.machine):
+            module = module_of(self.fused, self.fallbacks, self.donated, self.instrument)
         self._take(module)
         return module
 
@@ -81,7 +87,7 @@ class Compilation:
         texts = [] if key is None else [instruction_text(call.instruction) for call in calls]
         if tier is BASELINE:
             shared = module if module is not None and not module.shortened else None
-            upgrade = Upgrade(self.fused, self.donated, shared, code, key, tuple(texts))
+            upgrade = Upgrade(self.fused, self.donated, shared, code, key, tuple(texts), self.machine)
             return CompilationResult(code, calls, upgrade)
         if key is not None:
             store_code(key, code, texts)
@@ -92,7 +98,7 @@ class Compilation:
         if CACHE.problem or self.instrument is not None:
             return None
         try:
-            return function_key(self.source, repr(self.donated))
+            return function_key(self.source, repr(self.donated), repr(self.machine))
         except NoContent:
             return None
 
@@ -170,6 +176,7 @@ class Upgrade:
     #: What the disk cache will know it by, None where it is not kept; and the host calls, as texts.
     key: str | None
     calls: tuple[str, ...]
+    machine: Machine
 
     def compile(self, is_wanted: Callable[[], bool]) -> tuple[Code | None, list[str]]:
         """The optimized code, and what was compiled in a simpler way; None for code in which a kernel has
@@ -177,16 +184,17 @@ class Upgrade:
         from .compiling import machine_code, module_of
 
         notes: list[str] = []
-        module = self.module or module_of(self.fused, notes, self.donated)
-        if module.recovery is not None:
-            module.recovery.notes = notes
-        _, code, _ = machine_code(
-            module,
-            self.donated,
-            tier=OPTIMIZED,
-            whole=False,
-            between=lambda: BACKGROUND.give_way(is_wanted),
-        )
+        with use_machine(self.machine):  # in a thread of its own
+            module = self.module or module_of(self.fused, notes, self.donated)
+            if module.recovery is not None:
+                module.recovery.notes = notes
+            _, code, _ = machine_code(
+                module,
+                self.donated,
+                tier=OPTIMIZED,
+                whole=False,
+                between=lambda: BACKGROUND.give_way(is_wanted),
+            )
         same = code.answers_like(self.baseline)
         if not same and not notes:
             raise CompileError(

@@ -15,6 +15,7 @@ import pytest
 
 from tracejit.codegen.nest.reductions import cross_row_reductions
 from tracejit.ir.graph import Function
+from tracejit.ir.machine import Machine
 from tracejit.ir.passes import PIPELINE
 from tracejit.ir.passes.algebra.cleanup import dce
 from tracejit.ir.passes.fusion import horizontal_fusion, rematerialization_after
@@ -129,10 +130,9 @@ def test_gradients_of_programs(first: int) -> None:
 @pytest.mark.parametrize("first", QUICK[:5])
 def test_programs_as_if_they_were_large(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups of small values are joined, cut into chunks and computed again as those of large ones are."""
-    monkeypatch.setattr(horizontal_fusion, "LARGE", 0)
-    monkeypatch.setattr(rematerialization_after, "LEAST_BYTES", 0)
-    monkeypatch.setattr(cross_row_reductions, "PARALLEL_TASKS", 0)
-    monkeypatch.setattr(cross_row_reductions, "TASK_CYCLES", 1)
+    monkeypatch.setattr(horizontal_fusion, "large_bytes", lambda: 0)
+    monkeypatch.setattr(rematerialization_after, "least_bytes", lambda: 0)
+    monkeypatch.setattr(cross_row_reductions, "machine", lambda: Machine(task_cycles=1, least_tasks=0))
     for seed in range(first, first + CHUNK):
         check_program(seed)
         check_gradient(seed)

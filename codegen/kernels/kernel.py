@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from ...ir.graph import Instruction
-from ...ir.records import record
+from ...ir.machine import machine
+from ...ir.records import field, record
 from ..nest.loop_nest import Nest
-from .parallel_for import PARALLEL_TASKS, TASK_CYCLES, tasks_at_a_time
+from .parallel_for import tasks_at_a_time
 
-#: Estimated cycles that each task of a product should at least have: estimates are close there.
-PRODUCT_CYCLES: Final = 8_000.0
 #: How much longer a kernel takes as the baseline tier compiles it, in its estimated cycles: measured on the
 #: benchmarks, where estimates are for one thread and much waits for memory. The same for products; and for
 #: loops of unknown length, for which no first call is to take a chance.
@@ -37,7 +36,7 @@ class Kernel:
     #: Whether it returns INTERRUPTED where it lets signals in and is left.
     interruptible: bool = False
     #: Estimated cycles that a task should at least have.
-    grain: float = TASK_CYCLES
+    grain: float = field(default_factory=lambda: machine().task_cycles)
     #: The dtype whose product function it calls; see `codegen.products`.
     product: str = ""
     #: Whether it hands tasks to the pool itself.
@@ -76,7 +75,7 @@ class Kernel:
             return "its work is one task: there is no outer loop to share among threads"
         if self.errors:
             return "it checks indices and may fail, and what may fail runs on one thread"
-        least = PARALLEL_TASKS * self.grain
+        least = machine().least_tasks * self.grain
         if self.cycles <= least:
             return f"about {self.cycles:,.0f} cycles are little work: threads pay from {least:,.0f} on"
         return ""

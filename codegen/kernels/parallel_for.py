@@ -9,19 +9,13 @@ number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
 
 from ..interface import PARALLEL_FOR
 from ..llvm.emitter import Number, Reg
 from ..llvm.loops import FunctionWriter
 
-#: Estimated cycles that each task should at least have.
-TASK_CYCLES: Final = 30_000.0
-#: A kernel is cut into tasks where there are so many of them.
-PARALLEL_TASKS: Final = 5
 
-
-def tasks_at_a_time(tasks: int, cycles: float, grain: float = TASK_CYCLES) -> int:
+def tasks_at_a_time(tasks: int, cycles: float, grain: float) -> int:
     """How many of the `tasks` that take `cycles` together are claimed at a time, for about `grain` cycles."""
     return max(1, int(tasks * grain / max(cycles, 1.0)))
 

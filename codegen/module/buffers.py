@@ -15,17 +15,21 @@ from typing import Final, Protocol
 
 from ...ir.access import resolve
 from ...ir.graph import Function, Instruction, Value
+from ...ir.machine import machine
 from ...ir.records import field, record
 from ...ir.registry import Kind
 from .arena import ArenaBlock, pack
 
 _ALIGNMENT: Final = 64
-#: Values of at least so many bytes hand their memory on, and may lie in the array of a result that is written
-#: later. What is smaller stays in the first cache, and small arrays are aligned to 16 bytes alone.
-_LARGE: Final = 1 << 15
 #: The second buffer of a carry that steps update in place, and of one whose first value's memory it is.
 IN_PLACE: Final = -1
 FIRST_VALUE: Final = -2
+
+
+def large_bytes() -> int:
+    """Values from this size on hand their memory on, and may lie in the array of a result that is written
+    later. What is smaller stays in the first cache, and small arrays are aligned to 16 bytes alone."""
+    return machine().l1_bytes
 
 
 class Kernels(Protocol):
@@ -259,7 +263,7 @@ class _Planner:
         if instruction.op.kind.traits.updates_operand:
             if roots[0] not in roots[1:]:
                 yield instruction.result, roots[0]
-        elif max([result.type.nbytes for result in instruction.results], default=0) < _LARGE:
+        elif max([result.type.nbytes for result in instruction.results], default=0) < large_bytes():
             return
         elif instruction.op.kind is Kind.REGION:
             pairs = self.kernels.overwrites(instruction)
@@ -370,7 +374,7 @@ class _Planner:
         places: dict[int, BufferPlace] = {}
         for number in sorted(values, key=lambda i: -blocks[i].nbytes):
             block, nbytes = blocks[number], values[number].type.nbytes
-            if nbytes < _LARGE:
+            if nbytes < large_bytes():
                 break
             for room in rooms:
                 if (

@@ -17,7 +17,7 @@ from ...ir.registry import Kind
 from ..interface import LONE_NUMBERS, POLL, product_symbol
 from ..kernels.gemm.contraction import as_packed
 from ..kernels.gemm.library import FIELDS, declaration, descriptor
-from ..kernels.gemm.tiles import PARALLEL_WORK
+from ..kernels.gemm.tiles import parallel_work
 from ..llvm.target import Target
 
 #: The numbers at `LONE_NUMBERS`: those of `descriptor`, which parameters x and y are and where in them they
@@ -72,7 +72,7 @@ def single_gemm_product(function: Function, target: Target) -> SingleGemm | None
         x.offset * itemsize, y.offset * itemsize, cut.workspace,
     )  # fmt: skip
     terms = cut.m * cut.n * cut.k
-    return SingleGemm(cut.tile.dtype, numbers, packs, terms >= PARALLEL_WORK, terms / cut.tile.lanes)
+    return SingleGemm(cut.tile.dtype, numbers, packs, terms >= parallel_work(), terms / cut.tile.lanes)
 
 
 def single_gemm_text(dtype: str) -> str:

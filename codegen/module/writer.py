@@ -15,6 +15,7 @@ import numpy as np
 
 from ...ir.access import resolve
 from ...ir.graph import Function, Instruction, Value
+from ...ir.machine import machine
 from ...ir.registry import Kind
 from ..control.exits import ExitWriter
 from ..control.loop_records import ARENA, release_function
@@ -41,9 +42,6 @@ from .recovery import Recovery, attributed
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096
-#: Arenas from this size on are asked for in huge pages, whose size is the other one.
-HUGE_ARENA: Final = 1 << 22
-HUGE_PAGE: Final = 1 << 21
 #: Functions of more instructions than this are compiled as they stand: they are calls, in a row.
 MANY_CALLS: Final = 100
 
@@ -165,13 +163,14 @@ class _ModuleWriter(ExitWriter):
         w.line("%none = icmp eq ptr %kept, null")
         w.line("br i1 %none, label %allocate, label %ready")
         w.start("allocate")
-        if size < HUGE_ARENA:
+        page = machine().huge_page_bytes
+        if size < 2 * page:
             w.line(f"%fresh = call ptr @aligned_alloc(i64 64, i64 {size})")
         else:  # in huge pages where the system has them: panels of products are read from end to end
-            whole = -(-size // HUGE_PAGE) * HUGE_PAGE
+            whole = -(-size // page) * page
             # not one of which less than half is wanted: touched at one place, it is all there
-            advised = (size + HUGE_PAGE // 2) // HUGE_PAGE * HUGE_PAGE
-            w.line(f"%fresh = call ptr @aligned_alloc(i64 {HUGE_PAGE}, i64 {whole})")
+            advised = (size + page // 2) // page * page
+            w.line(f"%fresh = call ptr @aligned_alloc(i64 {page}, i64 {whole})")
             w.declare("madvise", "i32 @madvise(ptr, i64, i32)")
             w.line(f"%advised = call i32 @madvise(ptr %fresh, i64 {advised}, i32 14)")
         w.line("%failed = icmp eq ptr %fresh, null")

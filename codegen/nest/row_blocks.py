@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
+from ...ir.machine import machine
 from ..llvm.emitter import BITS, Reg, constant
 from ..llvm.loops import Bound
 from .loop_nest import Leaf, Memory, Nest, NestConstant, Window, Write, memories_of
@@ -23,8 +24,6 @@ from .writing.storing import folded
 
 #: Cycles that the row level costs for each row at the least.
 LEAST_CYCLES: Final = 8.0
-#: Bytes that a block reads at the most.
-BLOCK_BYTES: Final = 1 << 14
 
 
 def rows_at_a_time(nest: Nest) -> int:
@@ -49,7 +48,7 @@ def rows_at_a_time(nest: Nest) -> int:
     for size in nest.sizes[nest.parallel :]:
         length *= size
     nbytes = nest.lanes * length * sum(_bits(memory) for memory in read) // 8
-    fits = nbytes <= BLOCK_BYTES and nest.sizes[nest.parallel - 1] >= nest.lanes
+    fits = nbytes <= machine().l1_bytes // 2 and nest.sizes[nest.parallel - 1] >= nest.lanes
     return nest.lanes if fits else 1
 
 

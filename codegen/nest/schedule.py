@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from ...ir.access import compose, element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
+from ...ir.machine import machine
 from ...ir.ops.fusion import ACROSS_ROWS, COLUMNS, EACH, FOLD, READ, ROW
 from ...ir.registry import Access, Attrs, Kind
 from ...ir.types import Shape, contiguous_strides
@@ -294,7 +295,10 @@ class _Scheduler:
             for member in nest.members
             for operand in member.operands
         )  # fmt: skip
-        nest.cycles = elements * (per_element + 1) / nest.lanes * (4 if strided else 1) + nest.nbytes / 8
+        nest.cycles = (
+            elements * (per_element + 1) / nest.lanes * (4 if strided else 1)
+            + nest.nbytes / machine().bytes_per_cycle
+        )
 
 
 def _remap(source: Leaf | Value, groups: Sequence[Sequence[int]]) -> Leaf | Value:

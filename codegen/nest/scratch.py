@@ -13,13 +13,17 @@ from typing import Final
 
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
+from ...ir.machine import machine
 from ...ir.types import contiguous_strides
 from .loop_nest import Member, Memory, Nest
 
 #: A value kept for a later stage is recomputed if that costs at most this many cycles per element.
 RECOMPUTE_COST: Final = 6.0
-#: Bytes of stack that a nest may use for values kept between stages.
-SCRATCH_BYTES: Final = 1 << 18
+
+
+def scratch_bytes() -> int:
+    """Bytes of stack that a nest may use for values kept between stages."""
+    return machine().l2_bytes // 4
 
 
 def keep_between_stages(nest: Nest) -> None:
@@ -28,7 +32,7 @@ def keep_between_stages(nest: Nest) -> None:
     for size in nest.sizes[nest.parallel :]:
         row *= size
     width = (row if nest.row_lanes else row * nest.lanes * nest.unroll) + nest.lanes
-    chosen, budget = [], SCRATCH_BYTES
+    chosen, budget = [], scratch_bytes()
     for member in _worth_keeping(nest):
         nbytes = width * member.value.dtype.itemsize
         if nbytes <= budget:

@@ -9,20 +9,20 @@ the two do not fit together. Such stores want whole aligned vectors, which is te
 
 from __future__ import annotations
 
-from typing import Final
-
 from ...ir.graph import Instruction
+from ...ir.machine import machine
 from .loop_nest import Memory, Nest
 
-#: Bytes from which a result is written past the cache, if all that the nest reads and writes is twice that:
-#: more than the last-level caches of today.
-STREAMED_BYTES: Final = 1 << 24
+
+def streamed_bytes() -> int:
+    """Bytes from which a result is written past the cache, if the nest reads and writes twice that."""
+    return machine().l3_bytes // 2
 
 
 def streamed(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
     """The writes of `nest`, which computes `fusion`, that go past the cache."""
     dim = nest.vector_dim
-    if dim is None or nest.nbytes < 2 * STREAMED_BYTES:
+    if dim is None or nest.nbytes < 2 * streamed_bytes():
         return frozenset()
     found = []
     for write in nest.writes:
@@ -33,7 +33,7 @@ def streamed(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
         value = fusion.results[memory.buffer - len(fusion.operands)]
         others = [stride for axis, stride in enumerate(memory.strides) if axis != dim]
         if (
-            value.type.nbytes >= STREAMED_BYTES
+            value.type.nbytes >= streamed_bytes()
             and not write.row_level
             and write.stage == nest.stages - 1  # later stages read back what earlier ones wrote
             and memory.strides[dim] == 1

@@ -12,6 +12,7 @@ import numpy as np
 import tracejit as tj
 from tracejit.codegen.nest.reductions import cross_row_reductions
 from tracejit.ir.graph import Function
+from tracejit.ir.machine import Machine
 from tracejit.ir.passes import PIPELINE
 from tracejit.ir.passes.fusion import horizontal_fusion, rematerialization_after, rematerialization_before
 from tracejit.ir.text.parser import parse_function
@@ -132,11 +133,10 @@ def threaded(subject: Subject) -> None:
 def as_if_large(subject: Subject) -> None:
     """Small arrays treated as large ones are: joined, cut into chunks, computed again."""
     settings = (
-        (horizontal_fusion, "LARGE", 0),
-        (rematerialization_after, "LEAST_BYTES", 0),
-        (rematerialization_before, "LEAST_BYTES", 0),
-        (cross_row_reductions, "PARALLEL_TASKS", 0),
-        (cross_row_reductions, "TASK_CYCLES", 1),
+        (horizontal_fusion, "large_bytes", lambda: 0),
+        (rematerialization_after, "least_bytes", lambda: 0),
+        (rematerialization_before, "least_bytes", lambda: 0),
+        (cross_row_reductions, "machine", lambda: Machine(task_cycles=1, least_tasks=0)),
     )
     before = [getattr(module, name) for module, name, _ in settings]
     for module, name, value in settings:

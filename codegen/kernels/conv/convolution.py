@@ -16,12 +16,13 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
+from ....ir.machine import machine
 from ....ir.registry import Kind
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ..gemm.batches import accumulate
-from ..gemm.tiles import PARALLEL_WORK
-from ..kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
+from ..gemm.tiles import parallel_work
+from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ..lowering import Lowering, LoweringContext, content_with_sources
 from ..parallel_for import context_of, run_tasks, task_function
 from .packing import KernelPacking
@@ -29,8 +30,6 @@ from .parts import BUFFERS, Index
 from .result import ResultPart
 from .tiling import windows_of
 
-#: Chunks of tasks that a large convolution is cut into: the kernels are read once for each.
-CHUNKS: Final = 16
 #: Vectors of a row of the slab up to which copying it is written out.
 UNROLLED: Final = 8
 #: How much longer kernels take whose results are transposed in memory: measured on 1x1 kernels.
@@ -53,7 +52,7 @@ def convolution_kernel(name: str, instruction: Instruction, context: LoweringCon
         f"tiles of {images.tile} x {rows.tile} x {columns.tile} pixels and {cut.vectors} vectors of "
         f"{cut.lanes} lanes, blocks of {images.unit} x {rows.unit} x {columns.unit}"
     )
-    pooled = cut.work >= PARALLEL_WORK
+    pooled = cut.work >= parallel_work()
     parts = [
         KernelPacking(name, instruction, cut, context),
         _Tiles(name, instruction, cut, context),
@@ -65,7 +64,8 @@ def convolution_kernel(name: str, instruction: Instruction, context: LoweringCon
     product = dtype if parts[0].by_library else ""
     shortened = not context.parameters.register_transposes and cut.lanes > 1
     return Kernel(
-        name, "\n".join(texts), head, 1, cut.work / cut.lanes, grain=PRODUCT_CYCLES, product=product,
+        name, "\n".join(texts), head, 1, cut.work / cut.lanes, product=product,
+        grain=machine().product_task_cycles,
         pooled=pooled, shortened=shortened, worth_compiling=shortened,
         slowdown=MEMORY_SLOWDOWN if shortened else PRODUCT_SLOWDOWN,
     )  # fmt: skip
@@ -107,7 +107,7 @@ class _Tiles(ResultPart):
 
     @property
     def chunk(self) -> int:
-        return max(1, self.tasks // CHUNKS)
+        return max(1, self.tasks // machine().chunks)  # the kernels are read once for each
 
     def text(self) -> str:
         """The table of offsets and the function."""

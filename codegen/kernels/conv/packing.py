@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...interface import pack_symbol
 from ...llvm.emitter import Reg, constant
 from ..gemm.library import pack_declaration
-from ..gemm.tiles import PACKING_WORK
+from ..gemm.tiles import packing_work
 from .parts import Index, Part
 
 
@@ -40,7 +40,7 @@ class KernelPacking(Part):
     @property
     def chunk(self) -> int:
         each = self.cut.groups * self.cut.panels // self.tasks
-        return max(1, PACKING_WORK // max(1, each))
+        return max(1, packing_work() // max(1, each))
 
     def write(self) -> None:
         w, cut = self.w, self.cut

@@ -12,20 +12,22 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ....ir.graph import Instruction
+from ....ir.machine import machine
 from ....ir.records import record
 from ...llvm.emitter import BITS
 from ...llvm.target import Target
-from ..gemm.tiles import PARALLEL_WORK, TASKS, tile_for
+from ..gemm.tiles import TASKS, parallel_work, tile_for
 
 #: Terms of a sum that are added up before they go to memory: with one accumulator errors grow with them.
 TERMS: Final = 1024
-#: Bytes of a slab, the part of the images that a task reads: in the second cache, and on the stack.
-SLAB: Final = 1 << 17
-#: Multiply-adds that a core has in flight: a smaller tile waits for its own sums.
-IN_FLIGHT: Final = 8
 #: Cycles to write a vector of the result, and to begin a tile.
 STORE_CYCLES: Final = 4.0
 TILE_CYCLES: Final = 20.0
+
+
+def slab_bytes() -> int:
+    """Bytes of a slab, the part of the images that a task reads: in the second cache, and on the stack."""
+    return machine().l2_bytes // 8
 
 
 @record
@@ -126,7 +128,7 @@ class Windows:
     @property
     def blocks_each(self) -> int:
         """Blocks of outputs in a task: all, or fewer where there are few slabs."""
-        if self.work < PARALLEL_WORK or self.units >= TASKS:
+        if self.work < parallel_work() or self.units >= TASKS:
             return self.blocks
         return -(-self.blocks // -(-TASKS // self.units))
 
@@ -181,7 +183,7 @@ def windows_of(instruction: Instruction, dtype: str, target: Target) -> Windows:
         tuple(Cut(size, number, number) for size, number in zip(sizes, tile, strict=True)),  # type: ignore[arg-type]
         vectors, _part(channels, *kernel),
     )  # fmt: skip
-    while made.slab_elements * _bytes(dtype) > SLAB and max(made.part) > 1:
+    while made.slab_elements * _bytes(dtype) > slab_bytes() and max(made.part) > 1:
         made = _with(made, part=_halved(made.part))
     return _grown(made)
 
@@ -191,13 +193,14 @@ def _tile(
 ) -> tuple[int, tuple[int, int, int]]:
     """The vectors and pixels of the tile that takes the fewest cycles: one per multiply-add of a vector, half
     a one per load, and the writing."""
-    machine = tile_for(target, dtype)
-    budget, wide = machine.rows * machine.vectors, -(-outputs // lanes)
+    largest = tile_for(target, dtype)
+    budget, wide = largest.rows * largest.vectors, -(-outputs // lanes)
+    in_flight = machine().multiply_adds_in_flight  # a smaller tile waits for its own sums
 
     def cost(vectors: int, tile: tuple[int, int, int]) -> float:
         blocks = [vectors] * (wide // vectors) + [wide % vectors] * (wide % vectors > 0)
         pixels = math.prod(tile)
-        steps = sum(max(pixels * v, (pixels + v) / 2 + v / 2, IN_FLIGHT) for v in blocks) * terms
+        steps = sum(max(pixels * v, (pixels + v) / 2 + v / 2, in_flight) for v in blocks) * terms
         runs = -(-pixels // lanes) if tile[2] == sizes[2] else tile[0] * tile[1] * -(-tile[2] // lanes)
         turning = -(-pixels // lanes) * (lanes.bit_length() - 1) + runs * STORE_CYCLES
         count = math.prod(-(-size // number) for size, number in zip(sizes, tile, strict=True))
@@ -240,7 +243,7 @@ def _halved(part: tuple[int, int, int]) -> tuple[int, int, int]:
 
 def _grown(made: Windows) -> Windows:
     """Larger blocks of columns, then of rows, as long as the slab stays small and there are tasks enough."""
-    least = TASKS if made.work >= PARALLEL_WORK else 1
+    least = TASKS if made.work >= parallel_work() else 1
     for axis in (2, 1):
         cut = made.cuts[axis]
         best = made
@@ -248,7 +251,9 @@ def _grown(made: Windows) -> Windows:
             cuts = list(made.cuts)
             cuts[axis] = Cut(cut.size, cut.tile, cut.tile * count)
             larger = _with(made, cuts=tuple(cuts))
-            if larger.slab_elements * _bytes(made.dtype) > SLAB or (larger.units < least and axis == 1):
+            if larger.slab_elements * _bytes(made.dtype) > slab_bytes() or (
+                larger.units < least and axis == 1
+            ):
                 break
             if larger.units < best.units:
                 best = larger

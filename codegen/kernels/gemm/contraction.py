@@ -11,27 +11,24 @@ from typing import Final
 from ....ir.access import element_strides, resolve
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
+from ....ir.machine import machine
 from ....ir.registry import Kind
 from ....ir.types import TensorType, contiguous_strides
 from ...interface import PARALLEL_FOR, product_symbol
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import PRODUCT_CYCLES, Kernel, signature
+from ..kernel import Kernel, signature
 from ..lowering import Definitions, Lowering, LoweringContext, content_with_sources
 from .batches import Strided, over_batch
 from .direct import choose_tiles, direct_kernel
 from .dots import dots_kernel
 from .library import declaration, descriptor
 from .streams import streams, streams_kernel
-from .tiles import PARALLEL_WORK, Blocking, blocking, tile_for
+from .tiles import Blocking, blocking, parallel_work, tile_for
 
 #: Products of at most this many multiplications are done without packing, however y lies.
 SMALL: Final = 16**3
-#: Where y is too large to stay near, x is read again for each strip of it: up to so many bytes.
-REREAD: Final = 300 << 10
-#: Bytes of one way of the second cache, taken to have eight: lines at multiples of it fall on the same set.
-SECOND_CACHE: Final = 128 << 10
 #: Panels of up to so many bytes are on the stack, where each task of a batch has its own.
 STACK_PANELS: Final = 1 << 17
 
@@ -101,9 +98,14 @@ def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Bl
     x_strides, y_strides = (_strided(instruction, i, defs).strides[-2:] for i in (0, 1))
     shape = choose_tiles(m, n, k, dtype, target, x_strides[0])
     itemsize = result.dtype.itemsize
-    strips_stay = k <= SECOND_CACHE // math.gcd(y_strides[0] * itemsize, SECOND_CACHE) * 8
+    way = (
+        machine().l2_bytes // 8
+    )  # of the second cache, taken to have eight: lines at multiples of it share a set
+    strips_stay = k <= way // math.gcd(y_strides[0] * itemsize, way) * 8
     near = not shape.columns_first or shape.down == 1
-    if y_strides[1] == 1 and (near or (m * k * itemsize <= REREAD and strips_stay)):
+    # where y is too large to stay near, x is read again for each strip of it
+    x_stays = m * k * itemsize <= 300 * (machine().l2_bytes >> 10)
+    if y_strides[1] == 1 and (near or (x_stays and strips_stay)):
         return None
     return blocking(tile_for(target, dtype), m, n, k)
 
@@ -132,7 +134,7 @@ def as_packed(
 def _batched(instruction: Instruction, cut: Blocking) -> bool:
     """Whether the tasks are whole products of a batch, each over panels on its own stack."""
     batch = math.prod(instruction.result.shape[:-2])
-    return batch > 1 and cut.m * cut.n * cut.k < PARALLEL_WORK and cut.workspace <= STACK_PANELS
+    return batch > 1 and cut.m * cut.n * cut.k < parallel_work() and cut.workspace <= STACK_PANELS
 
 
 class _PackedKernel:
@@ -153,7 +155,7 @@ class _PackedKernel:
         self.operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
         self.batch = math.prod(instruction.result.shape[:-2])
         self.batched = _batched(instruction, cut)
-        self.pooled = not self.batched and cut.m * cut.n * cut.k >= PARALLEL_WORK
+        self.pooled = not self.batched and cut.m * cut.n * cut.k >= parallel_work()
         declarations[product_symbol(self.dtype)] = declaration(self.dtype)
         self.w = FunctionWriter(declarations)
 
@@ -171,7 +173,7 @@ class _PackedKernel:
             head,
             tasks,
             cycles,
-            grain=PRODUCT_CYCLES,
+            grain=machine().product_task_cycles,
             product=self.dtype,
             pooled=self.pooled,
             slowdown=0.0,  # the library's code is the same

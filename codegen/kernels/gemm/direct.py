@@ -11,13 +11,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
+from ....ir.machine import machine
 from ....ir.records import record
 from ....ir.types import TensorType
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...tiers import OPTIMIZED
-from ..kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
+from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ..lowering import LoweringContext
 from .batches import Strided, accumulate, over_batch, over_rows
 from .tiles import SUM_PART, tile_for
@@ -26,12 +27,6 @@ from .tiles import SUM_PART, tile_for
 INNER: Final = SUM_PART
 #: Multiply-adds of vectors up to which the loop over the inner dimension is written out.
 UNROLLED: Final = OPTIMIZED.parameters.product_copies
-#: Multiply-adds that a core has in flight: a smaller tile waits for its own sums.
-IN_FLIGHT: Final = 8
-#: Bytes of y that are read again for each row of tiles at little cost; of a larger one, a strip should be as
-#: large as that.
-NEAR: Final = 56 << 10
-STRIP: Final = 28 << 10
 
 Range: TypeAlias = tuple[Reg | int, Reg | int]
 
@@ -90,7 +85,7 @@ def direct_kernel(
         head,
         writer.tasks,
         batch * (steps + 10.0),
-        grain=PRODUCT_CYCLES,
+        grain=machine().product_task_cycles,
         shortened=shortened,
         slowdown=PRODUCT_SLOWDOWN,
     )
@@ -106,17 +101,20 @@ def choose_tiles(m: int, n: int, k: int, dtype: str, target: Target, x_row: int)
         lanes //= 2
     if dtype[0] != "f":
         return Shape(m, n, k, max(1, min(m, 4)), 2, lanes)
-    machine = tile_for(target, dtype)
-    budget, wide = machine.rows * machine.vectors, max(1, math.ceil(n / lanes))
+    tile = tile_for(target, dtype)
+    budget, wide = tile.rows * tile.vectors, max(1, math.ceil(n / lanes))
     most = max(4, rows_in_cache(x_row * BITS[dtype] // 8) - 2)
 
     # a y that is read for several rows of tiles is near, or its strips are, unless tiles are low anyway
-    far = k * n * BITS[dtype] // 8 > NEAR
-    strip = max(1, STRIP * 8 // (k * lanes * BITS[dtype])) if far and min(m, most) >= machine.rows else 8
+    far = k * n * BITS[dtype] // 8 > machine().l1_bytes * 7 // 4
+    strip = 8
+    if far and min(m, most) >= tile.rows:
+        strip = max(1, machine().l1_bytes * 7 // (k * lanes * BITS[dtype]))
+    in_flight = machine().multiply_adds_in_flight  # a smaller tile waits for its own sums
 
     def cost(rows: int, vectors: int) -> float:
         parts = [vectors] * (wide // vectors) + [wide % vectors] * (wide % vectors > 0)
-        return math.ceil(m / rows) * sum(max(rows * v, (rows + v) / 2, IN_FLIGHT) + 2 for v in parts)
+        return math.ceil(m / rows) * sum(max(rows * v, (rows + v) / 2, in_flight) + 2 for v in parts)
 
     choices = [
         (cost(rows, vectors), -rows * vectors, rows, vectors)
@@ -134,8 +132,9 @@ def small_tiles(shape: Shape, most: int) -> Shape:
 
 
 def rows_in_cache(distance: int) -> int:
-    """How many lines `distance` bytes apart a nearest cache of 64 sets of 8 lines of 64 bytes can hold."""
-    return 8 * (4096 // math.gcd(distance, 4096)) if distance % 64 == 0 else 512
+    """How many lines `distance` bytes apart the nearest cache, of 8 ways, can hold."""
+    line, way = machine().line_bytes, machine().l1_bytes // 8
+    return 8 * (way // math.gcd(distance, way)) if distance % line == 0 else 8 * way // line
 
 
 class _Nest:

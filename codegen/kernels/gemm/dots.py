@@ -10,21 +10,24 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from ....ir.machine import machine
 from ....ir.types import TensorType
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
 from ...llvm.target import Target
 from ...maths.support import muladd
 from ...nest.reductions.totals import LONG, Totals, add_blocks
-from ..kernel import PRODUCT_CYCLES, PRODUCT_SLOWDOWN, Kernel, signature
+from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from .batches import Strided, over_batch, over_rows
 
-#: Sums kept in registers at a time: enough to have as many multiply-adds in flight as a core can.
-SUMS: Final = 8
 #: Rows of at most so many bytes are read one by one, of a matrix of at least so many: going back and forth
 #: between lines that lie close together keeps the machine from fetching ahead.
 SHORT_ROW: Final = 1024
-FAR: Final = 1 << 18
+
+
+def far_bytes() -> int:
+    """Bytes of a matrix that is far: what goes back and forth in it is not fetched ahead."""
+    return machine().l2_bytes // 4
 
 
 def dots_kernel(
@@ -44,7 +47,9 @@ def dots_kernel(
     )
     cycles = batch * nest.m * (nest.k / nest.lanes * 2 + 4.0)
     tasks = batch if batch > 1 else nest.down
-    return Kernel(name, nest.text(), head, tasks, cycles, grain=PRODUCT_CYCLES, slowdown=PRODUCT_SLOWDOWN)
+    return Kernel(
+        name, nest.text(), head, tasks, cycles, grain=machine().product_task_cycles, slowdown=PRODUCT_SLOWDOWN
+    )
 
 
 class _Dots:
@@ -61,11 +66,12 @@ class _Dots:
         self.w = FunctionWriter(declarations)
         self.m, self.k = types[0].shape[-2:]
         self.lanes = target.lanes(dtype)
-        one_by_one = self.k * types[0].dtype.itemsize <= SHORT_ROW and types[0].nbytes >= FAR
-        self.rows = 1 if one_by_one else min(self.m, SUMS)
+        one_by_one = self.k * types[0].dtype.itemsize <= SHORT_ROW and types[0].nbytes >= far_bytes()
+        sums = machine().multiply_adds_in_flight  # that are kept in registers at a time
+        self.rows = 1 if one_by_one else min(self.m, sums)
         #: Vectors side by side, each with sums of its own: fewer rows have more.
         self.unroll = 1
-        while self.rows * self.unroll * 2 <= SUMS and self.k >= self.lanes * self.unroll * 2:
+        while self.rows * self.unroll * 2 <= sums and self.k >= self.lanes * self.unroll * 2:
             self.unroll *= 2
 
     @property

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ....ir.machine import machine
 from ....ir.types import TensorType
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
@@ -20,9 +21,8 @@ from ..parallel_for import part_of
 from .batches import Strided, accumulate, over_batch
 from .tiles import SUM_PART
 
-#: Rows of x up to which this pays, and bytes of y from which on.
+#: Rows of x up to which this pays.
 MOST_ROWS: Final = 4
-LARGE: Final = 1 << 20
 #: Rows of y that are added at a time.
 _TOGETHER: Final = 8
 #: Vectors of a strip: at least so many; and bytes of its rows, which are read faster in long runs. Measured
@@ -35,6 +35,11 @@ _INNER: Final = 2 * SUM_PART
 Types = tuple[TensorType, TensorType, TensorType]
 
 
+def large_bytes() -> int:
+    """Bytes of y from which on streaming pays."""
+    return machine().l2_bytes
+
+
 def streams(types: Types, operands: tuple[Strided, Strided], dtype: str, target: Target) -> bool:
     """Whether the product ``x @ y`` is one of those."""
     (m, k), n = types[0].shape[-2:], types[2].shape[-1]
@@ -43,7 +48,7 @@ def streams(types: Types, operands: tuple[Strided, Strided], dtype: str, target:
         and 0 < m <= MOST_ROWS
         and operands[1].strides[-1] == 1
         and n >= _LEAST_VECTORS * target.lanes(dtype)
-        and k * n * BITS[dtype] // 8 >= LARGE
+        and k * n * BITS[dtype] // 8 >= large_bytes()
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ....ir.machine import machine
 from ....ir.records import record
 from ...llvm.emitter import BITS
 from ...llvm.target import Target
@@ -17,16 +18,23 @@ SUM_PART: Final = 256
 #: more), which feeds the tiles as well as the first does; longer blocks read and write the result less often.
 #: Two parts of a sum, at most.
 INNER: Final = 2 * SUM_PART
-#: Elements of packed x, and of packed y, at a time: some megabytes, which the outermost cache holds.
-PACKED: Final = 1 << 20
-#: Multiplications from which a product is cut into tasks for threads, and how many tasks there should be at
-#: least: so many that none has to wait long for the last one.
-PARALLEL_WORK: Final = 1 << 19
+#: Tasks of a product for threads at least: so many that none has to wait long for the last one.
 TASKS: Final = 12
-#: Multiplications that a task should at least and at most have: some microseconds, some tens of microseconds.
-TASK_WORK: Final = (1 << 17, 1 << 21)
-#: Elements that a packing task should at least have: a microsecond or two.
-PACKING_WORK: Final = 1 << 13
+
+
+def packed_elements() -> int:
+    """Elements of packed x, and of packed y, at a time: some megabytes, which the outermost cache holds."""
+    return machine().l3_bytes // 32
+
+
+def parallel_work() -> int:
+    """Multiplications from which a product is cut into tasks for threads."""
+    return 4 * machine().task_multiplications
+
+
+def packing_work() -> int:
+    """Elements that a packing task should at least have: a microsecond or two."""
+    return machine().task_multiplications // 16
 
 
 @record
@@ -84,19 +92,21 @@ class Blocking:
 def blocking(tile: Tile, m: int, n: int, k: int) -> Blocking:
     """The blocks of an ``m x k`` by ``k x n`` product; no dimension may be 0."""
     inner = _even(k, INNER)
-    rows = _even(m, max(tile.rows, PACKED // inner // tile.rows * tile.rows), tile.rows)
-    columns = _even(n, max(tile.columns, PACKED // inner // tile.columns * tile.columns), tile.columns)
+    packed = packed_elements() // inner
+    rows = _even(m, max(tile.rows, packed // tile.rows * tile.rows), tile.rows)
+    columns = _even(n, max(tile.columns, packed // tile.columns * tile.columns), tile.columns)
     down, across = _parts(rows, tile.rows), _parts(columns, tile.columns)
     row_panels, column_panels, packing = down, across, max(down, across)
-    if m * n * k >= PARALLEL_WORK:
-        least, most = TASK_WORK
+    if m * n * k >= parallel_work():
+        least = machine().task_multiplications
+        most = 16 * least  # some tens of microseconds
         work = min(max(m * n * k // TASKS, least), most)
         tiles = max(1, work // (tile.rows * tile.columns * inner))
         # a panel of y is read from afar once for all rows of a task
         row_panels = min(down, 8, tiles)
         column_panels = min(across, max(1, tiles // row_panels))
         row_panels = min(down, max(1, tiles // column_panels))
-        packing = max(1, PACKING_WORK // (inner * tile.columns), (down + across) // (2 * TASKS))
+        packing = max(1, packing_work() // (inner * tile.columns), (down + across) // (2 * TASKS))
     return Blocking(tile, m, n, k, rows, columns, inner, row_panels, column_panels, packing)
 
 

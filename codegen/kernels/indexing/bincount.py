@@ -11,6 +11,7 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
+from ....ir.machine import machine
 from ....ir.records import record
 from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
@@ -18,8 +19,6 @@ from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
 from ..parallel_for import (
-    PARALLEL_TASKS,
-    TASK_CYCLES,
     context_of,
     fold_parts,
     part_of,
@@ -30,11 +29,8 @@ from .blocks import STATUS_BYTES, note
 
 #: Estimated cycles of an element: the sum at its place is read, added to and written.
 _CYCLES: Final = 4.0
-#: Chunks at most, and elements that a chunk has at least for each place: adding it up is little work then.
-_CHUNKS: Final = 16
+#: Elements that a chunk has at least for each place: adding it up is little work then.
 _DENSE: Final = 8
-#: Bytes of a chunk's sums at most: more does not stay in a second-level cache.
-_SUM_BYTES: Final = 1 << 18
 
 
 @record
@@ -64,8 +60,9 @@ class BincountPlan:
 def bincount_plan(instruction: Instruction) -> BincountPlan:
     """How the kernel of `instruction` goes about it."""
     count, sums = instruction.operands[0].type.size, instruction.result.type
-    chunks = min(_CHUNKS, count // (_DENSE * max(sums.size, 1)))
-    pays = _CYCLES * count > PARALLEL_TASKS * TASK_CYCLES and sums.nbytes <= _SUM_BYTES
+    chunks = min(machine().chunks, count // (_DENSE * max(sums.size, 1)))
+    stays = sums.nbytes <= machine().l2_bytes // 4  # more does not stay in a second-level cache
+    pays = _CYCLES * count > machine().parallel_cycles and stays
     return BincountPlan(count, sums.size, sums.nbytes, chunks if pays and chunks > 1 else 1)
 
 

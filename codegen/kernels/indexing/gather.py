@@ -14,13 +14,14 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
+from ....ir.machine import machine
 from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
-from ..parallel_for import PARALLEL_TASKS, TASK_CYCLES, context_of, run_tasks, task_function, tasks_at_a_time
+from ..parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
 from .blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
 from .movement import check_indices, copy_stretch, index_messages, over_indices
 
@@ -59,7 +60,7 @@ def _work(instruction: Instruction) -> tuple[float, bool]:
     x, *indices = instruction.operands
     stretch, count = math.prod(x.shape[len(indices) :]), indices[0].type.size
     cycles = count * (12 + stretch * x.dtype.itemsize / 8)
-    return cycles, count >= BLOCK_OF_LONG and cycles > PARALLEL_TASKS * TASK_CYCLES
+    return cycles, count >= BLOCK_OF_LONG and cycles > machine().parallel_cycles
 
 
 class _BlockWriter:
@@ -94,7 +95,7 @@ class _BlockWriter:
             w.store(constant(0, "i32"), status)
             context_of(w, self.buffers)
             tasks = self.blocks.number
-            run_tasks(w, part, tasks, tasks_at_a_time(tasks, self.cycles))
+            run_tasks(w, part, tasks, tasks_at_a_time(tasks, self.cycles, machine().task_cycles))
             bad = w.load(status, "i32")
         else:
             bad = self._blocks(constant(0, "i64"), constant(self.blocks.number, "i64"))

@@ -20,6 +20,7 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME, is_float
 from ....ir.graph import Instruction
+from ....ir.machine import machine
 from ....ir.ops.indexing import SCATTER_FOLDS
 from ....ir.records import record
 from ....ir.registry import Kind
@@ -28,19 +29,15 @@ from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
-from ..parallel_for import PARALLEL_TASKS, TASK_CYCLES, context_of, run_tasks, task_function
+from ..parallel_for import context_of, run_tasks, task_function
 from .blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
 from .movement import check_indices, copy_operand, copy_stretch, index_messages, over_indices
 
 #: Bytes of a slice for each range: looking at an index that leads to another one takes little time then.
 _RANGE_BYTES: Final = 128
-#: Tasks at most.
-_MOST: Final = 16
 #: Slices that a chunk has at least for each place of the result: setting its memory to zero and adding it up
 #: takes as long as adding a third of that.
 _DENSE: Final = 4
-#: Bytes of a chunk's memory at most: more does not stay in a second-level cache.
-_COPY_BYTES: Final = 1 << 20
 #: Elements of the result that are added up in one task.
 _FOLD: Final = 1 << 14
 
@@ -81,7 +78,7 @@ def scatter_plan(instruction: Instruction) -> ScatterPlan:
     rows = math.prod(x.shape[: len(indices)])
     cycles = x.type.nbytes / 8 + count * (6 + stretch * x.dtype.itemsize / 8)
     how, parts, nbytes = How.ALONE, 1, stretch * x.dtype.itemsize
-    if count >= BLOCK_OF_LONG and cycles > PARALLEL_TASKS * TASK_CYCLES:
+    if count >= BLOCK_OF_LONG and cycles > machine().parallel_cycles:
         adds = instruction.attrs["mode"] == "add"
         chunks, ranges = (
             _power_of_two(count // (_DENSE * max(rows, 1))),
@@ -89,14 +86,14 @@ def scatter_plan(instruction: Instruction) -> ScatterPlan:
         )
         if min(ranges, rows) > 1:
             how, parts = How.RANGES, _power_of_two(min(ranges, rows))
-        elif adds and chunks > 1 and x.type.nbytes <= _COPY_BYTES:
+        elif adds and chunks > 1 and x.type.nbytes <= machine().l2_bytes:  # where copies stay
             how, parts = How.CHUNKS, _power_of_two(chunks)
     return ScatterPlan(count, stretch, rows, how, parts, cycles, -(-x.type.nbytes // 64) * 64)
 
 
 def _power_of_two(most: int) -> int:
-    """The largest power of two up to `most` and `_MOST`, at least 1."""
-    return 1 << (max(1, min(most, _MOST)).bit_length() - 1)
+    """The largest power of two up to `most` and the machine's chunks, at least 1."""
+    return 1 << (max(1, min(most, machine().chunks)).bit_length() - 1)
 
 
 def scatter_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:

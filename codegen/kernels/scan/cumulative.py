@@ -17,22 +17,19 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME, is_float
 from ....ir.graph import Instruction
+from ....ir.machine import machine
 from ....ir.registry import Kind
 from ....ir.types import TensorType
 from ...interface import THREADS
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ...nest.streaming import STREAMED_BYTES
+from ...nest.streaming import streamed_bytes
 from ..kernel import Kernel, signature
 from ..lowering import Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
 from .axis import Lines
 
-#: Bytes of a chunk of a line: it stays in the second-level cache until it is read again.
-CHUNK_BYTES: Final = 1 << 17
-#: Chunks in one round, and so tasks: enough for some cores, and what they read stays in the last-level cache.
-ROUND: Final = 16
 #: Bytes of the workspace before the places of chunks.
 _HEAD: Final = 64
 #: Threads from which on two passes are shared. Measured on Zen 4, one pass on one thread and two passes on
@@ -43,6 +40,16 @@ _FEW_LINES: Final = 4
 #: Rows of columns that are walked with their totals in registers, and vectors side by side.
 _ROWS: Final = 8
 _COPIES: Final = 4
+
+
+def round_chunks() -> int:
+    """Chunks in one round, and so tasks: what they read stays in the last-level cache."""
+    return machine().chunks
+
+
+def chunk_bytes() -> int:
+    """Bytes of a chunk of a line: it stays in the second-level cache until it is read again."""
+    return machine().l2_bytes // 8
 
 
 def cumulative_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
@@ -68,12 +75,12 @@ def cumulative_workspace(instruction: Instruction, context: LoweringContext) -> 
     """Bytes that the kernel works in."""
     x = instruction.operands[0].type
     _, chunks = _cut(x, Lines(x.shape, instruction.attrs["axis"], context.target, SHORT_NAME[x.dtype]))
-    return _HEAD + (ROUND + 1) * 8 if chunks > 1 else 0
+    return _HEAD + (round_chunks() + 1) * 8 if chunks > 1 else 0
 
 
 def _cut(x: TensorType, lines: Lines) -> tuple[int, int]:
     """Elements of a chunk of a contiguous line, and how many there are: 1 where lines are not cut."""
-    chunk = CHUNK_BYTES // x.dtype.itemsize
+    chunk = chunk_bytes() // x.dtype.itemsize
     few = lines.contiguous and 0 < lines.outer < _FEW_LINES
     return chunk, max(1, -(-lines.extent // chunk)) if few else 1
 
@@ -96,7 +103,7 @@ class _Writer:
         #: Whether whole vectors may be stored past the cache, and whether those that are being written are.
         self.large = (
             self.lines.contiguous
-            and x.type.nbytes >= STREAMED_BYTES
+            and x.type.nbytes >= streamed_bytes()
             and self.lanes > 1
             and self.dtype != "bool"
             and (self.lines.extent % self.lanes == 0 or (self.lines.outer == 1 and not self.reverse))
@@ -267,13 +274,13 @@ class _ChunkWriter(_Writer):
             def one_round(at: Reg, before: list[Reg]) -> Sequence[Reg]:
                 w.store(w.add(begin, at), "%b2")
                 w.store(constant(0, "i64"), self._done())
-                count = w.min(w.sub(self.chunks, at), ROUND)
+                count = w.min(w.sub(self.chunks, at), round_chunks())
                 w.store(before[0], self._place(constant(0, "i64")))
                 self._first(name, count)
                 w.when(w.eq(w.load(self._done(), "i64"), 0), lambda: self._second(name, count, before[0]))
                 return [w.load(self._place(count), self.dtype)]
 
-            w.loop(0, self.chunks, ROUND, one_round, [self._identity(1)])
+            w.loop(0, self.chunks, round_chunks(), one_round, [self._identity(1)])
             return ()
 
         w.loop(0, self.lines.outer, 1, line)
@@ -352,7 +359,7 @@ class _ChunkWriter(_Writer):
         else:
             # a task that is the whole round is alone
             first = w.assign(f"urem {w.load('%b2', 'i64')}, {self.chunks}", "i64")
-            whole = w.eq(w.sub(end, begin), w.min(w.sub(self.chunks, first), ROUND))
+            whole = w.eq(w.sub(end, begin), w.min(w.sub(self.chunks, first), round_chunks()))
             w.when(whole, lambda: self._streaming(both))
             w.when(w.not_(whole), folds)
         w.line("ret void")

@@ -7,6 +7,7 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
+from ....ir.machine import machine
 from ....ir.registry import Kind
 from ...llvm.emitter import BITS
 
@@ -20,7 +21,6 @@ NETWORK_LINES: Final = (2, 4)
 RANKED: Final = 256
 #: Lines from this length on are cut into chunks where there are fewer than `_FEW_LINES`.
 CHUNKED: Final = 1 << 15
-CHUNKS: Final = 16
 _FEW_LINES: Final = 8
 #: Tasks that whole lines are put into, each of which has memory of its own to work in.
 _TASKS: Final = 64
@@ -49,7 +49,7 @@ class SortPlan:
         #: More digits in a pass are fewer passes, but places all over memory.
         self.bits = 11 if width == 32 and self.extent >= CHUNKED else 8
         self.passes = -(-width // self.bits)
-        size = -(-self.extent // CHUNKS) if self.chunked else max(self.extent, 1)
+        size = -(-self.extent // machine().chunks) if self.chunked else max(self.extent, 1)
         self.size = -(-size // _ALIGNED) * _ALIGNED
         self.chunks = -(-self.extent // self.size)
         self.tasks = 1 if self.chunked else max(1, min(_TASKS, self.lines))

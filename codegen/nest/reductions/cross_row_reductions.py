@@ -13,11 +13,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from ....ir.graph import Instruction, Value
+from ....ir.machine import machine
 from ....ir.types import Shape, TensorType, remove_axes
 from ...kernels.kernel import signature
 from ...kernels.parallel_for import (
-    PARALLEL_TASKS,
-    TASK_CYCLES,
     context_of,
     fold_parts,
     part_of,
@@ -31,11 +30,7 @@ from ..row_blocks import rows_at_a_time
 from ..writing.element import Places
 from ..writing.nest_writer import NestWriter
 from ..writing.storing import folded
-from .split import CHUNKS
 from .totals import LONG, add_compensated, compensated, is_float_sum
-
-#: What different chunks fold into is so many bytes apart: no two threads write to one line.
-_APART = 64
 
 
 def fold_of_rows(reduction: Instruction, domain: Shape, axes: tuple[int, ...]) -> Instruction | None:
@@ -53,8 +48,8 @@ def across_of(nest: Nest, buffers: int) -> None:
     `buffers` that it has."""
     extent, most = nest.sizes[0], 1
     results = tuple(write.memory.buffer or 0 for write in nest.writes if write.fold is not None)
-    if nest.cycles > PARALLEL_TASKS * TASK_CYCLES:
-        most = min(CHUNKS, int(nest.cycles / TASK_CYCLES), extent)
+    if nest.cycles > machine().parallel_cycles:
+        most = min(machine().chunks, int(nest.cycles / machine().task_cycles), extent)
     size = -(-extent // most)
     if nest.parallel == 1:
         size = -(-size // rows_at_a_time(nest)) * rows_at_a_time(nest)
@@ -89,7 +84,7 @@ def _is_long(write: Write, nest: Nest, rows: int) -> bool:
 
 def _pitch(write: Write) -> int:
     """Bytes from what one chunk folds into to the next one's."""
-    return -(-_result(write).type.nbytes // _APART) * _APART
+    return -(-_result(write).type.nbytes // machine().line_bytes) * machine().line_bytes
 
 
 def _result(write: Write) -> Value:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
+from ....ir.machine import machine
 from ..loop_nest import Member, Memory, Nest
 from .totals import LONG, LONG_COLUMN, is_float_sum
-
-#: Partial results of different chunks are at least so many bytes apart: no two threads write to one line.
-_APART: Final = 64
 
 
 class Partials:
@@ -35,7 +31,7 @@ class Partials:
 
         def place(value: Value, count: int) -> Memory:
             itemsize = value.dtype.itemsize
-            nbytes = -(-columns * itemsize // _APART) * _APART
+            nbytes = -(-columns * itemsize // machine().line_bytes) * machine().line_bytes
             memory = Memory(buffer, SHORT_NAME[value.dtype], strides, self.nbytes // itemsize)
             self.nbytes += nbytes * count
             if count > 1:

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ....ir.machine import machine
 from ...control.polling import LONG_CYCLES, poll_or_return
 from ...kernels.kernel import signature
 from ...kernels.parallel_for import (
-    PARALLEL_TASKS,
-    TASK_CYCLES,
     context_of,
     fold_parts,
     part_of,
@@ -33,18 +32,14 @@ from .folding import line_of
 from .partials import Partials
 from .totals import LONG, add_compensated, column_step, compensated, fold_loops, totals_of
 
-#: At most so many chunks: enough for some cores, few enough that their partial results are little work.
-CHUNKS: Final = 16
 #: Rows of a column nest that are walked before the next ones.
 BLOCK_ROWS: Final = 8
-#: Columns whose partial results are more bytes than this are tasks enough, and would not stay in cache.
-PARTIAL_BYTES: Final = 1 << 15
 
 
 def split_of(nest: Nest) -> Split | None:
     """How to cut `nest`; None for nests that are no reductions, little work or parallel as they are."""
     folds = [member for member in nest.members if member.is_reduction]
-    least = PARALLEL_TASKS * TASK_CYCLES
+    least = machine().parallel_cycles
     if not folds or 0 in nest.sizes or len(nest.sizes) == nest.parallel or nest.cycles <= least:
         return None
     extent, unit, block = nest.sizes[nest.parallel], 1, 1
@@ -55,10 +50,13 @@ def split_of(nest: Nest) -> Split | None:
             unit = nest.lanes * nest.unroll
             extent = extent // unit * unit
     else:
-        if nest.parallel != 1 or nest.sizes[0] * 8 * len(folds) > PARTIAL_BYTES:
+        if nest.parallel != 1 or nest.sizes[0] * 8 * len(folds) > machine().l1_bytes:
+            # its columns are tasks enough, and partial results would not stay in cache
             return None
         block = BLOCK_ROWS if nest.sizes[0] > nest.lanes * nest.unroll else extent
-    most = min(CHUNKS, int(nest.cycles / TASK_CYCLES), extent // (unit * min(block, BLOCK_ROWS)))
+    most = min(
+        machine().chunks, int(nest.cycles / machine().task_cycles), extent // (unit * min(block, BLOCK_ROWS))
+    )
     if most < 2:
         return None
     size = -(-extent // (most * unit)) * unit

@@ -12,17 +12,14 @@ of layernorm and softmax ran 1.1 times as fast as with all of it in one stage, o
 
 from __future__ import annotations
 
-from typing import Final
-
 from ....ir.graph import Value
+from ....ir.machine import machine
 from ..loop_nest import Memory, Nest, memories_of
 
-#: Where less is read, it is in the second cache already.
-LEAST_BYTES: Final = 1 << 20
-#: Shorter rows are several to a page, longer ones may not stay in the second cache until they are wanted.
-ROW_BYTES: Final = (1 << 10, 1 << 17)
-#: What caches fetch at once.
-LINE: Final = 64
+
+def large_bytes() -> int:
+    """Where less is read, it is in the second cache already."""
+    return machine().l2_bytes
 
 
 def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
@@ -31,6 +28,8 @@ def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
     if not nest.row_lanes or nest.stages < 2 or nest.parallel == 0 or len(nest.sizes) > nest.parallel + 1:
         return ()
     found: dict[Memory, None] = {}
+    # shorter rows are several to a page, longer ones may not stay in the second cache until they are wanted
+    shortest, longest = 1 << 10, machine().l2_bytes // 8
     read = [(member.stage, operand) for member in nest.members for operand in member.operands]
     read += [(write.stage, write.source) for write in nest.writes]
     for _, source in sorted(read, key=lambda one: one[0]):
@@ -41,8 +40,8 @@ def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
                 memory.buffer is not None
                 and memory.strides[-1] == 1
                 and row >= nest.sizes[-1]
-                and ROW_BYTES[0] <= nbytes <= ROW_BYTES[1]
-                and nbytes * nest.sizes[nest.parallel - 1] >= LEAST_BYTES
+                and shortest <= nbytes <= longest
+                and nbytes * nest.sizes[nest.parallel - 1] >= large_bytes()
             ):
                 found[memory] = None
     return tuple(found)[: nest.stages - 1]
@@ -54,4 +53,4 @@ def _itemsize(memory: Memory) -> int:
 
 def begins_line(memory: Memory, elements: int) -> bool:
     """Whether so many elements from a line's beginning another line begins."""
-    return elements * _itemsize(memory) % LINE == 0
+    return elements * _itemsize(memory) % machine().line_bytes == 0

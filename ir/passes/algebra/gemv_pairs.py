@@ -12,20 +12,13 @@ both fit one row nest that folds across its rows (`across.py`): each row is read
 
 from __future__ import annotations
 
-from typing import Final
-
 from ...access import element_strides, resolve
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
+from ...machine import machine
 from ...types import contiguous_strides
 from ..rewriting import Definitions, rewrite
 from .cleanup import dce
-
-#: Tables of fewer bytes stay in a cache between the two.
-LEAST_BYTES: Final = 1 << 21
-#: Bytes of a row, from and up to which its two products are one pass: shorter rows are mostly a remainder,
-#: and longer ones leave the first cache.
-ROW_BYTES: Final = (1 << 7, 1 << 11)
 
 
 def fuse_gemv_pairs(function: Function) -> Function:
@@ -62,8 +55,11 @@ def _table_of(product: Instruction, defs: Definitions) -> tuple[Value, bool] | N
         strides, offset = element_strides(access, contiguous_strides(source.shape), 2)
         rows, columns = source.shape
         row = columns * source.dtype.itemsize
-        if offset or not ROW_BYTES[0] <= row <= ROW_BYTES[1] or rows * row < LEAST_BYTES:
+        # shorter rows are mostly a remainder, longer ones leave the first cache
+        if offset or not 2 * machine().line_bytes <= row <= machine().l1_bytes // 16:
             return None
+        if rows * row < 2 * machine().l2_bytes:
+            return None  # it stays in a cache between the two
         as_it_is = product.operands[position].shape == source.shape and strides == (columns, 1)
         transposed = product.operands[position].shape == source.shape[::-1] and strides == (1, columns)
         if as_it_is or transposed:

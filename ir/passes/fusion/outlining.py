@@ -10,19 +10,16 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from ...access import element_strides, resolve
 from ...effects import has_effect
 from ...graph import Function, Instruction, Substitution, Value
 from ...kinds import ViewReads
+from ...machine import machine
 from ...ops.fusion import FUSION
 from ...types import contiguous_strides
 from .groups import Unit
 from .inlining import is_inline, sources
-
-#: Bytes that stand together in memory from which copying a view is left to whom it is joined by.
-STRETCH: Final = 64
 
 
 def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruction]) -> bool:
@@ -39,7 +36,7 @@ def reads_strided(reader: Instruction, operand: Value, defs: dict[Value, Instruc
     strides, _ = element_strides(access, contiguous_strides(source.shape), len(operand.shape))
     if views is ViewReads.STRETCHES:
         row = operand.shape[-1] * operand.dtype.itemsize if operand.shape else 0
-        return row >= STRETCH and strides[-1] == 1 and min(strides) >= 0
+        return row >= machine().line_bytes and strides[-1] == 1 and min(strides) >= 0
     (rows, columns), (by_row, by_column) = operand.shape[-2:], strides[-2:]
     if min(strides) < 0:
         return False

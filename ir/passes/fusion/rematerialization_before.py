@@ -21,12 +21,11 @@ from typing import Final
 from ...access import resolve
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
+from ...machine import machine
 from ...registry import Kind
 from ...types import Shape
 from .reasons import why_alone
 
-#: Values of fewer bytes stay in cache between two nests.
-LEAST_BYTES: Final = 1 << 18
 #: What is read has at most this part of the elements that are computed of it.
 SMALL: Final = 16
 #: A value is computed again at up to so many cycles an element for each value that is then not written.
@@ -34,6 +33,11 @@ CYCLES: Final = 40.0
 
 #: Reductions that may go in steps.
 _STEPWISE: Final = ("sum", "prod", "max", "min")
+
+
+def least_bytes() -> int:
+    """Values of fewer bytes stay in cache between two nests."""
+    return machine().l2_bytes // 4
 
 
 def rematerialize(function: Function) -> Function:
@@ -49,7 +53,7 @@ def rematerialize(function: Function) -> Function:
 def _is_large(instruction: Instruction) -> bool:
     if instruction.op.kind is not Kind.REDUCTION or why_alone(instruction):
         return False
-    return instruction.operands[0].type.nbytes >= LEAST_BYTES
+    return instruction.operands[0].type.nbytes >= least_bytes()
 
 
 def _in_steps(function: Function, large: list[Instruction]) -> Function:

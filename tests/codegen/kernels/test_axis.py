@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.kernels.scan.cumulative import CHUNK_BYTES, ROUND
+from tracejit.codegen.kernels.scan.cumulative import chunk_bytes, round_chunks
 
 from ...runtime.programs import python
 from ...support import Array, function_of, interpret, native
@@ -72,7 +72,7 @@ def test_lines_with_one_nan_or_none(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i4", "?"])
 def test_long_lines_in_chunks(dtype: str) -> None:
-    chunk = CHUNK_BYTES // np.dtype(dtype).itemsize
+    chunk = chunk_bytes() // np.dtype(dtype).itemsize
     for shape in ((chunk,), (chunk + 1,), (2, 2 * chunk + 5), (3 * chunk,)):
         x = np.random.default_rng(0).integers(0, 3, shape).astype(dtype)
 
@@ -85,7 +85,7 @@ def test_long_lines_in_chunks(dtype: str) -> None:
 
 
 def test_more_chunks_than_a_round() -> None:
-    x = np.random.default_rng(0).integers(-3, 4, (ROUND + 3) * CHUNK_BYTES // 8 + 7).astype(float)
+    x = np.random.default_rng(0).integers(-3, 4, (round_chunks() + 3) * chunk_bytes() // 8 + 7).astype(float)
     function = function_of("long", [x], lambda b, x: b.cumsum(x, axis=0, reverse=True))
     np.testing.assert_array_equal(native(function, [x])[0], interpret(function, [x])[0])
 

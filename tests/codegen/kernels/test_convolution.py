@@ -13,7 +13,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.array.operands import run
-from tracejit.codegen.kernels.conv.tiling import SLAB, windows_of
+from tracejit.codegen.kernels.conv.tiling import slab_bytes, windows_of
 from tracejit.codegen.llvm.target import host
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.threads import threads
@@ -87,7 +87,7 @@ def test_sums_in_parts_are_what_some_cases_are() -> None:
         full = (cut.channels, *cut.kernel)
         split |= {axis for axis in range(3) if cut.part[axis] < full[axis]}
         masked += cut.masked
-        assert cut.slab_elements * 4 <= SLAB
+        assert cut.slab_elements * 4 <= slab_bytes()
     assert split == {0, 1, 2}
     assert masked
 

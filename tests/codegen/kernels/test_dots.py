@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracejit.codegen.kernels.gemm.dots import FAR
+from tracejit.codegen.kernels.gemm.dots import far_bytes
 
 from ...support import function_of, native
 from ..narrow import NARROWER, run_narrow
@@ -34,7 +34,7 @@ def test_every_row_is_its_own_sum(dtype: str) -> None:
             np.testing.assert_array_equal(got, x @ y)
 
 
-@pytest.mark.parametrize("shape", [(FAR // 8 // 20 + 3, 20), (5, 40, 30)])
+@pytest.mark.parametrize("shape", [(far_bytes() // 8 // 20 + 3, 20), (5, 40, 30)])
 def test_far_ones_and_batches(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
     x = rng.integers(-9, 9, shape).astype("f8")

@@ -13,6 +13,7 @@ from tracejit.codegen.nest import streaming
 from tracejit.codegen.nest.reductions import cross_row_reductions
 from tracejit.codegen.nest.schedule import schedule
 from tracejit.codegen.nest.writing import prefetch
+from tracejit.ir.machine import Machine
 from tracejit.ir.passes import run_passes
 from tracejit.ir.passes.fusion import horizontal_fusion
 
@@ -31,8 +32,7 @@ def _work(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def always_chunks(set_attribute: Any) -> None:
-    set_attribute(cross_row_reductions, "PARALLEL_TASKS", 0)
-    set_attribute(cross_row_reductions, "TASK_CYCLES", 1)
+    set_attribute(cross_row_reductions, "machine", lambda: Machine(task_cycles=1, least_tasks=0))
 
 
 def chunks(function: Any) -> list[int]:
@@ -171,7 +171,7 @@ def test_what_is_folded_across_rows_is_not_read_in_the_group() -> None:
 @pytest.mark.parametrize("shape", [(2, 2), (40, 17), (9, 130)])
 def test_groups_that_read_the_same_memory(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither feeds the other; the one across rows may come first. What needs its result stays apart."""
-    monkeypatch.setattr(horizontal_fusion, "LARGE", 0)
+    monkeypatch.setattr(horizontal_fusion, "large_bytes", lambda: 0)
 
     def build(b: Any, x: Any, y: Any) -> list[Any]:
         total = b.sum(b.mul(x, y), axes=(0,))
@@ -191,8 +191,8 @@ def test_groups_that_read_the_same_memory(shape: tuple[int, int], monkeypatch: p
 @pytest.mark.parametrize("columns", [256, 300, 1024])
 def test_the_next_row_is_fetched_ahead(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read through several stages, in rows that are apart; the last row has none after it."""
-    monkeypatch.setattr(prefetch, "LEAST_BYTES", 0)
-    monkeypatch.setattr(horizontal_fusion, "LARGE", 0)
+    monkeypatch.setattr(prefetch, "large_bytes", lambda: 0)
+    monkeypatch.setattr(horizontal_fusion, "large_bytes", lambda: 0)
     rng = np.random.default_rng(0)
     x, ones = rng.standard_normal((5, 2 * columns)), np.ones(columns)
 
@@ -215,7 +215,7 @@ def test_the_next_row_is_fetched_ahead(columns: int, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("columns", [64, 80, 77])
 def test_rows_that_go_past_the_cache(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are stored past the cache, and folded across beside that; and where they may not be."""
-    monkeypatch.setattr(streaming, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(streaming, "streamed_bytes", lambda: 0)
     rng = np.random.default_rng(0)
     shape = (13, columns)
     arrays = [rng.standard_normal(one) for one in (shape, shape[1:], shape[1:], shape)]

@@ -11,6 +11,7 @@ import tracejit as tj
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.nest.reductions import split
 from tracejit.codegen.nest.schedule import schedule
+from tracejit.ir.machine import Machine
 from tracejit.ir.passes import run_passes
 
 from ...support import Array
@@ -23,7 +24,7 @@ def _always_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def always_cut(set_attribute: Any) -> None:
-    set_attribute(split, "TASK_CYCLES", 500.0)
+    set_attribute(split, "machine", lambda: Machine(task_cycles=500.0))
 
 
 def in_one_pass(f: Any, *arrays: Array) -> int:

@@ -11,6 +11,7 @@ import pytest
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.nest.reductions import split
 from tracejit.codegen.nest.schedule import schedule
+from tracejit.ir.machine import Machine
 from tracejit.ir.passes import run_passes
 
 from ...runtime.programs import python
@@ -29,8 +30,7 @@ def _all_is_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def always_split(set_attribute: Any) -> None:
-    set_attribute(split, "PARALLEL_TASKS", 0)
-    set_attribute(split, "TASK_CYCLES", 1)
+    set_attribute(split, "machine", lambda: Machine(task_cycles=1, least_tasks=0))
 
 
 def values(shape: tuple[int, ...], dtype: str) -> Array:
@@ -116,7 +116,7 @@ def test_little_work_and_parallel_nests_stay_whole(monkeypatch: pytest.MonkeyPat
     small = function_of("small", [np.ones((200, 70))], lambda b, x: b.sum(x, axes=(0,)))
     assert splits(small) == []
     tall = function_of("tall", [np.ones((20_000, 70))], lambda b, x: b.sum(x, axes=(0,)))
-    assert [split.chunks for split in splits(tall)] == [split.CHUNKS]
+    assert [split.chunks for split in splits(tall)] == [Machine().chunks]
 
 
 THREADS = """

@@ -12,6 +12,7 @@ from tracejit.codegen.llvm.target import host
 from tracejit.codegen.module.writer import generate
 from tracejit.codegen.nest import streaming
 from tracejit.codegen.nest.reductions import split
+from tracejit.ir.machine import Machine
 from tracejit.ir.passes import run_passes
 from tracejit.runtime.executable import Executable
 
@@ -21,7 +22,7 @@ from ..narrow import NARROWER, run_narrow
 
 @pytest.fixture(autouse=True)
 def _all_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(streaming, "streamed_bytes", lambda: 0)
 
 
 def streams(function: Any) -> bool:
@@ -81,7 +82,7 @@ import sys
 sys.path.insert(0, '.')
 from tests.codegen.nest.test_streaming import *
 assert host().vector_bits == {bits}, host()
-streaming.STREAMED_BYTES = 0
+streaming.streamed_bytes = lambda: 0
 for dtype in ('f4', 'f8', 'i4'):
     test_maps_at_every_tail(dtype)
 for columns in (64, 80, 128):
@@ -104,7 +105,7 @@ def centred(b: Any, x: Any) -> Any:
 @pytest.mark.parametrize("columns", [16, 32, 33])
 def test_the_last_pass_over_a_tall_table(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A nest that is cut into chunks of rows; results at any address."""
-    monkeypatch.setattr(split, "TASK_CYCLES", 1000.0)
+    monkeypatch.setattr(split, "machine", lambda: Machine(task_cycles=1000.0))
     x = np.random.default_rng(0).standard_normal((5001, columns))
     function = function_of("tall", [x], centred)
     assert streams(function) == (columns % 16 == 0)

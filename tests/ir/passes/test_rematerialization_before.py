@@ -76,7 +76,7 @@ def test_small_values_stay():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed, monkeypatch):
-    monkeypatch.setattr(rematerialization_before, "LEAST_BYTES", 1)
+    monkeypatch.setattr(rematerialization_before, "least_bytes", lambda: 1)
     monkeypatch.setattr(rematerialization_before, "SMALL", 1)
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(1, 12, int(rng.integers(2, 4))).tolist())

@@ -31,7 +31,7 @@ from .listings import StageNames, listing
 from .measuring import Measured, made_up, measure
 from .origins import numbered, with_views
 from .passes import Passed, as_rows, through_passes
-from .roofline import Machine, this_machine
+from .roofline import Peaks, measured_peaks
 from .sources import Sources
 
 #: The version of the document's form.
@@ -86,7 +86,7 @@ class _Collector:
         self._nests(rows)
         machine_lines = self._machine_code(module, rows)
         measured, problem = self._measured()
-        machine = this_machine() if self.timing else None
+        peaks = measured_peaks() if self.timing else None
         picture = Drawing(self.names, self.group).picture(fused)
         sources = Sources(self.ops)
         return {
@@ -98,10 +98,10 @@ class _Collector:
             "groups": [list(group) for group in self.groups],
             "stages": self.stages,
             "passes": self._passes(passed),
-            "kernels": [self._kernel(row, measured, machine, machine_lines) for row in rows],
+            "kernels": [self._kernel(row, measured, peaks, machine_lines) for row in rows],
             "graph": {"width": picture.width, "height": picture.height, "svg": picture.svg},
-            "hints": self._hints(rows, sources, machine, measured),
-            "machine": _machine_json(machine),
+            "hints": self._hints(rows, sources, peaks, measured),
+            "machine": _peaks_json(peaks),
             "timing": self._timing_json(measured, problem),
         }
 
@@ -211,7 +211,7 @@ class _Collector:
         self,
         row: KernelRow,
         measured: Measured | None,
-        machine: Machine | None,
+        peaks: Peaks | None,
         places: dict[str, dict[str, int]],
     ) -> dict[str, Any]:
         for timed in measured.kernels if measured else ():
@@ -243,20 +243,20 @@ class _Collector:
             "vectorised": row.vectorised,
             "threaded": row.threaded,
         }
-        if machine is not None and row.kernel is not None:
-            floor, limit = machine.floor(flops, nbytes, row.dtype, threaded=not row.threaded)
-            threads = 1 if row.threaded else machine.threads
-            found["estimate"] = row.kernel.cycles * many / machine.clock / threads
+        if peaks is not None and row.kernel is not None:
+            floor, limit = peaks.floor(flops, nbytes, row.dtype, threaded=not row.threaded)
+            threads = 1 if row.threaded else peaks.threads
+            found["estimate"] = row.kernel.cycles * many / peaks.clock / threads
             found["floor"], found["limit"] = floor, limit
         return found
 
     def _hints(
-        self, rows: Sequence[KernelRow], sources: Sources, machine: Machine | None, measured: Measured | None
+        self, rows: Sequence[KernelRow], sources: Sources, peaks: Peaks | None, measured: Measured | None
     ) -> list[dict[str, Any]]:
-        if machine is None or measured is None:
+        if peaks is None or measured is None:
             return []
         locations = dict(locations_of(rows, self.ops))
-        return [as_json(hint, sources.place) for hint in hints(rows, locations, machine)]
+        return [as_json(hint, sources.place) for hint in hints(rows, locations, peaks)]
 
     def _timing_json(self, measured: Measured | None, problem: str) -> dict[str, Any]:
         known = sum(1 for input_ in self.subject.inputs if input_ is not None)
@@ -279,14 +279,14 @@ def _for_all(
         yield text, known.get(origins, origins)
 
 
-def _machine_json(machine: Machine | None) -> dict[str, Any] | None:
-    if machine is None:
+def _peaks_json(peaks: Peaks | None) -> dict[str, Any] | None:
+    if peaks is None:
         return None
     return {
-        "cpu": machine.cpu,
-        "clock": machine.clock,
-        "threads": machine.threads,
-        "vector_bits": machine.vector_bits,
-        "bytes": [[level, size, rate] for level, size, rate in machine.bytes],
-        "flops": {dtype: list(both) for dtype, both in machine.flops.items()},
+        "cpu": peaks.cpu,
+        "clock": peaks.clock,
+        "threads": peaks.threads,
+        "vector_bits": peaks.vector_bits,
+        "bytes": [[level, size, rate] for level, size, rate in peaks.bytes],
+        "flops": {dtype: list(both) for dtype, both in peaks.flops.items()},
     }

@@ -11,7 +11,7 @@ from ...ir.graph import Location
 from ...ir.ops.fusion import INTERPRETED
 from ...ir.records import field, record
 from .kernels import KernelRow, strided_reads
-from .roofline import Machine
+from .roofline import Peaks
 
 #: A kernel with less of the whole time is not worth a word, and one with less than twice its floor is fine.
 SHARE: Final = 0.05
@@ -39,7 +39,7 @@ class Hint:
     kernels: list[str] = field(default_factory=list)
 
 
-def hints(rows: Sequence[KernelRow], locations: dict[str, Location], machine: Machine) -> list[Hint]:
+def hints(rows: Sequence[KernelRow], locations: dict[str, Location], peaks: Peaks) -> list[Hint]:
     """Advice on the rows that take most; none without measured times."""
     measured = [row for row in rows if row.seconds is not None]
     total = sum(row.seconds or 0.0 for row in measured if row.parent is None)
@@ -52,7 +52,7 @@ def hints(rows: Sequence[KernelRow], locations: dict[str, Location], machine: Ma
             continue
         if row.is_loop:
             told.add(row.name)
-        level, title, text = _said(row, rows, machine)
+        level, title, text = _said(row, rows, peaks)
         where = locations.get(row.name)
         part = (row.seconds or 0.0) / total
         same = found.get((str(where), title))
@@ -71,14 +71,14 @@ def hints(rows: Sequence[KernelRow], locations: dict[str, Location], machine: Ma
     return listed
 
 
-def _said(row: KernelRow, rows: Sequence[KernelRow], machine: Machine) -> tuple[str, str, str]:
+def _said(row: KernelRow, rows: Sequence[KernelRow], peaks: Peaks) -> tuple[str, str, str]:
     """The level, the title and the text about one kernel."""
     kind = row.instruction.op.kind
     if row.kernel is None and not row.is_loop:
         return _host_call(row)
     if row.is_loop:
         return _loop(row, rows)
-    floor, limit = machine.floor(
+    floor, limit = peaks.floor(
         row.cost.flops * max(row.runs, 1), row.cost.bytes * max(row.runs, 1), row.dtype,
         threaded=not row.threaded,
     )  # fmt: skip
@@ -121,7 +121,7 @@ def _said(row: KernelRow, rows: Sequence[KernelRow], machine: Machine) -> tuple[
         return (
             "note", "exp, log and their like",
             f"{row.cost.transcendentals * max(row.runs, 1):,} transcendental functions take most of this; "
-            f"each is some {_per_element(row, machine):.1f} cycles here, a multiplication a fraction of one.",
+            f"each is some {_per_element(row, peaks):.1f} cycles here, a multiplication a fraction of one.",
         )  # fmt: skip
     if times <= NEAR:
         what = "memory bandwidth" if limit == "memory" else "the arithmetic units"
@@ -179,9 +179,9 @@ def _loop(row: KernelRow, rows: Sequence[KernelRow]) -> tuple[str, str, str]:
     )
 
 
-def _per_element(row: KernelRow, machine: Machine) -> float:
+def _per_element(row: KernelRow, peaks: Peaks) -> float:
     count = row.cost.transcendentals * max(row.runs, 1)
-    return (row.seconds or 0.0) * machine.clock / max(count, 1)
+    return (row.seconds or 0.0) * peaks.clock / max(count, 1)
 
 
 def _capital(text: str) -> str:

@@ -25,7 +25,7 @@ _ROUNDS: Final = 1 << 18
 
 
 @record
-class Machine:
+class Peaks:
     """Peaks. Rates are per second; `flops` by dtype, a multiply-add being two."""
 
     cpu: str
@@ -50,10 +50,10 @@ class Machine:
 
 
 @functools.lru_cache(maxsize=1)
-def this_machine() -> Machine:
+def measured_peaks() -> Peaks:
     """The machine that this process runs on, measured at the first call."""
     target = host()
-    return Machine(
+    return Peaks(
         target.cpu,
         _clock(),
         num_threads(),
