@@ -335,6 +335,10 @@ BY_NAME_OF_OP: dict[str, Maker] = {
 }  # fmt: skip
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {
+    **dict.fromkeys(
+        ("special1", "special2", "special3", "special4"),
+        "their meaning is what an attribute names: tests/ir/special/test_special_accuracy.py",
+    ),
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
     "interpreted": "made where the compiler fails: tests/codegen/module/test_recovery.py",
     "custom_rule": "its meaning is its regions: tests/tracejit/transforms/test_custom_grad.py",

@@ -83,11 +83,11 @@ ndarray = Tensor
 
 
 #: Submodules that load at their first use: they would cost import time to all.
-_LAZY = frozenset({"extend", "nn", "optim", "testing"})
+_LAZY = frozenset({"extend", "nn", "optim", "scipy", "testing"})
 #: Functions of ``tracejit.tools.profiling``, which loads when the first of them is used.
 _PROFILING = frozenset({"memory", "profile"})
 if _TYPE_CHECKING:
-    from . import extend, nn, optim, testing
+    from . import extend, nn, optim, scipy, testing
     from .array.deferred import *  # noqa: F403
     from .extend import (
         backend,

@@ -19,6 +19,7 @@ from . import (
     logarithm,
     ordering,
     power,
+    special,
     support,
     trigonometric,
 )
@@ -115,6 +116,7 @@ class MathsEmitter(BlockEmitter):
     nextafter = ordering.nextafter
     spacing = ordering.spacing
     ldexp = ordering.ldexp
+    special = special.special
 
 
 __all__ = ["ULP_BOUND", "BlockEmitter", "MathsEmitter"]

@@ -17,6 +17,7 @@ from . import (
     reductions,
     shape,
     sorting,
+    special,
     transcendental,
 )
 from .control_flow import definitions, rewinding
@@ -37,6 +38,7 @@ __all__ = [
     "rewinding",
     "shape",
     "sorting",
+    "special",
     "transcendental",
 ]
 

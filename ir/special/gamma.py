@@ -1,0 +1,384 @@
+"""The gamma function and its logarithm's derivatives, zeta functions, and the beta function.
+
+Small arguments go by recurrence to an interval around 1.5 or 2, where a polynomial serves; large ones have
+Stirling's series (Abramowitz and Stegun, 6.1.40, 6.3.18), negative ones the reflections 6.1.17 and 6.3.7.
+zeta is
+Euler and Maclaurin's sum (23.2.5).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from . import coefficients as tables
+from .jets import Index, Jet, value_of
+from .evaluator import Evaluator
+from .table import define, define_by_jets
+from .writing import write
+
+HALF_LOG_2PI: Final = 0.5 * math.log(2.0 * math.pi)
+_ROOT: Final = 1.4616321449683622
+_ROOT_LOW: Final = 9.549995429965697e-17
+#: B(2j) / (2j)!, j from 1.
+_BERNOULLI: Final = (
+    0.083333333333333333333, -0.0013888888888888888889, 0.000033068783068783068783,
+    -8.2671957671957671958e-7, 2.0876756987868098979e-8, -5.2841901386874931848e-10,
+    1.3382536530684678833e-11, -3.3896802963225828668e-13, 8.5860620562778445641e-15,
+    -2.174868698558061873e-16, 5.5090028283602295152e-18, -1.3954464685812523341e-19,
+)  # fmt: skip
+
+
+def sin_pi(m: Evaluator, x: Any) -> Any:
+    """sin(pi x), right near every integer."""
+    value = value_of(x)
+    r = x - m.rint(value * 0.5) * 2.0
+    r = m.where(r > 0.5, 1.0 - r, m.where(r < -0.5, -1.0 - r, r))
+    return m.sin(r * math.pi)
+
+
+def cos_pi(m: Evaluator, x: Any) -> Any:
+    """cos(pi x), right near every half."""
+    r = m.abs(x - m.rint(value_of(x) * 0.5) * 2.0)
+    return m.sin((0.5 - r) * math.pi)
+
+
+def stirling_rest(m: Evaluator, x: Any) -> Any:
+    """What Stirling's leading terms leave of log gamma x, for x >= 8."""
+    inverse = 1.0 / x
+    return m.polynomial(inverse * inverse, tables.STIRLING) * inverse
+
+
+def _reduced(m: Evaluator, x: Any, top: float, steps: int, begin: Any, fold: Any) -> tuple[Any, Any]:
+    """x less as many ones as bring it below `top`, and what ``fold`` makes of the numbers on the way."""
+    total = begin
+    for _ in range(steps):
+        high = x >= top
+        down = x - 1.0
+        total = m.where(high, fold(total, down), total)
+        x = m.where(high, down, x)
+    return x, total
+
+
+def _log_gamma_positive(m: Evaluator, x: Any) -> Any:
+    def low(x: Any) -> Any:
+        # log gamma x = log gamma(1 + x) - log x
+        small = x < 0.5
+        t = m.where(small, x, x - 1.0)
+        value = m.polynomial(t, tables.LGAMMA_1) * t + 0.0
+        return m.where(small, value - m.log(x), value)
+
+    def middle(x: Any) -> Any:
+        y, product = _reduced(m, x, 2.5, 6, 1.0, lambda total, down: total * down)
+        t = y - 2.0
+        return m.log(product) + (m.polynomial(t, tables.LGAMMA_2) * t + 0.0)
+
+    def high(x: Any) -> Any:
+        result = (x - 0.5) * (m.log(x) - 1.0) + (HALF_LOG_2PI - 0.5) + stirling_rest(m, x)
+        return m.where(x > 1e300, m.where(x < math.inf, result, math.inf), result)
+
+    return m.choose((x,), (x < 1.5, low), (x < 8.0, middle), high)
+
+
+def log_gamma(m: Evaluator, x: Any) -> Any:
+    """log |gamma x|."""
+
+    def negative(x: Any) -> Any:
+        # |gamma(-s)| = pi / (s |sin(pi s)| gamma(s)), s = -x
+        s = -x
+        sine = m.abs(sin_pi(m, s)) * s
+        result = math.log(math.pi) - m.log(sine) - _log_gamma_positive(m, s)
+        pole = m.eq(m.floor(s), s)
+        return m.where(pole, math.inf, result)
+
+    return m.choose((x,), (x > 0.0, lambda x: _log_gamma_positive(m, x)), negative)
+
+
+def _gamma_parts(m: Evaluator, x: Any) -> tuple[Any, Any]:
+    """Two factors of gamma x, for x >= 12: neither overflows where their product is finite."""
+    power = m.pow(x, x * 0.5 - 0.25)
+    inverse = 1.0 / x
+    factor = m.polynomial(inverse, tables.STIRLING_FACTOR) * inverse
+    scale = m.exp(-x) * math.sqrt(2.0 * math.pi)
+    return power, power * (scale + scale * factor)
+
+
+def _gamma(m: Evaluator, x: Any) -> Any:
+    def small(size: Any) -> Any:
+        # gamma x = gamma(1 + x) / x
+        lifted = m.where(size < 1.0, size + 1.0, size)
+        y, product = m.loop(
+            lambda y, product: y >= 2.0, lambda y, product: (y - 1.0, product * (y - 1.0)), lifted, 1.0
+        )
+        value = m.where(m.eq(y, 1.0), 1.0, m.polynomial(y - 1.5, tables.GAMMA)) * product
+        return m.where(size < 1.0, value / size, value), 1.0
+
+    def large(size: Any) -> Any:
+        return _gamma_parts(m, m.min(size, 200.0))
+
+    size = m.abs(x)
+    whole = m.eq(m.floor(size), size) & (size < 24.0)  # factorials that are floats are exact
+    first, second = m.choose((size,), ((size < 12.0) | whole, small), large)
+    value = first * second
+    positive = m.where(size < 171.7, value, math.inf)
+
+    def negative(x: Any, first: Any, second: Any) -> Any:
+        result = math.pi / (x * -sin_pi(m, x)) / first / second
+        result = m.where(m.eq(m.floor(x), x), math.nan, result)
+        tiny = m.copysign(0.0, sin_pi(m, x * 0.5) * -1.0)
+        return m.where(m.eq(x, 0.0), 1.0 / x, m.where((x < -190.0) & (m.floor(x) < x), tiny, result))
+
+    return m.choose(
+        (x, first, second, positive), (x > 0.0, lambda x, first, second, positive: positive),
+        lambda x, first, second, positive: negative(x, first, second),
+    )  # fmt: skip
+
+
+def gamma_of(m: Evaluator, x: Any) -> Any:
+    """gamma x of numbers or jets."""
+    if not isinstance(x, Jet):
+        return _gamma(m, x)
+    value = _gamma(m, x.value)
+    logarithm = log_gamma_of(m, x)
+    return m.exp(logarithm - logarithm.value) * value
+
+
+def _digamma(m: Evaluator, x: Any) -> Any:
+    def positive(x: Any) -> Any:
+        def low(x: Any) -> Any:
+            lifted = m.where(x < 1.0, x + 1.0, x)
+            y, total = _reduced(m, lifted, 2.0, 9, 0.0, lambda total, down: total + 1.0 / down)
+            value = m.polynomial(y - 1.5, tables.DIGAMMA) * ((y - _ROOT) - _ROOT_LOW) + total
+            return m.where(x < 1.0, value - 1.0 / x, value)
+
+        def high(x: Any) -> Any:
+            inverse = 1.0 / x
+            square = inverse * inverse
+            rest = m.polynomial(square, tables.STIRLING_DIGAMMA) * square
+            return m.log(x) - (rest + inverse * 0.5)
+
+        return m.choose((x,), (x < 10.0, low), high)
+
+    def negative(x: Any) -> Any:
+        s = -x
+        value = positive(s) + 1.0 / s + cos_pi(m, s) / sin_pi(m, s) * math.pi
+        pole = m.eq(m.floor(x), x)
+        return m.where(pole, m.where(m.eq(x, 0.0), -1.0 / x, math.nan), value)
+
+    return m.choose((x,), (x > 0.0, positive), negative)
+
+
+def hurwitz(m: Evaluator, s: Any, q: Any) -> Any:
+    """The sum over n >= 0 of (q + n)^-s, for s > 1; q < 0 needs an integer s."""
+    turns = 9
+
+    def below(total: Any, q: Any) -> tuple[Any, Any]:
+        return total + m.pow(q, -s), q + 1.0
+
+    total, a = m.loop(lambda total, q: q < 0.0, below, m.constant(0.0, s), q)
+    for _ in range(turns):
+        total = total + m.pow(a, -s)
+        a = a + 1.0
+    last = m.pow(a, -s)
+    total = total + m.pow(a, 1.0 - s) / (s - 1.0) + last * 0.5
+    square = 1.0 / (a * a)
+    factor = last * s / a
+    for j, bernoulli in enumerate(_BERNOULLI, 1):
+        total = total + factor * bernoulli
+        factor = factor * (s + (2.0 * j - 1.0)) * (s + 2.0 * j) * square
+    return total
+
+
+def _zeta(m: Evaluator, s: Any, q: Any) -> Any:
+    value = hurwitz(m, s, q)
+    size, whole = value_of(s), m.eq(m.floor(q), q)
+    value = m.where((q < 0.0) & ~m.eq(m.floor(size), size), math.nan, value)
+    value = m.where((q <= 0.0) & whole, math.inf, value)
+    value = m.where(m.eq(q, math.inf) & (size > 1.0), 0.0, value)
+    return m.where(size > 1.0, value, m.where(m.eq(size, 1.0), math.inf, math.nan))
+
+
+def _riemann_zeta(m: Evaluator, s: Any) -> Any:
+    def large(s: Any) -> Any:
+        return m.where(s > 60.0, 1.0, hurwitz(m, m.min(s, 60.0), 1.0 + value_of(s) * 0.0))
+
+    def inside(s: Any) -> Any:
+        return m.polynomial(s - 0.5, tables.ZETA) / (s - 1.0)
+
+    def reflected(s: Any) -> Any:
+        # zeta s = 2 (2 pi)^(s - 1) sin(pi s / 2) gamma(1 - s) zeta(1 - s)
+        other = 1.0 - s
+        half = m.pow(value_of(s) * 0.0 + 2.0 * math.pi, (s - 1.0) * 0.5)
+        near = half * gamma_of(m, m.min(other, 150.0)) * half
+        far = m.exp((s - 1.0) * math.log(2.0 * math.pi) + log_gamma_of(m, other))
+        return m.where(other < 150.0, near, far) * 2.0 * sin_pi(m, s * 0.5) * large(other)
+
+    value = m.choose((s,), (s < 0.0, reflected), (s < 1.0, inside), large)
+    return m.where(m.eq(value_of(s), 1.0), math.inf, value)
+
+
+def log_gamma_of(m: Evaluator, x: Any) -> Any:
+    """log |gamma x| of numbers or jets."""
+    return m.call("gammaln", x)
+
+
+def _polygamma(m: Evaluator, order: int, x: Any) -> Any:
+    """The derivative of `order` of digamma: (-1)^(n + 1) n! zeta(n + 1, x)."""
+    if order == 0:
+        return _digamma(m, x)
+    value = _zeta(m, order + 1.0 + x * 0.0, x)
+    return value * ((-1.0) ** (order + 1) * math.factorial(order))
+
+
+def _gammaln(m: Evaluator, orders: Index, x: Any) -> Any:
+    return log_gamma(m, x) if not orders[0] else _polygamma(m, orders[0] - 1, x)
+
+
+def log_gamma_1p(m: Evaluator, x: Any) -> Any:
+    """log gamma(1 + x) for x >= 0, right for small x too."""
+    small = value_of(x) <= 0.5
+    near = m.polynomial(m.where(small, x, 0.0), tables.LGAMMA_1) * x
+    return m.where(small, near, log_gamma_of(m, m.where(small, 1.0, x + 1.0)))
+
+
+def beta_log(m: Evaluator, a: Any, b: Any, factor: Any = None) -> Any:
+    """log beta(a, b) for a, b > 0; of `factor` beta(a, b), where `factor` is a or b."""
+    swapped = a > b
+    a, b = m.where(swapped, b, a), m.where(swapped, a, b)
+
+    def least(a: Any) -> Any:
+        """log gamma(a), or log gamma(a + 1)."""
+        return log_gamma_of(m, a) if factor is None else log_gamma_1p(m, a)
+
+    def small(a: Any, b: Any) -> Any:
+        return least(a) + (log_gamma_of(m, b) - log_gamma_of(m, a + b))
+
+    def tiny(a: Any, b: Any) -> Any:
+        # gamma(b) / gamma(a + b), lifted to gamma(b + 8) / gamma(a + b + 8)
+        lifted = m.constant(0.0, a, b)
+        for n in range(8):
+            lifted = lifted + m.log1p(a / (b + float(n)))
+        large = b + 8.0
+        total = a + large
+        rest = stirling_rest(m, large) - stirling_rest(m, total)
+        main = a * (1.0 - m.log(total)) - (large - 0.5) * m.log1p(a / large)
+        return least(a) + (lifted + (main + rest))
+
+    def mixed(a: Any, b: Any) -> Any:
+        # gamma(b) / gamma(a + b) by Stirling's series, of which what is equal cancels
+        total = a + b
+        rest = stirling_rest(m, b) - stirling_rest(m, total)
+        return (least(a) + rest) + (a * (1.0 - m.log(total)) - (b - 0.5) * m.log1p(a / b))
+
+    def large(a: Any, b: Any) -> Any:
+        rest = stirling_rest(m, a) + stirling_rest(m, b) - stirling_rest(m, a + b)
+        main = (a - 0.5) * m.log(a / (a + b)) - b * m.log1p(a / b)
+        return main + (rest + HALF_LOG_2PI - m.log(b) * 0.5) + (0.0 if factor is None else m.log(a))
+
+    value = m.choose((a, b), ((b < 8.0) & (a < 0.5 * b), tiny), (b < 8.0, small), (a < 8.0, mixed), large)
+    return value if factor is None else m.where(factor > a, value + m.log(factor / a), value)
+
+
+def _betaln(m: Evaluator, a: Any, b: Any) -> Any:
+    def any_sign(a: Any, b: Any) -> Any:
+        return log_gamma_of(m, a) + log_gamma_of(m, b) - log_gamma_of(m, a + b)
+
+    return m.choose((a, b), ((a > 0.0) & (b > 0.0), lambda a, b: beta_log(m, a, b)), any_sign)
+
+
+def precise_power(m: Evaluator, above: Any, below: Any, exponent: Any) -> Any:
+    """(above / below)^exponent, where the rounding of the quotient is made good."""
+    ratio = above / below
+    product, low = m.two_product(ratio, below)
+    return m.pow(ratio, exponent) * (1.0 + exponent * (((above - product) - low) / above))
+
+
+def _beta(m: Evaluator, a: Any, b: Any) -> Any:
+    def by_gamma(a: Any, b: Any) -> Any:
+        total, low = m.two_sum(a, b)
+        # what rounding takes off a + b counts as often as digamma says, which is near log
+        ratio = m.call("gamma", a) * m.call("gamma", b) / m.call("gamma", total)
+        ratio = m.where(total > 2.0, ratio - ratio * (low * m.log(total)), ratio)
+        # at the poles of gamma(a + b) beta is 0; at those of the others it is infinite
+        zero = (total <= 0.0) & m.eq(m.floor(total), total)
+        pole = ((a <= 0.0) & m.eq(m.floor(a), a)) | ((b <= 0.0) & m.eq(m.floor(b), b))
+        return m.where(pole, m.where(zero & ~m.eq(a, b), ratio, math.inf), m.where(zero, 0.0, ratio))
+
+    def by_logarithm(a: Any, b: Any) -> Any:
+        return m.exp(_betaln(m, a, b))
+
+    def by_powers(a: Any, b: Any) -> Any:
+        # Stirling's series; the roundings of the bases are made good
+        total, low = m.two_sum(a, b)
+        rest = stirling_rest(m, a) + stirling_rest(m, b) - stirling_rest(m, total) - low
+        powers = precise_power(m, a, total, a - 0.5) * precise_power(m, b, total, b)
+        return powers * m.exp(rest) * (math.sqrt(2.0 * math.pi) / m.sqrt(b))
+
+    small = (m.abs(a) < 20.0) & (m.abs(b) < 20.0)
+    negative = (a < 0.0) | (b < 0.0)
+    large = (a >= 8.0) & (b >= 8.0)
+    return m.choose((a, b), (small | negative, by_gamma), (large, by_powers), by_logarithm)
+
+
+def _binom(m: Evaluator, n: Any, k: Any) -> Any:
+    """The binomial coefficient; exact where all products are."""
+    whole = m.eq(m.floor(n), n) & m.eq(m.floor(k), k)
+    k = m.where(whole & (k > n * 0.5) & (n > 0.0), n - k, k)
+
+    def product(n: Any, k: Any) -> Any:
+        start = n - k
+
+        def turn(total: Any, i: Any) -> tuple[Any, Any]:
+            return total * (start + i) / i, i + 1.0
+
+        total, _ = m.loop(lambda total, i: i <= k, turn, 1.0, 1.0)
+        return m.where(k < 0.0, 0.0, total)
+
+    def by_beta(n: Any, k: Any) -> Any:
+        inside = 1.0 / ((n + 1.0) * m.call("beta", n - k + 1.0, k + 1.0))
+        outside = m.eq(m.floor(n), n) & (n < 0.0)
+        return m.where(outside, math.nan, inside)
+
+    few = m.eq(m.floor(k), k) & (m.abs(k) <= 30.0)
+    return m.choose((n, k), (few, product), by_beta)
+
+
+def _binom_slope(place: int) -> Any:
+    def slope(b: Any, orders: Index, n: Any, k: Any) -> Any:
+        rest = write(b, "digamma", b.add(b.sub(n, k), 1.0))
+        if place:
+            difference = b.sub(rest, write(b, "digamma", b.add(k, 1.0)))
+        else:
+            difference = b.sub(write(b, "digamma", b.add(n, 1.0)), rest)
+        return b.mul(write(b, "binom", n, k), difference)
+
+    return slope
+
+
+def _zeta_slope(b: Any, orders: Index, s: Any, q: Any) -> Any:
+    # d zeta(s, q) / dq = -s zeta(s + 1, q); its derivatives in s by Leibniz
+    order = orders[0]
+    more = b.add(s, 1.0)
+    value = b.mul(s, write(b, "zeta", more, q, orders=orders))
+    if order:
+        value = b.add(value, b.mul(float(order), write(b, "zeta", more, q, orders=(order - 1, orders[1]))))
+    return b.neg(value)
+
+
+def _beta_slope(place: int) -> Any:
+    def slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
+        own = (x, y)[place]
+        difference = b.sub(write(b, "digamma", own), write(b, "digamma", b.add(x, y)))
+        return b.mul(write(b, "beta", x, y), difference)
+
+    return slope
+
+
+define("gammaln", "x", _gammaln, True)
+define_by_jets("gamma", "x", gamma_of, True)
+define("digamma", "x", lambda m, orders, x: _polygamma(m, orders[0], x), True)
+define_by_jets("zeta", "s q", _zeta, True, _zeta_slope)
+define_by_jets("riemann_zeta", "s", _riemann_zeta, True)
+define_by_jets("betaln", "a b", _betaln, True, True)
+define("beta", "a b", lambda m, orders, a, b: _beta(m, a, b), _beta_slope(0), _beta_slope(1))
+define("binom", "n k", lambda m, orders, n, k: _binom(m, n, k), _binom_slope(0), _binom_slope(1))

@@ -1,0 +1,97 @@
+"""Terms of entropies: products with logarithms, right where factors are 0 and near each other."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import coefficients as tables
+from .jets import Index, Jet, compose, value_of
+from .evaluator import Evaluator, inverse_power
+from .table import define
+
+
+def log1p_less_x(m: Evaluator, t: Any) -> Any:
+    """log(1 + t) - t without cancellation."""
+    if isinstance(t, Jet):
+        inverse = 1.0 / (t.value + 1.0)
+        return compose(
+            t,
+            lambda k: (
+                (log1p_less_x(m, t.value), -t.value * inverse)[k] if k < 2 else inverse_power(inverse, k)
+            ),
+        )
+    near = m.polynomial(t, tables.LOG1PMX) * t * t
+    return m.where(m.abs(t) <= 0.35, near, m.log1p(t) - t)
+
+
+def _xlogy(m: Evaluator, x: Any, y: Any) -> Any:
+    return m.where(m.eq(value_of(x), 0.0), x * m.log(m.where(y > 0.0, y, 1.0)), x * m.log(y))
+
+
+def _entr(m: Evaluator, x: Any) -> Any:
+    value = -(x * m.log(x))
+    return m.where(value_of(x) < 0.0, -math.inf, m.where(m.eq(x, 0.0), 0.0, value))
+
+
+def _log_of_quotient(m: Evaluator, x: Any, y: Any) -> Any:
+    """log(x / y), right where both are near each other."""
+
+    def near(x: Any, y: Any) -> Any:
+        return m.log1p((x - y) / y)
+
+    def far(x: Any, y: Any) -> Any:
+        ratio = x / y
+        outside = (ratio < 1e-300) | (ratio > 1e300)
+        return m.where(outside, m.log(x) - m.log(y), m.log(ratio))
+
+    return m.choose((x, y), ((x > y * 0.5) & (x < y * 2.0), near), far)
+
+
+def _edges(m: Evaluator, x: Any, y: Any, value: Any, at_zero: Any) -> Any:
+    """`value` where x, y > 0, `at_zero` where x = 0 <= y, else infinity."""
+    zero = m.eq(x, 0.0) & (y >= 0.0)
+    return m.where((x > 0.0) & (y > 0.0), value, m.where(zero, at_zero, math.inf))
+
+
+def _rel_entr(m: Evaluator, x: Any, y: Any) -> Any:
+    return _edges(m, x, y, x * _log_of_quotient(m, x, y), 0.0)
+
+
+def _kl_div(m: Evaluator, x: Any, y: Any) -> Any:
+    def near(x: Any, y: Any) -> Any:
+        # x log(x / y) - x + y = -x (log(1 + t) - t), t = (y - x) / x
+        return -x * log1p_less_x(m, (y - x) / x)
+
+    def far(x: Any, y: Any) -> Any:
+        return x * _log_of_quotient(m, x, y) + (y - x)
+
+    value = m.choose((x, y), ((y > x * 0.7) & (y < x * 1.3), near), far)
+    return _edges(m, x, y, value, y)
+
+
+def _log_or_zero(b: Any, x: Any, y: Any) -> Any:
+    # where x = 0 = y the product is 0 by convention, and does not depend on y
+    return b.where(b.logical_and(b.eq(x, 0.0), b.eq(y, 0.0)), 0.0, b.div(x, y))
+
+
+def _quotient_slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
+    return b.neg(b.div(x, y))
+
+
+define("xlogy", "x y", lambda m, orders, x, y: _xlogy(m, x, y),
+       lambda b, orders, x, y: b.log(y), lambda b, orders, x, y: _log_or_zero(b, x, y))  # fmt: skip
+define("xlog1py", "x y",
+       lambda m, orders, x, y: m.where(m.eq(x, 0.0), 0.0, x * m.log1p(y)),
+       lambda b, orders, x, y: b.log1p(y),
+       lambda b, orders, x, y: _log_or_zero(b, x, b.add(y, 1.0)))  # fmt: skip
+define("entr", "x", lambda m, orders, x: _entr(m, x),
+       lambda b, orders, x: b.sub(-1.0, b.log(x)))  # fmt: skip
+define("rel_entr", "x y", lambda m, orders, x, y: _rel_entr(m, x, y),
+       lambda b, orders, x, y: b.add(1.0, b.special2(x, y, function="log_ratio", orders=orders)),
+       _quotient_slope)  # fmt: skip
+define("kl_div", "x y", lambda m, orders, x, y: _kl_div(m, x, y),
+       lambda b, orders, x, y: b.special2(x, y, function="log_ratio", orders=orders),
+       lambda b, orders, x, y: b.div(b.sub(y, x), y))  # fmt: skip
+define("log_ratio", "x y", lambda m, orders, x, y: _log_of_quotient(m, x, y),
+       lambda b, orders, x, y: b.reciprocal(x), lambda b, orders, x, y: b.neg(b.reciprocal(y)))  # fmt: skip

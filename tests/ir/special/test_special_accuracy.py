@@ -1,0 +1,115 @@
+"""Accuracy of the special functions and their derivatives against mpmath, eager and native."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracejit.ir.special.table import evaluate, names, special
+
+from ...support import function_of, native
+from .cases import Array, Case, all_cases, truth_of, ulp_error
+
+CASES = all_cases()
+#: Arguments for each function, and for each derivative, whose truth takes mpmath longer.
+POINTS, SLOPE_POINTS = 60, 12
+#: Functions whose truth is that of another: tested by what undoes them.
+INVERSES = {"gammaincinv": "gammainc", "gammainccinv": "gammaincc", "betaincinv": "betainc"}
+#: What only rules of other functions use, with the name of what shows it.
+WITHIN = {"log_ratio": "rel_entr"}
+
+
+def arguments(case: Case, count: int, key: str = "") -> list[Array]:
+    rng = np.random.default_rng(zlib.crc32((case.name + key).encode()))
+    return case.sample(rng, count)
+
+
+def compiled(name: str, orders: tuple[int, ...], values: list[Array]) -> Array:
+    def build(b: Any, *params: Any) -> Any:
+        return getattr(b, f"special{len(params)}")(*params, function=name, orders=orders)
+
+    (result,) = native(function_of(name, values, build), values)
+    return result
+
+
+def errors_of(case: Case, orders: tuple[int, ...], values: list[Array], results: Array) -> Array:
+    errors = []
+    for row, value in zip(zip(*values, strict=True), results.tolist(), strict=True):
+        floor = case.floor(*row) if callable(case.floor) else case.floor
+        errors.append(ulp_error(value, truth_of(case, orders, list(map(float, row))), floor))
+    return np.array(errors)
+
+
+def check(case: Case, orders: tuple[int, ...], bound: float, count: int) -> None:
+    values = arguments(case, count, repr(orders))
+    for results in (evaluate(case.name, orders, values), compiled(case.name, orders, values)):
+        errors = errors_of(case, orders, values, results)
+        worst = int(np.argmax(errors))
+        point = ", ".join(repr(float(value[worst])) for value in values)
+        assert errors[worst] <= bound, f"{case.name}({point}), derivative {orders}: {errors[worst]:.1f} ulp"
+
+
+def test_every_function_has_a_case() -> None:
+    assert set(names()) == {*CASES, *INVERSES, *WITHIN}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name: str) -> None:
+    case = CASES[name]
+    check(case, (0,) * len(special(name).params), case.bound, POINTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "orders"), [(name, orders) for name, case in CASES.items() for orders in case.slopes]
+)
+def test_derivatives(name: str, orders: tuple[int, ...]) -> None:
+    check(CASES[name], orders, CASES[name].slopes[orders], SLOPE_POINTS)
+
+
+@pytest.mark.parametrize("name", INVERSES)
+def test_inverses_undo_the_function(name: str) -> None:
+    """f(f^-1(p)) is p, to what the rounding of the inverse changes it by."""
+    forward = INVERSES[name]
+    rng = np.random.default_rng(7)
+    count = len(special(name).params) - 1
+    shapes = [10.0 ** rng.uniform(-1, 2.5, 100) for _ in range(count)]
+    p = np.concatenate([rng.uniform(0, 1, 70), 10.0 ** rng.uniform(-30, 0, 30)])
+    density = "gamma_density" if count == 1 else "beta_density"
+    for x in (
+        evaluate(name, (0,) * (count + 1), [*shapes, p]),
+        compiled(name, (0,) * (count + 1), [*shapes, p]),
+    ):
+        inside = (x > 1e-290) & (x < 1 - 1e-9) if count == 2 else x > 1e-290
+        assert inside.sum() > 60
+        back = evaluate(forward, (0,) * (count + 1), [*shapes, x])
+        change = evaluate(density, (0,) * (count + 1), [*shapes, x]) * x * 2.0**-51
+        assert np.all((np.abs(back - p) <= change + 400 * 2.0**-52 * p)[inside])
+
+
+@pytest.mark.parametrize("name", [*CASES, *INVERSES])
+def test_float32_is_rounded_from_float64(name: str) -> None:
+    case = CASES.get(name) or CASES[INVERSES[name]]
+    with np.errstate(all="ignore"):
+        values = [value.astype(np.float32) for value in arguments(case, 40)]
+    if name in INVERSES:
+        values[-1] = np.linspace(0.01, 0.99, 40, dtype=np.float32)
+    orders = (0,) * len(values)
+    wide = compiled(name, orders, [value.astype(np.float64) for value in values])
+    with np.errstate(all="ignore"):
+        assert np.array_equal(compiled(name, orders, values), wide.astype(np.float32), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", [*CASES, *INVERSES])
+def test_results_do_not_depend_on_neighbours(name: str) -> None:
+    """The bits of each element are the same in a vector and alone."""
+    case = CASES.get(name) or CASES[INVERSES[name]]
+    values = arguments(case, 9)
+    if name in INVERSES:
+        values[-1] = np.linspace(0.01, 0.99, len(values[0]))
+    orders = (0,) * len(values)
+    together = compiled(name, orders, values)
+    alone = [compiled(name, orders, [value[i : i + 1] for value in values])[0] for i in range(3)]
+    assert np.array_equal(together[:3], alone, equal_nan=True)

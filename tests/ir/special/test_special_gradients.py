@@ -1,0 +1,110 @@
+"""Gradients of the special functions in every operand, to second order, against mpmath's differences."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.array.operands import run
+from tracejit.ir.special.table import special
+
+from .cases import all_cases, truth_of
+
+CASES = all_cases()
+#: Points in an easy region, where differences have digits: uniform between these, for each operand.
+EASY: dict[str, list[tuple[float, float]]] = {
+    "gammainc": [(0.5, 8.0), (0.5, 8.0)],
+    "gammaincc": [(0.5, 8.0), (0.5, 8.0)],
+    "gamma_density": [(0.5, 8.0), (0.5, 8.0)],
+    "betainc": [(0.5, 8.0), (0.5, 8.0), (0.1, 0.9)],
+    "betaincc": [(0.5, 8.0), (0.5, 8.0), (0.1, 0.9)],
+    "beta_density": [(0.5, 8.0), (0.5, 8.0), (0.1, 0.9)],
+    "zeta": [(1.5, 8.0), (0.3, 5.0)],
+    "binom": [(5.0, 9.0), (1.2, 4.0)],
+    "riemann_zeta": [(-3.4, 5.0)],
+}
+DEFAULT = (0.2, 0.9)
+#: Functions of which only the first derivative is a function here.
+ORDERS = {"erfcinv": 1, "ndtri": 1}
+
+
+def function(name: str) -> Any:
+    return lambda *operands: run(
+        f"special{len(operands)}", *operands, function=name, orders=(0,) * len(operands)
+    )
+
+
+def points(name: str) -> list[float]:
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    return [
+        float(rng.uniform(*low_high)) for low_high in EASY.get(name, [DEFAULT] * len(special(name).params))
+    ]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients(name: str) -> None:
+    """``tj.grad`` of the function, and of its gradient, jitted and not."""
+    case, at = CASES[name], points(name)
+    definition = special(name)
+    places = [place for place, slope in enumerate(definition.slopes) if slope is not None]
+    f = function(name)
+    values = [tj.tensor(value, dtype=tj.float64) for value in at]
+    for place in places:
+        slope = tj.grad(f, argnums=place)
+        orders = tuple(int(other == place) for other in range(len(at)))
+        truth = float(truth_of(case, orders, at))
+        assert float(slope(*values)) == pytest.approx(truth, rel=1e-11), (place, at)
+        assert float(tj.jit(slope)(*values)) == pytest.approx(truth, rel=1e-11)
+    if ORDERS.get(name) == 1:
+        return
+    for first, second in itertools.combinations_with_replacement(places, 2):
+        orders = tuple((first == other) + (second == other) for other in range(len(at)))
+        truth = float(truth_of(case, orders, at))
+        bend = tj.jit(tj.grad(tj.grad(f, argnums=first), argnums=second))
+        assert float(bend(*values)) == pytest.approx(truth, rel=1e-9, abs=1e-12), (first, second, at)
+
+
+@pytest.mark.parametrize("name", ["gammainc", "betainc", "zeta", "log_ndtr"])
+def test_batches_and_forward_mode(name: str) -> None:
+    rng = np.random.default_rng(3)
+    limits = EASY.get(name, [DEFAULT] * len(special(name).params))
+    values = [tj.tensor(rng.uniform(*pair, 5)) for pair in limits]
+    f = function(name)
+    together = f(*values).numpy()
+    assert np.allclose(tj.vmap(f)(*values).numpy(), together, rtol=1e-14)
+    tangents = [tj.ones_like(value) for value in values]
+    _, tangent = tj.jvp(f, values, tangents)
+    each = sum(tj.grad(lambda *v: f(*v).sum(), argnums=i)(*values).numpy() for i in range(len(values)))
+    assert np.allclose(tangent.numpy(), each, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "forward", "at"),
+    [("gammaincinv", "gammainc", (2.5, 0.3)), ("gammainccinv", "gammaincc", (2.5, 0.3)),
+     ("betaincinv", "betainc", (2.5, 1.5, 0.3))],
+)  # fmt: skip
+def test_gradients_of_inverses(name: str, forward: str, at: tuple[float, ...]) -> None:
+    """By central differences of the inverse, which is exact to some parts in 10^15."""
+    f = function(name)
+    values = [tj.tensor(value, dtype=tj.float64) for value in at]
+    step = 1e-3
+
+    def difference(fn: Any, place: int) -> float:
+        """Richardson's extrapolation of central differences: the error is some step^4."""
+        half = [(shifted(fn, place, by) - shifted(fn, place, -by)) / (2 * by) for by in (step, 2 * step)]
+        return (4 * half[0] - half[1]) / 3
+
+    def shifted(fn: Any, place: int, by: float) -> float:
+        return float(fn(*[value + by * (other == place) for other, value in enumerate(values)]))
+
+    for place in range(len(at)):
+        slope = tj.jit(tj.grad(f, argnums=place))
+        assert float(slope(*values)) == pytest.approx(difference(f, place), rel=1e-7)
+        for other in range(len(at)):
+            bend = float(tj.jit(tj.grad(slope, argnums=other))(*values))
+            assert bend == pytest.approx(difference(slope, other), rel=1e-6, abs=1e-8)

@@ -1,0 +1,204 @@
+"""The gamma and beta functions, zeta functions, and counts of combinations."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from ...array.operands import as_tensor, run
+from ...eager.tensor import Tensor
+from ...ir.errors import DomainError
+from .operands import floats, special
+
+
+def gammaln(x: Any) -> Tensor:
+    """log |gamma x|; infinite at 0 and the negative integers.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.gammaln([1.0, 5.0])
+        tensor([0.0000, 3.1781])
+
+    Semantics: ``scipy.special.gammaln``.
+    """
+    return special("gammaln", x)
+
+
+def loggamma(x: Any) -> Tensor:
+    """log gamma x for real x > 0; NaN for negative x, whose logarithm is complex.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.loggamma([2.0, -1.5])
+        tensor([0., nan])
+
+    Semantics: ``scipy.special.loggamma`` of real numbers.
+    """
+    (x,) = floats(x)
+    return run("where", run("lt", x, 0.0), math.nan, special("gammaln", x))
+
+
+def gamma(x: Any) -> Tensor:
+    """The gamma function; NaN at negative integers, infinite at 0 with the sign of the zero.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.gamma([0.5, 5.0])
+        tensor([ 1.7725, 24.0000])
+
+    Semantics: ``scipy.special.gamma``.
+    """
+    return special("gamma", x)
+
+
+def digamma(x: Any) -> Tensor:
+    """The derivative of log gamma x; NaN at negative integers.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.digamma([1.0, 2.0])
+        tensor([-0.5772,  0.4228])
+
+    Semantics: ``scipy.special.digamma``.
+    """
+    return special("digamma", x)
+
+
+psi = digamma
+
+
+def polygamma(n: Any, x: Any) -> Tensor:
+    """The derivative of order `n` of digamma; `n` holds integers >= 0, `x` is the variable.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.polygamma([0, 1], 1.0)
+        tensor([-0.5772,  1.6449])
+
+    Semantics: ``scipy.special.polygamma``. Gradients flow to `x` alone.
+    """
+    n, x = floats(run("stop_gradient", as_tensor(n)), x)
+    order = n + 1.0
+    sign = 1.0 - 2.0 * run("remainder", order, 2.0)
+    higher = sign * gamma(order) * zeta(run("where", run("eq", n, 0.0), 2.0, order), x)
+    return run("where", run("eq", n, 0.0), digamma(x), higher)
+
+
+def zeta(x: Any, q: Any = None) -> Tensor:
+    """Riemann's zeta function of `x`, or with `q` Hurwitz': the sum of (k + q)^-x over k >= 0, for x > 1.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.zeta(2.0)
+        tensor(1.6449)
+        >>> tj.scipy.special.zeta(2.0, 2.0)
+        tensor(0.6449)
+
+    Semantics: ``scipy.special.zeta`` of real numbers. Gradients flow to both.
+    """
+    return special("riemann_zeta", x) if q is None else special("zeta", x, q)
+
+
+def beta(a: Any, b: Any) -> Tensor:
+    """gamma(a) gamma(b) / gamma(a + b).
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.beta(2.0, 3.0)
+        tensor(0.0833)
+
+    Semantics: ``scipy.special.beta``.
+    """
+    return special("beta", a, b)
+
+
+def betaln(a: Any, b: Any) -> Tensor:
+    """log |beta(a, b)|.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.betaln(2.0, 3.0)
+        tensor(-2.4849)
+
+    Semantics: ``scipy.special.betaln``.
+    """
+    return special("betaln", a, b)
+
+
+def multigammaln(a: Any, d: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension `d`, for a > (d - 1) / 2.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.multigammaln(3.0, 2)
+        tensor(1.5502)
+
+    Raises DomainError unless `d` is a positive integer. Semantics: ``scipy.special.multigammaln``, but NaN
+    where `a` is
+    too small.
+    """
+    d = operator.index(d)
+    if d < 1:
+        raise DomainError(f"multigammaln: expected a positive integer d, got {d}")
+    (a,) = floats(a)
+    total = gammaln(a)
+    for j in range(1, d):
+        total = total + gammaln(a - 0.5 * j)
+    total = total + d * (d - 1) * 0.25 * math.log(math.pi)
+    return run("where", run("gt", a, 0.5 * (d - 1)), total, math.nan)
+
+
+def factorial(n: Any, exact: bool = False) -> Tensor:
+    """n! as gamma(n + 1), a float; 0 for negative `n`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.factorial([0, 3, 5])
+        tensor([  1.,   6., 120.])
+
+    Raises DomainError for ``exact=True``, which has Python's integers. Semantics:
+    ``scipy.special.factorial``.
+    """
+    if exact:
+        raise DomainError("factorial: exact=True has no tensors: use math.factorial")
+    (n,) = floats(n)
+    return run("where", run("lt", n, 0.0), 0.0, gamma(run("maximum", n, 0.0) + 1.0))
+
+
+def binom(n: Any, k: Any) -> Tensor:
+    """The binomial coefficient of real `n` and `k`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.binom(5.0, 2.0)
+        tensor(10.)
+
+    Semantics: ``scipy.special.binom``.
+    """
+    return special("binom", n, k)
+
+
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Tensor:
+    """In how many ways `k` of `N` things can be chosen, a float; 0 unless 0 <= k <= N.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.comb([5, 10], 3)
+        tensor([ 10., 120.])
+
+    Raises DomainError for ``exact=True``, which has Python's integers. Semantics: ``scipy.special.comb``.
+    """
+    if exact:
+        raise DomainError("comb: exact=True has no tensors: use math.comb")
+    n, k = floats(N, k)
+    if repetition:
+        n = n + k - 1.0
+    inside = run("logical_and", run("le", k, n), run("logical_and", run("ge", n, 0.0), run("ge", k, 0.0)))
+    return run("where", inside, binom(run("where", inside, n, 1.0), run("where", inside, k, 1.0)), 0.0)
+
+
+__all__ = [
+    "beta", "betaln", "binom", "comb", "digamma", "factorial", "gamma", "gammaln", "loggamma", "multigammaln",
+    "polygamma", "psi", "zeta",
+]  # fmt: skip

@@ -1,0 +1,98 @@
+"""Logarithms of sums of exponentials, and what is divided by such sums."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...array import reductions, statistics
+from ...array.operands import as_tensor, floating, promoted, reshaped, run
+from ...eager.tensor import Tensor
+from ...nn import activations
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """log(sum(b exp(a))) along `axis` without overflow; with `return_sign`, of the absolute value, and its
+    sign.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.logsumexp([1000.0, 1000.0], b=[1.0, 3.0])
+        tensor(1001.3863)
+
+    Where the sum is negative, the result is NaN unless `return_sign`. Semantics: ``scipy.special.logsumexp``.
+    """
+    a = floating(a)
+    if b is None:
+        value = statistics.logsumexp(a, axis, keepdims=keepdims)
+        if not return_sign:
+            return value
+        return value, run(
+            "where", run("isnan", value), math.nan, run("where", run("eq", value, -math.inf), 0.0, 1.0)
+        )
+    a, b = promoted(a, b)
+    a = run("where", run("eq", b, 0.0), -math.inf, a)
+    largest = reductions.max(a.detach(), axis=axis, keepdims=True)
+    shift = run("where", run("isfinite", largest), largest, 0.0)
+    total = reductions.sum(b * run("exp", a - shift), axis=axis, keepdims=True)
+    size = run("abs", total) if return_sign else total
+    none = run("eq", size, 0.0)
+    value = run("where", none, -math.inf, run("log", run("where", none, 1.0, size)) + shift)
+    results = [value, run("sign", total)]
+    if not keepdims:
+        shape = reductions.sum(a, axis=axis).shape
+        results = [reshaped(result, shape) for result in results]
+    return tuple(results) if return_sign else results[0]
+
+
+def softmax(x: Any, axis: Any = None) -> Tensor:
+    """exp(x) over its sum along `axis`, or over all elements.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.softmax([1000.0, 1000.0])
+        tensor([0.5000, 0.5000])
+
+    Semantics: ``scipy.special.softmax``.
+    """
+    return _normalized(activations.softmax, x, axis)
+
+
+def log_softmax(x: Any, axis: Any = None) -> Tensor:
+    """log(softmax(x)), also where that underflows.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.scipy.special.log_softmax([0.0, 1000.0])
+        tensor([-1000.,     0.])
+
+    Semantics: ``scipy.special.log_softmax``.
+    """
+    return _normalized(activations.log_softmax, x, axis)
+
+
+def _normalized(function: Any, x: Any, axis: Any) -> Tensor:
+    x = floating(as_tensor(x))
+    if isinstance(axis, int):
+        result: Tensor = function(x, axis)
+        return result
+    if axis is not None and len(axis) != x.ndim:
+        order = (
+            *[i for i in range(x.ndim) if i not in {a % x.ndim for a in axis}],
+            *[a % x.ndim for a in axis],
+        )
+        back = tuple(order.index(i) for i in range(x.ndim))
+        moved = run("transpose", x, perm=order)
+        flat = reshaped(moved, (*moved.shape[: x.ndim - len(axis)], _size(moved.shape, len(axis))))
+        return run("transpose", reshaped(function(flat, -1), moved.shape), perm=back)
+    return reshaped(function(reshaped(x, (x.size,)), 0), x.shape)
+
+
+def _size(shape: tuple[int, ...], count: int) -> int:
+    """How many elements the last `count` axes of `shape` have."""
+    return math.prod(shape[len(shape) - count :])
+
+
+__all__ = ["log_softmax", "logsumexp", "softmax"]

@@ -1,0 +1,28 @@
+"""How the functions of this package call ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...array.operands import SCALARS, as_tensor, floating, promoted, run
+from ...eager.tensor import Tensor
+from ...ir.dtypes import is_float
+from ...ir.errors import TracejitError
+
+
+def special(name: str, *operands: Any) -> Tensor:
+    """The special function `name` of operands that are broadcast, in a floating dtype."""
+    values = [value if type(value) in SCALARS else as_tensor(value) for value in operands]
+    op = f"special{len(values)}"
+    try:
+        return run(op, *values, function=name, orders=(0,) * len(values))
+    except TracejitError as error:
+        if str(error).startswith(f"{op}: "):
+            error.args = (f"{name}{str(error).removeprefix(op)}", *error.args[1:])
+        raise
+
+
+def floats(*operands: Any) -> list[Tensor]:
+    """`operands` as tensors of one floating dtype."""
+    values = promoted(*operands)
+    return values if is_float(values[0].dtype) else [floating(value) for value in values]
