@@ -116,6 +116,8 @@ def test_keywords_of_other_libraries() -> None:
     """``dim`` is ``axis``, and ``argnum`` ``argnums``, where a function has no such argument of its own."""
     assert tj.median(X, dim=1).tolist() == np.median(X, 1).tolist()
     assert tj.std(X, dim=0, keepdim=True).shape == (1, 3)
+    assert tj.asarray(X).sum(dim=1, keepdim=True).tolist() == X.sum(1, keepdims=True).tolist()
+    assert tj.jit(lambda x: x.max(dim=0))(X).tolist() == X.max(0).tolist()
     assert tj.grad(lambda x, y: x * y * y, argnum=1)(2.0, 3.0).item() == 12.0
     with pytest.raises(TypeError, match="dim"):
         tj.median(X, axis=0, dim=1)
