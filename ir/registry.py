@@ -194,6 +194,7 @@ def make_rules(
     params: tuple[str, ...],
     attrs: Mapping[str, Any],
     vjp: Mapping[str, Callable[..., Any]] | Nondiff,
+    joint: Callable[..., Any] | None = None,
 ) -> Mapping[str, Rule] | Nondiff:
     """Read off each rule's parameter names what it asks for."""
     if isinstance(vjp, Nondiff):
@@ -205,7 +206,7 @@ def make_rules(
         code = fn.__code__
         names = code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount]
         wants = tuple(_source(name, want, params, attrs) for want in names)
-        rules[operand] = Rule(fn, wants)
+        rules[operand] = Rule(fn, wants, joint)
     return rules
 
 

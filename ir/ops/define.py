@@ -25,14 +25,18 @@ def define(
     vjp: Vjp,
     doc: str,
     attrs: Mapping[str, tuple[type, ...]] | None = None,
+    joint: Callable[..., Any] | None = None,
     **more: Any,
 ) -> Op:
-    """Build the record of op `name` with operands `params` (space-separated) and register it."""
+    """Build the record of op `name` with operands `params` (space-separated) and register it.
+
+    `joint` gives the cotangents of all operands at once, where that is quicker than a rule per operand: see
+    ``registry.Rule``.
+    """
     operands = tuple(params.split())
-    known = attrs or {}
-    return OPS.add(
-        Op(name, kind, operands, infer, eval, make_rules(name, operands, known, vjp), doc, known, **more)
-    )
+    attrs = attrs or {}
+    rules = make_rules(name, operands, attrs, vjp, joint)
+    return OPS.add(Op(name, kind, operands, infer, eval, rules, doc, attrs, **more))
 
 
 def define_with_regions(

@@ -114,17 +114,9 @@ def _broadcast_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size:
     return [b.broadcast(aligned, shape=(size, *shape))]
 
 
-def _broadcast_eval(x: Any, shape: tuple[int, ...]) -> Any:
-    if type(x) is not np.ndarray or x.size != 1:
-        return np.broadcast_to(x, shape)
-    view: Any = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))  # the same in a quarter of the time
-    view.flags.writeable = False
-    return view
-
-
 BROADCAST = define(
     "broadcast", Kind.VIEW, "x", doc="repeated along new leading axes and axes of size 1",
-    attrs={"shape": (tuple,)}, infer=_broadcast_infer, eval=_broadcast_eval,
+    attrs={"shape": (tuple,)}, infer=_broadcast_infer, eval=lambda x, shape: np.broadcast_to(x, shape),
     vjp={"x": lambda b, ct, x_type: sum_to(b, ct, x_type.shape)}, access=_broadcast_access,
     batch=_broadcast_batch,
 )  # fmt: skip
@@ -206,8 +198,18 @@ def _concat_rule(b: Any, ct: Any, index: int, xs_types: Types, axis: int) -> Any
     return b.slice(ct, start=tuple(start), size=tuple(xs_types[index].shape), step=(1,) * len(start))
 
 
+def _concat_joint(b: Any, ct: Any, inputs: Any, out: Any, types: Types, attrs: Attrs) -> list[Any]:
+    """The same of all operands, in time linear in their number."""
+    axis, start, step = attrs["axis"], [0] * len(ct.shape), (1,) * len(ct.shape)
+    parts = []
+    for type_ in types:
+        parts.append(b.slice(ct, start=tuple(start), size=type_.shape, step=step))
+        start[axis] += type_.shape[axis]
+    return parts
+
+
 CONCAT = define(
-    "concat", Kind.CONCAT, "*xs", doc="joined along `axis`", attrs={"axis": (int,)},
+    "concat", Kind.CONCAT, "*xs", doc="joined along `axis`", attrs={"axis": (int,)}, joint=_concat_joint,
     infer=_concat_infer, eval=lambda *xs, axis: np.concatenate(xs, axis=axis), vjp={"*xs": _concat_rule},
 )  # fmt: skip
 

@@ -14,9 +14,11 @@ from ..eager.native_ops import NativeCall, NativeJoin
 from ..eager.tensor import Tensor
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ShapeError
+from ..ir.registry import OPS, Attrs
 from ..ir.types import normalize_axis
-from ..tape.joining import record_concat, record_stack
-from .elementwise.recorders import new_axis, of_concat, of_stack
+from ..tape.plans import Composite, Written
+from ..tape.recording import joint_recorder
+from .elementwise.recorders import new_axis
 from .least_ranks import atleast_1d, atleast_2d
 from .manipulation import expand_dims, ravel
 from .operands import as_tensor, cast, promoted_arrays, run, sliced
@@ -49,6 +51,32 @@ def _joined(axis: int, *arrays: Any) -> Any:
     return np.concatenate(arrays, axis)
 
 
+def _written_stack(types: Sequence[Any], attrs: Attrs) -> Written:
+    """``stack`` as a concat of its parts with the new axis."""
+    axis, (shape, _) = attrs["axis"], types[0]
+    before, after = shape[:axis], shape[axis:]
+    result = (*before, len(types), *after)
+    return Written(_CONCAT_OP, attrs, result, result, [(*before, 1, *after)] * len(types))
+
+
+_CONCAT_OP: Final = OPS["concat"]
+_STACK_OP: Final = Composite("stack", (_CONCAT_OP,), _written_stack)
+
+
+_record_concat = joint_recorder(_CONCAT_OP, "axis")
+_record_stack = joint_recorder(_STACK_OP, "axis", alike=True)
+
+
+def _of_concat(axis: int, *tensors: Tensor) -> None:
+    *parts, result = tensors
+    _record_concat(axis % result._data.ndim, result, *parts)
+
+
+def _of_stack(axis: int, *tensors: Tensor) -> None:
+    *parts, result = tensors
+    _record_stack(axis % result._data.ndim, result, *parts)
+
+
 @named("concatenate")
 def _concatenate(arrays: Any, axis: Any, dtype: Any) -> Tensor:
     parts = _parts("concatenate", arrays)
@@ -70,7 +98,7 @@ def _concatenate(arrays: Any, axis: Any, dtype: Any) -> Tensor:
 _CONCAT_NUMPY: Final = NativeCall(
     _joined,
     lambda axis, *arrays: _concatenate(arrays, axis, None),
-    of_concat,
+    _of_concat,
     "concat",
     first=1,
     operands=0,
@@ -83,7 +111,7 @@ def _concatenate_any(arrays: Any, axis: Any) -> Tensor:
     return _concatenate(arrays, axis, None)
 
 
-_CONCAT: Final = NativeJoin(_concatenate_any, record_concat, "concat", stacking=False)
+_CONCAT: Final = NativeJoin(_concatenate_any, _record_concat, "concat", stacking=False)
 
 
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
@@ -142,7 +170,7 @@ def _stacked(axis: int, *arrays: Any) -> Any:
 _STACK_NUMPY: Final = NativeCall(
     _stacked,
     lambda axis, *arrays: _stack(arrays, axis, None),
-    of_stack,
+    _of_stack,
     "concat",
     "slice",
     "reshape",
@@ -157,7 +185,7 @@ def _stack_any(arrays: Any, axis: Any) -> Tensor:
     return _stack(arrays, axis, None)
 
 
-_STACK: Final = NativeJoin(_stack_any, record_stack, "concat", "slice", "reshape", stacking=True)
+_STACK: Final = NativeJoin(_stack_any, _record_stack, "concat", "slice", "reshape", stacking=True)
 
 
 def vstack(arrays: Any, dtype: Any = None) -> Tensor:

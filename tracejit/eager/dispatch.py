@@ -20,7 +20,7 @@ from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from ..ir.types import TensorType
 from ..state import STATE
-from ..tape.recording import binary_recorder, record, unary_recorder
+from ..tape.recording import record, recorder
 from ..tracing.tracer import Tracer
 from .native_ops import offer
 from .tensor import Tensor, as_array, wrap
@@ -167,7 +167,7 @@ def unary(name: str) -> Callable[[Any], Tensor]:
     for operators and methods saves a few nanoseconds."""
     op = OPS[name]
     kernel = op.kernel
-    remember = unary_recorder(op)
+    remember = recorder(op, 1)
 
     def use(other: Callable[..., Any]) -> None:
         nonlocal kernel
@@ -222,7 +222,7 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
     """The callable of the binary elementwise op `name`; its attribute ``lean`` takes the operands alone."""
     op = OPS[name]
     kernel = op.kernel
-    remember = binary_recorder(op)
+    remember = recorder(op, 2)
 
     def use(other: Callable[..., Any]) -> None:
         nonlocal kernel

@@ -14,10 +14,8 @@ from ..ir.process.locks import computed_once
 from ..ir.transforms.reverse import inline
 from ..ir.types import TensorType
 from ..jitted.calls import CallNode, CompiledFunction, call
-from ..tape.joining import StackedNode
-from ..tape.keys import KeyNode
 from ..tape.liveness import InputNode
-from ..tape.nodes import KeptNode, Node, OpNode, Output
+from ..tape.nodes import Node, OpNode, Output
 from ..tools.picture import live_dot, live_svg
 from .tensor import Tensor, wrap
 
@@ -152,14 +150,8 @@ class _Importer:
             results = (operands[0] if operands else self._leaf(wrap(node.data).requires_grad_()),)
         elif isinstance(node, CallNode):
             results = inline(self.builder, node.plan.compiled.function, operands)
-        elif isinstance(node, KeyNode):
-            results = (node.elements(self.builder, operands[0]),)
         elif isinstance(node, OpNode):
-            if isinstance(node, StackedNode):
-                operands = node.rows(self.builder, operands)
-            results = (self.builder.apply(node.op, tuple(operands), node.attrs),)
-            if isinstance(node, KeptNode):
-                results = (node.kept(self.builder, results[0]),)
+            results = (node.plan.run(self.builder, operands, node.types, node.attrs),)
         else:
             raise GradientError(f"graph_of: {node.name()} is Python code, which has no IR")
         self.results[id(node)] = results

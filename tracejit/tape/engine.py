@@ -20,7 +20,6 @@ from ..state import STATE
 from .liveness import is_live
 from .nodes import Node, Output
 from .recording import record
-from .saved import PackedOpNode
 
 #: Up to how many elements a number is written out as a row: native kernels read no views of one element.
 _ROW: Final = 1024
@@ -28,12 +27,16 @@ _BROADCAST_VIEW: Final = OPS["broadcast"].eval
 
 
 def _broadcast(x: Any, shape: Shape) -> Any:
-    """The op's result, a row of equal numbers in memory of its own."""
-    if x.size != 1 or len(shape) != 1 or shape[0] > _ROW:
+    """The op's result: of one number a row in memory of its own, or a view made more quickly than NumPy's."""
+    if type(x) is not np.ndarray or x.size != 1:
         return _BROADCAST_VIEW(x, shape)
-    row: Any = np.empty(shape, x.dtype)
-    row[...] = x
-    return row
+    if len(shape) == 1 and shape[0] <= _ROW:
+        row: Any = np.empty(shape, x.dtype)
+        row[...] = x
+        return row
+    view: Any = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+    view.flags.writeable = False
+    return view
 
 
 class _NumpyOps(OpNamespace):
@@ -98,7 +101,7 @@ class Engine:
         if isinstance(parent, Tensor):
             if parent._data is saved:
                 return parent
-            if isinstance(node, PackedOpNode):
+            if node.packed:
                 return standing_for(parent, saved)
             raise GradientError(
                 f"a leaf of shape {parent.shape} was given new data after {node.name()} saved its value, so "

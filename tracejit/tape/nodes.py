@@ -17,7 +17,8 @@ from ..ir.errors import GradientError
 from ..ir.graph import Location
 from ..ir.registry import Attrs, Op
 from .hooks import Hooks, RemovableHandle, hooks_of_leaf
-from .plans import SavePlan
+from .plans import Composite, SavePlan
+from .saved import PackedValues, unpacked
 
 if TYPE_CHECKING:
     from .cotangents import Cotangents
@@ -50,6 +51,11 @@ class Node(abc.ABC):
     @property
     def node(self) -> Node:
         return self
+
+    @property
+    def packed(self) -> bool:
+        """Whether what it saved went through hooks of the user's."""
+        return False
 
     @property
     def count(self) -> int:
@@ -167,7 +173,7 @@ def end_of_graph(leaf: Tensor) -> AccumulateGrad:
 
 
 class OpNode(Node):
-    """The node of an op: differentiated by the rules of its record."""
+    """The node of an op, differentiated by the rules of its record, or of a composite."""
 
     __slots__ = (
         "attrs",
@@ -190,7 +196,7 @@ class OpNode(Node):
     constants: dict[int, weakref.ref[Any]] | None
 
     @property
-    def op(self) -> Op:
+    def op(self) -> Op | Composite:
         return self.plan.op
 
     def name(self) -> str:
@@ -203,8 +209,13 @@ class OpNode(Node):
 
     def values(self) -> tuple[Sequence[Any], Any]:
         """The saved operands and output."""
-        assert self.saved is not None
-        return self.saved, self.output
+        saved = self.saved
+        assert saved is not None
+        return (list(map(unpacked, saved)), unpacked(self.output)) if self.packed else (saved, self.output)
+
+    @property
+    def packed(self) -> bool:
+        return type(self.saved) is PackedValues
 
     def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.saved is None:
@@ -213,24 +224,17 @@ class OpNode(Node):
         for memory, version in zip(memories, memories, strict=True):
             if memory[0] != version:
                 raise self._modified(memory, version)
-        inputs, out = self.values() if type(self) is not OpNode else (self.saved, self.output)
+        inputs, out = self.values() if type(self.saved) is not tuple else (self.saved, self.output)
         if engine.tensors:
             inputs = [engine.operand(self, i, input_) for i, input_ in enumerate(inputs)]
             out = None if out is None else engine.output(self, 0, out)
-        return self.pulled(engine, cotangents, inputs, out, wanted)
-
-    def pulled(
-        self, engine: Cotangents, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
-    ) -> Sequence[Any]:
-        """`pull`, with the saved operands and output."""
-        plan = self.plan
-        pull = plan.pull
+        pull = self.plan.pull
         if wanted is not None:
-            pull = plan.pull_some([parent is not None and wanted(parent) for parent in self.parents])
+            pull = self.plan.pull_some([parent is not None and wanted(parent) for parent in self.parents])
         return pull(engine.namespace, cotangents, inputs, out, self.types, self.attrs)
 
     def _modified(self, memory: list[Any], then: int) -> GradientError:
-        which = next(i for i, one in enumerate(self.memories[::2]) if one is memory)
+        which = next(i for i, counted in enumerate(self.memories[::2]) if counted is memory)
         kept = [i for i, keep in enumerate(self.plan.inputs) if keep and hasattr(self.saved[i], "shape")]  # type: ignore[index]
         now = memory[0]
         where = f", recorded at {self.location.file}:{self.location.line}," if self.location else ""
@@ -248,28 +252,3 @@ class OpNode(Node):
         if self.memories:  # a node that saved nothing can be passed again
             self.saved = self.output = None
             self.memories = ()
-
-
-class KeptNode(OpNode):
-    """The node of a reduction whose result keeps the reduced axes with size 1, which the op removes."""
-
-    __slots__ = ()
-
-    def removed(self, namespace: Any, kept: Any) -> Any:
-        """`kept`, of the shape of the result, without the axes."""
-        axes, (shape, _) = self.attrs["axes"], self.types[0]
-        return namespace.reshape(kept, shape=tuple([n for axis, n in enumerate(shape) if axis not in axes]))
-
-    def kept(self, namespace: Any, removed: Any) -> Any:
-        """What the op gives, with the axes."""
-        axes, (shape, _) = self.attrs["axes"], self.types[0]
-        return namespace.reshape(
-            removed, shape=tuple([1 if axis in axes else n for axis, n in enumerate(shape)])
-        )
-
-    def pulled(
-        self, engine: Cotangents, cotangents: Any, inputs: Sequence[Any], out: Any, wanted: Wanted
-    ) -> Sequence[Any]:
-        b = engine.namespace
-        out = None if out is None else self.removed(b, out)
-        return super().pulled(engine, self.removed(b, cotangents), inputs, out, wanted)

@@ -1,14 +1,16 @@
 """Recording: puts what an eager op did on the tape.
 
-`record` serves every op; `unary_recorder` and `binary_recorder` make its straight-line version for
-elementwise ops.
+`record` serves every op, wherever it runs. Small eager operations are bound by it, so `recorder` generates a
+straight line of code for ops of few operands, which leaves everything out of the ordinary to `record`.
 """
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import CodeType
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,12 +21,16 @@ from ..ir.registry import Attrs, Op
 from ..location import user_location
 from ..state import STATE
 from .nodes import OpNode
-from .plans import _PLANS, plan_of
-from .saved import PackedOpNode, pack
+from .plans import GENERATED, PLANS, Composite, plan_of
+from .saved import pack
 
-_SCALARS = frozenset((bool, int, float))
+_SCALARS: Final = frozenset((bool, int, float))
 #: The type of a Python number among the operands; no rule asks for it.
-_SCALAR = ((), FLOAT64)
+_SCALAR: Final = ((), FLOAT64)
+_NEW: Final = object.__new__
+_NO_ATTRS: Final[dict[str, Any]] = {}
+#: The tracked operands of an op of one operand, and of one whose joint rule serves all.
+_TRACKED: Final = (True,)
 
 
 def memory_of(tensor: Tensor) -> list[Any]:
@@ -44,11 +50,11 @@ def _saved(tensor: Tensor, memories: list[Any]) -> Any:
     return tensor._data
 
 
-def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> None:
+def record(op: Op | Composite, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> None:
     """Make `result` remember that it is `op` of `operands`, some of which require gradients."""
     tracked = tuple([isinstance(operand, Tensor) and operand._requires_grad for operand in operands])
     plan, tracer = plan_of(op, tracked), STATE.tracer
-    node = OpNode.__new__(OpNode if STATE.saved_hooks is None else PackedOpNode)
+    inputs = plan.inputs
     parents: list[Any] = []
     types: list[Any] = []
     saved: list[Any] = []
@@ -73,7 +79,7 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
             if is_tensor or isinstance(operand, np.ndarray):
                 constants = constants or {}
                 constants[position] = weakref.ref(operand)
-        if not plan.inputs[position]:
+        if not inputs[position]:
             saved.append(None)
         elif not is_tensor:
             # the user's own array, which nobody counts the writes to: a copy, except for captures of a trace
@@ -84,18 +90,18 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
             saved.append(data)  # a symbol: nothing can be written to it
         else:
             saved.append(operand)  # a capture of the trace: its holder says where it is read
+    node = _NEW(OpNode)
     node.plan, node.attrs, node.parents, node.types = plan, attrs, tuple(parents), tuple(types)
-    node.hooks, node.constants, node.output = None, constants, None
+    node.hooks, node.location, node.constants, node.output = None, None, constants, None
     if plan.output:
         node.output = result._data if tracer is not None else _saved(result, memories)
     node.memories = memories
     node.saved = tuple(saved)
-    node.location = None
     if tracer is not None:
         node.location = tracer.location
     elif STATE.anomaly is not None:
         node.location = user_location()
-    if isinstance(node, PackedOpNode):
+    if STATE.saved_hooks is not None:
         pack(node)
     result._node = node
     result._requires_grad = True
@@ -105,144 +111,123 @@ def record(op: Op, operands: Sequence[Any], attrs: Attrs, result: Tensor) -> Non
 _observers = [0]
 
 
-def recording_is_observed() -> bool:
-    """Whether every node has to go through `record`."""
-    return _observers[0] != 0
-
-
 def observe_recording(change: int) -> None:
     """Switch the straight-line recorders off (+1) and on again (-1)."""
     _observers[0] += change
 
 
-_NO_ATTRS: dict[str, Any] = {}
-_NEW = object.__new__
+def recorder(op: Op | Composite, count: int) -> Callable[..., bool]:
+    """`record` for `op` of `count` operands as ``(*operands, result, attributes)``, where an operand requires
+    a gradient and this thread does not trace. Returns whether this thread records."""
+    scope: dict[str, Any] = {
+        "KEY": (op, _TRACKED), "NEW": _NEW, "NO_ATTRS": _NO_ATTRS, "OpNode": OpNode, "PLANS": PLANS,
+        "SCALAR": _SCALAR, "SCALARS": _SCALARS, "STATE": STATE, "TRACKED": _TRACKED, "Tensor": Tensor,
+        "observers": _observers, "op": op, "plan_of": plan_of, "record": record, "ref": weakref.ref,
+        "save": _saved,
+    }  # fmt: skip
+    exec(_recorder_code(count), scope)
+    generated: Callable[..., bool] = scope["recorder"]
+    return generated
 
 
-def unary_recorder(op: Op, node_type: type[OpNode] = OpNode) -> Callable[..., bool]:
-    """`record` for a unary op as ``(operand, result, attributes)``, of an operand that requires a gradient,
-    where this thread records; it returns whether it does.
-
-    Small eager operations are bound by this function and `binary_recorder`, so they take the common case
-    (no trace, nobody watching) in a straight line, and leave everything else to `record`.
-    """
-    observers, key = _observers, (op, _UNARY)
-
-    def fast(x: Tensor, result: Tensor, attrs: Attrs = _NO_ATTRS) -> bool:
-        if not STATE.recording:
-            return False
-        if observers[0]:
-            record(op, (x,), attrs, result)
-            return True
-        plan = _PLANS.get(key) or plan_of(op, _UNARY)
-        data = x._data
-        node = _NEW(node_type)
-        if plan.saves:
-            memories: list[Any] = []
-            node.saved = (_saved(x, memories) if plan.inputs[0] else None,)
-            node.output = _saved(result, memories) if plan.output else None
-            node.memories = memories
+#: What a recorder notes of a Tensor that requires a gradient, and of one of several operands; # is its place.
+_OF_TRACKED: Final = """
+    data = x#._data
+    type# = data.shape, data.dtype
+    parent# = x#._node or x#"""
+_OF_OPERAND: Final = """
+    if is#:
+        data = x#._data
+        type# = data.shape, data.dtype
+        if tracked[#]:
+            parent# = x#._node or x#
         else:
-            node.saved, node.output, node.memories = _NOTHING, None, ()
-        node.plan, node.attrs = plan, attrs
-        node.parents, node.types = (x._node or x,), ((data.shape, data.dtype),)
-        node.hooks = node.location = node.constants = None
-        result._node = node
-        result._requires_grad = True
+            parent# = None
+            constants = {**constants, #: ref(x#)} if constants else {#: ref(x#)}
+    else:
+        parent#, type# = None, SCALAR"""
+
+
+@functools.cache
+def _recorder_code(count: int) -> CodeType:
+    """The code of a recorder of an op of `count` operands. A single operand is a Tensor that requires a
+    gradient; several are Tensors and Python numbers, of which some do."""
+
+    def each(text: str, joined_by: str = "") -> str:
+        return joined_by.join(text.replace("#", str(place)) for place in range(count))
+
+    if count == 1:
+        facts, unusual, plan = "", "observers[0]", "PLANS.get(KEY) or plan_of(op, TRACKED)"
+        notes, saved, bare = each(_OF_TRACKED), "save(x#, memories) if keep[#] else None, ", "None, "
+    else:
+        facts = f"{each('is#, ')} = {each('type(x#) is Tensor, ')}"
+        unusual = "observers[0] or not " + each("(is# or type(x#) in SCALARS)", " or not ")
+        flags, notes = each("is# and x#._requires_grad, "), each(_OF_OPERAND)
+        plan = f"PLANS.get((op, tracked := ({flags}))) or plan_of(op, tracked)"
+        saved = "(save(x#, memories) if keep[#] else None) if is# else x#, "
+        bare = "None if is# else x#, "
+    source = f"""
+def recorder({each("x#, ")}result, attrs=NO_ATTRS):
+    if not STATE.recording:
+        return False
+    {facts}
+    if {unusual}:
+        record(op, ({each("x#, ")}), attrs, result)
         return True
+    plan = {plan}
+    node = NEW(OpNode)
+    constants = node.hooks = node.location = None
+    {notes}
+    if plan.saves:
+        keep, memories = plan.inputs, []
+        node.saved = ({each(saved)})
+        node.output = save(result, memories) if plan.output else None
+        node.memories = memories
+    else:
+        node.saved, node.output, node.memories = ({each(bare)}), None, ()
+    node.plan, node.attrs, node.constants = plan, attrs, constants
+    node.parents, node.types = ({each("parent#, ")}), ({each("type#, ")})
+    result._node = node
+    result._requires_grad = True
+    return True
+"""
+    return compile(source, GENERATED, "exec")
 
-    return fast
 
+def joint_recorder(op: Op | Composite, attribute: str, *, alike: bool = False) -> Callable[..., None]:
+    """`record` for `op` of any number of Tensors as ``(attribute, result, *operands)``, where one of them
+    requires a gradient and this thread does not trace. Operands that are `alike` have one type."""
+    key = op, _TRACKED
 
-_UNARY = (True,)
-_NOTHING = (None,)
-
-
-def several_recorder(op: Op) -> Callable[..., None]:
-    """`record` for an op of any number of Tensors and Python numbers as ``(operands, result, attributes)``,
-    of which some require gradients, where this thread records and does not trace."""
-    observers = _observers
-
-    def fast(operands: Sequence[Any], result: Tensor, attrs: Attrs = _NO_ATTRS) -> None:
+    def joint(value: Any, result: Tensor, *operands: Tensor) -> None:
         if not STATE.recording:
             return
-        tracked = tuple([type(operand) is Tensor and operand._requires_grad for operand in operands])
-        plan = _PLANS.get((op, tracked)) or plan_of(op, tracked)
-        if observers[0]:
-            record(op, operands, attrs, result)
+        plan = PLANS.get(key) or plan_of(op, _TRACKED)
+        if _observers[0] or not plan.joint:
+            record(op, operands, {attribute: value}, result)
             return
-        node = _NEW(OpNode)
-        memories: list[Any] = []
-        constants: dict[int, weakref.ref[Any]] = {}
         parents: list[Any] = []
         types: list[Any] = []
-        saved: list[Any] = []
-        for position, operand in enumerate(operands):
-            if type(operand) is not Tensor:
-                parents.append(None)
-                types.append(_SCALAR)
-                saved.append(operand)
-                continue
-            data = operand._data
-            types.append((data.shape, data.dtype))
-            saved.append(_saved(operand, memories) if plan.inputs[position] else None)
-            if tracked[position]:
+        constants: dict[int, weakref.ref[Any]] | None = None
+        for operand in operands:
+            if operand._requires_grad:
                 parents.append(operand._node or operand)
             else:
+                constants = constants or {}
+                constants[len(parents)] = weakref.ref(operand)
                 parents.append(None)
-                constants[position] = weakref.ref(operand)
-        node.output = _saved(result, memories) if plan.output else None
-        node.plan, node.attrs, node.memories = plan, attrs, memories
-        node.parents, node.types, node.saved = tuple(parents), tuple(types), tuple(saved)
-        node.constants = constants or None
-        node.hooks = node.location = None
-        result._node = node
-        result._requires_grad = True
-
-    return fast
-
-
-def binary_recorder(op: Op) -> Callable[[Any, Any, Tensor], None]:
-    """`record` for a binary elementwise op without attributes, where an operand requires a gradient and this
-    thread records."""
-    observers = _observers
-
-    def fast(x: Any, y: Any, result: Tensor) -> None:
-        if not STATE.recording:
-            return
-        of_x, of_y = type(x) is Tensor, type(y) is Tensor
-        if observers[0] or not ((of_x or type(x) in _SCALARS) and (of_y or type(y) in _SCALARS)):
-            record(op, (x, y), _NO_ATTRS, result)
-            return
-        tracked = (of_x and x._requires_grad, of_y and y._requires_grad)
-        plan = _PLANS.get((op, tracked)) or plan_of(op, tracked)
-        keep_x, keep_y = plan.inputs
+            if not alike:
+                data = operand._data
+                types.append((data.shape, data.dtype))
+        if alike:
+            data = operands[0]._data
+            types = [(data.shape, data.dtype)] * len(operands)
         node = _NEW(OpNode)
-        memories: list[Any] = []
-        node.constants = None
-        if tracked[0]:
-            data = x._data
-            parent_x, type_x = x._node or x, (data.shape, data.dtype)
-        else:
-            parent_x = type_x = None
-            if of_x:
-                node.constants = {0: weakref.ref(x)}
-        if tracked[1]:
-            data = y._data
-            parent_y, type_y = y._node or y, (data.shape, data.dtype)
-        else:
-            parent_y = type_y = None
-            if of_y:
-                node.constants = {1: weakref.ref(y)}
-        node.saved = (
-            (_saved(x, memories) if keep_x else None) if of_x else x,
-            (_saved(y, memories) if keep_y else None) if of_y else y,
-        )
-        node.output = _saved(result, memories) if plan.output else None
-        node.plan, node.attrs, node.memories = plan, _NO_ATTRS, memories
-        node.parents, node.types = (parent_x, parent_y), (type_x, type_y)
-        node.hooks = node.location = None
+        node.plan, node.attrs, node.constants = plan, {attribute: value}, constants
+        node.parents, node.types = tuple(parents), tuple(types)
+        node.saved, node.memories = (None,) * len(operands), ()
+        node.output = node.hooks = node.location = None
         result._node = node
         result._requires_grad = True
 
-    return fast
+    return joint

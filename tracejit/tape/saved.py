@@ -5,15 +5,17 @@ Semantics: ``torch.autograd.graph.saved_tensors_hooks``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..eager.tensor import Tensor, wrap
 from ..ir.errors import GradientError, ShapeError
 from ..state import STATE
-from .nodes import OpNode
+
+if TYPE_CHECKING:
+    from .nodes import OpNode
 
 SavedHooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
@@ -28,12 +30,12 @@ class Packed:
         self.shape, self.dtype = data.shape, data.dtype
         # what the hooks themselves compute is neither recorded nor packed
         recording, STATE.recording, STATE.saved_hooks = STATE.recording, False, None
-        given = wrap(data)
+        tensor = wrap(data)
         try:
-            self.packed = pack_hook(given)
+            self.packed = pack_hook(tensor)
         finally:
             STATE.recording, STATE.saved_hooks = recording, hooks
-        if given._version is not None and given._version[0]:
+        if tensor._version is not None and tensor._version[0]:
             raise GradientError(
                 "the pack hook of saved_tensors_hooks modified its argument in place; it must not change "
                 "what is saved"
@@ -54,22 +56,18 @@ class Packed:
         return value._data
 
 
-class PackedOpNode(OpNode):
-    """The node of an op whose saved values went through hooks."""
+class PackedValues(tuple[Any, ...]):
+    """What a node saved, with `Packed` values in place of arrays."""
 
     __slots__ = ()
 
-    def values(self) -> tuple[Sequence[Any], Any]:
-        inputs, output = super().values()
-        return [unpacked(input_) for input_ in inputs], unpacked(output)
 
-
-def pack(node: PackedOpNode) -> None:
+def pack(node: OpNode) -> None:
     """Pass what `node` has saved through the hooks of this thread."""
     hooks = STATE.saved_hooks
     assert node.saved is not None
     assert hooks is not None
-    node.saved = tuple(
+    node.saved = PackedValues(
         [Packed(array, hooks) if isinstance(array, np.ndarray) else array for array in node.saved]
     )
     if isinstance(node.output, np.ndarray):

@@ -7,6 +7,7 @@ flow, the elements are written to memory and those ops recorded; see `writing`.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,11 +18,12 @@ from ...eager.tensor import Tensor, as_array, wrap
 from ...eager.views import KeyStep, share
 from ...ir.dtypes import BOOL, INT64, DType
 from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
-from ...ir.registry import OPS
+from ...ir.registry import OPS, Attrs
 from ...ir.types import Shape, broadcastable
 from ...state import STATE
-from ...tape.keys import record_key
-from ..elementwise.recorders import of_gather, of_key, reading
+from ...tape.plans import Composite, Written
+from ...tape.recording import recorder
+from ..elementwise.recorders import of_gather, unrecorded
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
 from .keys import KeyPlan, plan_key, refuse_masks
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
@@ -114,20 +116,44 @@ def _memory_view(x: Tensor, key: Any) -> Tensor | None:
         return None  # the plan will say which axis and index
     if type(data) is np.ndarray:
         view = wrap(data)
-        if x._requires_grad and STATE.recording:
-            record_key(x, key, view)
+        if x._requires_grad:
+            _record_key(x, view, {"key": key})
         share(x, view, KeyStep((key,)))
         return view
     # NumPy gives an immutable scalar for one element: writing to the result must not reach x
     element = wrap(np.asarray(data))
-    if x._requires_grad and STATE.recording:
-        record_key(x, key, element)
+    if x._requires_grad:
+        _record_key(x, element, {"key": key})
     return element
+
+
+def _written_key(types: Sequence[Any], attrs: Attrs) -> Written:
+    """``x[key]`` as a slice and a change of shape."""
+    plan = known_plan(types[0][0], attrs["key"])
+    if plan.whole:
+        return Written(_RESHAPE_OP, {"shape": plan.middle}, plan.middle, plan.middle)
+    window = {"start": plan.start, "size": plan.size, "step": plan.step}
+    return Written(_SLICE_OP, window, plan.size, plan.middle)
+
+
+_RESHAPE_OP: Final = OPS["reshape"]
+_SLICE_OP: Final = OPS["slice"]
+_record_key: Final = recorder(Composite("getitem", (_SLICE_OP, _RESHAPE_OP), _written_key), 1)
+
+
+def _of_key(x: Tensor, key: Any, result: Tensor) -> None:
+    if not _record_key(x, result, {"key": key}):
+        unrecorded(result)
+
+
+def _reading(key: Any, before: Shape) -> KeyStep:
+    """The step of a view that ``x[key]`` made."""
+    return KeyStep((key,))
 
 
 _GATHER: Final = NativeCall(OPS["gather"].eval, _by_plan, of_gather, "gather", operands=2)
 _GETITEM: Final = NativeCall(
-    operator.getitem, _getitem, of_key, "slice", "reshape", second="key", step=reading
+    operator.getitem, _getitem, _of_key, "slice", "reshape", second="key", step=_reading
 )
 
 

@@ -129,7 +129,7 @@ def _read(node: Any) -> _Facts:
             operands.append(_Operand(None, source.variable, _type_of(source.variable)))
         else:
             operands.append(_Operand((source, index), None, type))
-    op = node.op if isinstance(node, OpNode) else None
+    op = node.op if isinstance(node, OpNode) and isinstance(node.op, Op) else None
     return _Facts(node.name(), op, tuple(operands), str(node.location or ""))
 
 
