@@ -1,4 +1,4 @@
-"""LLVM text of the allocator of large results: ndarrays whose memory comes back to be used again.
+"""The allocator of large results: ndarrays whose memory comes back to be used again.
 
 Fresh pages cost more than computing what goes into them: the kernel clears each one at its first touch. So
 large results get blocks from a small cache, and a capsule as the array's base gives the block back when the
@@ -10,170 +10,118 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..interface import ARRAY_WRITABLE
+from .functions import Bytes, ImportedFunction, Int, Int32, ModuleVariable, Object, Words, native
+from .module import NativeModule
+from .structs import ARRAY, BYTES, OBJECT, WORDS, CFunctionType
+from .writer import NativeWriter
+
 #: The cache keeps at most this much memory, in at most this many blocks.
 CACHE_LIMIT: Final = 1 << 27
 _SLOTS: Final = 32
 #: Blocks from this size on are aligned to, and asked to be, huge pages.
 _HUGE: Final = 1 << 21
+_MADV_HUGEPAGE: Final = 14
+#: Bytes before a block, which hold its size.
+_HEADER: Final = 64
 
-_TEXT: Final = """
-; The first @count are blocks that are kept, the one that was given back first in front.
-@sizes = internal global [SLOTS x i64] zeroinitializer
-@blocks = internal global [SLOTS x ptr] zeroinitializer
-@count = internal global i64 0
-@tracejit_result_bytes = global i64 0
+#: The first `_count` are blocks that are kept, the one that was given back first in front.
+_sizes = ModuleVariable("sizes", "i64", _SLOTS)
+_blocks = ModuleVariable("blocks", BYTES, _SLOTS)
+_count = ModuleVariable("count", "i64")
+_held_bytes = ModuleVariable("tracejit_result_bytes", "i64", exported=True)
 
-declare ptr @PyCapsule_New(ptr, ptr, ptr)
-declare ptr @PyCapsule_GetPointer(ptr, ptr)
-declare void @Py_DecRef(ptr)
-declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
-declare i32 @PyArray_SetBaseObject(ptr, ptr)
-declare ptr @aligned_alloc(i64, i64)
-declare void @free(ptr)
-declare i32 @madvise(ptr, i64, i32)
-declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+_new_capsule = ImportedFunction("PyCapsule_New", OBJECT, BYTES, BYTES, CFunctionType(None, (OBJECT,)))
+_capsule_pointer = ImportedFunction("PyCapsule_GetPointer", BYTES, OBJECT, BYTES)
+_new_array = ImportedFunction(
+    "PyArray_NewFromDescr", ARRAY, OBJECT, OBJECT, "i32", WORDS, WORDS, BYTES, "i32", OBJECT
+)
+_set_base = ImportedFunction("PyArray_SetBaseObject", "i32", ARRAY, OBJECT)
+_aligned_alloc = ImportedFunction("aligned_alloc", BYTES, "i64", "i64")
+_free = ImportedFunction("free", None, BYTES)
+_advise = ImportedFunction("madvise", "i32", BYTES, "i64", "i32")
 
-; Take block number %i out of the cache; those behind it move up.
-define internal ptr @remove(i64 %i) nounwind {
-  %sp = getelementptr i64, ptr @sizes, i64 %i
-  %bp = getelementptr ptr, ptr @blocks, i64 %i
-  %size = load i64, ptr %sp
-  %block = load ptr, ptr %bp
-  %count = load i64, ptr @count
-  %less = sub i64 %count, 1
-  store i64 %less, ptr @count
-  %behind = sub i64 %less, %i
-  %nbytes = shl i64 %behind, 3
-  %s1 = getelementptr i64, ptr %sp, i64 1
-  %b1 = getelementptr ptr, ptr %bp, i64 1
-  call void @llvm.memmove.p0.p0.i64(ptr %sp, ptr %s1, i64 %nbytes, i1 false)
-  call void @llvm.memmove.p0.p0.i64(ptr %bp, ptr %b1, i64 %nbytes, i1 false)
-  %held = load i64, ptr @tracejit_result_bytes
-  %rest = sub i64 %held, %size
-  store i64 %rest, ptr @tracejit_result_bytes
-  ret ptr %block
-}
 
-; A block of %size bytes after a 64-byte header that holds the size, the one that was used last if there are
-; several; null if there is no memory.
-define internal ptr @take(i64 %size) nounwind {
-entry:
-  %count = load i64, ptr @count
-  br label %look
-look:
-  %above = phi i64 [ %count, %entry ], [ %i, %more ]
-  %none_left = icmp eq i64 %above, 0
-  br i1 %none_left, label %fresh, label %more
-more:
-  %i = sub i64 %above, 1
-  %sp = getelementptr i64, ptr @sizes, i64 %i
-  %s = load i64, ptr %sp
-  %fits = icmp eq i64 %s, %size
-  br i1 %fits, label %reuse, label %look
-reuse:
-  %b = call ptr @remove(i64 %i)
-  ret ptr %b
-fresh:
-  %big = icmp uge i64 %size, HUGE
-  %align = select i1 %big, i64 HUGE, i64 64
-  %want = add i64 %size, 64
-  %up = add i64 %want, %align
-  %up1 = sub i64 %up, 1
-  %neg = sub i64 0, %align
-  %total = and i64 %up1, %neg
-  %p = call ptr @aligned_alloc(i64 %align, i64 %total)
-  %none = icmp eq ptr %p, null
-  br i1 %none, label %failed, label %ok
-failed:
-  ret ptr null
-ok:
-  br i1 %big, label %advise, label %done
-advise:
-  ; not a huge page of which less than half is wanted: results of 2^n bytes end 64 bytes behind one
-  %near = add i64 %want, HALF
-  %pages = and i64 %near, %neg
-  %a = call i32 @madvise(ptr %p, i64 %pages, i32 14)
-  br label %done
-done:
-  store i64 %size, ptr %p
-  ret ptr %p
-}
+@native(BYTES)
+def remove(f: NativeWriter, number: Int) -> None:
+    """Take a block out of the cache; those behind it move up."""
+    sizes, blocks, count = _sizes(f), _blocks(f), _count(f)
+    size, block = sizes[number], blocks[number]
+    count.value = f.sub(count.value, 1)
+    with f.for_(count.value, number) as i:
+        behind = f.add(i, 1)
+        sizes[i], blocks[i] = sizes[behind], blocks[behind]
+    _held_bytes(f).value = f.sub(_held_bytes(f).value, size)
+    f.ret(block)
 
-; Keep a block. Those that nobody asked for again longest go where there is no place.
-define internal void @give_back(ptr %p) nounwind {
-entry:
-  %size = load i64, ptr %p
-  %possible = icmp ule i64 %size, LIMIT
-  br i1 %possible, label %look, label %release
-look:
-  %count = load i64, ptr @count
-  %held = load i64, ptr @tracejit_result_bytes
-  %after = add i64 %held, %size
-  %slot = icmp ult i64 %count, SLOTS
-  %room = icmp ule i64 %after, LIMIT
-  %fits = and i1 %slot, %room
-  br i1 %fits, label %keep, label %evict
-evict:
-  %oldest = call ptr @remove(i64 0)
-  call void @free(ptr %oldest)
-  br label %look
-keep:
-  %sp = getelementptr i64, ptr @sizes, i64 %count
-  store i64 %size, ptr %sp
-  %bp = getelementptr ptr, ptr @blocks, i64 %count
-  store ptr %p, ptr %bp
-  %more = add i64 %count, 1
-  store i64 %more, ptr @count
-  store i64 %after, ptr @tracejit_result_bytes
-  ret void
-release:
-  call void @free(ptr %p)
-  ret void
-}
 
-define internal void @drop(ptr %capsule) nounwind {
-  %p = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
-  call void @give_back(ptr %p)
-  ret void
-}
+@native(BYTES)
+def take_block(f: NativeWriter, size: Int) -> None:
+    """A block of `size` bytes behind a header that holds the size, the one that was used last if there are
+    several; null if there is no memory."""
+    number = f.variable("i64", _count(f).value)
+    with f.repeat():
+        f.out_of_loop.when(f.eq(number.value, 0))
+        number.value = f.sub(number.value, 1)
+        with f.if_(f.eq(_sizes(f)[number.value], size)):
+            f.ret(remove(f, number.value))
+    is_huge, needed = f.ge(size, _HUGE), f.add(size, _HEADER)
+    alignment = f.select(is_huge, f.coerced(_HUGE, "i64"), _HEADER)
+    mask = f.neg(alignment)
+    block = _aligned_alloc(f, alignment, f.and_(f.sub(f.add(needed, alignment), 1), mask))
+    f.returning(None).when(f.is_null(block))
+    with f.if_(is_huge):
+        # not a huge page of which less than half is wanted: results of 2^n bytes end 64 bytes behind one
+        _advise(f, block, f.and_(f.add(needed, _HUGE // 2), mask), _MADV_HUGEPAGE)
+    block.as_(WORDS).value = size
+    f.ret(block)
 
-; A new C-contiguous ndarray of %nbytes; takes over the reference to %descr. Null with an exception set.
-define ptr @tracejit_result_array(ptr %type, ptr %descr, i32 %nd, ptr %dims, i64 %nbytes) nounwind {
-entry:
-  %up = add i64 %nbytes, 4095
-  %size = and i64 %up, -4096
-  %block = call ptr @take(i64 %size)
-  %none = icmp eq ptr %block, null
-  br i1 %none, label %ordinary, label %wrap
-ordinary:
-  %plain = call ptr @PyArray_NewFromDescr(ptr %type, ptr %descr, i32 %nd, ptr %dims,
-      ptr null, ptr null, i32 0, ptr null)
-  ret ptr %plain
-wrap:
-  %data = getelementptr i8, ptr %block, i64 64
-  %capsule = call ptr @PyCapsule_New(ptr %block, ptr null, ptr @drop)
-  %nocapsule = icmp eq ptr %capsule, null
-  br i1 %nocapsule, label %undo, label %make
-undo:
-  call void @give_back(ptr %block)
-  call void @Py_DecRef(ptr %descr)
-  ret ptr null
-make:
-  %array = call ptr @PyArray_NewFromDescr(ptr %type, ptr %descr, i32 %nd, ptr %dims,
-      ptr null, ptr %data, i32 1281, ptr null)
-  %noarray = icmp eq ptr %array, null
-  br i1 %noarray, label %unwrap, label %attach
-unwrap:
-  call void @Py_DecRef(ptr %capsule)
-  ret ptr null
-attach:
-  %status = call i32 @PyArray_SetBaseObject(ptr %array, ptr %capsule)
-  ret ptr %array
-}
-"""
+
+@native()
+def give_back(f: NativeWriter, block: Bytes) -> None:
+    """Keep a block. Those that nobody asked for again longest go where there is no place."""
+    size = block.as_(WORDS).value
+    with f.if_(f.gt(size, CACHE_LIMIT)):
+        _free(f, block)
+        f.ret()
+    count, held = _count(f), _held_bytes(f)
+    with f.repeat():
+        fits = f.le(f.add(held.value, size), CACHE_LIMIT)
+        f.out_of_loop.when(f.and_(fits, f.lt(count.value, _SLOTS)))
+        _free(f, remove(f, 0))
+    number = count.value
+    _sizes(f)[number], _blocks(f)[number] = size, block
+    count.value = f.add(number, 1)
+    held.value = f.add(held.value, size)
+
+
+@native()
+def drop(f: NativeWriter, capsule: Object) -> None:
+    """Give back the block of a capsule."""
+    give_back(f, _capsule_pointer(f, capsule, None))
+
+
+@native(ARRAY, export="tracejit_result_array")
+def result_array(
+    f: NativeWriter, type_: Object, descr: Object, rank: Int32, sizes: Words, nbytes: Int
+) -> None:
+    """A new C-contiguous ndarray; takes over the reference to `descr`. Null with an exception set."""
+    raised = f.returning(None)
+    block = take_block(f, f.and_(f.add(nbytes, 4095), -4096))
+    with f.if_(f.is_null(block)):
+        f.ret(_new_array(f, type_, descr, rank, sizes, None, None, 0, None))
+    capsule = _new_capsule(f, block, None, drop.address(f))
+    with f.if_(f.is_null(capsule)):
+        give_back(f, block)
+        f.decref(descr)
+        raised.leave()
+    f.own(capsule)
+    data = block.behind(_HEADER)
+    array = f.take(_new_array(f, type_, descr, rank, sizes, None, data, ARRAY_WRITABLE, None), raised)
+    raised.when(f.ne(_set_base(f, array, f.give(capsule)), 0))
+    f.ret(array)
 
 
 def results_text() -> str:
     """The allocator's module."""
-    text = _TEXT.replace("SLOTS", str(_SLOTS)).replace("LIMIT", str(CACHE_LIMIT))
-    return text.replace("HALF", str(_HUGE // 2)).replace("HUGE", str(_HUGE))
+    return NativeModule().text(result_array)

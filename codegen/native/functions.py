@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 from ..llvm.emitter import Reg
 from .module import NativeModule, type_text
-from .structs import ARRAY, BOOLS, BYTES, OBJECT, OBJECTS, TENSOR, WORDS, CFunctionType, Type
+from .structs import ARRAY, BOOLS, BYTES, OBJECT, OBJECTS, TENSOR, WORDS, CFunctionType, Items, Type
 from .writer import NativeWriter, Operand, Pointer
 
 Body = Callable[..., None]
@@ -101,3 +101,22 @@ class ImportedFunction:
     def __call__(self, f: NativeWriter, *arguments: Operand) -> Any:
         f.module.declare(self.name, self.signature)
         return f.invoke(f"@{self.name}", self.signature, *arguments)
+
+
+class ModuleVariable:
+    """A variable of the module itself, or `count` of them; Python finds those that are `exported`."""
+
+    def __init__(
+        self, name: str, type: Type, count: int = 1, *, initial: int = 0, exported: bool = False
+    ) -> None:
+        self.name = name
+        self._type = type
+        self._count = count
+        value = str(initial) if initial else "zeroinitializer"
+        memory = type_text(type) if count == 1 else f"[{count} x {type_text(type)}]"
+        # each has a cache line of its own: the pool's threads write some of them
+        self._text = f"{'' if exported else 'internal '}global {memory} {value}, align 64"
+
+    def __call__(self, f: NativeWriter) -> Pointer:
+        f.module.add_global(self.name, self._text)
+        return Pointer(f"@{self.name}", Items(self._type), f, self._count)

@@ -1,4 +1,4 @@
-"""LLVM text of ``tracejit_poll``, by which native loops let signals in, and of ``tracejit_run``.
+"""``tracejit_poll``, by which native loops let signals in, and ``tracejit_run``.
 
 CPython only notes a signal when it comes; what the user has set for it runs where the main thread asks.
 So loops that may run long call ``i32 tracejit_poll()`` every hundred thousand cycles or so. It reads a clock,
@@ -14,9 +14,15 @@ Taking the GIL lasts as long as another thread keeps it. So the next time is put
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
-from ..interface import POLL, RUN_MAIN
+from ..interface import CANCELLED, POLL, RAISED, RUN_MAIN
+from .atomics import atomic_load
+from .functions import Bytes, ImportedFunction, Int32, native
+from .module import NativeModule
+from .python_api import restore_thread, save_thread
+from .structs import BYTES, WORDS, CFunctionType
+from .writer import NativeWriter, Pointer
 
 #: Nanoseconds between two looks of the main thread, at least and at most; and while it holds the GIL.
 _LEAST: Final = 10_000_000
@@ -24,139 +30,90 @@ _MOST: Final = 500_000_000
 _HOLDING: Final = 5_000_000
 #: A look may take one part in so many of the time.
 _SHARE: Final = 30
+#: A ``@main``. What a variant with an instrument takes besides comes last; others do not look at it.
+_MAIN: Final = CFunctionType("i32", (BYTES, BYTES, BYTES))
 
-_TEXT: Final = f"""
-@tracejit_main_thread = external global i64
-@tracejit_raised = external global i64
-@tracejit_cancelled = external global i64
-@tracejit_next_look = external global i64
-@tracejit_next_turn = external global i64
-declare i64 @pthread_self()
-declare i32 @clock_gettime(i32, ptr)
-declare ptr @PyGILState_GetThisThreadState()
-declare i32 @PyGILState_Check()
-declare i32 @PyGILState_Ensure()
-declare void @PyGILState_Release(i32)
-declare i32 @PyErr_CheckSignals()
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
+_this_thread = ImportedFunction("pthread_self", "i64")
+_read_clock = ImportedFunction("clock_gettime", "i32", "i32", WORDS)
+_thread_state = ImportedFunction("PyGILState_GetThisThreadState", BYTES)
+_holds_gil = ImportedFunction("PyGILState_Check", "i32")
+_take_gil = ImportedFunction("PyGILState_Ensure", "i32")
+_release_gil = ImportedFunction("PyGILState_Release", None, "i32")
+_check_signals = ImportedFunction("PyErr_CheckSignals", "i32")
 
-; Nanoseconds by a clock of the system's.
-define internal i64 @now(i32 %clock) nounwind {{
-  %time = alloca [2 x i64], align 8
-  %failed = call i32 @clock_gettime(i32 %clock, ptr %time)
-  %seconds = load i64, ptr %time, align 8
-  %rest = getelementptr i64, ptr %time, i64 1
-  %nanoseconds = load i64, ptr %rest, align 8
-  %whole = mul i64 %seconds, 1000000000
-  %all = add i64 %whole, %nanoseconds
-  ret i64 %all
-}}
 
-; Let other threads of Python's have the GIL, which this one holds.
-define internal void @take_turns() nounwind {{
-  %thread = call ptr @PyEval_SaveThread()
-  call void @PyEval_RestoreThread(ptr %thread)
-  ret void
-}}
+def _word(f: NativeWriter, name: str) -> Pointer:
+    """One of `interface.INTERRUPT_STATE`."""
+    return f.global_(name, "i64")
 
-define i32 @{POLL}() nounwind {{
-entry:
-  %self = call i64 @pthread_self()
-  %main = load i64, ptr @tracejit_main_thread
-  %is_main = icmp eq i64 %self, %main
-  br i1 %is_main, label %look, label %other
-look:
-  %raised = load i64, ptr @tracejit_raised
-  %already = icmp ne i64 %raised, 0
-  br i1 %already, label %stop, label %time
-time:
-  %now = call i64 @now(i32 COARSE)
-  %next = load i64, ptr @tracejit_next_look
-  %early = icmp slt i64 %now, %next
-  br i1 %early, label %go_on, label %signals
-signals:
-  %answer = call i32 @run_handlers()
-  ret i32 %answer
-other:
-  %state = call ptr @PyGILState_GetThisThreadState()
-  %worker = icmp eq ptr %state, null
-  br i1 %worker, label %of_pool, label %python
-of_pool:
-  %cancelled = load atomic i64, ptr @tracejit_cancelled monotonic, align 8
-  %goes_on = icmp eq i64 %cancelled, 0
-  br i1 %goes_on, label %go_on, label %stop
-python:
-  %holds = call i32 @PyGILState_Check()
-  %free = icmp eq i32 %holds, 0
-  br i1 %free, label %go_on, label %turns
-turns:
-  %moment = call i64 @now(i32 COARSE)
-  %next_turn = load i64, ptr @tracejit_next_turn
-  %too_early = icmp slt i64 %moment, %next_turn
-  br i1 %too_early, label %go_on, label %turn
-turn:
-  %later = add i64 %moment, {_HOLDING}
-  store i64 %later, ptr @tracejit_next_turn
-  call void @take_turns()
-  br label %go_on
-stop:
-  ret i32 -1
-go_on:
-  ret i32 0
-}}
 
-define internal i32 @run_handlers() cold noinline nounwind {{
-entry:
-  %begin = call i64 @now(i32 PRECISE)
-  %held = call i32 @PyGILState_Check()
-  %state = call i32 @PyGILState_Ensure()
-  %status = call i32 @PyErr_CheckSignals()
-  %raises = icmp ne i32 %status, 0
-  br i1 %raises, label %raise, label %fine
-raise:
-  store i64 1, ptr @tracejit_raised
-  call void @PyGILState_Release(i32 %state)
-  ret i32 -1
-fine:
-  call void @PyGILState_Release(i32 %state)
-  %end = call i64 @now(i32 PRECISE)
-  %took = sub i64 %end, %begin
-  %share = mul i64 %took, {_SHARE}
-  %low = icmp slt i64 %share, {_LEAST}
-  %bounded = select i1 %low, i64 {_LEAST}, i64 %share
-  %high = icmp sgt i64 %bounded, {_MOST}
-  %pause = select i1 %high, i64 {_MOST}, i64 %bounded
-  %holding = icmp ne i32 %held, 0
-  %wait = select i1 %holding, i64 {_HOLDING}, i64 %pause
-  %next = add i64 %end, %wait
-  store i64 %next, ptr @tracejit_next_look
-  br i1 %holding, label %share_lock, label %done
-share_lock:
-  call void @take_turns()
-  br label %done
-done:
-  ret i32 0
-}}
+@native("i64")
+def now(f: NativeWriter, clock: Int32) -> None:
+    """Nanoseconds by a clock of the system's."""
+    time = f.array("i64", 2)
+    _read_clock(f, clock, time)
+    f.ret(f.add(f.mul(time[0], 1_000_000_000), time[1]))
 
-; Run a function's ``@main`` without the GIL, for a caller that looks whether an exception is set then. What a
-; variant with an instrument takes besides comes last; others do not look at it.
-define i32 @{RUN_MAIN}(ptr %main, ptr %inputs, ptr %outputs, ptr %more) nounwind {{
-  %thread = call ptr @PyEval_SaveThread()
-  %status = call i32 %main(ptr %inputs, ptr %outputs, ptr %more)
-  call void @PyEval_RestoreThread(ptr %thread)
-  %stopped = icmp slt i32 %status, 0
-  br i1 %stopped, label %clear, label %done
-clear:
-  store i64 0, ptr @tracejit_raised
-  br label %done
-done:
-  ret i32 %status
-}}
-"""
+
+@native()
+def take_turns(f: NativeWriter) -> None:
+    """Let other threads of Python's have the GIL, which this one holds."""
+    restore_thread(f, save_thread(f))
+
+
+@native("i32", export=POLL)
+def poll(f: NativeWriter) -> None:
+    """0 where what runs may go on, -1 where it is to leave its loops."""
+    go_on, stop, clock = f.returning(0), f.returning(-1), f.module.numbers["coarse clock"]
+    with f.if_(f.eq(_this_thread(f), _word(f, "tracejit_main_thread").value)):
+        stop.when(f.ne(_word(f, RAISED).value, 0))
+        go_on.when(f.lt(now(f, clock), _word(f, "tracejit_next_look").value))
+        f.ret(run_handlers(f))
+    with f.if_(f.is_null(_thread_state(f))):  # a worker of the pool
+        go_on.when(f.eq(atomic_load(f, _word(f, CANCELLED), "monotonic"), 0))
+        stop.leave()
+    go_on.when(f.eq(_holds_gil(f), 0))
+    moment, next_turn = now(f, clock), _word(f, "tracejit_next_turn")
+    go_on.when(f.lt(moment, next_turn.value))
+    next_turn.value = f.add(moment, _HOLDING)
+    take_turns(f)
+    f.ret(0)
+
+
+@native("i32", attributes="cold noinline")
+def run_handlers(f: NativeWriter) -> None:
+    """Run what the user has set for signals that have come; -1 where it raises."""
+    clock = f.module.numbers["precise clock"]
+    begin, holding = now(f, clock), f.ne(_holds_gil(f), 0)
+    state = _take_gil(f)
+    with f.if_(f.ne(_check_signals(f), 0)):
+        _word(f, RAISED).value = 1
+        _release_gil(f, state)
+        f.ret(-1)
+    _release_gil(f, state)
+    end = now(f, clock)
+    pause = f.min(f.max(f.mul(f.sub(end, begin), _SHARE), _LEAST), _MOST)
+    wait = f.select(holding, f.coerced(_HOLDING, "i64"), pause)
+    _word(f, "tracejit_next_look").value = f.add(end, wait)
+    with f.if_(holding):
+        take_turns(f)
+    f.ret(0)
+
+
+@native("i32", export=RUN_MAIN)
+def run_main(
+    f: NativeWriter, main: Annotated[Pointer, _MAIN], inputs: Bytes, outputs: Bytes, more: Bytes
+) -> None:
+    """Run a function's ``@main`` without the GIL, for a caller that looks for exceptions."""
+    thread = save_thread(f)
+    status = f.invoke_at(main, inputs, outputs, more)
+    restore_thread(f, thread)
+    with f.if_(f.lt(status, 0)):
+        _word(f, RAISED).value = 0
+    f.ret(status)
 
 
 def interrupts_text(triple: str) -> str:
     """The module for a target: clocks have other numbers, and Linux one that is quicker to read."""
-    coarse, precise = ("6", "1") if "linux" in triple else ("6", "6")
-    return _TEXT.replace("COARSE", coarse).replace("PRECISE", precise)
+    clocks = {"coarse clock": 6, "precise clock": 1 if "linux" in triple else 6}
+    return NativeModule(numbers=clocks).text(poll, run_main)
