@@ -9,7 +9,7 @@ from tracejit.ir.graph import Function, Instruction, Location
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.algebra.cleanup import cse
 from tracejit.ir.passes.fusion.fuse import fuse
-from tracejit.ir.passes.fusion.reasons import MAX_MEMBERS, Refusal, why_alone
+from tracejit.ir.passes.fusion.reasons import MAX_MEMBERS, Misfit, why_alone
 from tracejit.ir.text.names import Names
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import lines_of, print_function
@@ -133,7 +133,7 @@ def test_why_alone():
   %1: f64[4,4] = exp(%0)
   return %1
 }""").body
-    assert why_alone(matmul) == Refusal("matmul is a kernel of its own")
+    assert why_alone(matmul) == Misfit("matmul is a kernel of its own")
     assert why_alone(exp) is None
 
 

@@ -28,7 +28,7 @@ from .horizontal_fusion import siblings
 from .inlining import is_inline
 from .legality import Legality, Placement
 from .outlining import outline
-from .reasons import CYCLE, OTHER_SHAPE, Refusal, is_fusable
+from .reasons import CYCLE, OTHER_SHAPE, Misfit, is_fusable
 from .rematerialization_after import repeat_cheap
 
 #: Told why an instruction did not join a group of producers: (instruction, what it reads of the group, why).
@@ -90,15 +90,15 @@ class _Fusion:
         for unit in producers:
             others = [producer for producer in producers if producer is not unit]
             placement = legality.join(instruction, unit, others)
-            if isinstance(placement, Refusal):
+            if isinstance(placement, Misfit):
                 self._tell(instruction, unit, placement)
                 continue
             for other in others:
                 # what stays outside must not depend on what comes in: the group would read what it feeds
                 feeds = any(unit.dependencies >> other.number & 1 for unit in others if unit.members)
-                refusal = CYCLE if feeds else legality.merge(unit, other)
-                if refusal is not None:
-                    self._tell(instruction, other, refusal)
+                misfit = CYCLE if feeds else legality.merge(unit, other)
+                if misfit is not None:
+                    self._tell(instruction, other, misfit)
                 elif isinstance(both := legality.place(instruction, [unit, other]), Placement):
                     self.units.merge(unit, other)
                     placement = both
@@ -111,7 +111,7 @@ class _Fusion:
     def _join_rows(self, rows: Unit, unit: Unit) -> bool:
         """Take `unit` into `rows` if it is a map over the rows of that group."""
         own = self.legality.rows(unit, rows) if unit.members else OTHER_SHAPE
-        if isinstance(own, Refusal):
+        if isinstance(own, Misfit):
             return False
         before = unit.domain, unit.own, unit.coordinates
         unit.domain, unit.own = rows.domain, dict.fromkeys(unit.own, own)
@@ -125,7 +125,7 @@ class _Fusion:
     def _join_columns(self, instruction: Instruction) -> Unit | None:
         """The group that computes what `instruction` puts side by side: it writes that where it belongs."""
         computing = self.legality.columns(instruction)
-        if isinstance(computing, Refusal):
+        if isinstance(computing, Misfit):
             return None
         unit, *others = computing
         for other in others:
@@ -141,15 +141,15 @@ class _Fusion:
         rows takes in the one that folds across them."""
         for rows, folded in ((unit, other), (other, unit)):
             across = self.legality.siblings(rows, folded)
-            if not isinstance(across, Refusal):
+            if not isinstance(across, Misfit):
                 folded.coordinates.update(dict.fromkeys(across, ACROSS))
                 self.units.merge(rows, folded)
                 return True
         return False
 
-    def _tell(self, instruction: Instruction, unit: Unit, refusal: Refusal) -> None:
+    def _tell(self, instruction: Instruction, unit: Unit, misfit: Misfit) -> None:
         """Note why `instruction` is not in `unit`, with the first member that it reads there."""
         for operand in instruction.operands if self.note else ():
             for source, _ in self.legality.sources(operand):
                 if self.note and self.units.of.get(source) is unit:
-                    return self.note(instruction, self.defs[source], refusal.reason)
+                    return self.note(instruction, self.defs[source], misfit.text)

@@ -1,4 +1,4 @@
-"""What may be one group: every function returns a decision, or a `Refusal` with the reason.
+"""What may be one group: every function returns a decision, or a `Misfit`, which says why not.
 
 A group has a domain and, once a reduction has joined, reduced axes. Members read of each other the element
 at their own place. A reduction *across* the rows (the gradients of a layernorm's scale and shift, of a bias,
@@ -34,7 +34,7 @@ from .reasons import (
     OTHER_AXES,
     OTHER_ELEMENT,
     OTHER_SHAPE,
-    Refusal,
+    Misfit,
     long_row,
     long_row_bytes,
     why_alone,
@@ -63,7 +63,7 @@ class Legality:
 
     # -- an instruction ---------------------------------------------------------------------------
 
-    def join(self, instruction: Instruction, unit: Unit, others: list[Unit]) -> Placement | Refusal:
+    def join(self, instruction: Instruction, unit: Unit, others: list[Unit]) -> Placement | Misfit:
         """Where `instruction`, which also reads `others`, would be in `unit`."""
         if unit.domain is None:
             return why_alone(unit.members[-1]) or OTHER_SHAPE
@@ -73,7 +73,7 @@ class Legality:
             return CYCLE  # a path would leave the group and come back
         return self.place(instruction, [unit])
 
-    def place(self, instruction: Instruction, units: list[Unit]) -> Placement | Refusal:
+    def place(self, instruction: Instruction, units: list[Unit]) -> Placement | Misfit:
         """Where `instruction` would be in the union of `units`, which have one domain."""
         domain, axes = domain_of(units)
         own: Coordinates | None = tuple(range(len(domain)))
@@ -89,9 +89,9 @@ class Legality:
                     own = self._row_coordinates(operand.shape, instruction.operands, units)
                 if own is None:
                     return OTHER_AXES
-                refusal = fold_across(instruction, own, domain, axes)
-                if refusal is not None:
-                    return refusal
+                misfit = fold_across(instruction, own, domain, axes)
+                if misfit is not None:
+                    return misfit
                 result = ACROSS
         elif instruction.result.shape != domain:
             own = result = self._row_coordinates(instruction.result.shape, instruction.operands, units)
@@ -101,7 +101,7 @@ class Legality:
 
     def _read(
         self, instruction: Instruction, own: Coordinates, units: list[Unit], axes: tuple[int, ...] | None
-    ) -> Refusal | None:
+    ) -> Misfit | None:
         """Why `instruction` cannot read the members of `units` at its `own` place: it takes other elements,
         or as a full-level op a row-level value of a row that is too long to pass over twice."""
         domain, _ = domain_of(units)
@@ -144,7 +144,7 @@ class Legality:
             return None
         return tuple(along[axis] if size != 1 else None for axis, size in enumerate(shape))
 
-    def columns(self, instruction: Instruction) -> list[Unit] | Refusal:
+    def columns(self, instruction: Instruction) -> list[Unit] | Misfit:
         """The units that compute what `instruction` puts side by side, which may be one group: it writes that
         where it belongs."""
         columns = columns_of(instruction, self.defs)
@@ -155,7 +155,7 @@ class Legality:
 
     # -- two groups -------------------------------------------------------------------------------
 
-    def merge(self, unit: Unit, other: Unit) -> Refusal | None:
+    def merge(self, unit: Unit, other: Unit) -> Misfit | None:
         """Why the members of both cannot be one group; None where they can."""
         if other.domain is None:
             return why_alone(other.members[-1]) or OTHER_SHAPE
@@ -172,12 +172,12 @@ class Legality:
             if reader.axes == axes and not reader.dependencies >> source.number & 1:
                 continue  # its members read nothing of the other's, and fit where they are
             for member in reader.members:
-                refusal = self._read(member, reader.own[member], [unit, other], axes)
-                if refusal is not None:
-                    return refusal
+                misfit = self._read(member, reader.own[member], [unit, other], axes)
+                if misfit is not None:
+                    return misfit
         return None
 
-    def rows(self, unit: Unit, rows: Unit) -> Coordinates | Refusal:
+    def rows(self, unit: Unit, rows: Unit) -> Coordinates | Misfit:
         """The coordinates of the members of `unit`, a map, as row-level members of `rows`: it has as many
         elements as that group has rows, which are short and many."""
         if rows.axes is None or unit.axes is not None or not unit.domain or rows.domain is None:
@@ -196,7 +196,7 @@ class Legality:
             return OTHER_SHAPE
         return left
 
-    def siblings(self, unit: Unit, other: Unit) -> list[Value] | Refusal:
+    def siblings(self, unit: Unit, other: Unit) -> list[Value] | Misfit:
         """Whether groups that read the same memory, of which neither waits for the other, may be one, where
         `unit` takes in `other`: the results of `other` that are then folded across `unit`'s rows."""
         if (unit.dependencies >> other.number | other.dependencies >> unit.number) & 1:
@@ -207,7 +207,7 @@ class Legality:
             return OTHER_SHAPE
         return [] if unit.axes == other.axes else self._fold_all_across(other, unit.axes)
 
-    def _fold_all_across(self, unit: Unit, axes: tuple[int, ...] | None) -> list[Value] | Refusal:
+    def _fold_all_across(self, unit: Unit, axes: tuple[int, ...] | None) -> list[Value] | Misfit:
         """The results of `unit`'s reductions, where a group that reduces its rows over `axes` can fold all of
         them across the rows: nothing in `unit` reads them."""
         assert unit.domain is not None
@@ -220,17 +220,17 @@ class Legality:
         results = []
         for member in unit.members:
             if member.op.kind is Kind.REDUCTION:
-                refusal = FOLDED_ACROSS if member.result in read else None
-                refusal = refusal or fold_across(member, everything, unit.domain, axes)
-                if refusal is not None:
-                    return refusal
+                misfit = FOLDED_ACROSS if member.result in read else None
+                misfit = misfit or fold_across(member, everything, unit.domain, axes)
+                if misfit is not None:
+                    return misfit
                 results.append(member.result)
         return results or OTHER_AXES
 
 
 def fold_across(
     reduction: Instruction, own: Coordinates, domain: Shape, axes: tuple[int, ...]
-) -> Refusal | None:
+) -> Misfit | None:
     """Why `reduction`, which reads at `own`, cannot be folded across the rows of a group whose rows are
     reduced over `axes`, with lanes along the rows; None where it can."""
     wide = [axis for axis, size in enumerate(domain) if size != 1]

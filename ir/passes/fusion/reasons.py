@@ -1,6 +1,6 @@
 """Why an instruction is not in a group, in the user's words: what `explain` says.
 
-The functions of `legality` return a `Refusal`, with the reason, or what they decided.
+The functions of `legality` return a `Misfit`, or what they decided.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ MAX_MEMBERS: Final = 200
 
 
 @record
-class Refusal:
-    """What cannot be done, and why."""
+class Misfit:
+    """Why something does not fit into a group."""
 
-    reason: str
+    text: str
 
 
-FULL: Final = Refusal(f"the group has {MAX_MEMBERS} ops already, and grows no further")
-CYCLE: Final = Refusal(
+FULL: Final = Misfit(f"the group has {MAX_MEMBERS} ops already, and grows no further")
+CYCLE: Final = Misfit(
     "something outside the group lies between them, and it must run after one and before the other"
 )
-OTHER_AXES: Final = Refusal("it reduces over other axes, or another shape, than the group's reduction")
-OTHER_SHAPE: Final = Refusal("its shape is not that of the group's loops")
-OTHER_ELEMENT: Final = Refusal(
+OTHER_AXES: Final = Misfit("it reduces over other axes, or another shape, than the group's reduction")
+OTHER_SHAPE: Final = Misfit("its shape is not that of the group's loops")
+OTHER_ELEMENT: Final = Misfit(
     "it reads other elements than its own (through a transposed, reversed or shifted view), which are not "
     "computed yet when the loop needs them"
 )
-FOLDED_ACROSS: Final = Refusal("it needs what is folded across all rows, which is known after the last one")
-FAR_COLUMNS: Final = Refusal("the columns that it puts side by side are not computed at one place")
+FOLDED_ACROSS: Final = Misfit("it needs what is folded across all rows, which is known after the last one")
+FAR_COLUMNS: Final = Misfit("the columns that it puts side by side are not computed at one place")
 
 
 def long_row_bytes() -> int:
@@ -42,9 +42,9 @@ def long_row_bytes() -> int:
     return machine().l2_bytes // 8
 
 
-def long_row() -> Refusal:
-    """The refusal of a second pass over a long row."""
-    return Refusal(
+def long_row() -> Misfit:
+    """Why a long row is not passed over a second time."""
+    return Misfit(
         f"it needs a reduction's result again for every element, and rows over {long_row_bytes() >> 10} KiB "
         "are not passed over twice"
     )
@@ -60,14 +60,12 @@ def is_fusable(instruction: Instruction) -> bool:
     return op.kind.traits.fusable
 
 
-def why_alone(instruction: Instruction) -> Refusal | None:
+def why_alone(instruction: Instruction) -> Misfit | None:
     """Why `instruction` is never a member of a group; None where it may be."""
     op = instruction.op
     if is_fusable(instruction):
         return None
     if op.kind is Kind.ELEMENTWISE:
         missing = ", ".join(sorted({str(operand.dtype) for operand in instruction.operands}))
-        return Refusal(
-            f"{op.name} has no machine code of its own for {missing}, and runs by its NumPy kernel"
-        )
-    return Refusal(f"{op.name} is a kernel of its own")
+        return Misfit(f"{op.name} has no machine code of its own for {missing}, and runs by its NumPy kernel")
+    return Misfit(f"{op.name} is a kernel of its own")

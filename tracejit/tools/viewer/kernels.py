@@ -162,9 +162,9 @@ def _why_apart(
     row: KernelRow, writer: Mapping[Value, str], names: Mapping[Value, str], apart: Sequence[Apart]
 ) -> Iterator[dict[str, str]]:
     """Why it is not one kernel with those whose results it reads."""
-    refusal = why_alone(row.instruction) if row.instruction.op.kind is not Kind.REGION else None
-    if refusal is not None:
-        yield {"why": refusal.reason}
+    misfit = why_alone(row.instruction) if row.instruction.op.kind is not Kind.REGION else None
+    if misfit is not None:
+        yield {"why": misfit.text}
     inside = [instruction for region in row.instruction.regions for instruction in region.body]
     for operand in row.instruction.operands:
         if operand not in writer:
