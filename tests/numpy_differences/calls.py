@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
+from tracejit.array.deferred import OF_NUMPY
 
 from .arguments import FLOATS, Arguments
+from .deferred_makers import DEFERRED, EAGER_DEFERRED, OTHER_TESTS
 from .makers import (
     Maker,
     array_equal_arguments,
@@ -176,12 +178,16 @@ FUNCTIONS: dict[str, Maker] = {
     "nan_to_num": nan_to_num_arguments,
     "ldexp": ldexp_arguments,
     "unique": unique_arguments,
+    **DEFERRED,
 }
 
+_NUMPYS_OWN = {
+    name for name in OF_NUMPY if callable(getattr(np, name)) and not isinstance(getattr(np, name), type)
+}
 #: What both have, and no differential test is for: memory that is not yet written.
-UNTESTED = frozenset(("empty", "empty_like"))
+UNTESTED = frozenset(("empty", "empty_like")) | OTHER_TESTS | _NUMPYS_OWN
 #: Functions whose results have shapes that depend on values, so that they cannot be traced.
-EAGER_ONLY = frozenset(("argwhere", "bincount", "nonzero", "unique"))
+EAGER_ONLY = frozenset(("argwhere", "bincount", "nonzero", "unique")) | EAGER_DEFERRED
 
 
 def shared_names() -> list[str]:

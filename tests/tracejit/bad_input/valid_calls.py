@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
+from tracejit.array.deferred import OF_NUMPY
 
+from .deferred_arguments import OF_DEFERRED
 from .valid_arguments import BY_NAME, OF_FUNCTIONS, OF_METHODS, F, Fresh, I
 
 MODULES = (
@@ -107,6 +109,8 @@ def public_calls() -> list[Call]:
             value = getattr(module, name)
             if not callable(value) or name.startswith("_") or name in RECORDS | BARE:
                 continue
+            if module_name == "" and name in OF_NUMPY:
+                continue
             if isinstance(value, type) and issubclass(value, (BaseException, tj.autograd.Function)):
                 continue
             if own and getattr(value, "__module__", "") != module.__name__:
@@ -140,6 +144,7 @@ _NO_METHODS = frozenset(
         "__array__",
         "__format__",
         "__array_function__",
+        "__array_ufunc__",
         "__dlpack__",
         "__reduce__",
         "__deepcopy__",
@@ -154,7 +159,11 @@ _INTEGERS = ("and", "or", "xor", "lshift", "rshift", "invert")
 def described(label: str, function: Callable[..., Any]) -> Call:
     """The call of `function`, with an argument for every parameter."""
     method = label.removeprefix("Tensor.") if label.startswith("Tensor.") else ""
-    table = OF_METHODS.get(method, OF_FUNCTIONS.get(method)) if method else OF_FUNCTIONS.get(label)
+    table = (
+        OF_METHODS.get(method, OF_FUNCTIONS.get(method))
+        if method
+        else OF_FUNCTIONS.get(label, OF_DEFERRED.get(label))
+    )
     if table is None and any(
         method.strip("_") in (way + name for way in ("", "r", "i")) for name in _INTEGERS
     ):

@@ -99,8 +99,8 @@ def _variables(name: str, x: Any, y: Any, rowvar: bool, dtype: Any) -> Tensor:
         tensor = as_tensor(operand)
         if tensor.ndim > 2:
             raise ShapeError(f"{name}: expected an array of rank 2 or less, got shape {tensor.shape}")
-        tensor = atleast_2d(tensor)
-        parts.append(tensor if rowvar or tensor.shape[0] == 1 else matrix_transpose(tensor))
+        rows = atleast_2d(tensor)
+        parts.append(rows if rowvar or tensor.ndim == 1 else matrix_transpose(rows))
     if dtype is not None:
         parts = [cast(part, as_dtype(dtype)) for part in parts]
     parts = [part if is_float(part.dtype) else cast(part, as_dtype("f8")) for part in parts]

@@ -44,7 +44,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     if edges.ndim != 1:
         raise ShapeError(f"digitize: expected bins of rank 1, got shape {edges.shape}")
     count = edges.shape[0]
-    side, other = ("left", "right") if right else ("right", "left")
+    side = "left" if right else "right"
     if not edges.is_traced:
         steps = np.diff(edges.detach().numpy())
         if np.all(steps >= 0):
@@ -53,7 +53,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
             raise DomainError("digitize: bins must ascend or descend")
     ascending = run("searchsorted", edges, values, side=side) if count < 2 or edges.is_traced else None
     flipped = run("slice", edges, start=(count - 1,), size=(count,), step=(-1,)) if count else edges
-    descending = run("sub", count, run("searchsorted", flipped, values, side=other))
+    descending = run("sub", count, run("searchsorted", flipped, values, side=side))
     if ascending is None:
         return descending
     if count < 2:

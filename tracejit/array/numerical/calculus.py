@@ -82,23 +82,28 @@ def _slope(x: Tensor, axis: int, spacing: Any, edge_order: int) -> Tensor:
         head = run("div", run("sub", part(1, 1), part(0, 1)), steps[0])
         tail = run("div", run("sub", part(extent - 1, 1), part(extent - 2, 1)), steps[3])
     else:
-        head = _edge(steps[0], steps[1], [part(0, 1), part(1, 1), part(2, 1)], -1.0)
-        tail = _edge(steps[3], steps[2], [part(extent - 1, 1), part(extent - 2, 1), part(extent - 3, 1)], 1.0)
+        first, last = [part(at, 1) for at in (0, 1, 2)], [part(extent - at, 1) for at in (3, 2, 1)]
+        if uniform:
+            head = _weighted([factor / step for factor in (-1.5, 2.0, -0.5)], first)
+            tail = _weighted([factor / step for factor in (0.5, -2.0, 1.5)], last)
+        else:
+            head = _weighted([run("neg", weight) for weight in _edge_weights(steps[0], steps[1])], first)
+            tail = _weighted(_edge_weights(steps[3], steps[2])[::-1], last)
     return concatenate([head, inner, tail], axis)
 
 
-def _edge(near: Any, far: Any, samples: list[Tensor], sign: float) -> Tensor:
-    """The derivative at the first of three `samples`, the second `near`, the third `far` behind that;
-    `sign` is that of the direction from them to it."""
-    near, far = as_tensor(near), as_tensor(far)
+def _edge_weights(near: Tensor, far: Tensor) -> list[Tensor]:
+    """The weights of three samples in the derivative at the first of them, which the others are before: the
+    second by `near`, the third by `far` more."""
     both = run("add", near, far)
-    a = run("div", run("add", run("mul", near, 2.0), far), run("mul", near, both))
-    b = run("div", run("neg", both), run("mul", near, far))
-    c = run("div", near, run("mul", far, both))
-    return run("mul", _weighted([a, b, c], samples), sign)
+    return [
+        run("div", run("add", run("mul", near, 2.0), far), run("mul", near, both)),
+        run("div", run("neg", both), run("mul", near, far)),
+        run("div", near, run("mul", far, both)),
+    ]
 
 
-def _weighted(weights: list[Tensor], samples: list[Tensor]) -> Tensor:
+def _weighted(weights: list[Any], samples: list[Tensor]) -> Tensor:
     total = run("mul", weights[0], samples[0])
     for weight, sample in zip(weights[1:], samples[1:], strict=True):
         total = run("add", total, run("mul", weight, sample))

@@ -96,6 +96,8 @@ def polysub(p: Any, q: Any) -> Tensor:
 def polymul(p: Any, q: Any) -> Tensor:
     """The coefficients of the product of two polynomials.
 
+    Zeros in front are left out eagerly; under a trace they stay, as the length is known.
+
     Example:
         >>> import tracejit as tj
         >>> tj.polymul([1, 2, 3], [9, 5, 1])
@@ -103,7 +105,16 @@ def polymul(p: Any, q: Any) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.polymul``.
     """
-    return convolve(_line("polymul", p), _line("polymul", q))
+    return convolve(_trimmed(_line("polymul", p)), _trimmed(_line("polymul", q)))
+
+
+def _trimmed(line: Tensor) -> Tensor:
+    """`line` without the zeros in front, where it is known how many there are."""
+    if line.is_traced or not line.size:
+        return line
+    values = line.detach().numpy()
+    first = int(np.argmax(values != 0)) if values.any() else line.size - 1
+    return sliced(line, 0, first, line.size - first)
 
 
 def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
@@ -161,8 +172,7 @@ def polyder(p: Any, m: int = 1) -> Tensor:
     for _ in range(order):
         degree = line.shape[0] - 1
         line = sliced(line, 0, 0, max(degree, 0))
-        if degree > 0:
-            line = run("mul", line, as_tensor(np.arange(degree, 0, -1)))
+        line = run("mul", line, as_tensor(np.arange(degree, 0, -1)))
     return line
 
 

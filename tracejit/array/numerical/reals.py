@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, default_dtype, is_float
+from ...ir.dtypes import BOOL, as_dtype, default_dtype, is_float
 from ...ir.errors import ShapeError
 from ..elementwise.logic import array_equal
 from ..manipulation import broadcast_arrays
@@ -52,7 +52,7 @@ def imag(val: Any) -> Tensor:
 
 
 def conjugate(x: Any) -> Tensor:
-    """A copy of `x`, which is real.
+    """A copy of `x`, which is real; bools become int8, as in NumPy.
 
     Example:
         >>> import tracejit as tj
@@ -61,7 +61,8 @@ def conjugate(x: Any) -> Tensor:
 
     Semantics: ``numpy.conjugate``.
     """
-    return run("copy", as_tensor(x))
+    x = as_tensor(x)
+    return cast(x, as_dtype("i1")) if x.dtype is BOOL else run("copy", x)
 
 
 def real_if_close(x: Any, tol: float = 100) -> Tensor:

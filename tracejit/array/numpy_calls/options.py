@@ -134,21 +134,24 @@ def _placed(name: str, value: Tensor, out: Any, mask: Tensor | None) -> Any:
         if other.dtype is not value.dtype and np.can_cast(value.dtype, other.dtype, "same_kind"):
             value = cast(value, other.dtype)
         value = broadcast(run("where", mask, value, other), shape)
-    return value if out is None else write_out(name, out, value)
+    return value if out is None else write_out(name, out, value, broadcasts=True)
 
 
-def write_out(name: str, out: Any, value: Tensor) -> Any:
-    """Write `value` to `out`, a tensor or an ndarray that takes its shape and dtype, and return that."""
+def write_out(name: str, out: Any, value: Tensor, *, broadcasts: bool = False) -> Any:
+    """Write `value` to `out`, a tensor or an ndarray that takes its dtype and shape, and return that.
+
+    The results of elementwise functions are repeated to a larger shape.
+    """
+    if not isinstance(out, (Tensor, np.ndarray)):
+        raise DTypeError(f"{name}: out must be a tensor or an ndarray, got {type(out).__name__}")
     if value.shape != out.shape:
-        if broadcast_shapes(name, value.shape, out.shape) != tuple(out.shape):
+        if not broadcasts or broadcast_shapes(name, value.shape, out.shape) != tuple(out.shape):
             raise ShapeError(
                 f"{name}: the result has shape {value.shape}, which does not fit out= {out.shape}"
             )
         value = broadcast(value, tuple(out.shape))
     if isinstance(out, Tensor):
         return inplace.write(out, name, (value,), lambda _, new: new)
-    if not isinstance(out, np.ndarray):
-        raise DTypeError(f"{name}: out must be a tensor or an ndarray, got {type(out).__name__}")
     if not np.can_cast(value.dtype, out.dtype, "same_kind"):
         raise DTypeError(f"{name}: the result has dtype {value.dtype.name}, which out= cannot take")
     if value.is_traced:

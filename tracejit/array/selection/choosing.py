@@ -72,9 +72,9 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
         )
     functions = list(funclist)
     if len(functions) not in (len(conditions), len(conditions) + 1):
+        count = len(conditions)
         raise ShapeError(
-            f"piecewise: expected {len(conditions)} or {len(conditions) + 1} functions, for as many "
-            f"conditions or one more, got {len(functions)}"
+            f"piecewise: {count} conditions need {count} or {count + 1} functions, got {len(functions)}"
         )
     result = filled(0, x.shape, x.dtype)
     if len(functions) > len(conditions):

@@ -1,0 +1,72 @@
+"""``tracejit/array/aggregates/nan_aware.py``: NumPy's results in every mode, gradients, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+from ..agreement import Cases, batched, check, gradients
+from ..operands import HOLES, INTEGERS, LINE, MATRIX, SHORT, SINGLE
+
+cases = Cases()
+for name in ["nanmax", "nanmin", "nanprod", "nanvar", "nanstd", "nanmedian", "nansum", "nanmean"]:
+    for a in (HOLES, INTEGERS, SINGLE):
+        cases(name, a)
+        cases(name, a, axis=0)
+        cases(name, a, axis=-1, keepdims=True)
+    cases(name, HOLES, axis=(0, 1))
+for name in ["nancumsum", "nancumprod"]:
+    cases(name, HOLES)
+    cases(name, HOLES, axis=0)
+    cases(name, INTEGERS, axis=1)
+    cases(name, HOLES, dtype="f4")
+for name in ["nanargmax", "nanargmin"]:
+    cases(name, HOLES[:2])
+    cases(name, HOLES[:2], axis=1)
+    cases(name, INTEGERS, axis=0)
+for method in ["linear", "lower", "higher", "nearest", "midpoint"]:
+    cases("nanquantile", HOLES, 0.3, method=method)
+    cases("nanquantile", HOLES, [0.1, 0.9], axis=1, method=method)
+    cases("nanpercentile", HOLES, 30.0, axis=0, keepdims=True, method=method)
+cases("nanvar", HOLES, ddof=2, axis=1)
+cases("nanvar", HOLES, where=HOLES > 0, axis=0)
+cases("nanmax", HOLES, initial=3.0, where=HOLES > 0)
+
+
+@cases.parameters()
+def test_agrees_with_numpy(case):
+    check(case)
+
+
+GRADIENTS = [
+    (tj.nanmedian, LINE),
+    (lambda x: tj.nanquantile(x, [0.2, 0.7], axis=0), MATRIX),
+    (lambda x: tj.nanvar(tj.where(x > 1, tj.nan, x), axis=1), MATRIX),
+    (lambda x: tj.nanmax(x, axis=0), MATRIX),
+    (lambda x: tj.nanprod(tj.where(x > 1, tj.nan, x)), SHORT),
+    (lambda x: tj.nancumsum(tj.where(x > 1, tj.nan, x)), LINE),
+]
+
+
+@pytest.mark.parametrize("arguments", GRADIENTS, ids=range(len(GRADIENTS)))
+def test_gradients(arguments):
+    gradients(*arguments)
+
+
+def test_batches():
+    batched(lambda x: tj.nanmedian(x), HOLES)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: tj.nanargmax([np.nan]), tj.DomainError, "nanargmax: all elements"),
+        (lambda: tj.nanquantile([1.0], 2.0), tj.ShapeError, "between 0 and 1"),
+        (lambda: tj.nanquantile([1.0], 0.5, method="most"), tj.DomainError, "method must be"),
+    ],
+)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,64 @@
+"""``tracejit/array/assembly/blocks.py``: NumPy's results in every mode, gradients, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+from ..agreement import Cases, check, gradients
+from ..operands import LINE, MATRIX, RNG, SHORT
+
+cases = Cases()
+cases("append", LINE, SHORT)
+cases("append", MATRIX, MATRIX, axis=1)
+cases("append", [1, 2], 2.5)
+cases("column_stack", [LINE, LINE])
+cases("column_stack", [MATRIX, LINE[:4]])
+cases("dstack", [LINE, LINE])
+cases("dstack", [MATRIX, MATRIX])
+cases("hsplit", MATRIX, [2, 3])
+cases("hsplit", LINE, 7)
+cases("vsplit", MATRIX, 2)
+cases("dsplit", RNG.normal(size=(2, 3, 4)), 2)
+cases("block", [[MATRIX, MATRIX], [np.ones((1, 10))]])
+cases("block", [LINE, SHORT])
+cases("block", [1, 2.0])
+cases("block", LINE)
+cases("block", [[LINE[:4]], [MATRIX.T]])
+cases("resize", LINE, (3, 4))
+cases("resize", MATRIX, 3)
+cases("resize", np.zeros(0), (2,))
+
+
+@cases.parameters()
+def test_agrees_with_numpy(case):
+    check(case)
+
+
+GRADIENTS = [
+    (lambda x, y: tj.block([[x, y[:4, None]]]), MATRIX, LINE),
+    (lambda x: tj.resize(x, 9), LINE),
+    (lambda x, y: tj.append(x, y), LINE, SHORT),
+]
+
+
+@pytest.mark.parametrize("arguments", GRADIENTS, ids=range(len(GRADIENTS)))
+def test_gradients(arguments):
+    gradients(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: tj.block([[1], 2]), tj.ShapeError, "different depths"),
+        (lambda: tj.block([]), tj.ShapeError, "a list is empty"),
+        (lambda: tj.block((1, 2)), tj.ShapeError, "in lists, not tuples"),
+        (lambda: tj.vsplit([1, 2], 2), tj.ShapeError, "vsplit: expected an array of rank 2"),
+        (lambda: tj.resize([1], (-1,)), tj.ShapeError, "must not be negative"),
+    ],
+)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

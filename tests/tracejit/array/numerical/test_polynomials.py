@@ -1,0 +1,76 @@
+"""``tracejit/array/numerical/polynomials.py``: NumPy's results in every mode, gradients, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+from ..agreement import Cases, batched, check, gradients
+from ..operands import ASCENDING, INTEGERS, LINE, MATRIX, RNG, SHORT
+
+cases = Cases()
+cases("polyval", SHORT, LINE)
+cases("polyval", [1, 2, 3], INTEGERS)
+cases("polyadd", SHORT, LINE)
+cases("polysub", [1, 2], [1, 2, 3])
+cases("polymul", SHORT, LINE)
+cases("polydiv", LINE, SHORT)
+cases("polydiv", SHORT, LINE)
+cases("polyder", LINE)
+cases("polyder", [1, 2, 3], 2)
+cases("polyder", SHORT, 5)
+cases("polyint", LINE)
+cases("polyint", LINE, 2, [1.0, 2.0])
+cases("polyint", [3, 2, 1], 3, k=5)
+cases("poly", SHORT)
+cases("poly", [1, 2])
+cases("vander", LINE)
+cases("vander", [1, 2, 3], 2, increasing=True)
+cases("polyfit", LINE, LINE**2 + 1, 2)
+cases("polyfit", ASCENDING, MATRIX[0][[0, 1, 2, 3, 4, 4]], 3, w=np.arange(1.0, 7))
+cases("polyfit", ASCENDING, RNG.normal(size=(6, 2)), 2)
+cases("polyfit", ASCENDING, ASCENDING**3, 1, cov=True)
+cases("polyfit", ASCENDING, ASCENDING**3, 1, cov="unscaled")
+cases("polyfit", [1, 2, 3], [3, 4, 6], 1)
+
+
+@cases.parameters()
+def test_agrees_with_numpy(case):
+    check(case)
+
+
+GRADIENTS = [
+    (lambda x, y: tj.polyfit(x, y, 2), LINE, LINE**3),
+    (tj.polyval, SHORT, LINE),
+    (lambda u, v: tj.polydiv(u, v)[0], LINE, SHORT),
+    (tj.poly, SHORT),
+    (tj.polyint, SHORT),
+    (tj.polyder, LINE),
+    (tj.vander, SHORT),
+    (tj.polymul, SHORT, LINE),
+]
+
+
+@pytest.mark.parametrize("arguments", GRADIENTS, ids=range(len(GRADIENTS)))
+def test_gradients(arguments):
+    gradients(*arguments)
+
+
+def test_batches():
+    batched(lambda x, y: tj.polyfit(x, y, 2), np.stack([LINE, -LINE]), np.stack([LINE**2, LINE]))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: tj.polyder([1, 2], -1), tj.DomainError, "polyder: m must not be negative"),
+        (lambda: tj.polyfit([1.0], [1.0, 2.0], 1), tj.ShapeError, "polyfit: y of shape"),
+        (lambda: tj.polyfit([1.0, 2.0], [1.0, 2.0], 1, full=True), tj.DomainError, "singular values"),
+        (lambda: tj.vander([[1]]), tj.ShapeError, "vander: expected a line"),
+    ],
+)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
