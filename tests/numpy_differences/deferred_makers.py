@@ -126,8 +126,7 @@ def choose_arguments(a: Arguments) -> CallArguments:
     return (
         a.random.integers(-2, 5, shape),
         [_finite(a, shape, np.dtype("f8")) for _ in range(3)],
-        a.pick(["wrap", "clip"]),
-    ), {}
+    ), {"mode": a.pick(["wrap", "clip"])}
 
 
 def digitize_arguments(a: Arguments) -> CallArguments:

@@ -7,13 +7,16 @@ The tables below give each function its meaning and example.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
+from ...arguments.errors import checks_itself
 from ...eager.dispatch import binary, unary
 from ...eager.tensor import Tensor
 from ...ir.dtypes import is_float
 from ...state import STATE
 from ..operands import as_tensor
+from .documented import add_ufunc_methods
 from .documented import documented_binary as _binary
 from .documented import documented_unary as _unary
 
@@ -239,7 +242,22 @@ _pow.__name__ = "power"
 _square = unary("square")
 
 
-def power(x: Any, y: Any, /) -> Tensor:
+@checks_itself
+def _raised(x: Any, y: Any, /) -> Tensor:
+    """``power`` without options."""
+    # NumPy's fast paths, several times faster than the general function. The square is the same number; the
+    # square root is another one at -0.0 and -inf, and traced code has to say so
+    if type(y) is int:
+        if y == 2 and STATE.tracer is None and type(x) is Tensor and is_float(x.dtype):
+            return _square(x)
+    elif type(y) is float and y == 0.5 and STATE.tracer is not None:
+        x = as_tensor(x)
+        if is_float(x.dtype) and not STATE.tracer.is_weak(x._data):
+            return sqrt(x)
+    return _pow(x, y)
+
+
+def power(x: Any, y: Any, /, out: Any = None, where: Any = True, dtype: Any = None) -> Any:
     """x to the power y. Integers to negative integer powers raise TracejitError.
 
     The slope in x at y = 0 is 0; the slope in y at x = 0 is 0 for y >= 0.
@@ -251,16 +269,15 @@ def power(x: Any, y: Any, /) -> Tensor:
 
     Semantics: ``numpy.power``.
     """
-    # NumPy's fast paths, several times faster than the general function. The square is the same number; the
-    # square root is another one at -0.0 and -inf, and traced code has to say so
-    if type(y) is int:
-        if y == 2 and STATE.tracer is None and type(x) is Tensor and is_float(x.dtype):
-            return _square(x)
-    elif type(y) is float and y == 0.5 and STATE.tracer is not None:
-        x = as_tensor(x)
-        if is_float(x.dtype) and not STATE.tracer.is_weak(x._data):
-            return sqrt(x)
-    return _pow(x, y)
+    if out is None and where is True and dtype is None:
+        return _raised(x, y)
+    options = import_module("..numpy_calls.options", __package__)
+    return options.call_elementwise(power, (x, y), out, where, dtype)
+
+
+_raised.__name__ = "power"
+power.lean = _raised  # type: ignore[attr-defined]
+add_ufunc_methods(power, "power")
 
 
 # Names of the Array API standard, and NumPy's second names.

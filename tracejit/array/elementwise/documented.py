@@ -29,9 +29,14 @@ def documented_binary(
     """The callable of the binary elementwise op `op`, called `name`."""
     call: Any = binary(op)
     _document(call, name, meaning, "`x` and `y` broadcast; ShapeError where they do not.", example, shows)
+    add_ufunc_methods(call, name)
+    return call  # type: ignore[no-any-return]
+
+
+def add_ufunc_methods(call: Callable[..., Any], name: str) -> None:
+    """Give `call` the methods that NumPy's ufunc `name` has, as in ``add.reduce``."""
     for method in ("reduce", "accumulate", "outer", "at", "reduceat"):
         setattr(call, method, functools.partial(_run_method, method, name))
-    return call  # type: ignore[no-any-return]
 
 
 def _run_method(method: str, name: str, *inputs: Any, **options: Any) -> Any:

@@ -58,6 +58,7 @@ def call_elementwise(
     """``function(*inputs, out=out, where=where, dtype=dtype)``; see ``call_with_options``."""
     name = function.__name__
     ufunc = getattr(np, name, None)
+    function = getattr(function, "lean", function)
     if isinstance(ufunc, np.ufunc):
         options = {"out": out, "where": where, "dtype": dtype}
         return checked(name, call_with_options)(function, ufunc, inputs, options)

@@ -20,7 +20,7 @@ from .. import cumulative, reductions
 from ..indexing.access import getitem, index_add, index_update
 from ..joining import concatenate, stack
 from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape
-from ..operands import as_tensor, cast, filled, run, sliced
+from ..operands import as_tensor, cast, filled, holds_tensors, run, sliced
 from . import protocol
 from .options import write_out
 
@@ -99,7 +99,10 @@ def reduce(
         (out,) = out
     own = _REDUCTIONS.get(name)
     if own is not None:
-        if name in ("maximum", "minimum", "logical_and", "logical_or"):
+        if name in ("logical_and", "logical_or"):
+            result = own(x, axis, keepdims=keepdims, where=where)
+            result = result if initial is None else function(result, initial)
+        elif name in ("maximum", "minimum"):
             x = x if dtype is None else cast(x, as_dtype(dtype))
             result = own(x, axis, keepdims=keepdims, initial=initial, where=where)
         else:
@@ -275,7 +278,10 @@ def _occurrences(label: str, x: Tensor, indices: Any) -> list[tuple[Any, _Chosen
 
 
 def _concrete(label: str, value: Any) -> Any:
-    data = as_tensor(value)._concrete(label, "indices that are known, or np.add.at, which takes any")
+    if isinstance(value, Tensor) or holds_tensors(value):
+        data = as_tensor(value)._concrete(label, "indices that are known, or np.add.at, which takes any")
+    else:
+        data = np.asarray(value)
     return data.astype(np.int64) if data.dtype.kind != "b" else data
 
 

@@ -14,6 +14,7 @@ from ...ir.types import normalize_axis
 from ..indexing.searching import nonzero, take
 from ..joining import stack
 from ..manipulation import broadcast_arrays, broadcast_to, ravel
+from ..numpy_calls.options import write_out
 from ..operands import as_tensor, cast, filled, promoted, reshaped, run
 from ..reductions import sum
 
@@ -88,10 +89,11 @@ def _value(function: Any, x: Tensor, args: Any, kw: Any) -> Tensor:
     return as_tensor(function(x, *args, **kw) if isinstance(function, Callable) else function)  # type: ignore[arg-type]
 
 
-def choose(x: Any, choices: Any, mode: str = "raise") -> Tensor:
+def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """For each place the element there of the choice whose number `x` has.
 
-    `mode` for numbers outside: ``raise`` (OutOfBoundsError, eagerly), ``wrap`` around, ``clip`` to the ends.
+    `out` is a tensor that takes the result. `mode` for numbers outside: ``raise`` (OutOfBoundsError,
+    eagerly), ``wrap`` around or ``clip`` to the ends.
 
     Example:
         >>> import tracejit as tj
@@ -120,10 +122,12 @@ def choose(x: Any, choices: Any, mode: str = "raise") -> Tensor:
         result = arrays[0]
         for number, array in enumerate(arrays[1:], 1):
             result = run("where", run("eq", numbers, number), array, result)
-        return run("copy", result) if count == 1 else result
+        result = run("copy", result) if count == 1 else result
+        return result if out is None else write_out("choose", out, result)
     lines = reshaped(stack(arrays), (count * numbers.size,))
     flat = run("add", run("mul", ravel(numbers), numbers.size), as_tensor(np.arange(numbers.size)))
-    return reshaped(take(lines, flat), numbers.shape)
+    result = reshaped(take(lines, flat), numbers.shape)
+    return result if out is None else write_out("choose", out, result)
 
 
 #: More choices are gathered, fewer are chosen one after the other.
