@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor, as_array
-from ...ir.dtypes import BOOL, INT64, as_dtype, default_dtype
+from ...ir.dtypes import BOOL, as_dtype, default_dtype
 from ...ir.errors import ShapeError
 from ..joining import concatenate, stack
 from ..manipulation import broadcast_to, expand_dims, reshape
-from ..operands import as_tensor, cast, constant_of, run
+from ..operands import as_tensor, cast, constant_of, holds_tensors, run
 from ..ranges import arange, linspace
 
 __all__ = ["c_", "fromfunction", "indices", "ix_", "mgrid", "ogrid", "r_"]
@@ -80,9 +80,10 @@ def ix_(*args: Any) -> tuple[Tensor, ...]:
     """
     result = []
     for place, value in enumerate(args):
-        line = as_tensor(value) if np.size(value if not isinstance(value, Tensor) else value.shape) else None
-        if line is None:
-            line = constant_of(np.zeros(0, INT64))
+        if not (isinstance(value, Tensor) or holds_tensors(value)):
+            value = np.asarray(value) if np.size(value) else np.zeros(0, np.int64)
+            value = np.flatnonzero(value) if value.dtype == bool and value.ndim == 1 else value
+        line = as_tensor(value)
         if line.ndim != 1:
             raise ShapeError(f"ix_: expected lines of rank 1, got shape {line.shape}")
         if line.dtype is BOOL:

@@ -10,7 +10,7 @@ from ...eager.tensor import Tensor
 from ...ir.dtypes import as_dtype
 from ..creation import asarray
 from ..least_ranks import atleast_1d
-from ..manipulation import copy
+from ..manipulation import copy, ravel, reshape
 from ..operands import as_tensor, cast
 
 __all__ = [
@@ -64,7 +64,12 @@ def ascontiguousarray(data: Any, dtype: Any = None) -> Tensor:
     """
     x = atleast_1d(asarray(data, dtype))
     assert isinstance(x, Tensor)
-    return x if x.is_traced or x._data.flags.c_contiguous else copy(x)
+    return x if x.is_traced else _in_row_order(x)
+
+
+def _in_row_order(x: Tensor) -> Tensor:
+    """`x` in memory in C order."""
+    return x if x._data.flags.c_contiguous else reshape(ravel(x), x.shape)
 
 
 def asfortranarray(data: Any, dtype: Any = None) -> Tensor:
@@ -81,8 +86,7 @@ def asfortranarray(data: Any, dtype: Any = None) -> Tensor:
     x = asarray(data, dtype)
     if x.is_traced or x._data.flags.f_contiguous:
         return x
-    order = tuple(range(x.ndim))[::-1]
-    return copy(x.transpose(order)).transpose(order)
+    return _in_row_order(x.T).T
 
 
 def require(data: Any, dtype: Any = None, requirements: Any = None) -> Tensor:
@@ -101,7 +105,7 @@ def require(data: Any, dtype: Any = None, requirements: Any = None) -> Tensor:
     if "F" in names:
         return asfortranarray(x)
     if "C" in names:
-        x = x if x.is_traced or x._data.flags.c_contiguous else copy(x)
+        x = x if x.is_traced else _in_row_order(x)
     writes = bool(names & {"O", "W"})
     return copy(x) if writes and not x.is_traced and not x._data.flags.owndata else x
 

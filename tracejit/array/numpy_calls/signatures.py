@@ -36,6 +36,8 @@ def adapter_of(function: Callable[..., Any], own: Callable[..., Any]) -> Adapter
     ours = inspect.signature(own).parameters
     places = [parameter for parameter in ours.values() if parameter.kind in _BY_PLACE]
     names = [parameter.name for parameter in places]
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in ours.values()):
+        return lambda args, options: own(*args, **options)
     if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in theirs):
         return lambda args, options: own(*args, **_kept(function.__name__, options, {}, ours))
     # parameters of the same meaning, by NumPy's name; the first ones by their place

@@ -1,4 +1,4 @@
-"""``mgrid``, ``ogrid``, ``r_``, ``c_``, ``ix_`` and ``fromfunction``: NumPy's results, jitted and with gradients."""
+"""``mgrid``, ``ogrid``, ``r_``, ``c_``, ``ix_`` and ``fromfunction``: NumPy's results, jitted, and gradients."""
 
 from __future__ import annotations
 
