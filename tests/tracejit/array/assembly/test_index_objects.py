@@ -1,4 +1,4 @@
-"""``mgrid``, ``ogrid``, ``r_``, ``c_``, ``ix_`` and ``fromfunction``: NumPy's results, jitted, and gradients."""
+"""``mgrid``, ``ogrid``, ``r_``, ``c_``, ``ix_`` and ``fromfunction``: results, jitted, gradients."""
 
 from __future__ import annotations
 
