@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...ir.special.jets import Index
 from ...ir.special.evaluator import Evaluator
+from ...ir.special.jets import Index
 from ...ir.special.table import compute_checked
 from ..llvm.emitter import Reg, constant, llvm_type
 from .support import BlockEmitter, any_lane, polynomial, two_product
@@ -244,7 +244,7 @@ def _call(b: BlockEmitter, name: str, orders: Index, operands: Sequence[Reg]) ->
         parameters = [Reg(f"%p{i}", "f64", lanes) for i in range(len(operands))]
         evaluator = LaneEvaluator(inner, lanes)
         values = [Lanes(inner, parameter) for parameter in parameters]
-        result = machine.reg(compute_checked(evaluator, name, orders, values))
+        result = evaluator.reg(compute_checked(evaluator, name, orders, values))
         inner.line(f"ret {result}")
         head = f"define internal {kind} @{full}({', '.join(map(str, parameters))}) noinline nounwind {{"
         b.declarations[full] = "\n".join([head, *inner.lines, "}"])

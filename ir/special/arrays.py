@@ -9,8 +9,8 @@ import numpy as np
 
 from ..dtypes import FLOAT64
 from ..ops.error_function import erf
-from .jets import Index
 from .evaluator import Array, Evaluator
+from .jets import Index
 
 _UFUNCS: Final[dict[str, np.ufunc]] = {
     "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sin": np.sin, "cos": np.cos,

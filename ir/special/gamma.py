@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from . import coefficients as tables
-from .jets import Index, Jet, value_of
+from . import coefficients_gamma as tables
 from .evaluator import Evaluator
+from .jets import Index, Jet, value_of
 from .table import define, define_by_jets
 from .writing import write
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from .evaluator import Evaluator
 from .gamma import beta_log, stirling_rest
 from .incomplete_gamma import settled, unsettled
 from .information import log1p_less_x
 from .jets import Index, Jet, value_of
-from .evaluator import Evaluator
 from .table import define, define_by_jets
 from .writing import write
 

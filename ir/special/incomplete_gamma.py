@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from .evaluator import Evaluator
 from .gamma import log_gamma_1p, log_gamma_of, precise_power, stirling_rest
 from .information import log1p_less_x
 from .jets import Index, Jet, value_of
-from .evaluator import Evaluator
 from .table import define, define_by_jets
 from .writing import write
 

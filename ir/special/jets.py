@@ -1,9 +1,8 @@
 """Jets: truncated Taylor polynomials in several variables, with which an algorithm computes derivatives of
 what it computes.
 
-A jet holds the coefficients of ``h1^i1 h2^i2 ...`` for all ``i <= orders``, in values of a machine
-(`machine`)
-or Python numbers; what is missing is zero. Series, recurrences and continued fractions that run on jets are
+A jet holds the coefficients of ``h1^i1 h2^i2 ...`` for all ``i <= orders``, in values of an `evaluator` or
+Python numbers; what is missing is zero. Series, recurrences and continued fractions that run on jets are
 differentiated term by term.
 """
 

@@ -11,8 +11,8 @@ import numpy as np
 from ..errors import TracejitError
 from ..records import record
 from .arrays import BLOCK, ArrayEvaluator
-from .jets import Index, derivative, variables
 from .evaluator import Array, Evaluator
+from .jets import Index, derivative, variables
 
 #: The algorithm: ``compute(evaluator, orders, *operands)``, the derivative of `orders`.
 Compute = Callable[..., Any]
@@ -42,6 +42,9 @@ FAMILIES: Final = {
     "information": "xlogy xlog1py entr rel_entr kl_div log_ratio",
     "incomplete_gamma": "gammainc gammaincc gamma_density gammaincinv gammainccinv",
     "incomplete_beta": "betainc betaincc beta_density betaincinv",
+    "bessel": "kv kve iv ive jv",
+    "integrals": "exp1 expi expn si ci spence ellipk ellipe",
+    "bessel_integer": "j0 j1 y0 y1 i0 i1 i0e i1e k0 k1 k0e k1e",
 }
 _MODULES: Final = {name: module for module, names in FAMILIES.items() for name in names.split()}
 
@@ -61,7 +64,7 @@ def special(name: str) -> Special:
 
 
 def define(name: str, params: str, compute: Compute, *slopes: Slope | bool | None) -> None:
-    """Register the function `name`, whose ``compute(evaluator, orders, *operands)`` gives derivatives, too."""
+    """Register the function `name`, whose `compute` gives derivatives, too."""
     _FUNCTIONS[name] = Special(name, tuple(params.split()), compute, slopes)
 
 

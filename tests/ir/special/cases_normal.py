@@ -7,7 +7,7 @@ from typing import Any
 import mpmath as mp
 
 from .cases import Case, mixed, powers, product, uniform
-from .special_targets import erfcinv as tail_inverse
+from .gamma_targets import erfcinv as tail_inverse
 
 
 def erfcx(x: Any) -> Any:

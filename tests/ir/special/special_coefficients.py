@@ -1,8 +1,8 @@
-"""The tables of ``ir/special/coefficients.py``, computed in mpmath: polynomials through Chebyshev's points.
+"""The tables of ``ir/special/coefficients_*.py``, computed in mpmath: polynomials through Chebyshev's points.
 
-Run ``python -m tests.ir.special.special_coefficients > ir/special/coefficients.py`` to write them again, or
-name tables to print those alone. Each `Table` says what is approximated by a polynomial in t, from low to
-high.
+Run ``python -m tests.ir.special.special_coefficients FAMILY`` to print the module of a family (gamma, bessel or
+integral) again, or name tables, too, to print those alone. Each `Table` says what is approximated by a polynomial
+in t, from low to high.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import mpmath as mp
@@ -74,10 +75,10 @@ def fitted(table: Table) -> tuple[list[Any], float]:
         return shifted, float(mp.log(error / size, 2))
 
 
-def tables() -> Iterator[Table]:
-    from . import special_targets
-
-    yield from special_targets.tables()
+def tables(family: str) -> Iterator[Table]:
+    """The tables of a family: gamma, bessel or integral."""
+    targets = import_module(f".{family}_targets", __package__)
+    yield from targets.tables()
 
 
 HEADER = '''"""Coefficients of the special functions, lowest power first.
@@ -113,10 +114,10 @@ def text(table: Table) -> str:
 
 
 def main() -> None:
-    chosen = sys.argv[1:]
+    family, *chosen = sys.argv[1:]
     if not chosen:
         print(HEADER)
-    for table in tables():
+    for table in tables(family):
         if not chosen or table.name in chosen:
             print(text(table))
 

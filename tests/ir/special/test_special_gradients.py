@@ -27,6 +27,7 @@ EASY: dict[str, list[tuple[float, float]]] = {
     "zeta": [(1.5, 8.0), (0.3, 5.0)],
     "binom": [(5.0, 9.0), (1.2, 4.0)],
     "riemann_zeta": [(-3.4, 5.0)],
+    "expn": [(3.0, 3.0), (0.2, 2.0)],
 }
 DEFAULT = (0.2, 0.9)
 #: Functions of which only the first derivative is a function here.

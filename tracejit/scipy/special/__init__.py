@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from ...arguments.errors import check_public as _check_public
 
 _MODULES = {
+    "bessel_functions": "i0 i0e i1 i1e iv ive j0 j1 jv k0 k0e k1 k1e kv kve y0 y1",
     "error_functions": "erf erfc erfcinv erfcx erfinv expit log_expit log_ndtr logit ndtr ndtri",
     "gamma_functions": (
         "beta betaln binom comb digamma factorial gamma gammaln loggamma multigammaln polygamma psi zeta"
     ),
     "incomplete": "betainc betaincc betaincinv gammainc gammaincc gammainccinv gammaincinv",
     "information": "entr kl_div rel_entr xlog1py xlogy",
+    "integrals": "ellipe ellipk exp1 expi expn sici spence",
     "normalizing": "log_softmax logsumexp softmax",
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 if _TYPE_CHECKING:
+    from .bessel_functions import i0, i0e, i1, i1e, iv, ive, j0, j1, jv, k0, k0e, k1, k1e, kv, kve, y0, y1
     from .error_functions import (
         erf,
         erfc,
@@ -53,6 +56,7 @@ if _TYPE_CHECKING:
     )
     from .incomplete import betainc, betaincc, betaincinv, gammainc, gammaincc, gammainccinv, gammaincinv
     from .information import entr, kl_div, rel_entr, xlog1py, xlogy
+    from .integrals import ellipe, ellipk, exp1, expi, expn, sici, spence
     from .normalizing import log_softmax, logsumexp, softmax
 else:
 
@@ -77,13 +81,18 @@ __all__ = [
     "binom",
     "comb",
     "digamma",
+    "ellipe",
+    "ellipk",
     "entr",
     "erf",
     "erfc",
     "erfcinv",
     "erfcx",
     "erfinv",
+    "exp1",
+    "expi",
     "expit",
+    "expn",
     "factorial",
     "gamma",
     "gammainc",
@@ -91,7 +100,22 @@ __all__ = [
     "gammainccinv",
     "gammaincinv",
     "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "iv",
+    "ive",
+    "j0",
+    "j1",
+    "jv",
+    "k0",
+    "k0e",
+    "k1",
+    "k1e",
     "kl_div",
+    "kv",
+    "kve",
     "log_expit",
     "log_ndtr",
     "log_softmax",
@@ -104,8 +128,12 @@ __all__ = [
     "polygamma",
     "psi",
     "rel_entr",
+    "sici",
     "softmax",
+    "spence",
     "xlog1py",
     "xlogy",
+    "y0",
+    "y1",
     "zeta",
 ]

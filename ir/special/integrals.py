@@ -1,0 +1,252 @@
+"""Exponential, sine and cosine integrals, the dilogarithm, and complete elliptic integrals.
+
+E1, Ei, Si and Ci are polynomials in pieces beside a logarithm near 0, and times their leading terms far away (DLMF
+6.6, 6.2.17 to 6.2.20); E(n) a power series or a continued fraction (8.19.8, 8.19.17); the dilogarithm a polynomial
+around 1 with its reflections (25.12.4, 25.12.6); elliptic integrals arithmetic-geometric means (19.8).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from . import coefficients_integral as tables
+from .evaluator import Evaluator
+from .incomplete_gamma import settled, unsettled
+from .jets import Index, value_of
+from .table import define, define_by_jets
+from .writing import write
+
+EULER: Final = 0.57721566490153286061
+_ROOT: Final = 0.3725074107813666
+_ROOT_LOW: Final = 1.3140183414386028e-17
+
+
+def _pieces(m: Evaluator, t: Any, *pieces: tuple[float, float, Any]) -> Any:
+    """The polynomial of its interval: (lower end, upper end, coefficients) of each, from high to low."""
+
+    def of(low: float, high: float, table: Any) -> Any:
+        return lambda t: m.polynomial(t - (low + high) * 0.5, table)
+
+    branches = [(t >= low, of(low, high, table)) for low, high, table in pieces[:-1]]
+    return m.choose((t,), *branches, of(*pieces[-1]))
+
+
+def _e1(m: Evaluator, x: Any) -> Any:
+    def low(x: Any) -> Any:
+        return m.polynomial(x, tables.E1_LOW) * x - (m.log(x) + EULER)
+
+    def high(x: Any) -> Any:
+        inverse = 1.0 / x
+        value = _pieces(
+            m, inverse, (0.4, 1.0, tables.E1_A), (0.15, 0.4, tables.E1_B), (0.04, 0.15, tables.E1_C),
+            (0.0, 0.04, tables.E1_D),
+        )  # fmt: skip
+        return value * m.exp(-x) * inverse
+
+    value = m.choose((x,), (x < 1.0, low), high)
+    return m.where(x < 0.0, math.nan, m.where(m.eq(x, 0.0), math.inf, value))
+
+
+def _ei(m: Evaluator, x: Any) -> Any:
+    def near_root(x: Any) -> Any:
+        t = (x - _ROOT) - _ROOT_LOW
+        return m.polynomial(t, tables.EI_ROOT) * t
+
+    def low(x: Any) -> Any:
+        return m.polynomial(x - 3.0, tables.EI_LOW) * x + (m.log(x) + EULER)
+
+    def high(x: Any) -> Any:
+        inverse = 1.0 / x
+        value = _pieces(
+            m, inverse, (1 / 12, 1 / 6, tables.EI_A), (1 / 24, 1 / 12, tables.EI_B), (1 / 48, 1 / 24, tables.EI_C),
+            (0.0, 1 / 48, tables.EI_D),
+        )  # fmt: skip
+        half = m.exp(x * 0.5)
+        return m.where(x < math.inf, value * inverse * half * half, math.inf)
+
+    return m.choose(
+        (x,), (x < 0.0, lambda x: -_e1(m, -x)), (m.abs(x - _ROOT) < 0.14, near_root), (x < 6.0, low), high
+    )
+
+
+def _auxiliary(m: Evaluator, x: Any) -> tuple[Any, Any]:
+    """f and g for x > 4."""
+    inverse = 1.0 / x
+    t = inverse * inverse
+    f = _pieces(
+        m,
+        t,
+        (1 / 36, 1 / 16, tables.SICI_F_A),
+        (1 / 100, 1 / 36, tables.SICI_F_B),
+        (0.0, 1 / 100, tables.SICI_F_C),
+    )
+    g = _pieces(
+        m,
+        t,
+        (1 / 36, 1 / 16, tables.SICI_G_A),
+        (1 / 100, 1 / 36, tables.SICI_G_B),
+        (0.0, 1 / 100, tables.SICI_G_C),
+    )
+    return f * inverse, g * t
+
+
+def _si(m: Evaluator, x: Any) -> Any:
+    def high(size: Any) -> Any:
+        f, g = _auxiliary(m, size)
+        value = math.pi / 2 - (f * m.cos(size) + g * m.sin(size))
+        return m.where(size < math.inf, value, math.pi / 2)
+
+    size = m.abs(x)
+    value = m.choose((size,), (size < 4.0, lambda x: m.polynomial(x * x, tables.SI_LOW) * x), high)
+    return m.where(x < 0.0, -value, value)
+
+
+def _ci(m: Evaluator, x: Any) -> Any:
+    def low(x: Any) -> Any:
+        square = x * x
+        return m.polynomial(square, tables.CI_LOW) * square + (m.log(x) + EULER)
+
+    def high(x: Any) -> Any:
+        f, g = _auxiliary(m, x)
+        return m.where(x < math.inf, f * m.sin(x) - g * m.cos(x), 0.0)
+
+    value = m.choose((x,), (x < 4.0, low), high)
+    return m.where(x < 0.0, math.nan, m.where(m.eq(x, 0.0), -math.inf, value))
+
+
+def _expn(m: Evaluator, n: Any, x: Any) -> Any:
+    """E(n, x) for integers n >= 0 and x >= 0."""
+
+    def series(n: Any, x: Any) -> Any:
+        last = n - 1.0
+        # (-x)^(n - 1) / (n - 1)! (digamma(n) - log x), less the sum of (-x)^k / ((k - n + 1) k!) without k = n - 1
+        power = m.pow(x, last) / m.call("gamma", n)
+        odd = ~m.eq(m.floor(last * 0.5) * 2.0, last)
+        first = (m.call("digamma", n) - m.log(x)) * m.where(odd, -power, power)
+
+        def turn(term: Any, total: Any, k: Any) -> tuple[Any, Any, Any]:
+            here = m.eq(k, last)
+            total = total - m.where(here, 0.0, term / m.where(here, 1.0, k - last))
+            return term * -x / (k + 1.0), total, k + 1.0
+
+        _, total, _ = m.loop(
+            lambda term, total, k: m.abs(term) > 2.0**-60 * m.abs(total), turn, 1.0, first, 0.0
+        )
+        return total
+
+    def fraction(n: Any, x: Any) -> Any:
+        def turn(b: Any, c: Any, d: Any, h: Any, k: Any, last: Any) -> tuple[Any, ...]:
+            k = k + 1.0
+            above = -k * (n - 1.0 + k)
+            b = b + 2.0
+            d = 1.0 / (above * d + b)
+            c = b + above / c
+            delta = c * d
+            return b, c, d, h * delta, k, settled(m, delta, k, last)
+
+        start = x + n
+        _, _, _, h, _, _ = m.loop(
+            lambda b, c, d, h, k, last: unsettled(m, k, last, x), turn, start, 1e290, 1.0 / start, 1.0 / start, 0.0,
+            0.0,
+        )  # fmt: skip
+        return h * m.exp(-x)
+
+    value = m.choose(
+        (n, x), (m.eq(n, 0.0), lambda n, x: m.exp(-x) / x), ((x <= 1.0) & (n < 60.0), series), fraction
+    )
+    value = m.where(m.eq(x, 0.0), m.where(n > 1.0, 1.0 / (n - 1.0), math.inf), value)
+    value = m.where(m.eq(x, math.inf), 0.0, value)
+    return m.where((x >= 0.0) & (n >= 0.0) & m.eq(m.floor(n), n), value, math.nan)
+
+
+def _spence(m: Evaluator, z: Any) -> Any:
+    """The dilogarithm of 1 - z."""
+    inverted = z > 1.5
+    w = m.where(inverted, 1.0 / z, z)
+    reflected = w < 0.5
+    u = m.where(reflected, -w, w - 1.0)
+    value = m.polynomial(u, tables.SPENCE) * u
+    logarithm = m.log(w)
+    product = m.where(m.eq(w, 0.0), 0.0, logarithm * m.log1p(-w))
+    value = m.where(reflected, math.pi**2 / 6 - product - value, value)
+    value = m.where(inverted, -(m.log(z) * m.log(z) * 0.5) - value, value)
+    return m.where(z < 0.0, math.nan, m.where(m.eq(z, math.inf), -math.inf, value))
+
+
+def _means(m: Evaluator, parameter: Any, rest: Any) -> tuple[Any, Any]:
+    """K and E of 0 <= m < 1, with `rest` = 1 - m, by arithmetic-geometric means."""
+    a: Any = m.constant(1.0, parameter)
+    b = m.sqrt(rest)
+    total = parameter * 0.5
+    factor = 0.5
+    for _ in range(8):
+        difference = (a - b) * 0.5
+        a, b = (a + b) * 0.5, m.sqrt(a * b)
+        factor *= 2.0
+        total = total + difference * difference * factor
+    k = 0.5 * math.pi / a
+    return k, k * (1.0 - total)
+
+
+def _elliptic(m: Evaluator, parameter: Any, second: bool) -> Any:
+    def positive(parameter: Any) -> Any:
+        return _means(m, parameter, 1.0 - parameter)[second]
+
+    def negative(parameter: Any) -> Any:
+        # K(m) = K(m / (m - 1)) / sqrt(1 - m), and E with the root as a factor
+        rest = 1.0 / (1.0 - parameter)
+        root = m.sqrt(1.0 - parameter)
+        value = _means(m, parameter / (parameter - 1.0), rest)[second]
+        return value * root if second else value / root
+
+    size = value_of(parameter)
+    value = m.choose((parameter,), (size < 0.0, negative), positive)
+    at_one = 1.0 if second else math.inf
+    value = m.where(
+        m.eq(size, 1.0), at_one, m.where(m.eq(size, -math.inf), math.inf if second else 0.0, value)
+    )
+    return m.where(size > 1.0, math.nan, value)
+
+
+def _quotient(name: str) -> Any:
+    """The slope function(x) / x."""
+    return lambda b, orders, x: b.div(getattr(b, name)(x), x)
+
+
+def _si_slope(b: Any, orders: Index, x: Any) -> Any:
+    # sin(x) / x, with its bend at 0 right: 1 - x^2 / 6 + x^4 / 120
+    small = b.lt(b.abs(x), 1e-3)
+    square = b.square(x)
+    series = b.add(1.0, b.mul(square, b.sub(b.mul(square, 1 / 120), 1 / 6)))
+    safe = b.where(small, 1.0, x)
+    return b.where(small, series, b.div(b.sin(safe), safe))
+
+
+def _expn_slope(b: Any, orders: Index, n: Any, x: Any) -> Any:
+    zero = b.eq(n, 0.0)
+    lower = b.neg(write(b, "expn", b.where(zero, 1.0, b.sub(n, 1.0)), x))
+    at_zero = b.neg(b.mul(b.div(b.exp(b.neg(x)), x), b.add(b.reciprocal(x), 1.0)))
+    return b.where(zero, at_zero, lower)
+
+
+def _spence_slope(b: Any, orders: Index, z: Any) -> Any:
+    # log z / (1 - z), near 1 by the series of the logarithm
+    distance = b.sub(z, 1.0)
+    small = b.lt(b.abs(distance), 1e-3)
+    series = None
+    for k in range(6, 0, -1):
+        term = (-1.0) ** k / k
+        series = term if series is None else b.add(term, b.mul(distance, series))
+    safe = b.where(small, 2.0, z)
+    return b.where(small, series, b.div(b.log(safe), b.sub(1.0, safe)))
+
+
+define("exp1", "x", lambda m, orders, x: _e1(m, x), lambda b, orders, x: b.neg(b.div(b.exp(b.neg(x)), x)))
+define("expi", "x", lambda m, orders, x: _ei(m, x), _quotient("exp"))
+define("expn", "n x", lambda m, orders, n, x: _expn(m, n, x), None, _expn_slope)
+define("si", "x", lambda m, orders, x: _si(m, x), _si_slope)
+define("ci", "x", lambda m, orders, x: _ci(m, x), _quotient("cos"))
+define("spence", "z", lambda m, orders, z: _spence(m, z), _spence_slope)
+define_by_jets("ellipk", "m", lambda m, x: _elliptic(m, x, False), True)
+define_by_jets("ellipe", "m", lambda m, x: _elliptic(m, x, True), True)
