@@ -229,7 +229,7 @@ class CallNode(Node):
 
     def free(self) -> None:
         self.inputs, self.residuals = None, []
-        self.memories = self.versions = []
+        self.memories, self.versions = [], []
 
 
 def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -320,10 +320,9 @@ def seed(root: Tensor, gradient: Any) -> Tensor:
         ones: Any = np.empty(root.shape, root.dtype)
         ones[...] = 1.0
         return wrap(ones)
-    if not isinstance(gradient, Tensor):
-        gradient = wrap(np.asarray(gradient, root.dtype))
-    if gradient.shape != root.shape:
+    cotangent: Tensor = gradient if isinstance(gradient, Tensor) else wrap(np.asarray(gradient, root.dtype))
+    if cotangent.shape != root.shape:
         raise ShapeError(
-            f"backward: the gradient has shape {gradient.shape}, the tensor {root.shape}; they must be equal"
+            f"backward: the gradient has shape {cotangent.shape}, the tensor {root.shape}; they must be equal"
         )
-    return gradient
+    return cotangent

@@ -143,10 +143,7 @@ class Engine:
     def accumulate(self, tensor: Tensor, cotangent: Any) -> None:
         """Add `cotangent` into ``tensor.grad``."""
         grad = tensor._grad
-        if not self.tensors and grad is None:
-            # a copy: rules may hand on the array of another gradient, or a view
-            tensor._grad = wrap(np.array(cotangent))
-        elif self.tensors:
+        if self.tensors:
             if isinstance(cotangent._data, Value) and not isinstance(tensor._data, Value):
                 raise TraceError(
                     f"backward: the grad of a tensor of type {tensor.type} from outside the traced function "
@@ -154,6 +151,9 @@ class Engine:
                     "tj.autograd.grad, or call backward() outside"
                 )
             tensor._grad = cotangent if grad is None else self.namespace.add(grad, cotangent)
+        elif grad is None:
+            # a copy: rules may hand on the array of another gradient, or a view
+            tensor._grad = wrap(np.array(cotangent))
         elif isinstance(grad._data, Value) or not grad._data.flags.writeable:
             tensor._grad = TENSOR_OPS.add(grad, self.as_tensor(cotangent))
         else:

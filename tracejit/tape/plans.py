@@ -8,7 +8,7 @@ generated from that. A `Composite` has no rules: it says how it is written with 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any, Final
 
@@ -82,29 +82,51 @@ class Composite:
 class SavePlan:
     """What recording and differentiating `op` take when just the `tracked` operands require gradients."""
 
-    __slots__ = ("inputs", "joint", "op", "output", "pull", "saves", "tracked")
+    __slots__ = ("_some", "inputs", "joint", "op", "output", "parts", "pull", "saves", "tracked")
 
     def __init__(self, op: Op | Composite, tracked: tuple[bool, ...]) -> None:
         self.op, self.tracked = op, tracked
-        ops = op.ops if isinstance(op, Composite) else (op,)
-        rules = [rule for each in ops for rule in _rules_of(each, tracked)]
-        last = max(len(each.params) for each in ops) - 1
-        saved = [any(rule.saves_input(i) for rule in rules) for i in range(last + 1)]
-        #: Per operand, whether to save it; and whether to save the output.
-        self.inputs = tuple([saved[min(i, last)] for i in range(len(tracked))])
-        self.output = any(rule.saves_output for rule in rules)
+        #: The rules of the tracked operands by parameter; of a composite, the plans of its ops.
+        self.parts: dict[Any, Any]
+        if isinstance(op, Composite):
+            self.parts = {each: plan_of(each, tracked) for each in op.ops}
+            plans = list(self.parts.values())
+            #: Per operand, whether to save it; and whether to save the output.
+            self.inputs = tuple([any(saved) for saved in zip(*[plan.inputs for plan in plans], strict=True)])
+            self.output = any(plan.output for plan in plans)
+            joint = all(plan.joint for plan in plans)
+        else:
+            last = len(op.params) - 1
+            places = sorted({min(i, last) for i, flag in enumerate(tracked) if flag})
+            self.parts = {place: op.rule_for(place) or _missing(op, place) for place in places}
+            rules = list(self.parts.values())
+            saved = [any(rule.saves_input(i) for rule in rules) for i in range(last + 1)]
+            self.inputs = tuple([saved[min(i, last)] for i in range(len(tracked))])
+            self.output = any(rule.saves_output for rule in rules)
+            joint = bool(rules) and rules[0].joint is not None
         self.saves = self.output or any(self.inputs)
         #: Whether one rule gives the cotangents of all operands, tracked or not, and asks for no values.
-        self.joint = bool(rules) and rules[0].joint is not None and not self.saves
+        self.joint = joint and not self.saves
+        self._some: dict[tuple[bool, ...], Pull] = {}
         #: Gives the cotangents of all tracked operands, and None for the others.
-        self.pull: Pull = _pull_of_written(op, tracked) if isinstance(op, Composite) else _pull(op, tracked)
+        self.pull: Pull = self._pull(tracked)
 
     def pull_some(self, needed: Sequence[bool]) -> Pull:
         """`pull` for the tracked operands that are `needed`."""
         if self.joint:
             return self.pull
-        some = tuple([flag and need for flag, need in zip(self.tracked, needed, strict=True)])
-        return plan_of(self.op, some).pull
+        flags = tuple([flag and need for flag, need in zip(self.tracked, needed, strict=True)])
+        if flags == self.tracked:
+            return self.pull
+        pull = self._some.get(flags)
+        if pull is None:
+            pull = self._some[flags] = self._pull(flags)
+        return pull
+
+    def _pull(self, needed: tuple[bool, ...]) -> Pull:
+        if isinstance(self.op, Composite):
+            return _pull_of_written(self.op, self.parts, needed)
+        return _pull(self.op, self.parts, needed)
 
     def run(self, b: Any, operands: Sequence[Any], types: Sequence[OperandType], attrs: Attrs) -> Any:
         """The op's result, in the ops of the namespace `b`."""
@@ -113,34 +135,25 @@ class SavePlan:
         return b.apply(self.op, tuple(operands), attrs)
 
 
-def _rules_of(op: Op, tracked: tuple[bool, ...]) -> list[Rule]:
-    """The different rules of the tracked operands."""
-    last = len(op.params) - 1
-    positions = sorted({min(i, last) for i, flag in enumerate(tracked) if flag})
-    return [rule for i in positions if (rule := op.rule_for(i)) is not None]
-
-
 @functools.lru_cache(maxsize=4096)
 def tensor_type(type_: OperandType) -> TensorType | None:
     """The type of an operand from its (shape, dtype)."""
     return None if type_ is None else TensorType(type_[1], type_[0])
 
 
-def _pull(op: Op, tracked: tuple[bool, ...]) -> Pull:
-    """What calls the rule of each tracked operand with what it asks for, or the one rule of all."""
-    rules = _rules_of(op, tracked)
-    if rules and (joint := rules[0].joint) is not None:
+def _pull(op: Op, rules: Mapping[int, Rule], needed: tuple[bool, ...]) -> Pull:
+    """What calls the rule of each needed operand with what it asks for, or the one rule of all."""
+    if rules and (joint := next(iter(rules.values())).joint) is not None:
         return lambda b, ct, inputs, out, types, attrs: joint(
             b, ct, inputs, out, list(map(tensor_type, types)), attrs
         )
     scope: dict[str, Any] = {"tensor_type": tensor_type}
     parts = ""
-    for position, flag in enumerate(tracked):
+    for position, flag in enumerate(needed):
         if not flag:
             parts += "None, "
             continue
-        rule = op.rule_for(position) or _missing(op, position)
-        index = variadic_index(op, position)
+        rule, index = rules[min(position, len(op.params) - 1)], variadic_index(op, position)
         arguments = [
             _SOURCES[source].format(index if source == "index" else which) for source, which in rule.wants
         ]
@@ -164,23 +177,22 @@ def _missing(op: Op, position: int) -> Rule:
     return Rule(missing, ())
 
 
-def _pull_of_written(composite: Composite, tracked: tuple[bool, ...]) -> Pull:
+def _pull_of_written(composite: Composite, plans: Mapping[Op, SavePlan], needed: tuple[bool, ...]) -> Pull:
     """The same by the rules of the op that `composite` is written with, between the transposed reshapes."""
-
-    plans = {op: plan_of(op, tracked) for op in composite.ops}
 
     def pull(b: Any, ct: Any, inputs: Any, out: Any, types: Any, attrs: Attrs) -> Sequence[Any]:
         written = composite.written(types, attrs)
         inner = plans[written.op]
+        pull_inner = inner.pull_some(needed)
         ct = _reshaped(b, ct, written.inner)
         if inner.saves:
             inputs = written.inputs(b, inputs)
             out = None if out is None else _reshaped(b, out, written.inner)
         shapes = written.operands
         if shapes is None:
-            return inner.pull(b, ct, inputs, out, types, written.attrs)
+            return pull_inner(b, ct, inputs, out, types, written.attrs)
         shown = [(shape, type_[1]) for type_, shape in zip(types, shapes, strict=True)]
-        parts = inner.pull(b, ct, inputs, out, shown, written.attrs)
+        parts = pull_inner(b, ct, inputs, out, shown, written.attrs)
         return [
             None if part is None else b.reshape(part, shape=type_[0])
             for part, type_ in zip(parts, types, strict=True)

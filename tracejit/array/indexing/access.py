@@ -25,7 +25,7 @@ from ...tape.plans import Composite, Written
 from ...tape.recording import recorder
 from ..elementwise.recorders import of_gather, unrecorded
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
-from .keys import KeyPlan, plan_key, refuse_masks
+from .keys import KeyPlan, known_plan, name_of_key, plan_key, refuse_masks
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
 __all__ = ["getitem", "index_add", "index_update", "setitem"]
@@ -71,44 +71,12 @@ def _by_plan(x: Tensor, key: Any) -> Tensor:
     return view
 
 
-#: Plans of keys without arrays, which are for good, by shape and key.
-_PLANS: dict[Any, KeyPlan] = {}
-_PLANS_LIMIT = 1 << 12
-
-
-def known_plan(shape: Shape, key: Any) -> KeyPlan:
-    """The plan of `key`; reading the same key of the same shape again is quick."""
-    name: Any = tuple([_name_of(one) for one in key]) if type(key) is tuple else _name_of(key)
-    if name is _NAMELESS or (type(key) is tuple and _NAMELESS in name):
-        return plan_key("getitem", shape, key)
-    plan = _PLANS.get((shape, name))
-    if plan is None:
-        if len(_PLANS) >= _PLANS_LIMIT:
-            _PLANS.clear()
-        plan = _PLANS[shape, name] = plan_key("getitem", shape, key)
-    return plan
-
-
-_NAMELESS: Final = object()
-
-
-def _name_of(part: Any) -> Any:
-    """An entry of a key as what can be looked up, `_NAMELESS` where its meaning may change."""
-    if type(part) is slice and _PLAIN.issuperset((type(part.start), type(part.stop), type(part.step))):
-        return slice, part.start, part.stop, part.step
-    return part if type(part) is int or part is None or part is Ellipsis else _NAMELESS
-
-
-_PLAIN = frozenset((int, type(None)))
-
-
 def _memory_view(x: Tensor, key: Any) -> Tensor | None:
     """``x[key]`` by NumPy itself, where no array indexes; None where that cannot be.
 
     The same as by the ops ``slice`` and ``reshape``, in a tenth of the time: loops over elements live on it.
     """
-    names = [_name_of(one) for one in key] if type(key) is tuple else [_name_of(key)]
-    if _NAMELESS in names or type(x._data) is not np.ndarray:
+    if name_of_key(key) is None or type(x._data) is not np.ndarray:
         return None
     try:
         data = x._data[key]

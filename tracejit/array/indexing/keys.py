@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -250,3 +250,39 @@ def refuse_masks(name: str, plan: KeyPlan) -> None:
             + ". Use tj.where(mask, x, other), or x[np.nonzero(mask)] where the mask is a NumPy array "
             "that stays as it is."
         )
+
+
+#: Plans of keys without arrays, which are for good, by shape and key.
+_PLANS: Final[dict[Any, KeyPlan]] = {}
+_PLANS_LIMIT: Final = 1 << 12
+_PLAIN: Final = frozenset((int, type(None)))
+
+
+def known_plan(shape: Shape, key: Any) -> KeyPlan:
+    """The plan of `key`; reading the same key of the same shape again is quick."""
+    name = name_of_key(key)
+    if name is None:
+        return plan_key("getitem", shape, key)
+    plan = _PLANS.get((shape, name))
+    if plan is None:
+        if len(_PLANS) >= _PLANS_LIMIT:
+            _PLANS.clear()
+        plan = _PLANS[shape, name] = plan_key("getitem", shape, key)
+    return plan
+
+
+def name_of_key(key: Any) -> tuple[Any, ...] | None:
+    """`key`, of integers, slices between them, None and Ellipsis, as what can be looked up; None for another
+    one, whose meaning may change."""
+    several = type(key) is tuple
+    names: list[Any] = [several]
+    for entry in key if several else (key,):
+        if type(entry) is slice and _PLAIN.issuperset(
+            (type(entry.start), type(entry.stop), type(entry.step))
+        ):
+            names.append((slice, entry.start, entry.stop, entry.step))
+        elif type(entry) is int or entry is None or entry is Ellipsis:
+            names.append(entry)
+        else:
+            return None
+    return tuple(names)
