@@ -73,6 +73,8 @@ class _Levels:
                 f"fusion: levels must be one for each of the region's {count} instructions, got "
                 f"{len(self.levels)}"
             )
+        if axes and FOLD not in self.levels:
+            raise AttributeValueError(f"fusion: nothing folds rows, so axes must be (), got {axes}")
         self.row = _wide([size for axis, size in enumerate(domain) if axis not in axes])
         self.defs = {
             result: instruction for instruction in self.region.body for result in instruction.results
@@ -103,8 +105,8 @@ class _Levels:
                     f"fusion: {name} folds rows, so its axes must be {self.axes}, got "
                     f"{instruction.attrs['axes']}"
                 )
-        elif level == ACROSS_ROWS and instruction.operands[0].shape != self.domain:
-            self._check_shape(name, ROW, instruction.operands[0].shape)
+        elif level == ACROSS_ROWS:
+            self._check_across(instruction)
         if instruction.op.kind is not Kind.VIEW:  # whose readers are checked
             for operand in instruction.operands:
                 self._check_read(instruction, level, operand)
@@ -115,10 +117,30 @@ class _Levels:
                 f"fusion: {name} is computed for each element, so its shape must be the domain "
                 f"{self.domain}, got {shape}"
             )
-        if level == ROW and _wide(shape) != self.row:
+        if level == ROW and (shape == self.domain or _wide(shape) != self.row):
             raise AttributeValueError(
-                f"fusion: {name} is computed for each row, so its sizes but for 1 must be {self.row}, "
-                f"got {shape}"
+                f"fusion: {name} is computed for each row, so its sizes but for 1 must be {self.row}, and "
+                f"its shape not the domain, got {shape}"
+            )
+
+    def _check_across(self, reduction: Instruction) -> None:
+        """Lanes lie along rows; chunks of the outermost dimension that these lie along fold on their own."""
+        name, (operand,) = reduction.op.name, reduction.operands
+        if operand.shape != self.domain:
+            self._check_shape(name, ROW, operand.shape)
+        wide = [axis for axis, size in enumerate(self.domain) if size != 1]
+        outer, row = ([axis for axis in wide if (axis in self.axes) is inside] for inside in (False, True))
+        along = self._coordinates(operand.shape)
+        folded = {along[axis] for axis in reduction.attrs["axes"]}
+        if 0 in self.domain or not outer or wide[-1] not in row or outer[0] not in folded:
+            raise AttributeValueError(
+                f"fusion: {name} folds across rows, which must lie along the last axis of {self.domain}, so "
+                f"it must reduce the first axis that is not in {self.axes}, got {reduction.attrs['axes']}"
+            )
+        if folded.intersection(row) and not folded.issuperset(row):
+            raise AttributeValueError(
+                f"fusion: {name} folds across rows, so it must reduce all of the axes {self.axes} or none, "
+                f"got {reduction.attrs['axes']}"
             )
 
     def _check_read(self, reader: Instruction, level: str, operand: Value) -> None:
