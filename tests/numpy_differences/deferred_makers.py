@@ -285,6 +285,8 @@ OTHER_TESTS = frozenset(
         "putmask",
         "real_if_close",
         "require",
+        "rollaxis",
+        "row_stack",
         "result_type",
         "save",
         "savetxt",

@@ -46,7 +46,7 @@ _NAMES: Final = {
         nanstd nanvar
     """,
     "assembly.bits": "packbits unpackbits",
-    "assembly.blocks": "append block column_stack dsplit dstack hsplit resize vsplit",
+    "assembly.blocks": "append block column_stack dsplit dstack hsplit resize rollaxis row_stack vsplit",
     "assembly.grids": "c_ fromfunction indices ix_ mgrid ogrid r_",
     "assembly.insertion": "delete insert trim_zeros",
     "assembly.triangles": """
@@ -127,6 +127,109 @@ OF_NUMPY: Final = frozenset(
         "ulong",
         "longlong",
         "ulonglong",
+        "geterrcall",
+        "seterrcall",
+        "mintypecode",
+        "typename",
+        "euler_gamma",
+        "little_endian",
+        "False_",
+        "True_",
+    ]
+)
+NAMES: Final = {
+    "aggregates.covariance": "corrcoef cov",
+    "aggregates.histograms": "digitize histogram histogram2d histogram_bin_edges histogramdd",
+    "aggregates.nan_aware": """
+        nanargmax nanargmin nancumprod nancumsum nanmax nanmedian nanmin nanpercentile nanprod nanquantile
+        nanstd nanvar
+    """,
+    "assembly.bits": "packbits unpackbits",
+    "assembly.blocks": "append block column_stack dsplit dstack hsplit resize rollaxis row_stack vsplit",
+    "assembly.grids": "c_ fromfunction indices ix_ mgrid ogrid r_",
+    "assembly.insertion": "delete insert trim_zeros",
+    "assembly.triangles": """
+        diag_indices diag_indices_from diagflat fill_diagonal mask_indices ravel_multi_index tril_indices
+        tril_indices_from triu_indices triu_indices_from unravel_index
+    """,
+    "information.dtypes": """
+        can_cast common_type finfo iinfo isdtype issubdtype min_scalar_type result_type
+    """,
+    "information.files": """
+        array2string array_repr array_str frombuffer fromfile fromiter fromstring genfromtxt load loadtxt
+        save savetxt savez savez_compressed
+    """,
+    "information.memory": """
+        asanyarray asarray_chkfinite ascontiguousarray asfortranarray may_share_memory require
+        shares_memory
+    """,
+    "information.shapes": "iscomplexobj isrealobj isscalar iterable ndim shape size",
+    "numerical.applying": "apply_along_axis apply_over_axes vectorize",
+    "numerical.calculus": "cumulative_prod cumulative_sum ediff1d gradient trapezoid unwrap",
+    "numerical.convolution": "convolve correlate",
+    "numerical.interpolation": "interp",
+    "numerical.polynomials": """
+        poly polyadd polyder polydiv polyfit polyint polymul polysub polyval vander
+    """,
+    "numerical.products": "cross matvec vecmat",
+    "numerical.reals": "angle array_equiv conj conjugate imag iscomplex isreal real real_if_close",
+    "numerical.windows": "bartlett blackman hamming hanning i0 kaiser",
+    "selection.choosing": "choose compress extract flatnonzero piecewise select",
+    "selection.placing": "copyto place put put_along_axis putmask",
+    "selection.sets": """
+        intersect1d isin setdiff1d setxor1d union1d unique_all unique_counts unique_inverse unique_values
+    """,
+}
+MODULES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
+#: What has nothing to do with the elements of tensors: shapes, indices, texts of numbers, options.
+OF_NUMPY: Final = frozenset(
+    [
+        "base_repr",
+        "binary_repr",
+        "broadcast_shapes",
+        "bool",
+        "dtype",
+        "errstate",
+        "format_float_positional",
+        "format_float_scientific",
+        "geterr",
+        "get_printoptions",
+        "index_exp",
+        "inexact",
+        "integer",
+        "floating",
+        "generic",
+        "ndindex",
+        "number",
+        "printoptions",
+        "promote_types",
+        "s_",
+        "set_printoptions",
+        "seterr",
+        "signedinteger",
+        "typecodes",
+        "unsignedinteger",
+        "intp",
+        "uintp",
+        "single",
+        "double",
+        "half",
+        "byte",
+        "ubyte",
+        "short",
+        "ushort",
+        "intc",
+        "uintc",
+        "int_",
+        "uint",
+        "long",
+        "ulong",
+        "longlong",
+        "ulonglong",
+        "geterrcall",
+        "seterrcall",
+        "mintypecode",
+        "typename",
         "euler_gamma",
         "little_endian",
         "False_",

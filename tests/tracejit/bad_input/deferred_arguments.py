@@ -152,6 +152,8 @@ OF_DEFERRED: dict[str, Any] = {
     "ravel_multi_index": {"multi_index": (N, N), "dims": (3, 3), "mode": "wrap", "order": "F"},
     **{key: {"val": F} for key in ["imag", "real"]},
     "real_if_close": {"x": F, "tol": 100.0},
+    "rollaxis": {"x": F, "axis": 1, "start": 0},
+    "row_stack": {"arrays": [F, V]},
     "require": {"data": F, "dtype": "float32", "requirements": ["C"]},
     "resize": {"x": F, "new_shape": (2, 2)},
     "result_type": {"arrays_and_dtypes": (F, "float32")},

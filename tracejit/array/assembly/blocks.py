@@ -6,13 +6,25 @@ import math
 from typing import Any
 
 from ...eager.tensor import Tensor
-from ...ir.errors import ShapeError
-from ..joining import concatenate, split
+from ...ir.errors import AxisError, ShapeError
+from ...ir.types import normalize_axis
+from ..joining import concatenate, split, vstack
 from ..least_ranks import atleast_1d, atleast_3d
-from ..manipulation import expand_dims, ravel, reshape
+from ..manipulation import expand_dims, moveaxis, ravel, reshape
 from ..operands import as_tensor, sliced
 
-__all__ = ["append", "block", "column_stack", "dsplit", "dstack", "hsplit", "resize", "vsplit"]
+__all__ = [
+    "append",
+    "block",
+    "column_stack",
+    "dsplit",
+    "dstack",
+    "hsplit",
+    "resize",
+    "rollaxis",
+    "row_stack",
+    "vsplit",
+]
 
 
 def append(x: Any, values: Any, axis: int | None = None) -> Tensor:
@@ -176,3 +188,35 @@ def dsplit(x: Any, indices_or_sections: Any) -> list[Tensor]:
     Raises ShapeError. Semantics: ``numpy.dsplit``.
     """
     return _split("dsplit", x, indices_or_sections, 2, 3)
+
+
+def rollaxis(x: Any, axis: int, start: int = 0) -> Tensor:
+    """`x` with `axis` moved before the one at `start`; ``moveaxis`` is easier to read.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.rollaxis(tj.ones((3, 4, 5)), 2).shape
+        (5, 3, 4)
+
+    Raises AxisError. Semantics: ``numpy.rollaxis``.
+    """
+    x = as_tensor(x)
+    place = normalize_axis("rollaxis", axis, x.ndim)
+    target = start + x.ndim if start < 0 else start
+    if not 0 <= target <= x.ndim:
+        raise AxisError(f"rollaxis: start {start} is outside of the {x.ndim} axes of {x.shape}")
+    return moveaxis(x, place, target - 1 if place < target else target)
+
+
+def row_stack(arrays: Any, dtype: Any = None) -> Tensor:
+    """``vstack``, by its old name.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.row_stack([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+
+    Raises ShapeError. Semantics: ``numpy.row_stack``.
+    """
+    return vstack(arrays, dtype)

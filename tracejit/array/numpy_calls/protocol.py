@@ -58,11 +58,8 @@ def function_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     special = sys.modules.get("scipy.special")
     if special is None or getattr(special, name, None) is not ufunc:
         return None
-    if "scipy" in sys.modules["tracejit"].__all__:
-        function = getattr(import_module("tracejit.scipy.special"), name, None)
-        if function is not None:
-            return function  # type: ignore[no-any-return]
-    return public_function(name)
+    function: Callable[..., Any] | None = getattr(import_module("tracejit.scipy.special"), name, None)
+    return public_function(name) if function is None else function
 
 
 def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:

@@ -145,3 +145,16 @@ def test_results_compare():
         np.testing.assert_allclose(tj.ones(3), np.ones(3))
         assert np.allclose(tj.ones(3), np.ones(3))
         assert np.array_equal(tj.ones(3), np.ones(3))
+
+
+def test_ufuncs_of_scipy_are_those_here():
+    special = pytest.importorskip("scipy.special")
+    x = tj.tensor(X, requires_grad=True)
+    assert special.erf(x).grad_fn is not None
+    for name in ("erf", "gammaln", "xlogy", "expit", "betainc"):
+        function = getattr(special, name)
+        args = (X,) * function.nin if name != "betainc" else (X, X, X / 3)
+        expected = function(*args)
+        np.testing.assert_allclose(np.asarray(tj.jit(lambda *a, f=function: f(*a))(*args)), expected, rtol=1e-11)
+    with pytest.raises(tj.ArgumentError, match="tracejit has no"):
+        special.mathieu_a(x, x)

@@ -1,0 +1,121 @@
+"""NumPy's own examples, from the docstrings of the installed one, with tracejit in its place.
+
+Each expression of an example is computed by both. `REASONS` has the functions of whose examples some differ, and why.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.array.deferred import OF_NUMPY
+
+pytestmark = pytest.mark.skipif(
+    np.__version__[:4] != "2.4.", reason="the reasons are about NumPy 2.4's examples"
+)
+
+REASONS: dict[str, str] = {}
+
+
+class _Library:
+    """``np`` in the examples: our names, and NumPy's where we have none."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(tj, name) if name in tj.__all__ else getattr(np, name)
+
+
+def _names() -> list[str]:
+    """The functions that are ours, and have examples in NumPy."""
+    parser = doctest.DocTestParser()
+    return [
+        name
+        for name in sorted(tj.__all__)
+        if name not in OF_NUMPY
+        and callable(getattr(np, name, None))
+        and not isinstance(getattr(tj, name), np.dtype)
+        and parser.get_examples(_text(name))
+    ]
+
+
+def _text(name: str) -> str:
+    return getattr(np, name).__doc__ or ""
+
+
+def _run(source: str, namespace: dict[str, Any]) -> Any:
+    """The value of `source`, None where it is no expression."""
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            tree = ast.parse(source, mode="eval")
+        except SyntaxError:
+            exec(source, namespace)
+            return None
+        return eval(compile(tree, "example", "eval"), namespace)
+
+
+def _same(ours: Any, theirs: Any) -> bool:
+    if isinstance(theirs, (tuple, list)) and isinstance(ours, (tuple, list)):
+        return len(ours) == len(theirs) and all(map(_same, ours, theirs))
+    if isinstance(theirs, dict):
+        return isinstance(ours, dict) and _same(list(ours.values()), list(theirs.values()))
+    if isinstance(ours, tj.Tensor):
+        ours = ours.detach().numpy()
+    if isinstance(theirs, (np.ndarray, np.generic, int, float)) and isinstance(
+        ours, (np.ndarray, np.generic, int, float)
+    ):
+        ours, theirs = np.asarray(ours), np.asarray(theirs)
+        return (
+            ours.shape == theirs.shape
+            and ours.dtype == theirs.dtype
+            and bool(np.allclose(ours, theirs, rtol=1e-12, atol=1e-14, equal_nan=True))
+        )
+    return type(ours) is type(theirs) and (ours == theirs or not isinstance(theirs, (str, bool, np.dtype)))
+
+
+def problems(name: str) -> list[str]:
+    """What differs in the examples of the function `name`."""
+    found = []
+    original: dict[str, Any] = {"np": np, "numpy": np}
+    replaced: dict[str, Any] = {"np": _Library(), "numpy": _Library()}
+    for example in doctest.DocTestParser().get_examples(_text(name)):
+        source = example.source.strip()
+        if "import numpy" in source or "import matplotlib" in source:
+            continue
+        state = np.random.get_state()  # noqa: NPY002
+        try:
+            theirs = _run(source, original)
+        except Exception as error:
+            theirs = error
+        np.random.set_state(state)  # noqa: NPY002
+        try:
+            ours = _run(source, replaced)
+        except Exception as error:
+            ours = error
+        if isinstance(theirs, Exception) or isinstance(ours, Exception):
+            if not (isinstance(theirs, Exception) and isinstance(ours, Exception)):
+                found.append(f"{source}: {ours!r}, NumPy: {theirs!r}")
+        elif not _same(ours, theirs):
+            found.append(f"{source}: {ours!r}, NumPy: {theirs!r}")
+    return found
+
+
+@pytest.mark.parametrize("name", _names())
+def test_examples(name: str) -> None:
+    different = problems(name)
+    if name in REASONS:
+        assert different, f"{name}: its examples agree; it needs no reason"
+    else:
+        assert not different, "\n".join(different)
+
+
+def test_most_examples_agree() -> None:
+    """Of all the functions with examples, at least this part needs no reason."""
+    assert 1 - len(REASONS) / len(_names()) > 0.6

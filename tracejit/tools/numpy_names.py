@@ -1,0 +1,168 @@
+"""The table of NumPy's public names in docs/numpy.md: the same here, different, or absent.
+
+``python -m tracejit.tools.numpy_names > docs/numpy.md`` writes it. What is the same is read off both
+libraries; what is different or absent is said here, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+import tracejit as tj
+
+#: What functions that both have do in another way; "eager only" where the shape depends on values.
+DIFFERS: Final = {
+    "allclose": "gives a tensor of rank 0, so that it can be traced",
+    "array": "`order=`, `subok=` and `ndmin=` are missing; `requires_grad=` is new",
+    "array_equal": "gives a tensor of rank 0, so that it can be traced",
+    "array_equiv": "gives a tensor of rank 0, so that it can be traced",
+    "argwhere": "eager only",
+    "asarray_chkfinite": "eager only",
+    "asfortranarray": "traced tensors have no layout",
+    "bincount": "jitted with `length=`",
+    "bool": "NumPy's scalar type; `bool_` is the dtype",
+    "compress": "jitted with `size=`",
+    "digitize": "traced bins are taken for monotonic",
+    "extract": "jitted with `size=`",
+    "finfo": "takes tensors, too",
+    "flatnonzero": "jitted with `size=`",
+    "iinfo": "takes tensors, too",
+    "intersect1d": "eager only",
+    "load": "gives a dict of tensors for `.npz` files; no memory maps",
+    "median": "`overwrite_input=` is missing",
+    "nanargmax": "traced, all NaN gives 0 in place of an error",
+    "nanargmin": "traced, all NaN gives 0 in place of an error",
+    "nanmax": "all NaN gives NaN without a warning",
+    "nanmean": "all NaN gives NaN without a warning",
+    "nanmedian": "all NaN gives NaN without a warning",
+    "nanmin": "all NaN gives NaN without a warning",
+    "nanpercentile": "five methods, no `weights=`; all NaN gives NaN without a warning",
+    "nanquantile": "five methods, no `weights=`; all NaN gives NaN without a warning",
+    "nanstd": "too few elements give NaN without a warning",
+    "nanvar": "too few elements give NaN without a warning",
+    "nonzero": "eager only",
+    "pad": "modes `constant`, `edge`, `reflect` and others of `tj.pad`",
+    "percentile": "five methods, no `weights=`",
+    "piecewise": "each function is called with all of `x`",
+    "poly": "zeros alone, no matrices: their eigenvalues may be complex",
+    "polydiv": "traced, the remainder keeps its leading zeros",
+    "polyfit": "no `full=`, which has singular values; `rcond` is not needed",
+    "polymul": "traced, leading zeros stay",
+    "quantile": "five methods, no `weights=`",
+    "random": "keys as JAX's, and NumPy's names; [random.md](random.md)",
+    "ravel_multi_index": "traced indices are not checked",
+    "save": "without the graph; eager only",
+    "savetxt": "without the graph; eager only",
+    "savez": "without the graph; eager only",
+    "savez_compressed": "without the graph; eager only",
+    "setdiff1d": "eager only",
+    "setxor1d": "eager only",
+    "testing": "checks of ops; NumPy's own take tensors as arrays",
+    "trim_zeros": "eager only",
+    "trace": "`tj.trace` traces a function: `x.trace()`, and `np.trace(x)`, are NumPy's",
+    "union1d": "eager only",
+    "unique": "eager only",
+    "unique_all": "eager only",
+    "unique_counts": "eager only",
+    "unique_inverse": "eager only",
+    "unique_values": "eager only; in ascending order",
+    "unravel_index": "traced indices are not checked",
+    "vectorize": "traced functions are batched",
+    "where": "of a condition alone eager only",
+}
+#: What is not here, by the reason.
+ABSENT: Final = {
+    "complex numbers: there are none": """cdouble clongdouble complex128 complex256 complex64 complexfloating
+        csingle emath roots sort_complex""",
+    "extended and half precision: dtypes are those that machines compute in": """float128 float16
+        longdouble""",
+    "dates, texts, objects and records: tensors hold numbers": """busday_count busday_offset busdaycalendar
+        bytes_ char character datetime64 datetime_as_string datetime_data flexible fromregex is_busday isnat
+        object_ rec recarray record str_ strings timedelta64 void""",
+    "matrices and masked arrays, classes of NumPy's: `tj.where`, and `nan*` functions": """asmatrix bmat ma
+        matrix""",
+    "packages of their own": "fft linalg polynomial poly1d",
+    "iterators over memory: loops over elements are slow in any library": """broadcast flatiter ndenumerate
+        nditer nested_iters""",
+    "arrays on disk and of other libraries: `tj.asarray(np.memmap(...))`, `tj.asarray(x)`": """from_dlpack
+        memmap""",
+    "new ufuncs: `tj.vectorize`, `tj.register_op`": "frompyfunc ufunc",
+    "about NumPy itself, its build and its settings": """ScalarType core ctypeslib dtypes einsum_path
+        exceptions f2py get_include getbufsize info isfortran lib sctypeDict setbufsize show_config show_runtime test
+        typing""",
+}
+
+
+def public_names() -> list[str]:
+    """NumPy's public names in its main namespace."""
+    return sorted(name for name in dir(np) if not name.startswith("_"))
+
+
+def absent_names() -> dict[str, str]:
+    """The reason by the name of what is absent."""
+    return {name: reason for reason, names in ABSENT.items() for name in names.split()}
+
+
+_INTRODUCTION: Final = """\
+Written by `python -m tracejit.tools.numpy_names`; `tests/numpy_differences/test_names.py` keeps it true.
+
+NumPy's own functions take tensors: `np.sin(x)` is `tj.sin(x)`, eagerly, under `jit` and every other transform,
+with its gradient; so are ufunc methods (`np.add.reduce(x)`), `out=`, `where=` and `dtype=`. A function that is
+absent raises `ArgumentError` for a tensor, with the nearest one that there is; what only shows or stores an
+array gets the tensor's. What differs in results is in [differences.md](differences.md), and of NumPy's own
+examples in `tests/numpy_differences/test_numpy_examples.py`."""
+
+
+def _introduction() -> Iterator[str]:
+    yield "# NumPy's names"
+    yield ""
+    yield from _INTRODUCTION.splitlines()
+    yield ""
+
+
+def table() -> Iterator[str]:
+    """The lines of docs/numpy.md."""
+    absent = absent_names()
+    names = public_names()
+    same = [name for name in names if name in tj.__all__ and name not in DIFFERS]
+    different = [name for name in names if name in DIFFERS]
+    missing = [name for name in names if name in absent]
+    yield from _introduction()
+    counts = f"{len(same)} are the same, {len(different)} differ, and {len(missing)} are absent."
+    yield f"Of the {len(names)} public names of `numpy`, {counts}"
+    yield ""
+    yield "## The same"
+    yield ""
+    yield from _wrapped(same)
+    yield ""
+    yield "## Different"
+    yield ""
+    yield "| name | how |"
+    yield "|---|---|"
+    yield from (f"| `{name}` | {DIFFERS[name]} |" for name in different)
+    yield ""
+    yield "## Absent"
+    yield ""
+    yield "| names | why |"
+    yield "|---|---|"
+    for reason, text in ABSENT.items():
+        yield f"| {', '.join(f'`{name}`' for name in sorted(text.split()))} | {reason} |"
+
+
+def _wrapped(names: list[str]) -> Iterator[str]:
+    line = ""
+    for name in names:
+        word = f"`{name}`"
+        if len(line) + len(word) + 1 > 110:
+            yield line
+            line = ""
+        line = f"{line} {word}".strip()
+    yield line
+
+
+if __name__ == "__main__":
+    for row in table():
+        print(row)
