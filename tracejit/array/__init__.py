@@ -73,6 +73,7 @@ from .reductions import (
     sum,
 )
 from .indexing.searching import argwhere, diff, nonzero, take, take_along_axis
+from .out_argument import takes_out
 from .order_statistics import (
     median, percentile, quantile,
 )
@@ -341,8 +342,36 @@ for _name in [
     "where",
 ]:
     checks_itself(globals()[_name])
-check_public(globals(), __all__)
 bind()
+# the functions take NumPy's ``out=``, which the methods of Tensor do not
+_of_one: dict[Any, Any] = {}
+for _name in [
+    "argmax",
+    "argmin",
+    "around",
+    "clip",
+    "cumprod",
+    "cumsum",
+    "deg2rad",
+    "degrees",
+    "dot",
+    "fix",
+    "isneginf",
+    "isposinf",
+    "median",
+    "percentile",
+    "ptp",
+    "quantile",
+    "rad2deg",
+    "radians",
+    "round",
+    "std",
+    "take",
+    "var",
+]:
+    _function = globals()[_name]
+    globals()[_name] = _of_one.setdefault(_function, takes_out(_function))
+check_public(globals(), __all__)
 
 
 def __getattr__(name: str) -> Any:

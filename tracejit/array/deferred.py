@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..arguments.errors import check_public
+from .out_argument import takes_out
 
 if TYPE_CHECKING:
     from .aggregates.covariance import *  # noqa: F403
@@ -39,6 +40,52 @@ if TYPE_CHECKING:
 
 #: Names by the module that defines them.
 _NAMES: Final = {
+    "aggregates.covariance": "corrcoef cov",
+    "aggregates.histograms": "digitize histogram histogram2d histogram_bin_edges histogramdd",
+    "aggregates.nan_aware": """
+        nanargmax nanargmin nancumprod nancumsum nanmax nanmedian nanmin nanpercentile nanprod nanquantile
+        nanstd nanvar
+    """,
+    "assembly.bits": "packbits unpackbits",
+    "assembly.blocks": "append block column_stack dsplit dstack hsplit resize rollaxis row_stack vsplit",
+    "assembly.grids": "c_ fromfunction indices ix_ mgrid ogrid r_",
+    "assembly.insertion": "delete insert trim_zeros",
+    "assembly.triangles": """
+        diag_indices diag_indices_from diagflat fill_diagonal mask_indices ravel_multi_index tril_indices
+        tril_indices_from triu_indices triu_indices_from unravel_index
+    """,
+    "information.dtypes": """
+        can_cast common_type finfo iinfo isdtype issubdtype min_scalar_type result_type
+    """,
+    "information.files": """
+        array2string array_repr array_str frombuffer fromfile fromiter fromstring genfromtxt load loadtxt
+        save savetxt savez savez_compressed
+    """,
+    "information.memory": """
+        asanyarray asarray_chkfinite ascontiguousarray asfortranarray may_share_memory require
+        shares_memory
+    """,
+    "information.shapes": "iscomplexobj isrealobj isscalar iterable ndim shape size",
+    "numerical.applying": "apply_along_axis apply_over_axes vectorize",
+    "numerical.calculus": "cumulative_prod cumulative_sum ediff1d gradient trapezoid unwrap",
+    "numerical.convolution": "convolve correlate",
+    "numerical.interpolation": "interp",
+    "numerical.polynomials": """
+        poly polyadd polyder polydiv polyfit polyint polymul polysub polyval vander
+    """,
+    "numerical.products": "cross matvec vecmat",
+    "numerical.reals": "angle array_equiv conj conjugate imag iscomplex isreal real real_if_close",
+    "numerical.windows": "bartlett blackman hamming hanning i0 kaiser",
+    "selection.choosing": "choose compress extract flatnonzero piecewise select",
+    "selection.placing": "copyto place put put_along_axis putmask",
+    "selection.sets": """
+        intersect1d isin setdiff1d setxor1d union1d unique_all unique_counts unique_inverse unique_values
+    """,
+}
+MODULES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
+#: What has nothing to do with the elements of tensors: shapes, indices, texts of numbers, options.
+OF_NUMPY: Final = frozenset([])
+NAMES: Final = {
     "aggregates.covariance": "corrcoef cov",
     "aggregates.histograms": "digitize histogram histogram2d histogram_bin_edges histogramdd",
     "aggregates.nan_aware": """
@@ -243,7 +290,34 @@ def load(name: str) -> Any:
     """The function `name`, whose errors name it and its arguments."""
     if name in OF_NUMPY:
         return getattr(np, name)
-    module = import_module(f".{MODULES[name]}", __package__)
-    namespace = {"__name__": "tracejit.array", name: getattr(module, name)}
-    check_public(namespace, [name])
-    return namespace[name]
+    function = getattr(import_module(f".{MODULES[name]}", __package__), name)
+    if function in _LOADED:  # two names of one function are one object
+        return _LOADED[function]
+    if name in _TAKES_OUT:
+        loaded: Any = takes_out(function)
+        loaded.__module__ = "tracejit.array"
+    else:
+        namespace = {"__name__": "tracejit.array", name: function}
+        check_public(namespace, [name])
+        loaded = namespace[name]
+    return _LOADED.setdefault(function, loaded)
+
+
+#: Functions as they are offered, by what their modules define.
+_LOADED: Final[dict[Any, Any]] = {}
+_TAKES_OUT: Final = frozenset(
+    [
+        "compress",
+        "cumulative_prod",
+        "cumulative_sum",
+        "nanargmax",
+        "nanargmin",
+        "nancumprod",
+        "nancumsum",
+        "nanmedian",
+        "nanpercentile",
+        "nanquantile",
+        "nanstd",
+        "nanvar",
+    ]
+)

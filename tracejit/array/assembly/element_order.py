@@ -30,6 +30,10 @@ def _is_column_major(x: Tensor, order: Any) -> bool:
 def reshape_in_order(x: Any, shape: Any, order: Any, copy: bool | None) -> Tensor:
     """`x` in `shape`, the first axis the fastest one with `order` ``F``; see ``reshape`` for `copy`."""
     x = as_tensor(x)
+    if order == "K" and isinstance(x._data, np.ndarray):
+        strides = x._data.strides
+        nearest_last = sorted(range(x.ndim), key=lambda axis: -abs(strides[axis]))
+        return reshape(transpose(x, tuple(nearest_last)), shape)
     if _is_column_major(x, order):
         sizes = resolve_reshape("reshape", x.shape, shape)
         result = transpose(reshape(transpose(x), sizes[::-1]))

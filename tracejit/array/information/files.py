@@ -196,7 +196,7 @@ def fromiter(iter: Any, dtype: Any, count: int = -1) -> Tensor:
     return wrap(as_array(np.fromiter(iter, dtype, count)))
 
 
-def array_repr(x: Any, *options: Any) -> str:
+def array_repr(x: Any, *places: Any, **options: Any) -> str:
     """NumPy's text of an array with these elements, as ``repr`` gives it.
 
     Example:
@@ -206,10 +206,10 @@ def array_repr(x: Any, *options: Any) -> str:
 
     Semantics: ``numpy.array_repr``.
     """
-    return np.array_repr(_values(x), *options)
+    return np.array_repr(_values(x), *places, **options)
 
 
-def array_str(x: Any, *options: Any) -> str:
+def array_str(x: Any, *places: Any, **options: Any) -> str:
     """NumPy's text of an array with these elements, as ``str`` gives it.
 
     Example:
@@ -219,7 +219,7 @@ def array_str(x: Any, *options: Any) -> str:
 
     Semantics: ``numpy.array_str``.
     """
-    return np.array_str(_values(x), *options)
+    return np.array_str(_values(x), *places, **options)
 
 
 def array2string(x: Any, *places: Any, **options: Any) -> str:

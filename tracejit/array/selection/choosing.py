@@ -64,7 +64,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Te
     Raises ShapeError for lists of lengths that do not fit. Semantics: ``numpy.piecewise``.
     """
     x = as_tensor(x)
-    if isinstance(condlist, (list, tuple)) and condlist and not np.isscalar(condlist[0]):
+    several = isinstance(condlist, (list, tuple)) and len(condlist) > 0
+    if several and (x.ndim == 0 or isinstance(condlist[0], (list, np.ndarray, Tensor))):
         conditions = [cast(as_tensor(condition), BOOL) for condition in condlist]
     else:
         single = cast(as_tensor(condlist), BOOL)

@@ -91,7 +91,7 @@ def test_texts():
 def test_orders():
     x = np.arange(6.0).reshape(2, 3)
     for order in "CFAK":
-        for array in (x, np.asfortranarray(x)):
+        for array in (x, np.asfortranarray(x), np.arange(6.0).reshape(1, 3, 2).transpose(2, 0, 1)):
             t = tj.asarray(array)
             np.testing.assert_array_equal(tj.ravel(t, order).numpy(), np.ravel(array, order))
             np.testing.assert_array_equal(t.flatten(order).numpy(), array.flatten(order))

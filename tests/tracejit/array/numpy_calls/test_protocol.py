@@ -155,6 +155,8 @@ def test_ufuncs_of_scipy_are_those_here():
         function = getattr(special, name)
         args = (X,) * function.nin if name != "betainc" else (X, X, X / 3)
         expected = function(*args)
-        np.testing.assert_allclose(np.asarray(tj.jit(lambda *a, f=function: f(*a))(*args)), expected, rtol=1e-11)
+        np.testing.assert_allclose(
+            np.asarray(tj.jit(lambda *a, f=function: f(*a))(*args)), expected, rtol=1e-11
+        )
     with pytest.raises(tj.ArgumentError, match="tracejit has no"):
         special.mathieu_a(x, x)
