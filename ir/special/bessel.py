@@ -1,8 +1,8 @@
 """Bessel functions of real order, with derivatives in the order.
 
-K is the integral of exp(-x cosh t) cosh(v t) (DLMF 10.32.9), whose trapezoidal sums converge exponentially. I is its power
-series, and far out Hankel's expansion; J is the recurrence downwards from far above (Miller), normalized by 10.23.15,
-and far out Hankel's. All of these are differentiated in the order term by term.
+K is the integral of exp(-x cosh t) cosh(v t) (DLMF 10.32.9), whose trapezoidal sums converge exponentially.
+I is its power series, and far out Hankel's expansion; J is the recurrence downwards from far above (Miller),
+normalized by 10.23.15, and far out Hankel's. All of these are differentiated in the order term by term.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from .evaluator import Evaluator
 from .gamma import cos_pi, gamma_of, log_gamma_of, sin_pi
 from .incomplete_gamma import converging
 from .jets import Index, Jet, value_of
-from .evaluator import Evaluator
 from .table import define_by_jets
 from .writing import write
 
@@ -89,7 +89,6 @@ def _i_positive(m: Evaluator, v: Any, x: Any) -> Any:
     def series(v: Any, x: Any) -> Any:
         quarter = x * x * 0.25
 
-        # the largest term is about the one of index k with k (k + v) = x^2 / 4; terms are kept below 1 by the prefactor
         def turn(term: Any, total: Any, k: Any) -> tuple[Any, Any, Any]:
             k = k + 1.0
             term = term * quarter / ((v + k) * k)
@@ -126,10 +125,9 @@ def _i(m: Evaluator, v: Any, x: Any, scaled: bool) -> Any:
         k = _scaled_k(m, size, m.max(x, 1e-305)) * m.exp(x * -2.0)
         return value + k * sin_pi(m, size) * (2.0 / math.pi)
 
-    plain = whole if not isinstance(v, Jet) else whole & (order > 0.0) & (order < 0.0)
-    value = m.choose(
-        (v, size, magnitude, value), ((order < 0.0) & ~plain, negative), lambda v, s, x, value: value
-    )
+    # of integer orders the second term is 0, but its derivatives in the order are not
+    needed = order < 0.0 if isinstance(v, Jet) else (order < 0.0) & ~whole
+    value = m.choose((v, size, magnitude, value), (needed, negative), lambda v, s, x, value: value)
     if not scaled:
         value = value * m.exp(magnitude)
     odd = whole & ~m.eq(m.floor(order * 0.5), order * 0.5)
@@ -155,7 +153,7 @@ def _modulus(m: Evaluator, v: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _miller(m: Evaluator, v: Any, x: Any) -> Any:
-    """J(v, x) for v >= 0: the recurrence downwards to the order between 0 and 1, where the sum of 10.23.15 is 1."""
+    """J(v, x) for v >= 0: recurrences down to an order between 0 and 1, normalized by 10.23.15."""
     order = value_of(v)
     whole = m.floor(order)
     base = v - whole
@@ -174,7 +172,7 @@ def _miller(m: Evaluator, v: Any, x: Any) -> Any:
         is_even = m.eq(m.floor(n * 0.5) * 2.0, n)
         k = n * 0.5
         total = m.where(is_even, total + now * weight * (base + n), total)
-        # gamma(base + k - 1) / (k - 1)! from gamma(base + k) / k!; at k = 1 what follows is gamma(base + 1) / base
+        # gamma(base + k - 1) / (k - 1)! from gamma(base + k) / k!
         lower = weight * k / (base + k - 1.0)
         weight = m.where(is_even & (n > 2.0), lower, weight)
         picked = m.where(m.eq(n, whole), now, picked)
@@ -183,7 +181,7 @@ def _miller(m: Evaluator, v: Any, x: Any) -> Any:
         shrink = m.where(huge, 1e-200, 1.0)
         return n - 1.0, before * shrink, now * shrink, total * shrink, picked * shrink, weight
 
-    n, now, after, total, picked, weight = m.loop(
+    _, now, _, total, picked, _ = m.loop(
         lambda n, *rest: n > 0.0, turn, even, tiny, zero, zero, zero, weight, limit=2_000_000
     )
     # k = 0 has base gamma(base) = gamma(base + 1)

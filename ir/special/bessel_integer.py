@@ -1,7 +1,7 @@
 """Bessel functions of the orders 0 and 1: polynomials in pieces.
 
-J and Y: around two middles below 9, above by the two functions of Hankel's form (DLMF 10.17.1). I and K: in x^2 near 0,
-in 1 / x far away. Y and K have a logarithm times J or I near 0 (10.8.1, 10.31.1).
+J and Y: around two middles below 9, above by the two functions of Hankel's form (DLMF 10.17.1). I and K: in
+x^2 near 0, in 1 / x far away. Y and K have a logarithm times J or I near 0 (10.8.1, 10.31.1).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _SECOND: Final = {0: (tables.Y0_LOW, tables.Y0_HIGH), 1: (tables.Y1_LOW, tables.
 _HANKEL: Final = {0: (tables.BESSEL_P0, tables.BESSEL_Q0), 1: (tables.BESSEL_P1, tables.BESSEL_Q1)}
 _I: Final = {0: (tables.I0_LOW, tables.I0_HIGH), 1: (tables.I1_LOW, tables.I1_HIGH)}
 _K: Final = {
-    0: (tables.K0_LOW, tables.K0_MIDDLE, tables.K0_HIGH), 1: (tables.K1_LOW, tables.K1_MIDDLE, tables.K1_HIGH),
+    0: (tables.K0_LOW, tables.K0_MIDDLE, tables.K0_HIGH),
+    1: (tables.K1_LOW, tables.K1_MIDDLE, tables.K1_HIGH),
 }  # fmt: skip
 _TWO_OVER_PI: Final = 2.0 / math.pi
 

@@ -1,8 +1,8 @@
 """Exponential, sine and cosine integrals, the dilogarithm, and complete elliptic integrals.
 
-E1, Ei, Si and Ci are polynomials in pieces beside a logarithm near 0, and times their leading terms far away (DLMF
-6.6, 6.2.17 to 6.2.20); E(n) a power series or a continued fraction (8.19.8, 8.19.17); the dilogarithm a polynomial
-around 1 with its reflections (25.12.4, 25.12.6); elliptic integrals arithmetic-geometric means (19.8).
+E1, Ei, Si and Ci are polynomials in pieces beside a logarithm near 0, and times their leading terms far away
+(DLMF 6.6, 6.2.17 to 6.2.20); E(n) a power series or a continued fraction (8.19.8, 8.19.17); the dilogarithm a
+polynomial around 1 with its reflections (25.12.4, 25.12.6); elliptic integrals means of Gauss (19.8).
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def _ei(m: Evaluator, x: Any) -> Any:
     def high(x: Any) -> Any:
         inverse = 1.0 / x
         value = _pieces(
-            m, inverse, (1 / 12, 1 / 6, tables.EI_A), (1 / 24, 1 / 12, tables.EI_B), (1 / 48, 1 / 24, tables.EI_C),
+            m, inverse, (1 / 12, 1 / 6, tables.EI_A), (1 / 24, 1 / 12, tables.EI_B),
+            (1 / 48, 1 / 24, tables.EI_C),
             (0.0, 1 / 48, tables.EI_D),
         )  # fmt: skip
         half = m.exp(x * 0.5)
@@ -120,7 +121,7 @@ def _expn(m: Evaluator, n: Any, x: Any) -> Any:
 
     def series(n: Any, x: Any) -> Any:
         last = n - 1.0
-        # (-x)^(n - 1) / (n - 1)! (digamma(n) - log x), less the sum of (-x)^k / ((k - n + 1) k!) without k = n - 1
+        # (-x)^(n - 1) / (n - 1)! (digamma(n) - log x), less the others' (-x)^k / ((k - n + 1) k!)
         power = m.pow(x, last) / m.call("gamma", n)
         odd = ~m.eq(m.floor(last * 0.5) * 2.0, last)
         first = (m.call("digamma", n) - m.log(x)) * m.where(odd, -power, power)
@@ -147,8 +148,8 @@ def _expn(m: Evaluator, n: Any, x: Any) -> Any:
 
         start = x + n
         _, _, _, h, _, _ = m.loop(
-            lambda b, c, d, h, k, last: unsettled(m, k, last, x), turn, start, 1e290, 1.0 / start, 1.0 / start, 0.0,
-            0.0,
+            lambda b, c, d, h, k, last: unsettled(m, k, last, x), turn,
+            start, 1e290, 1.0 / start, 1.0 / start, 0.0, 0.0,
         )  # fmt: skip
         return h * m.exp(-x)
 

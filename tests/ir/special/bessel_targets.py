@@ -85,19 +85,24 @@ def tables() -> Iterator[Table]:
         yield Table(f"BESSEL_Q{order}", f"x Q of J{order}, x^-2 = t", q, 0, mp.mpf(1) / END**2, 12)
         for name, middle in (("LOW", half), ("HIGH", 3 * half)):
             yield Table(f"J{order}_{name}", f"J{order} x, x = {mp.nstr(middle, 6)} + t",
-                        lambda t, middle=middle, order=order: mp.besselj(order, middle + t), -half, half, 19)  # fmt: skip
-        yield Table(f"Y{order}_LOW", f"what the logarithm leaves of Y{order}, x^2 = t", second_kind_rest(order), 0,
+                        lambda t, middle=middle, order=order: mp.besselj(order, middle + t), -half, half,
+                        19)  # fmt: skip
+        yield Table(f"Y{order}_LOW", f"what the logarithm leaves of Y{order}, x^2 = t",
+                    second_kind_rest(order), 0,
                     (2 * half) ** 2, 13)  # fmt: skip
         yield Table(f"Y{order}_HIGH", f"Y{order} x, x = {mp.nstr(3 * half, 6)} + t",
                     lambda t, order=order: mp.bessely(order, 3 * half + t), -half, half, 24)  # fmt: skip
         yield Table(f"I{order}_LOW", f"I{order} x" + " / x" * order + ", x^2 = t",
-                    near(lambda t, order=order: mp.besseli(order, mp.sqrt(t)) / mp.sqrt(t) ** order), 0, 64, 17)  # fmt: skip
+                    near(lambda t, order=order: mp.besseli(order, mp.sqrt(t)) / mp.sqrt(t) ** order), 0, 64,
+                    17)  # fmt: skip
         small = far(mp.besseli, order, -1)
         yield Table(f"I{order}_HIGH", f"sqrt(x) exp(-x) I{order} x, 1 / x = 1 / 16 + t",
-                    lambda t, small=small: small(t + mp.mpf(1) / 16), -mp.mpf(1) / 16, mp.mpf(1) / 16, 26)  # fmt: skip
+                    lambda t, small=small: small(t + mp.mpf(1) / 16), -mp.mpf(1) / 16, mp.mpf(1) / 16,
+                    26)  # fmt: skip
         yield Table(
             f"K{order}_LOW", f"what the logarithm leaves of K{order}, x^2 = t", k_rest(order), 0, 4, 9
         )
         for name, low, high, degree in (("MIDDLE", "0.2", "0.5", 16), ("HIGH", "0", "0.2", 22)):
-            yield Table(f"K{order}_{name}", f"sqrt(x) exp(x) K{order} x, 1 / x = t", far(mp.besselk, order, 1),
+            yield Table(f"K{order}_{name}", f"sqrt(x) exp(x) K{order} x, 1 / x = t",
+                        far(mp.besselk, order, 1),
                         mp.mpf(low), mp.mpf(high), degree)  # fmt: skip

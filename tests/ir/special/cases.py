@@ -106,7 +106,21 @@ def ulp_error(value: float, truth: Any, floor: Any = 0.0) -> float:
 
 def all_cases() -> dict[str, Case]:
     """Every case, by name."""
-    from . import cases_bessel, cases_gamma, cases_incomplete, cases_integrals, cases_normal
+    from . import (
+        cases_bessel,
+        cases_gamma,
+        cases_hypergeometric,
+        cases_incomplete,
+        cases_integrals,
+        cases_normal,
+    )  # fmt: skip
 
-    modules = (cases_gamma, cases_normal, cases_incomplete, cases_bessel, cases_integrals)
+    modules = (
+        cases_gamma,
+        cases_normal,
+        cases_incomplete,
+        cases_bessel,
+        cases_integrals,
+        cases_hypergeometric,
+    )
     return {case.name: case for module in modules for case in module.CASES}

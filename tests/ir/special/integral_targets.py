@@ -9,8 +9,25 @@ import mpmath as mp
 
 from .special_coefficients import Table, near
 
+mp.mp.dps = 60
+
 with mp.workdps(80):
     EI_ROOT = mp.findroot(mp.ei, 0.37)
+
+
+#: Names, ends and degrees of pieces.
+E1_PIECES = (("A", "0.4", "1", 22), ("B", "0.15", "0.4", 20), ("C", "0.04", "0.15", 20), ("D", 0, "0.04", 14))
+EI_PIECES = (
+    ("A", mp.mpf(1) / 12, mp.mpf(1) / 6, 24),
+    ("B", mp.mpf(1) / 24, mp.mpf(1) / 12, 24),
+    ("C", mp.mpf(1) / 48, mp.mpf(1) / 24, 24),
+    ("D", 0, mp.mpf(1) / 48, 16),
+)
+SICI_PIECES = (
+    ("A", mp.mpf(1) / 36, mp.mpf(1) / 16, 20),
+    ("B", mp.mpf(1) / 100, mp.mpf(1) / 36, 21),
+    ("C", 0, mp.mpf(1) / 100, 27),
+)
 
 
 def scaled_e1(t: Any) -> Any:
@@ -47,10 +64,10 @@ def around(function: Any, low: Any, high: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def tables() -> Iterator[Table]:
-    yield Table("E1_LOW", "(E1 x + log x + Euler) / x, x = t", near(lambda t: (mp.e1(t) + mp.log(t) + mp.euler) / t),
+    yield Table("E1_LOW", "(E1 x + log x + Euler) / x, x = t",
+                near(lambda t: (mp.e1(t) + mp.log(t) + mp.euler) / t),
                 0, 1, 14)  # fmt: skip
-    for name, low, high, degree in (("A", "0.4", "1", 22), ("B", "0.15", "0.4", 20), ("C", "0.04", "0.15", 20),
-                                    ("D", "0", "0.04", 14)):  # fmt: skip
+    for name, low, high, degree in E1_PIECES:
         target, below, above, middle = around(scaled_e1, low, high)
         yield Table(
             f"E1_{name}", f"x exp(x) E1 x, 1 / x = {mp.nstr(middle, 8)} + t", target, below, above, degree
@@ -60,8 +77,7 @@ def tables() -> Iterator[Table]:
     yield Table("EI_LOW", "(Ei x - log x - Euler) / x, x = 3 + t", target, below, above, 20)
     yield Table("EI_ROOT", "Ei(root + t) / t", near(lambda t: mp.ei(EI_ROOT + t) / t), -mp.mpf("0.15"),
                 mp.mpf("0.15"), 26)  # fmt: skip
-    for name, low, high, degree in (("A", mp.mpf(1) / 12, mp.mpf(1) / 6, 24), ("B", mp.mpf(1) / 24, mp.mpf(1) / 12, 24),
-                                    ("C", mp.mpf(1) / 48, mp.mpf(1) / 24, 24), ("D", 0, mp.mpf(1) / 48, 16)):  # fmt: skip
+    for name, low, high, degree in EI_PIECES:
         target, below, above, middle = around(scaled_ei, low, high)
         yield Table(
             f"EI_{name}", f"x exp(-x) Ei x, 1 / x = {mp.nstr(middle, 8)} + t", target, below, above, degree
@@ -69,11 +85,11 @@ def tables() -> Iterator[Table]:
     yield Table("SI_LOW", "Si x / x, x^2 = t", near(lambda t: mp.si(mp.sqrt(t)) / mp.sqrt(t)), 0, 16, 12)
     yield Table("CI_LOW", "(Ci x - log x - Euler) / x^2, x^2 = t",
                 near(lambda t: (mp.ci(mp.sqrt(t)) - mp.log(t) / 2 - mp.euler) / t), 0, 16, 12)  # fmt: skip
-    for name, low, high, degree in (("A", mp.mpf(1) / 36, mp.mpf(1) / 16, 20), ("B", mp.mpf(1) / 100, mp.mpf(1) / 36, 21),
-                                    ("C", 0, mp.mpf(1) / 100, 27)):  # fmt: skip
+    for name, low, high, degree in SICI_PIECES:
         for part, which in (("F", 0), ("G", 1)):
             target, below, above, middle = around(lambda t, which=which: auxiliary(t)[which], low, high)
-            yield Table(f"SICI_{part}_{name}", f"auxiliary {part.lower()} of Si and Ci, x^-2 = {mp.nstr(middle, 8)} + t",
+            yield Table(f"SICI_{part}_{name}", f"auxiliary {part.lower()} of Si and Ci, x^-2 = "
+                        f"{mp.nstr(middle, 8)} + t",
                         target, below, above, degree)  # fmt: skip
     half = mp.mpf("0.5")
     yield Table("SPENCE", "Li2(-t) / t", near(lambda t: mp.polylog(2, -t).real / t), -half, half, 30)

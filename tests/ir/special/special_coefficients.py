@@ -1,8 +1,8 @@
 """The tables of ``ir/special/coefficients_*.py``, computed in mpmath: polynomials through Chebyshev's points.
 
-Run ``python -m tests.ir.special.special_coefficients FAMILY`` to print the module of a family (gamma, bessel or
-integral) again, or name tables, too, to print those alone. Each `Table` says what is approximated by a polynomial
-in t, from low to high.
+Run ``python -m tests.ir.special.special_coefficients FAMILY`` to print the module of a family (gamma, bessel,
+integral or hypergeometric) again, or name tables, too, to print those alone. Each `Table` says what is
+approximated by a polynomial in t, from low to high.
 """
 
 from __future__ import annotations
@@ -71,12 +71,15 @@ def fitted(table: Table) -> tuple[list[Any], float]:
         points = [middle + half * mp.cos(mp.pi * i / (3 * count)) for i in range(3 * count + 1)]
         truth = [table.target(t) for t in points]
         size = max(map(abs, truth))
-        error = max(abs(mp.polyval(shifted[::-1], t) - v) for t, v in zip(points, truth, strict=True))
+        error = max(
+            abs(mp.fsum(c * t**k for k, c in enumerate(shifted)) - v)
+            for t, v in zip(points, truth, strict=True)
+        )
         return shifted, float(mp.log(error / size, 2))
 
 
 def tables(family: str) -> Iterator[Table]:
-    """The tables of a family: gamma, bessel or integral."""
+    """The tables of a family: gamma, bessel, integral or hypergeometric."""
     targets = import_module(f".{family}_targets", __package__)
     yield from targets.tables()
 

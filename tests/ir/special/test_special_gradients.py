@@ -28,6 +28,11 @@ EASY: dict[str, list[tuple[float, float]]] = {
     "binom": [(5.0, 9.0), (1.2, 4.0)],
     "riemann_zeta": [(-3.4, 5.0)],
     "expn": [(3.0, 3.0), (0.2, 2.0)],
+    "eval_legendre": [(3.0, 3.0), (0.2, 0.9)],
+    "lpmv": [(1.0, 1.0), (3.0, 3.0), (0.2, 0.9)],
+    "lambertw_m1": [(-0.3, -0.1)],
+    "hyp1f1": [(0.5, 3.0), (1.0, 4.0), (-2.0, 2.0)],
+    "hyp2f1": [(0.5, 3.0), (0.5, 2.0), (3.0, 6.0), (-0.8, 0.6)],
 }
 DEFAULT = (0.2, 0.9)
 #: Functions of which only the first derivative is a function here.

@@ -18,6 +18,7 @@ _MODULES = {
     "gamma_functions": (
         "beta betaln binom comb digamma factorial gamma gammaln loggamma multigammaln polygamma psi zeta"
     ),
+    "hypergeometric": "eval_legendre hyp1f1 hyp2f1 lambertw lpmv",
     "incomplete": "betainc betaincc betaincinv gammainc gammaincc gammainccinv gammaincinv",
     "information": "entr kl_div rel_entr xlog1py xlogy",
     "integrals": "ellipe ellipk exp1 expi expn sici spence",
@@ -54,6 +55,7 @@ if _TYPE_CHECKING:
         psi,
         zeta,
     )
+    from .hypergeometric import eval_legendre, hyp1f1, hyp2f1, lambertw, lpmv
     from .incomplete import betainc, betaincc, betaincinv, gammainc, gammaincc, gammainccinv, gammaincinv
     from .information import entr, kl_div, rel_entr, xlog1py, xlogy
     from .integrals import ellipe, ellipk, exp1, expi, expn, sici, spence
@@ -89,6 +91,7 @@ __all__ = [
     "erfcinv",
     "erfcx",
     "erfinv",
+    "eval_legendre",
     "exp1",
     "expi",
     "expit",
@@ -100,6 +103,8 @@ __all__ = [
     "gammainccinv",
     "gammaincinv",
     "gammaln",
+    "hyp1f1",
+    "hyp2f1",
     "i0",
     "i0e",
     "i1",
@@ -116,12 +121,14 @@ __all__ = [
     "kl_div",
     "kv",
     "kve",
+    "lambertw",
     "log_expit",
     "log_ndtr",
     "log_softmax",
     "loggamma",
     "logit",
     "logsumexp",
+    "lpmv",
     "multigammaln",
     "ndtr",
     "ndtri",

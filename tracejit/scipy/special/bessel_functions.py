@@ -165,7 +165,9 @@ def k1e(x: Any) -> Tensor:
 
 
 def jv(v: Any, x: Any) -> Tensor:
-    """The Bessel function of the first kind, of real order v >= 0 or an integer v; for negative x only integer orders are not NaN.
+    """The Bessel function of the first kind, of real order v >= 0 or an integer v.
+
+    NaN for negative x unless v is an integer.
 
     Example:
         >>> import tracejit as tj
@@ -178,7 +180,9 @@ def jv(v: Any, x: Any) -> Tensor:
 
 
 def iv(v: Any, x: Any) -> Tensor:
-    """The modified Bessel function of the first kind, of real order v; for negative x only integer orders are not NaN.
+    """The modified Bessel function of the first kind, of real order v.
+
+    NaN for negative x unless v is an integer.
 
     Example:
         >>> import tracejit as tj
