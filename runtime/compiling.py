@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from ..codegen.instrument.variants import Instrument
 from ..codegen.interface import POLL, REPORT
 from ..codegen.llvm import compiler, target
+from ..codegen.llvm.function import Code as LLVMCode
 from ..codegen.llvm.multiply_add import contracted
 from ..codegen.module.donation import reuses
 from ..codegen.module.generated import Module
@@ -51,7 +52,7 @@ def machine_code(
     start = time.perf_counter()
     while True:
         try:
-            text = module.text if instrument is not None else contracted(module.text)
+            text = module.text if instrument is not None else module.contracted_text()
             spent = (time.perf_counter() - start) * 1e3
             effort = Effort.FULL if module.worth_compiling else tier.effort
             reduce_loops = module.reduce_loops and tier.reduces_loops
@@ -65,7 +66,7 @@ def machine_code(
             failing = [
                 kernel.instruction
                 for kernel in module.kernels
-                if kernel.instruction and _fails(module, kernel.text)
+                if kernel.instruction and _fails(module, kernel.code)
             ]
             if not (failing or whole):
                 raise
@@ -87,9 +88,9 @@ def machine_code(
     return module, code, {"generate": spent, **milliseconds}
 
 
-def _fails(module: Module, kernel: str) -> bool:
-    """Whether LLVM rejects the text of a kernel."""
+def _fails(module: Module, kernel: LLVMCode) -> bool:
+    """Whether LLVM rejects a kernel."""
     try:
-        return compiler.rejects(contracted(f"{module.head}\n{kernel}"))
+        return compiler.rejects(contracted([*module.head, *kernel]))
     except Exception:
         return True

@@ -14,7 +14,6 @@ from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.loops.register_state import MAX_ELEMENTS
 from ...ir.records import record
 from ...ir.registry import Kind
-from ..instrument.debug_locations import mark_of
 from ..kernels.indexing.movement import index_messages
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
@@ -92,7 +91,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         for value, place in places:
             targets.setdefault(value, []).append(place)
         for group in in_groups(function):
-            self.w.mark = mark_of(tuple(n for one in group for n in one.origins))
+            self.w.for_ops(tuple(n for one in group for n in one.origins))
             for instruction in group:
                 self._load_operands(instruction, values)
             if len(group) > 1 or group[0].op.kind is Kind.ELEMENTWISE:
@@ -104,7 +103,7 @@ class ElementWriter(PackingWriter, abc.ABC):
             for result in [result for one in group for result in one.results]:
                 for place in targets.pop(result, ()):
                     self.store(values[result], place, 0)
-        self.w.mark = ""
+        self.w.for_ops(())
         for value, left in targets.items():  # parameters
             for place in left:
                 self.store(self._loaded(value, values), place, 0)

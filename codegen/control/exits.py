@@ -6,7 +6,7 @@ from __future__ import annotations
 import abc
 
 from ..interface import INTERRUPTED
-from ..llvm.emitter import Reg
+from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from .polling import poll
 
@@ -35,8 +35,7 @@ class ExitWriter(abc.ABC):
         """Leave with `base` + status where `status` is not 0."""
         w = self.w
         failed, good = w.label("failed"), w.label("good")
-        w.line(f"%bad.{failed} = icmp ne i32 {status}, 0")
-        w.line(f"br i1 %bad.{failed}, label %{failed}, label %{good}")
+        w.branch_if(w.ne(Reg(status, "i32"), 0), failed, good)
         self.failures.append((failed, status, base))
         w.start(good)
 
@@ -65,9 +64,8 @@ class ExitWriter(abc.ABC):
         for label, status, base in self.failures:
             w.start(label)
             self.close_arena(label)
-            w.line(f"%code.{label} = add i32 {status}, {base}")
-            w.line(f"ret i32 %code.{label}")
+            w.ret(w.add(Reg(status, "i32"), base))
         if self.stop:
             w.start(self.stop)
             self.close_arena(self.stop)
-            w.line(f"ret i32 {INTERRUPTED}")
+            w.ret(constant(INTERRUPTED, "i32"))

@@ -8,11 +8,13 @@ steps that fill them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...ir.graph import Value
-from ..llvm.emitter import Reg, constant
+from ..llvm.declarations import Declarations
+from ..llvm.emitter import Reg, constant, pointer
+from ..llvm.function import Code
 from ..llvm.loops import FunctionWriter
 
 #: A new stack takes about so many bytes, and at least one record.
@@ -65,32 +67,32 @@ class Stack:
         w.start(grow)
         first = max(1, FIRST_BYTES // self.nbytes)
         larger = w.max(w.mul(capacity, 2), first)
-        old = w.assign(f"inttoptr i64 {address.text} to ptr", "i64").text
+        old = w.at_address(address)
         # sizes beyond 2^63 would wrap around: an address space has no room for half of that
         fits = w.lt(larger, (1 << 62) // self.nbytes)
         size = w.select(fits, w.add(w.mul(larger, self.nbytes), _HEADER), constant(-1, "i64"))
-        made = w.assign(f"call ptr @stack_grow(ptr {old}, i64 {size.text})", "i64").text
-        moved = w.assign(f"ptrtoint ptr {made} to i64", "i64")
+        block = w.result_of("stack_grow", "ptr", 1, pointer(old), size).text
+        moved = w.address_of(block)
         missing, kept = w.label("missing"), w.label("kept")
         w.branch_if(w.eq(moved, 0), missing, kept)
         w.start(missing)
         self.fails()
         w.start(kept)
-        room = w.sub(w.load(made, "i64"), _HEADER)  # a block that was kept may have more
-        larger = w.assign(f"udiv i64 {room.text}, {self.nbytes}", "i64")
+        room = w.sub(w.load(block, "i64"), _HEADER)  # a block that was kept may have more
+        larger = w.integer("udiv", room, self.nbytes)
         w.store(moved, self.slot)
         w.store(larger, w.offset(self.slot, "u8", 8))
         w.branch(enough)
         w.start(enough)
         return (
-            w.assign(f"phi i64 [ {address.text}, %{before} ], [ {moved.text}, %{kept} ]", "i64"),
-            w.assign(f"phi i64 [ {capacity.text}, %{before} ], [ {larger.text}, %{kept} ]", "i64"),
+            w.phi((address, before), (moved, kept)),
+            w.phi((capacity, before), (larger, kept)),
         )
 
     def record(self, address: Reg, index: Reg) -> list[str]:
         """Pointers to the values of record `index`."""
         w = self.w
-        base = w.assign(f"inttoptr i64 {address.text} to ptr", "i64").text
+        base = w.at_address(address)
         place = w.offset(base, "u8", w.add(w.mul(index, self.nbytes), _HEADER))
         return [w.offset(place, "u8", offset) for offset in self.offsets]
 
@@ -161,7 +163,7 @@ done:
 }}"""
 
 
-def release_function(declarations: Mapping[str, str]) -> list[str]:
+def release_function(declarations: Declarations) -> Code:
     """``void @release()``, which frees what the module keeps between calls; no function where that is
     nothing."""
     lines = []

@@ -12,7 +12,8 @@ from typing import Final, TypeAlias
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Kind
-from ..llvm.emitter import Reg, llvm_type
+from ..llvm.emitter import Reg
+from ..llvm.function import Code
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
 
@@ -96,10 +97,10 @@ class OpWriter:
         #: Results that one fold reads and nothing else: a product is rounded once with its sum.
         self.folded_alone = folded_alone
         self.uses: Counter[_Shape] = Counter()
-        #: Functions for expensive ops that are used often, by op and operand types: their results, and their
-        #: text.
+        #: Functions for expensive ops that are used often, by op and operand types: their results, and
+        #: the functions.
         self.outlined: dict[_Shape, tuple[str, Reg]] = {}
-        self.texts: list[str] = []
+        self.functions: Code = []
 
     def emitted(self, instruction: Instruction, operands: Sequence[Reg]) -> Reg:
         """The op's code, or a call of it where there is much of it already."""
@@ -115,13 +116,12 @@ class OpWriter:
             w = FunctionWriter(self.w.declarations)
             params = [Reg(f"%x{i}", x.dtype, x.lanes) for i, x in enumerate(operands)]
             result: Reg = emit(w, *params, **instruction.attrs)
-            w.line(f"ret {result}")
+            w.ret(result)
             signature = f"internal {result.type} @{name}({', '.join(map(str, params))})"
-            self.texts.append(w.function(signature, "nounwind"))
+            self.functions.append(w.function(signature, "nounwind"))
             self.outlined[shape] = name, result
         name, result = self.outlined[shape]
-        arguments = ", ".join(map(str, operands))
-        return self.w.assign(f"call {result.type} @{name}({arguments})", result.dtype, result.lanes)
+        return self.w.result_of(name, result.dtype, result.lanes, *operands)
 
 
 class PackingWriter(OpWriter):
@@ -153,7 +153,7 @@ class PackingWriter(OpWriter):
         if all(scalar.text == scalars[0].text for scalar in scalars):
             return self.w.splat(scalars[0], len(scalars))
         dtype, lanes = scalars[0].dtype, len(scalars)
-        kind, text = llvm_type(dtype, lanes), "poison"
+        vector = Reg("poison", dtype, lanes)
         for lane, reg in enumerate(scalars):
-            text = self.w.assign(f"insertelement {kind} {text}, {reg}, i64 {lane}", dtype, lanes).text
-        return Reg(text, dtype, lanes)
+            vector = self.w.arrange("insertelement", dtype, lanes, vector, reg, Reg(str(lane), "i64"))
+        return vector

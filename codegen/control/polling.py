@@ -27,7 +27,7 @@ def steps_between_polls(cycles: float) -> int:
 def poll(w: FunctionWriter, stop: str) -> None:
     """Go to the label `stop` where the function is to be left."""
     w.declare(POLL, f"i32 @{POLL}() cold")
-    answer = w.assign(f"call i32 @{POLL}()", "i32")
+    answer = w.result_of(POLL, "i32", 1)
     goes_on = w.label("goes_on")
     w.branch_if(w.ne(answer, 0), stop, goes_on)
     w.start(goes_on)
@@ -39,7 +39,7 @@ def poll_or_return(w: FunctionWriter) -> None:
     poll(w, stop)
     w.branch(after)
     w.start(stop)
-    w.line("ret void")
+    w.ret()
     w.start(after)
 
 

@@ -17,6 +17,7 @@ from ...ir.records import record
 from ...ir.registry import Kind
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
+from ..llvm.operations import Phi
 from ..module.buffers import FIRST_VALUE, IN_PLACE, BufferLayout, BufferPlan, on_stack
 from .loop_records import Stack, no_memory
 from .polling import polled_loop, steps_between_polls
@@ -116,8 +117,7 @@ class _ControlWriter:
         codes = [self._region(i, 1.0) for i in range(len(self.instruction.regions))]
         labels = [w.label("case") for _ in codes]
         after = w.label("chosen")
-        cases = " ".join(f"i64 {i}, label %{label}" for i, label in enumerate(labels[:-1]))
-        w.line(f"switch i64 {index.text}, label %{labels[-1]} [ {cases} ]")
+        w.branch_to_one(index, labels)
         for code, label in zip(codes, labels, strict=True):
             w.start(label)
             self.writer.call_region(code, [self.arena, *self.operands[1:], *self.results])
@@ -161,9 +161,7 @@ class _ControlWriter:
         return read, written
 
     def _choose(self, condition: Reg, text: str, other: str) -> str:
-        name = self.w.fresh("chosen")
-        self.w.line(f"{name} = select i1 {condition.text}, ptr {text}, ptr {other}")
-        return name
+        return self.w.choose(condition, text, other)
 
     # -- while ------------------------------------------------------------------------------------
 
@@ -180,7 +178,7 @@ class _ControlWriter:
         w.branch(head)
         w.start(head)
         steps = Reg(w.fresh("steps"), "i64")
-        position = len(w.lines)
+        position = len(w.operations)
         first = w.eq(steps, 0)
         even = w.eq(w.and_(steps, 1), 0)
         read, written = self._buffers(self.operands, spares, even, first)
@@ -190,8 +188,7 @@ class _ControlWriter:
         self.writer.call_region(body, [self.arena, *read, *invariants, *written])
         self._poll_at_times(steps, condition, body)
         following = w.add(steps, 1)
-        phi = f"  {steps.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{w.block} ]"
-        w.lines.insert(position, phi)
+        w.operations.insert(position, Phi(steps, [("0", before), (following.text, w.block)]))
         w.branch(head)
         w.start(done)
 
@@ -285,7 +282,7 @@ class _ControlWriter:
         w.branch(head)
         w.start(head)
         steps, address, capacity = [Reg(w.fresh("c"), "i64") for _ in range(3)]
-        position = len(w.lines)
+        position = len(w.operations)
         read = self._carries(stack, address, steps)
         self.writer.call_region(codes[0], [self.arena, *read, *invariants, flag])
         w.branch_if(w.load(flag, "bool"), inside, done)
@@ -297,9 +294,8 @@ class _ControlWriter:
         self.writer.call_region(codes[1], [self.arena, *read, *invariants, *written])
         self._poll_at_times(steps, *codes[:2])
         phis = zip((steps, address, capacity), (constant(0, "i64"), *start), (following, *room), strict=True)
-        w.lines[position:position] = [
-            f"  {phi.text} = phi i64 [ {init.text}, %{before} ], [ {new.text}, %{w.block} ]"
-            for phi, init, new in phis
+        w.operations[position:position] = [
+            Phi(phi, [(init.text, before), (new.text, w.block)]) for phi, init, new in phis
         ]
         w.branch(head)
         w.start(done)

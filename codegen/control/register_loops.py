@@ -18,7 +18,9 @@ from ..interface import INTERRUPTED
 from ..kernels.kernel import SLOWDOWN, UNKNOWN_SLOWDOWN, Kernel, signature
 from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
+from ..llvm.function import FunctionCode
 from ..llvm.loops import FunctionWriter
+from ..llvm.operations import Phi
 from ..module.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, listed, parted
 from .loop_records import Stack, no_memory
@@ -36,13 +38,13 @@ def register_kernel(name: str, instruction: Instruction, context: LoweringContex
     if work is None:
         return None
     writer = _RegisterWriter(name, instruction, context)
-    text = "\n".join([writer.write(), *writer.texts])
+    code = [writer.write(), *writer.functions]
     description = f"registers {name}: {instruction.op.name}, {work.cycles:.0f} operations a step"
     cycles = work.cycles * _trips(instruction)
     known = instruction.op.kind in (Kind.SCAN, Kind.SWITCH)
     slowdown = SLOWDOWN if known else UNKNOWN_SLOWDOWN
     return Kernel(
-        name, text, description, cycles=cycles, errors=tuple(writer.errors), interruptible=writer.polls,
+        name, code, description, cycles=cycles, errors=tuple(writer.errors), interruptible=writer.polls,
         slowdown=slowdown,
     )  # fmt: skip
 
@@ -63,8 +65,8 @@ class _RegisterWriter(ElementWriter):
         #: Whether it lets signals in, and where it is left where they raise.
         self.polls, self.stop = False, self.w.label("stop")
 
-    def write(self) -> str:
-        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
+    def write(self) -> FunctionCode:
+        """The code of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``."""
         w, instruction = self.w, self.instruction
         carries = _results_in_registers(instruction)
         operands: list[Elements] = []
@@ -86,12 +88,12 @@ class _RegisterWriter(ElementWriter):
             self.store(elements, Stored(pointer, SHORT_NAME[result.dtype]), 0)
         w.free_held()
         fallible = bool(self.errors) or self.polls
-        w.line("ret i32 0" if fallible else "ret void")
+        w.ret(constant(0, "i32") if fallible else None)
         exits = [*enumerate(self.failed, 1), *([(INTERRUPTED, self.stop)] if self.polls else [])]
         for code, label in exits:
             w.start(label)
             w.free_held()
-            w.line(f"ret i32 {code}")
+            w.ret(constant(code, "i32"))
         buffers = len(instruction.operands) + len(instruction.results)
         return w.function(signature(self.name, buffers, result="i32" if fallible else "void"), "nounwind")
 
@@ -172,7 +174,7 @@ class _RegisterWriter(ElementWriter):
         w.start(head)
         phis = [Reg(w.fresh("c"), reg.dtype) for reg in start]
         left = Reg(w.fresh("left"), "i64")
-        position = len(w.lines)
+        position = len(w.operations)
         state, ends = phis, list[tuple[str, list[Reg]]]()
         copies = self._steps_together(instruction)
         for _ in range(copies):
@@ -189,9 +191,8 @@ class _RegisterWriter(ElementWriter):
         w.start(ask)
         self._poll()
         every = constant(steps_between_polls(cycles_of_step(instruction) * copies), "i64")
-        w.lines[position:position] = [
-            f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{latch} ], "
-            f"[ {again.text}, %{w.block} ]"
+        w.operations[position:position] = [
+            Phi(phi, [(init.text, before), (new.text, latch), (again.text, w.block)])
             for phi, init, new, again in zip(
                 [left, *phis], [every, *start], [fewer, *state], [every, *state], strict=True
             )
@@ -212,8 +213,7 @@ class _RegisterWriter(ElementWriter):
         """The registers that the blocks in `ends` bring to this one."""
         merged = []
         for regs in zip(*[regs for _, regs in ends], strict=True):
-            sources = [f"[ {reg.text}, %{block} ]" for reg, (block, _) in zip(regs, ends, strict=True)]
-            merged.append(self.w.assign(f"phi {regs[0].type} {', '.join(sources)}", regs[0].dtype))
+            merged.append(self.w.phi(*[(reg, block) for reg, (block, _) in zip(regs, ends, strict=True)]))
         return merged
 
     def _rewind(
@@ -234,7 +234,7 @@ class _RegisterWriter(ElementWriter):
         w.start(head)
         steps, address, capacity = [Reg(w.fresh("c"), "i64") for _ in range(3)]
         phis = [Reg(w.fresh("c"), reg.dtype) for reg in start]
-        position = len(w.lines)
+        position = len(w.operations)
         carries = parted(phis, sizes)
         (test,) = self.function(condition, [*carries, *invariants])
         w.branch_if(self.element(test, 0), inside, done)
@@ -251,8 +251,8 @@ class _RegisterWriter(ElementWriter):
         every = steps_between_polls(cycles)
         w.when(w.eq(w.and_(steps, every - 1), every - 1), self._poll)
         following = [w.add(steps, 1), *room, *[reg for elements in made for reg in listed(elements)]]
-        w.lines[position:position] = [
-            f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{w.block} ]"
+        w.operations[position:position] = [
+            Phi(phi, [(init.text, before), (new.text, w.block)])
             for phi, init, new in zip(
                 (steps, address, capacity, *phis),
                 (constant(0, "i64"), *limits, *start),
@@ -296,8 +296,7 @@ class _RegisterWriter(ElementWriter):
             index = w.min(w.max(given, 0), count - 1)
         labels = [w.label("case") for _ in range(count)]
         after = w.label("chosen")
-        cases = " ".join(f"i64 {i}, label %{label}" for i, label in enumerate(labels[:-1]))
-        w.line(f"switch i64 {index.text}, label %{labels[-1]} [ {cases} ]")
+        w.branch_to_one(index, labels)
         ends: list[tuple[str, list[Reg]]] = []
         for region, label in zip(instruction.regions, labels, strict=True):
             w.start(label)

@@ -1,9 +1,9 @@
 """``TRACEJIT_CHECK=1``: bounds and alignment of every load and store of the kernels, checked as they run.
 
-A kernel's text is rewritten: each access first asks a function whether it lies within its buffer, and goes to
-a spare piece of memory where it does not. So a wrong kernel does no harm, runs to its end, and the module
-then returns with a message that names the kernel and the instruction. It has no branches of its own, so that
-the kernel's blocks stay what they are.
+A kernel's operations are rewritten: each access first asks a function whether it lies within its buffer, and
+goes to a spare piece of memory where it does not. So a wrong kernel does no harm, runs to its end, and the
+module then returns with a message that names the kernel and the instruction. It has no branches of its own,
+so that the kernel's blocks stay what they are.
 
 Buffers are a kernel's parameters, which its tasks take from their context, with sizes that follow from its
 instruction's types; tables; and stack slots. What it calls (a product, a user's C function) is not looked
@@ -20,30 +20,15 @@ from ...ir.graph import Instruction
 from ...ir.records import record
 from ..interface import FAILED, REPORT
 from ..kernels.kernel import Kernel
+from ..llvm.function import Code, FunctionCode
+from ..llvm.operations import Convert, Copy, FunctionCall, Load, MaskedAccess, Offset, Operation, Slot, Store
+from ..llvm.registers import Reg, constant, llvm_type, pointer
 from .variants import Instrument, ModuleContext
 
 _TRASH_BYTES: Final = 4096
 
-_NAME = r"[%@][\w.]+"
-_DEFINE = re.compile(r"define \w+ \w+ @([\w.]+)\(")
-_MOVED = re.compile(rf"\s*({_NAME}) = getelementptr [^,]+, ptr ({_NAME}), (.*)")
-_ALLOCA = re.compile(rf"\s*({_NAME}) = alloca \[(\d+) x (\w+)\]")
-_TABLE = re.compile(rf"({_NAME}) = internal constant \[(\d+) x (\w+)\]")
-_LOAD = re.compile(rf"\s*{_NAME} = load (<[^>]+>|\w+), ptr ({_NAME}), align (\d+)")
-_STORE = re.compile(rf"\s*store (<\d+ x \w+>|\w+) .*, ptr ({_NAME}), align (\d+)")
-#: A mask: a register, a constant for each lane, or the same for all.
-_MASK = rf"i32 (\d+), (<\d+ x i1>) ({_NAME}|<[^>]*>|splat \(i1 \w+\))"
-_MASKED = re.compile(rf".*@llvm\.masked\.(?:load|store)\.v(\d+)(\w+)\.p0\(.*?ptr ({_NAME}), {_MASK}")
-_LANES = re.compile(
-    rf".*@llvm\.masked\.(?:gather|scatter)\.v(\d+)(\w+)\.v\d+p0\(.*?<\d+ x ptr> ({_NAME}), {_MASK}"
-)
-_COPY = re.compile(
-    rf"\s*call void @llvm\.memcpy\.p0\.p0\.i64\(ptr ({_NAME}), ptr ({_NAME}), i64 ({_NAME}|\d+), i1 false\)"
-)
-_TAKEN = re.compile(r"\s*(%b\d+) = load ptr, ptr ")
-_POINTER = re.compile(r"= load ptr, ptr |^\s*store ptr ")
+_TABLE: Final = re.compile(r"(@[\w.]+) = internal constant \[(\d+) x (\w+)\]")
 _WIDTH: Final = {"double": 8, "float": 4, "half": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "i1": 1, "ptr": 8}
-_SHORT: Final = {"f64": 8, "f32": 4, "f16": 2}
 
 
 @record
@@ -54,9 +39,14 @@ class _Buffer:
     nbytes: int
     text: str
 
+    @property
+    def arguments(self) -> tuple[Reg, Reg]:
+        """Its start and size, for checks."""
+        return pointer(self.start), constant(self.nbytes, "i64")
+
 
 class AccessChecks(Instrument):
-    """Checks accesses of kernels. `unchecked` lists lines whose pointer comes from nowhere that is known."""
+    """Checks accesses of kernels. `unchecked` lists those whose pointer comes from nowhere that is known."""
 
     def __init__(self) -> None:
         self.begin()
@@ -69,23 +59,18 @@ class AccessChecks(Instrument):
 
     def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:
         """Rewrite the kernel's accesses."""
-        lines: list[str] = []
-        given = _parameters(instruction, extents)
-        buffers: dict[str, _Buffer] = {}
-        part = False
-        for line in kernel.text.splitlines():
-            begun = _DEFINE.match(line)
-            if begun:
-                # the parts of a kernel take what it takes, under the same names; tasks from their context
-                part = begun[1] == kernel.name or begun[1].startswith(f"{kernel.name}_")
-                tables = {name: buffer for name, buffer in buffers.items() if name.startswith("@")}
-                buffers = {name: buffer for name, buffer in given.items() if part and f"ptr {name}," in line}
-                buffers |= tables
-            taken = _TAKEN.match(line)
-            if taken and part:
-                buffers[taken[1]] = given[taken[1]]
-            lines += self._checked(line, buffers, kernel.name, instruction)
-        kernel.text = "\n".join(lines)
+        parameters = _parameters(instruction, extents)
+        tables = dict(_table(part) for part in kernel.code if isinstance(part, str))
+        code: Code = []
+        for part in kernel.code:
+            if isinstance(part, str):
+                code.append(part)
+                continue
+            # the parts of a kernel take what it takes, under the same names; tasks from their context
+            own = part.name == kernel.name or part.name.startswith(f"{kernel.name}_")
+            checks = _FunctionChecks(self, kernel.name, instruction, parameters if own else {}, tables)
+            code.append(checks.rewritten(part))
+        kernel.code = code
 
     def before(self, writing: ModuleContext, instruction: Instruction, name: str) -> None:
         """Forget what another call may have left."""
@@ -97,8 +82,8 @@ class AccessChecks(Instrument):
         if not self._messages:
             return
         w = writing.w
-        found = w.assign(f"atomicrmw xchg ptr @{REPORT}, i64 0 seq_cst", "i64")
-        status = w.assign(f"trunc {found} to i32", "i32")
+        failed = w.exchange(f"@{REPORT}", constant(0, "i64"), "seq_cst")
+        status = w.convert("trunc", failed, "i32")
         writing.check_status(status.text, len(writing.errors))
         writing.errors += self._messages
         self._messages = []
@@ -111,123 +96,151 @@ class AccessChecks(Instrument):
         ]
         writing.functions += [_CHECK_TEXT, *(_lanes_text(count) for count in sorted(self._lanes))]
 
-    # -- lines ------------------------------------------------------------------------------------
+    # -- of the checks of a function ---------------------------------------------------------------
 
-    def _checked(
-        self, line: str, buffers: dict[str, _Buffer], name: str, instruction: Instruction
-    ) -> list[str]:
-        moved = _MOVED.match(line)
-        if moved:
-            if moved[2] in buffers:
-                buffers[moved[1]] = buffers[moved[2]]
-            return [line]
-        slot = _ALLOCA.match(line) or _TABLE.match(line)
-        if slot:
-            nbytes = int(slot[2]) * _WIDTH[slot[3]]
-            what = "stack slot" if slot[1].startswith("%") else "table"
-            buffers[slot[1]] = _Buffer(slot[1], nbytes, f"a {what} of {nbytes} bytes")
-            return [line]
-        plain = _LOAD.match(line) or _STORE.match(line)
-        if plain:
-            return self._plain(line, buffers, name, instruction, *plain.groups())
-        masked = _MASKED.match(line)
-        if masked:
-            return self._masked(line, buffers, name, instruction, masked)
-        lanes = _LANES.match(line)
-        if lanes:
-            return self._each_lane(line, buffers, name, instruction, lanes)
-        copy = _COPY.match(line)
-        if copy:
-            return self._copy(line, buffers, name, instruction, copy)
-        if _POINTER.search(line):  # pointers handed on to tasks
-            return [line]
-        if " load " in line or " store " in line or "masked" in line or "memcpy" in line:
-            self.unchecked.append(line.strip())
-        return [line]
-
-    def _site(self, line: str, buffer: _Buffer, name: str, instruction: Instruction) -> int:
+    def site(self, text: str, buffer: _Buffer, name: str, instruction: Instruction) -> int:
+        """The number of a new message, of an access with `text`."""
         where = f" at {instruction.location.file}:{instruction.location.line}" if instruction.location else ""
-        text = " ".join(line.split(" ; from")[0].split())
         self._messages.append(
             f"{FAILED}: kernel {name} ({instruction.op.name}{where}): `{text}` leaves {buffer.text}, "
             "or is not aligned"
         )
         return len(self._messages)
 
-    def _known(self, line: str, pointer: str, buffers: dict[str, _Buffer]) -> _Buffer | None:
-        found = buffers.get(pointer)
-        if found is None:
-            self.unchecked.append(line.strip())
-        return found
+    def by_lanes(self, count: int) -> str:
+        """The name of the function that checks `count` pointers."""
+        self._lanes.add(count)
+        return f"check_lanes{count}"
 
-    def _plain(
-        self, line: str, buffers: dict[str, _Buffer], name: str, instruction: Instruction,
-        kind: str, pointer: str, align: str,
-    ) -> list[str]:  # fmt: skip
-        buffer = self._known(line, pointer, buffers)
+
+class _FunctionChecks:
+    """The checks of one function: which buffer each pointer goes into, and the operations in place of an
+    access."""
+
+    def __init__(
+        self, checks: AccessChecks, name: str, instruction: Instruction,
+        parameters: dict[str, _Buffer], tables: dict[str, _Buffer],
+    ) -> None:  # fmt: skip
+        self.checks, self.name, self.instruction, self.parameters = checks, name, instruction, parameters
+        self.buffers = dict(tables)
+
+    def rewritten(self, function: FunctionCode) -> FunctionCode:
+        """`function` with its accesses checked."""
+        for name, buffer in self.parameters.items():
+            if name in function.parameters:
+                self.buffers[name] = buffer
+        operations: list[Operation] = []
+        for operation in function.operations:
+            operations += self._checked(operation)
+        return function.rewritten(operations)
+
+    def _checked(self, operation: Operation) -> list[Operation]:
+        if isinstance(operation, Offset):
+            if operation.pointer in self.buffers:
+                self.buffers[operation.text] = self.buffers[operation.pointer]
+        elif isinstance(operation, Slot):
+            nbytes = operation.count * _WIDTH[operation.element]
+            name = operation.text
+            self.buffers[name] = _Buffer(name, nbytes, f"a stack slot of {nbytes} bytes")
+        elif isinstance(operation, Load):
+            return self._load(operation)
+        elif isinstance(operation, Store):
+            return self._store(operation)
+        elif isinstance(operation, MaskedAccess):
+            return self._by_lanes(operation) if operation.by_lanes else self._masked(operation)
+        elif isinstance(operation, Copy):
+            return self._copy(operation)
+        return [operation]
+
+    def _buffer(self, operation: Operation, pointer: str) -> _Buffer | None:
+        buffer = self.buffers.get(pointer)
         if buffer is None:
-            return [line]
-        site = self._site(line, buffer, name, instruction)
-        safe = f"%safe{site}"
-        call = (
-            f"  {safe} = call ptr @check(ptr {pointer}, ptr {buffer.start}, i64 {buffer.nbytes}, "
-            f"i64 {_size(kind)}, i64 {align}, i64 {site})"
-        )
-        return [call, line.replace(f"ptr {pointer}, align", f"ptr {safe}, align")]
+            self.checks.unchecked.append(operation.line().strip())
+        return buffer
 
-    def _masked(
-        self, line: str, buffers: dict[str, _Buffer], name: str, instruction: Instruction, match: Any
-    ) -> list[str]:
-        count, short, pointer, align, kind, mask = match.groups()
-        buffer = self._known(line, pointer, buffers)
+    def _site(self, operation: Operation, buffer: _Buffer) -> int:
+        return self.checks.site(operation.line().strip(), buffer, self.name, self.instruction)
+
+    def _load(self, load: Load) -> list[Operation]:
+        if load.dtype == "ptr" and not load.align:  # handed on to tasks
+            if load.text in self.parameters:
+                self.buffers[load.text] = self.parameters[load.text]
+            return [load]
+        nbytes = load.lanes * _WIDTH[llvm_type(load.dtype)]
+        check, safe = self._contiguous(load, load.pointer, nbytes, load.align)
+        return [*check, Load(load.text, load.dtype, load.lanes, safe, load.align)]
+
+    def _store(self, store: Store) -> list[Operation]:
+        if store.value.dtype == "ptr" or store.value.text == "zeroinitializer":
+            return [store]
+        nbytes = store.value.lanes * _WIDTH[llvm_type(store.value.dtype)]
+        check, safe = self._contiguous(store, store.pointer, nbytes, store.align)
+        return [*check, Store(store.value, safe, store.align, past_cache=store.past_cache)]
+
+    def _contiguous(
+        self, access: Operation, place: str, nbytes: int, align: int
+    ) -> tuple[list[Operation], str]:
+        """The check of bytes from `place` on, and the pointer that it gives."""
+        buffer = self._buffer(access, place)
         if buffer is None:
-            return [line]
-        site = self._site(line, buffer, name, instruction)
-        width = _element(short)
-        return [
-            f"  %bits{site} = bitcast {kind} {mask} to i{count}",
-            f"  %wide{site} = zext i{count} %bits{site} to i128",
-            f"  %safe{site} = call ptr @check_masked(ptr {pointer}, ptr {buffer.start}, i64 {buffer.nbytes}, "
-            f"i64 {width}, i64 {align}, i64 {site}, i128 %wide{site})",
-            line.replace(f"ptr {pointer}, i32", f"ptr %safe{site}, i32"),
-        ]
+            return [], place
+        site = self._site(access, buffer)
+        arguments = [pointer(place), *buffer.arguments, *_numbers(nbytes, align, site)]
+        safe = FunctionCall("@check", arguments, f"%safe{site}", "ptr")
+        return [safe], safe.text
 
-    def _each_lane(
-        self, line: str, buffers: dict[str, _Buffer], name: str, instruction: Instruction, match: Any
-    ) -> list[str]:
-        count, short, pointers, align, kind, mask = match.groups()
-        buffer = self._known(line, pointers, buffers)
+    def _masked(self, access: MaskedAccess) -> list[Operation]:
+        buffer = self._buffer(access, access.pointer.text)
         if buffer is None:
-            return [line]
-        site = self._site(line, buffer, name, instruction)
-        self._lanes.add(int(count))
-        vector = f"<{count} x ptr>"
-        return [
-            f"  %safe{site} = call {vector} @check_lanes{count}({vector} {pointers}, ptr {buffer.start}, "
-            f"i64 {buffer.nbytes}, i64 {_element(short)}, i64 {align}, i64 {site}, {kind} {mask})",
-            line.replace(f"{vector} {pointers},", f"{vector} %safe{site},"),
-        ]
+            return [access]
+        site = self._site(access, buffer)
+        bits = Convert(f"%bits{site}", f"i{access.mask.lanes}", 1, "bitcast", access.mask)
+        wide = Convert(f"%wide{site}", "i128", 1, "zext", bits)
+        numbers = _numbers(access.element_bytes, access.align, site)
+        arguments = [access.pointer, *buffer.arguments, *numbers, wide]
+        safe = FunctionCall("@check_masked", arguments, f"%safe{site}", "ptr")
+        return [bits, wide, safe, access.through(safe)]
 
-    def _copy(
-        self, line: str, buffers: dict[str, _Buffer], name: str, instruction: Instruction, match: Any
-    ) -> list[str]:
-        target, source, count = match.groups()
-        lines = []
-        for pointer in (target, source):
-            buffer = self._known(line, pointer, buffers)
+    def _by_lanes(self, access: MaskedAccess) -> list[Operation]:
+        buffer = self._buffer(access, access.pointer.text)
+        if buffer is None:
+            return [access]
+        site = self._site(access, buffer)
+        lanes = access.pointer.lanes
+        numbers = _numbers(access.element_bytes, access.align, site)
+        arguments = [access.pointer, *buffer.arguments, *numbers, access.mask]
+        safe = FunctionCall(f"@{self.checks.by_lanes(lanes)}", arguments, f"%safe{site}", "ptr", lanes)
+        return [safe, access.through(safe)]
+
+    def _copy(self, copy: Copy) -> list[Operation]:
+        target, source, count, volatile = copy.arguments
+        operations: list[Operation] = []
+        for place in (target, source):
+            buffer = self._buffer(copy, place.text)
             if buffer is not None:
-                site = self._site(line, buffer, name, instruction)
-                lines.append(
-                    f"  %count{site} = call i64 @check_copy(ptr {pointer}, ptr {buffer.start}, "
-                    f"i64 {buffer.nbytes}, i64 {count}, i64 {site})"
-                )
-                count = f"%count{site}"
-        return [*lines, line.replace(f"i64 {match[3]}, i1", f"i64 {count}, i1")]
+                site = self._site(copy, buffer)
+                arguments = [place, *buffer.arguments, count, *_numbers(site)]
+                checked = FunctionCall("@check_copy", arguments, f"%count{site}", "i64")
+                operations.append(checked)
+                count = checked
+        return [*operations, Copy(copy.callee, (target, source, count, volatile))]
+
+
+def _numbers(*values: int) -> list[Reg]:
+    return [constant(value, "i64") for value in values]
+
+
+def _table(part: str) -> tuple[str, _Buffer]:
+    """A table of the kernel's, by its name."""
+    match = _TABLE.match(part)
+    assert match is not None, part
+    nbytes = int(match[2]) * _WIDTH[match[3]]
+    return match[1], _Buffer(match[1], nbytes, f"a table of {nbytes} bytes")
 
 
 def _parameters(instruction: Instruction, extents: Sequence[int]) -> dict[str, _Buffer]:
     """The buffers of a kernel's parameters: operands, results, and the workspace where there is one."""
-    found = {}
+    buffers = {}
     values = [*instruction.operands, *instruction.results]
     for i, nbytes in enumerate(extents):
         behind = i - len(instruction.operands)
@@ -236,21 +249,8 @@ def _parameters(instruction: Instruction, extents: Sequence[int]) -> dict[str, _
             text = f"{what} ({values[i].type}, {nbytes} bytes)"
         else:
             text = f"the workspace of {nbytes} bytes"
-        found[f"%b{i}"] = _Buffer(f"%b{i}", nbytes, text)
-    return found
-
-
-def _size(kind: str) -> int:
-    """Bytes of ``double`` or ``<8 x double>``."""
-    if kind.startswith("<"):
-        count, _, element = kind.strip("<>").split(" ")
-        return int(count) * _WIDTH[element]
-    return _WIDTH[kind]
-
-
-def _element(short: str) -> int:
-    """Bytes of an element of a vector called ``f64`` or ``i8`` in the names of intrinsics."""
-    return _SHORT.get(short) or _WIDTH[short]
+        buffers[f"%b{i}"] = _Buffer(f"%b{i}", nbytes, text)
+    return buffers
 
 
 _CHECK_TEXT: Final = f"""\

@@ -1,8 +1,8 @@
-"""Marks in LLVM text: comments that say which traced ops a line is for, where those ops are numbered.
+"""Which traced ops a line of code is for, where those ops are numbered.
 
-Text without marks is what is compiled. To follow ops into optimised code and assembly, `with_debug_lines`
-turns marks into debug locations, whose line numbers LLVM carries along; `marked_lines` and `assembly_lines`
-read them back.
+In generated functions `Origins` say so. To follow ops into optimised code and assembly, `with_debug_lines`
+makes debug locations of them, whose line numbers LLVM carries along; `optimized_lines` and `assembly_lines`
+read those back.
 """
 
 from __future__ import annotations
@@ -11,22 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-#: A line of text with the numbers of the ops that it is for.
-Marked = tuple[str, tuple[int, ...]]
+from ..llvm.function import Code, FunctionCode, Marked
 
-_MARK: Final = re.compile(r" ; from ([\d,]+)$")
 _NAME: Final = re.compile(r"define [^@]*@([\w.$]+)\(")
 _LOCATION: Final = re.compile(r", !dbg !(\d+)")
 _DEFINED: Final = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)")
-
-
-def mark_of(origins: tuple[int, ...]) -> str:
-    """The comment on lines that are for the traced ops with these numbers; nothing where there are none.
-
-    >>> mark_of((3, 4))
-    ' ; from 3,4'
-    """
-    return f" ; from {','.join(map(str, origins))}" if origins else ""
 
 
 class Groups:
@@ -49,25 +38,18 @@ class Groups:
         return self._table[line - 1] if 0 < line <= len(self._table) else ()
 
 
-def marked_lines(text: str, of_function: dict[str, tuple[int, ...]]) -> list[Marked]:
-    """The lines of generated `text` without their marks, each with its ops.
+def marked_lines(code: Code, of_function: dict[str, tuple[int, ...]]) -> list[Marked]:
+    """The lines of `code`, each with its ops.
 
-    Lines of a function in `of_function` that have no mark (loops, addresses) are for all of its ops.
+    Lines of a function in `of_function` for which nothing was said (loops, addresses) are for all of its ops.
     """
-    found: list[Marked] = []
-    default: tuple[int, ...] = ()
-    for line in text.split("\n"):
-        name = _NAME.match(line)
-        if name:
-            default = of_function.get(name[1], ())
-        mark = _MARK.search(line)
-        if mark:
-            found.append((line[: mark.start()], tuple(map(int, mark[1].split(",")))))
+    lines: list[Marked] = []
+    for part in code:
+        if isinstance(part, FunctionCode):
+            lines += part.marked_lines(of_function.get(part.name, ()))
         else:
-            found.append((line, default))
-        if line == "}":
-            default = ()
-    return found
+            lines += [(line, ()) for line in part.split("\n")]
+    return lines
 
 
 def with_debug_lines(lines: Sequence[Marked], groups: Groups, functions: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 from ...ir.graph import Instruction
 from ...ir.records import record
 from ..kernels.kernel import Kernel
+from ..llvm.registers import Reg, constant, pointer
 from .variants import Instrument, ModuleContext
 
 #: Words of the buffer before the sites, of one site, and of one event.
@@ -71,22 +72,22 @@ class Probes(Instrument):
         if self.sites[self._open[-1]].instruction is instruction:
             self.sites[self._open[-1]].kernel = kernel
 
-    def before(self, writing: ModuleContext, instruction: Instruction, name: str) -> tuple[int, str] | None:
+    def before(self, writing: ModuleContext, instruction: Instruction, name: str) -> tuple[int, Reg] | None:
         """Read the clock."""
         if self._open and not self.nested:
             return None
         site = len(self.sites)
         self.sites.append(Site(name, instruction, self._open[-1] if self._open else None))
         self._open.append(site)
-        return site, writing.w.assign("call i64 @probe_clock()", "i64").text
+        return site, writing.w.result_of("probe_clock", "i64", 1)
 
-    def after(self, writing: ModuleContext, mark: tuple[int, str] | None) -> None:
+    def after(self, writing: ModuleContext, mark: tuple[int, Reg] | None) -> None:
         """Read the clock again, and note both."""
         if mark is None:
             return
         site, begin = mark
         self._open.pop()
-        writing.w.line(f"call void @probe(ptr %times, i64 {site}, i64 {begin})")
+        writing.w.run("probe", pointer(self.parameter), constant(site, "i64"), begin)
 
     def finish(self, writing: ModuleContext) -> None:
         """Add the functions that the probes call."""

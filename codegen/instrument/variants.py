@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 from ...ir.graph import Instruction
 from ..kernels.kernel import Kernel
+from ..llvm.declarations import Declarations
+from ..llvm.function import Code
 from ..llvm.loops import FunctionWriter
 
 
@@ -18,9 +20,9 @@ class ModuleContext(Protocol):
     """What an instrument may use of the module under construction, and of the function in it."""
 
     w: FunctionWriter
-    functions: list[str]
+    functions: Code
     globals: list[str]
-    declarations: dict[str, str]
+    declarations: Declarations
     errors: list[str]
     trips: float
 

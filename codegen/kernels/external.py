@@ -6,6 +6,10 @@ from typing import Final
 
 from ...ir.graph import Instruction
 from ...ir.registry import Kind
+from ..llvm.function import Code
+from ..llvm.loops import FunctionWriter
+from ..llvm.operations import FunctionCall
+from ..llvm.registers import constant, pointer
 from .kernel import Kernel, signature
 from .lowering import Lowering, LoweringContext
 
@@ -22,18 +26,16 @@ def external_kernel(name: str, instruction: Instruction, context: LoweringContex
     sizes = [size for value in values for size in value.shape]
     held = ", ".join(f"i64 {size}" for size in sizes or [0])
     kind = f"[{max(len(sizes), 1)} x i64]"
-    arguments = "".join(f"ptr %b{i}, " for i in range(len(values)))
-    text = "\n".join(
-        (
-            f"@{name}_sizes = internal constant {kind} [{held}]",
-            f"define {signature(name, len(values))} nounwind {{",
-            f"  %f = inttoptr i64 {function.address} to ptr",
-            f"  call void %f({arguments}ptr @{name}_sizes)",
-            "  ret void",
-            "}",
-        )
-    )
-    return Kernel(name, text, f"{name}: C function of {instruction.op.name}", cycles=_CYCLES)
+    w, table = FunctionWriter(), f"@{name}_sizes"
+    address = w.at_address(constant(function.address, "i64"))
+    arguments = [pointer(text) for text in (*[f"%b{i}" for i in range(len(values))], table)]
+    w.operations.append(FunctionCall(address, arguments))
+    w.ret()
+    code: Code = [
+        f"{table} = internal constant {kind} [{held}]",
+        w.function(signature(name, len(values)), "nounwind"),
+    ]
+    return Kernel(name, code, f"{name}: C function of {instruction.op.name}", cycles=_CYCLES)
 
 
 EXTERNAL: Final = Lowering((Kind.HOST,), external_kernel)

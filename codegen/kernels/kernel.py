@@ -7,6 +7,7 @@ from typing import Final
 from ...ir.graph import Instruction
 from ...ir.machine import machine
 from ...ir.records import field, record
+from ..llvm.function import Code
 from ..nest.loop_nest import Nest
 from .parallel_for import tasks_at_a_time
 
@@ -27,7 +28,7 @@ class Kernel:
     """
 
     name: str
-    text: str
+    code: Code
     #: What it is, for ``--stage loops``.
     description: str
     tasks: int = 1

@@ -14,6 +14,7 @@ from ...ir.content import attributes
 from ...ir.graph import Instruction, Value
 from ...ir.records import record
 from ...ir.registry import Kind
+from ..llvm.declarations import Declarations
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
 from ..tiers import ScheduleParameters
@@ -30,7 +31,7 @@ class LoweringContext:
     defs: Definitions
     fusions: Fusions
     #: What the module declares and defines once: kernels add what they call.
-    declarations: dict[str, str]
+    declarations: Declarations
 
     @property
     def target(self) -> Target:

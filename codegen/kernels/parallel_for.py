@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ..interface import PARALLEL_FOR
-from ..llvm.emitter import Number, Reg
+from ..llvm.emitter import Number, Reg, constant, pointer
+from ..llvm.function import FunctionCode
 from ..llvm.loops import FunctionWriter
+from ..llvm.operations import Load, Slot
 
 
 def tasks_at_a_time(tasks: int, cycles: float, grain: float) -> int:
@@ -50,8 +52,8 @@ def run_tasks(
     w: FunctionWriter, name: str, tasks: Number, at_a_time: int = 1, context: str = "%context"
 ) -> None:
     """Run the tasks 0 to `tasks` of ``@name_task``, and return when all are done."""
-    count = tasks if isinstance(tasks, Reg) else f"i64 {tasks}"
-    w.line(f"call void @{PARALLEL_FOR}(ptr @{name}_task, ptr {context}, {count}, i64 {at_a_time})")
+    count = tasks if isinstance(tasks, Reg) else constant(tasks, "i64")
+    w.run(PARALLEL_FOR, pointer(f"@{name}_task"), pointer(context), count, constant(at_a_time, "i64"))
 
 
 def task_signature(name: str) -> str:
@@ -61,25 +63,22 @@ def task_signature(name: str) -> str:
 
 def context_of(w: FunctionWriter, buffers: int) -> str:
     """A context for tasks that holds the kernel's buffers; returns its pointer."""
-    w.allocas.append(f"  %context = alloca [{buffers} x ptr]")
+    w.slots.append(Slot("%context", "ptr", buffers))
     for i in range(buffers):
-        w.line(f"store ptr %b{i}, ptr {w.offset('%context', 'i64', i)}")
+        w.store_pointer(f"%b{i}", w.offset("%context", "i64", i))
     return "%context"
 
 
 def take_context(w: FunctionWriter, buffers: int) -> None:
     """Give a task the kernel's buffers, by their names there."""
     for i in range(buffers):
-        w.line(f"%b{i} = load ptr, ptr {w.offset('%context', 'i64', i)}")
+        w.operations.append(Load(f"%b{i}", "ptr", 1, w.offset("%context", "i64", i)))
 
 
-def task_function(name: str, buffers: int) -> str:
+def task_function(name: str, buffers: int) -> FunctionCode:
     """``@name_task(ptr context, i64 begin, i64 end)``: unpacks the context and runs the tasks."""
-    lines = [f"define internal void @{name}_task(ptr %context, i64 %begin, i64 %end) nounwind {{"]
-    for i in range(buffers):
-        lines.append(f"  %s{i} = getelementptr ptr, ptr %context, i64 {i}")
-        lines.append(f"  %b{i} = load ptr, ptr %s{i}")
-    pointers = "".join(f"ptr %b{i}, " for i in range(buffers))
-    lines.append(f"  call void @{name}({pointers}i64 %begin, i64 %end)")
-    lines.append("  ret void\n}")
-    return "\n".join(lines)
+    w = FunctionWriter()
+    take_context(w, buffers)
+    w.run(name, *[pointer(f"%b{i}") for i in range(buffers)], Reg("%begin", "i64"), Reg("%end", "i64"))
+    w.ret()
+    return w.function(task_signature(f"{name}_task"), "nounwind")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from .function import FunctionCode
 
-class Declarations(dict[str, str]):
-    """Declarations of a module by name, and what the machine has that it is written for."""
+
+class Declarations(dict[str, "FunctionCode | str"]):
+    """Declarations and shared functions of a module by name, and what the machine has that it is written
+    for."""
 
     def __init__(self, wide_tables: bool = False) -> None:
         super().__init__()

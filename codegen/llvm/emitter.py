@@ -1,123 +1,37 @@
-"""A small typed writer of LLVM IR text.
+"""A small typed writer of operations, which print as LLVM IR.
 
-The emitter keeps a list of lines and hands out `Reg`s: an LLVM value's text with its element dtype (the
-short names of ``ir.dtypes``) and its number of lanes. A register with one lane is a scalar. Every method
+The emitter keeps a list of `operations` and hands out `Reg`s: an LLVM value's text with its element dtype
+(the short names of ``ir.dtypes``) and its number of lanes. A register with one lane is a scalar. Every method
 works alike on scalars and vectors, chooses the instruction by dtype, and accepts Python numbers, which
-take the dtype and lanes of their neighbour. Text is several times cheaper than building and printing
-instruction objects.
+take the dtype and lanes of their neighbour.
 
 Nothing here knows about ops, loops or buffers. Maths functions are in ``codegen.maths``.
 """
 
 from __future__ import annotations
 
-import functools
-from typing import Final, TypeAlias
+from typing import Final
 
-from .declarations import Declarations
 from .literals import folded, literal
+from .operation_writer import OperationWriter
+from .operations import Convert
+from .registers import BITS as BITS
+from .registers import LLVM_SCALAR as LLVM_SCALAR
+from .registers import Number as Number
+from .registers import Reg as Reg
+from .registers import constant as constant
+from .registers import llvm_type as llvm_type
+from .registers import pointer as pointer
+from .registers import suffix as suffix
 
-LLVM_SCALAR: Final = {
-    "bool": "i1",
-    "i8": "i8",
-    "i16": "i16",
-    "i32": "i32",
-    "i64": "i64",
-    "u8": "i8",
-    "u16": "i16",
-    "u32": "i32",
-    "u64": "i64",
-    "f32": "float",
-    "f64": "double",
-}
-BITS: Final = {name: 1 if name == "bool" else int(name[1:]) for name in LLVM_SCALAR}
 #: The signed integer type as wide as a float, for work on its bits.
 INT_OF: Final = {"f32": "i32", "f64": "i64"}
 
 
-class Reg:
-    """An SSA value or constant of LLVM: its text, element dtype, and lanes (1 for a scalar)."""
+class Emitter(OperationWriter):
+    """Writes arithmetic, comparisons, conversions and moves of lanes."""
 
-    __slots__ = ("dtype", "lanes", "text")
-
-    def __init__(self, text: str, dtype: str, lanes: int = 1) -> None:
-        self.text = text
-        self.dtype = dtype
-        self.lanes = lanes
-
-    @property
-    def type(self) -> str:
-        return llvm_type(self.dtype, self.lanes)
-
-    @property
-    def is_float(self) -> bool:
-        return self.dtype[0] == "f"
-
-    @property
-    def is_signed(self) -> bool:
-        return self.dtype[0] == "i"
-
-    def __str__(self) -> str:
-        return f"{self.type} {self.text}"
-
-
-Number: TypeAlias = "Reg | int | float | bool"
-
-
-@functools.cache
-def llvm_type(dtype: str, lanes: int = 1) -> str:
-    """The LLVM type of `lanes` elements of `dtype`.
-
-    >>> llvm_type("f32", 16)
-    '<16 x float>'
-    """
-    scalar = LLVM_SCALAR[dtype]
-    return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
-
-
-def suffix(dtype: str, lanes: int = 1) -> str:
-    """The mangled type at the end of an overloaded intrinsic's name, as ``v16f32``."""
-    base = f"f{BITS[dtype]}" if dtype[0] == "f" else f"i{BITS[dtype]}"
-    return base if lanes == 1 else f"v{lanes}{base}"
-
-
-def constant(value: float | int | bool, dtype: str, lanes: int = 1) -> Reg:
-    """A constant, splat over `lanes`."""
-    text = literal(value, dtype)
-    return Reg(text if lanes == 1 else f"splat ({LLVM_SCALAR[dtype]} {text})", dtype, lanes)
-
-
-class Emitter:
-    """Writes the instructions of one LLVM function, in order."""
-
-    #: Fast-math flags on every floating instruction: contraction to FMA only.
-    flags = "contract"
-    #: A comment at the end of every line: which traced ops it is for (`mark_of`).
-    mark = ""
-
-    def __init__(self, declarations: dict[str, str] | None = None) -> None:
-        self.lines: list[str] = []
-        self._counter = 0
-        #: Declarations of intrinsics and externals, shared by the functions of a module.
-        self.declarations: dict[str, str] = Declarations() if declarations is None else declarations
-        #: Whether the machine has what `maths.wide` writes.
-        self.wide_tables = isinstance(declarations, Declarations) and declarations.wide_tables
-
-    # -- plumbing ---------------------------------------------------------------------------------
-
-    def fresh(self, prefix: str = "v") -> str:
-        self._counter += 1
-        return f"%{prefix}{self._counter}"
-
-    def line(self, text: str) -> None:
-        self.lines.append(f"  {text}{self.mark}")
-
-    def assign(self, text: str, dtype: str, lanes: int = 1) -> Reg:
-        """Write ``%new = text`` and return the new register."""
-        self._counter += 1
-        name = f"%v{self._counter}"
-        self.lines.append(f"  {name} = {text}{self.mark}")
-        return Reg(name, dtype, lanes)
+    # -- operands ---------------------------------------------------------------------------------
 
     def like(self, value: Number, model: Reg) -> Reg:
         """`value` as a register with `model`'s dtype and lanes; scalars are splat."""
@@ -141,15 +55,6 @@ class Emitter:
         """`value` with `model`'s dtype and lanes."""
         return constant(value, model.dtype, model.lanes)
 
-    def call(self, name: str, dtype: str, lanes: int, *args: Reg, extra: str = "") -> Reg:
-        """Call the external or intrinsic `name`, declaring it, for a result of `dtype` x `lanes`."""
-        result = llvm_type(dtype, lanes)
-        self.declare(name, f"{result} @{name}({', '.join(arg.type for arg in args)}{extra and ', i1'})")
-        return self.assign(f"call {result} @{name}({', '.join(map(str, args))}{extra})", dtype, lanes)
-
-    def declare(self, name: str, signature: str) -> None:
-        self.declarations.setdefault(name, f"declare {signature}")
-
     def _unary_intrinsic(self, name: str, x: Reg) -> Reg:
         return self.call(f"llvm.{name}.{suffix(x.dtype, x.lanes)}", x.dtype, x.lanes, x)
 
@@ -159,43 +64,42 @@ class Emitter:
 
     def _binary(self, float_op: str, int_op: str, x: Number, y: Number) -> Reg:
         a, b = self._pair(x, y)
-        known = folded(int_op, a.text, b.text) if a.dtype == "i64" and a.lanes == 1 else None
-        if known is not None:
-            return Reg(known, "i64")
-        code = f"{float_op} {self.flags}" if a.is_float else int_op
-        return self.assign(f"{code} {a.type} {a.text}, {b.text}", a.dtype, a.lanes)
+        total = folded(int_op, a.text, b.text) if a.dtype == "i64" and a.lanes == 1 else None
+        if total is not None:
+            return Reg(total, "i64")
+        return self.compute(float_op if a.dtype[0] == "f" else int_op, a.dtype, a.lanes, a, b)
 
     # -- arithmetic -------------------------------------------------------------------------------
 
     def add(self, x: Number, y: Number) -> Reg:
-        return self._binary("fadd", "add", x, y)
+        return self._binary("fadd contract", "add", x, y)
 
     def sub(self, x: Number, y: Number) -> Reg:
-        return self._binary("fsub", "sub", x, y)
+        return self._binary("fsub contract", "sub", x, y)
 
     def mul(self, x: Number, y: Number) -> Reg:
-        return self._binary("fmul", "mul", x, y)
+        return self._binary("fmul contract", "mul", x, y)
 
     def exact(self, opcode: str, x: Number, y: Number) -> Reg:
         """A float ``fadd``/``fsub``/``fmul`` without flags, for error-free transformations."""
         a, b = self._pair(x, y)
-        return self.assign(f"{opcode} {a.type} {a.text}, {b.text}", a.dtype, a.lanes)
+        return self.compute(opcode, a.dtype, a.lanes, a, b)
 
     def div(self, x: Number, y: Number) -> Reg:
         """Floating division."""
-        return self._binary("fdiv", "invalid", x, y)
+        return self._binary("fdiv contract", "invalid", x, y)
 
     def fma(self, x: Number, y: Number, z: Number) -> Reg:
         """x * y + z with one rounding."""
         model = next(reg for reg in (x, y, z) if (isinstance(reg, Reg) and reg.lanes > 1) or reg is z)
         if not isinstance(model, Reg):
             model = next(reg for reg in (x, y) if isinstance(reg, Reg))
-        a, b, c = (self.like(one, model) for one in (x, y, z))
+        a, b, c = (self.like(operand, model) for operand in (x, y, z))
         return self.call(f"llvm.fma.{suffix(a.dtype, a.lanes)}", a.dtype, a.lanes, a, b, c)
 
     def neg(self, x: Reg) -> Reg:
         if x.is_float:
-            return self.assign(f"fneg {x.type} {x.text}", x.dtype, x.lanes)
+            return self.compute("fneg", x.dtype, x.lanes, x)
         return self.sub(self.const(0, x), x)
 
     def abs(self, x: Reg) -> Reg:
@@ -244,11 +148,11 @@ class Emitter:
             code = f"fcmp {float_code}"
         else:
             code = f"icmp {signed if a.is_signed else unsigned}"
-        return self.assign(f"{code} {a.type} {a.text}, {b.text}", "bool", a.lanes)
+        return self.compute(code, "bool", a.lanes, a, b)
 
     def _compare_mixed(self, signed: str, unsigned: str, a: Reg, b: Reg) -> Reg:
         """The comparison of an i64 with a u64, by value: what is negative is less than every u64."""
-        plain = self.assign(f"icmp {unsigned} {a.type} {a.text}, {b.text}", "bool", a.lanes)
+        plain = self.compute(f"icmp {unsigned}", "bool", a.lanes, a, b)
         below, above = signed in ("slt", "sle", "ne"), signed in ("sgt", "sge", "ne")
         negative, holds = (self.lt(a, 0), below) if a.is_signed else (self.lt(b, 0), above)
         return self.or_(negative, plain) if holds else self.and_(self.not_(negative), plain)
@@ -274,7 +178,11 @@ class Emitter:
     def isnan(self, x: Reg) -> Reg:
         if not x.is_float:
             return constant(False, "bool", x.lanes)
-        return self.assign(f"fcmp uno {x.type} {x.text}, {x.text}", "bool", x.lanes)
+        return self.unordered(x, x)
+
+    def unordered(self, x: Reg, y: Reg) -> Reg:
+        """Whether one of two floats is NaN."""
+        return self.compute("fcmp uno", "bool", x.lanes, x, y)
 
     def select(self, condition: Reg, x: Number, y: Number) -> Reg:
         """`x` where `condition` (dtype bool), else `y`."""
@@ -282,48 +190,55 @@ class Emitter:
         lanes = max(a.lanes, condition.lanes)
         if a.lanes != lanes:
             a, b = self.splat(a, lanes), self.splat(b, lanes)
-        return self.assign(f"select {condition}, {a}, {b}", a.dtype, lanes)
+        return self.arrange("select", a.dtype, lanes, condition, a, b)
 
     # -- bits -------------------------------------------------------------------------------------
 
-    def _integer(self, opcode: str, x: Number, y: Number) -> Reg:
+    def integer(self, opcode: str, x: Number, y: Number) -> Reg:
+        """LLVM's instruction `opcode` on integers, or bools."""
         a, b = self._pair(x, y)
-        return self.assign(f"{opcode} {a.type} {a.text}, {b.text}", a.dtype, a.lanes)
+        return self.compute(opcode, a.dtype, a.lanes, a, b)
 
     def and_(self, x: Number, y: Number) -> Reg:
-        return self._integer("and", x, y)
+        return self.integer("and", x, y)
 
     def or_(self, x: Number, y: Number) -> Reg:
-        return self._integer("or", x, y)
+        return self.integer("or", x, y)
 
     def xor(self, x: Number, y: Number) -> Reg:
-        return self._integer("xor", x, y)
+        return self.integer("xor", x, y)
 
     def not_(self, x: Reg) -> Reg:
-        return self._integer("xor", x, constant(True if x.dtype == "bool" else -1, x.dtype, x.lanes))
+        return self.integer("xor", x, constant(True if x.dtype == "bool" else -1, x.dtype, x.lanes))
 
     def shl(self, x: Number, y: Number) -> Reg:
         """Shift left; undefined for counts of the width or more, see `maths.integer`."""
-        return self._integer("shl", x, y)
+        return self.integer("shl", x, y)
 
     def shr(self, x: Number, y: Number) -> Reg:
         """Shift right, arithmetic for signed types."""
         a, b = self._pair(x, y)
-        return self._integer("ashr" if a.is_signed else "lshr", a, b)
+        return self.integer("ashr" if a.is_signed else "lshr", a, b)
 
     def lshr(self, x: Number, y: Number) -> Reg:
         """Logical shift right, whatever the sign."""
-        return self._integer("lshr", x, y)
+        return self.integer("lshr", x, y)
 
     def bitcast(self, x: Reg, dtype: str) -> Reg:
         """The same bits as another dtype of the same width."""
         if LLVM_SCALAR[dtype] == LLVM_SCALAR[x.dtype]:
             return Reg(x.text, dtype, x.lanes)
-        return self.assign(f"bitcast {x} to {llvm_type(dtype, x.lanes)}", dtype, x.lanes)
+        return self.convert("bitcast", x, dtype)
 
     def bits(self, x: Reg) -> Reg:
         """A float's bits as a signed integer of its width."""
         return self.bitcast(x, INT_OF[x.dtype])
+
+    def packed(self, mask: Reg) -> Reg:
+        """A vector of bools as the bits of an integer with as many, the first one lowest."""
+        result = Convert(self.fresh(), f"i{mask.lanes}", 1, "bitcast", mask)
+        self.operations.append(result)
+        return result
 
     # -- conversion -------------------------------------------------------------------------------
 
@@ -337,20 +252,19 @@ class Emitter:
             return x
         if dtype == "bool":
             return self.ne(x, 0)
-        target = llvm_type(dtype, x.lanes)
         if x.is_float:
             if dtype[0] == "f":
                 code = "fpext" if BITS[dtype] > BITS[x.dtype] else "fptrunc"
-                return self.assign(f"{code} {x} to {target}", dtype, x.lanes)
+                return self.convert(code, x, dtype)
             return self._float_to_int(x, dtype)
         if dtype[0] == "f":
             code = "sitofp" if x.is_signed else "uitofp"
-            return self.assign(f"{code} {x} to {target}", dtype, x.lanes)
+            return self.convert(code, x, dtype)
         if BITS[dtype] == BITS[x.dtype]:
             return Reg(x.text, dtype, x.lanes)
         if BITS[dtype] < BITS[x.dtype]:
-            return self.assign(f"trunc {x} to {target}", dtype, x.lanes)
-        return self.assign(f"{'sext' if x.is_signed else 'zext'} {x} to {target}", dtype, x.lanes)
+            return self.convert("trunc", x, dtype)
+        return self.convert("sext" if x.is_signed else "zext", x, dtype)
 
     def _float_to_int(self, x: Reg, dtype: str) -> Reg:
         # `fptosi` is poison out of range, so compute in range and patch. NumPy on x86-64 converts to
@@ -359,13 +273,13 @@ class Emitter:
         low, high = -(2.0 ** (BITS[wide] - 1)), 2.0 ** (BITS[wide] - 1)
         inside = self.and_(self.ge(x, low), self.lt(x, high))
         safe = self.select(inside, x, 0.0)
-        whole = self.assign(f"fptosi {safe} to {llvm_type(wide, x.lanes)}", wide, x.lanes)
+        whole = self.convert("fptosi", safe, wide)
         signed = self.select(inside, whole, constant(int(low), wide, x.lanes))
         if dtype != "u64":
             return self.cast(signed, dtype)
         upper_half = self.and_(self.ge(x, 2.0**63), self.lt(x, 2.0**64))
         shifted = self.select(upper_half, self.sub(x, 2.0**63), 0.0)
-        upper = self.assign(f"fptosi {shifted} to {llvm_type('i64', x.lanes)}", "i64", x.lanes)
+        upper = self.convert("fptosi", shifted, "i64")
         flipped = self.xor(upper, constant(-(2**63), "i64", x.lanes))
         return self.bitcast(self.select(upper_half, flipped, signed), "u64")
 
@@ -377,11 +291,10 @@ class Emitter:
             return x
         if not x.text.startswith("%"):
             return Reg(f"splat ({x.type} {x.text})", x.dtype, lanes)
-        kind = llvm_type(x.dtype, lanes)
-        first = self.assign(f"insertelement {kind} poison, {x}, i64 0", x.dtype, lanes)
-        return self.assign(
-            f"shufflevector {first}, {kind} poison, <{lanes} x i32> zeroinitializer", x.dtype, lanes
-        )
+        empty, zero = Reg("poison", x.dtype, lanes), Reg("0", "i64")
+        first = self.arrange("insertelement", x.dtype, lanes, empty, x, zero)
+        places = Reg("zeroinitializer", "i32", lanes)
+        return self.arrange("shufflevector", x.dtype, lanes, first, empty, places)
 
     def ramp(self, lanes: int, dtype: str = "i64") -> Reg:
         """The constant 0, 1, 2, ... over `lanes`."""
@@ -395,4 +308,4 @@ class Emitter:
         """One lane as a scalar."""
         if x.lanes == 1:
             return x
-        return self.assign(f"extractelement {x}, i64 {lane}", x.dtype)
+        return self.arrange("extractelement", x.dtype, 1, x, Reg(str(lane), "i64"))

@@ -1,7 +1,7 @@
 """Structured control flow over the emitter: counted loops, branches, and memory access.
 
-A `FunctionWriter` writes one LLVM function. Loops are rotated (test at the end) and carry values through
-phi nodes; bounds may be constants or registers, and are i64.
+A `FunctionWriter` writes one LLVM function as `operations`. Loops are rotated (test at the end) and carry
+values through phi nodes; bounds may be constants or registers, and are i64.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from collections.abc import Callable, Sequence
 
 from ..maths import MathsEmitter
 from . import strided_reads
-from .emitter import LLVM_SCALAR, Number, Reg, constant, llvm_type, suffix
+from .control_operations import Loop, Origins, RegionEnd, Switch, When
+from .declarations import Declarations
+from .operations import Compute, Copy, Load, MaskedAccess, Offset, Phi, Slot, Store
+from .registers import BITS, Number, Reg, constant, memory_type, pointer, suffix
 
 Bound = Reg | int
 
@@ -18,12 +21,10 @@ Bound = Reg | int
 class FunctionWriter(MathsEmitter):
     """Writes one LLVM function from its entry block on."""
 
-    def __init__(self, declarations: dict[str, str] | None = None) -> None:
+    def __init__(self, declarations: Declarations | None = None) -> None:
         super().__init__(declarations)
-        self.block = "entry"
         self._labels = 0
-        #: Stack slots, written at the top of the entry block.
-        self.allocas: list[str] = []
+        self.origins: tuple[int, ...] = ()
         #: Slots with pointers to memory that the function allocates, or null.
         self.held: list[str] = []
 
@@ -31,34 +32,33 @@ class FunctionWriter(MathsEmitter):
 
     def rounded(self, value: Reg) -> Reg:
         """`value`, just written, rounded as it is: a product that no sum may be joined with."""
-        product = f"  {value.text} = fmul {self.flags} "
-        if self.lines and self.lines[-1].startswith(product):
-            self.lines[-1] = f"  {value.text} = fmul " + self.lines[-1][len(product) :]
+        last = self.operations[-1] if self.operations else None
+        if isinstance(last, Compute) and last.code == "fmul contract" and last.text == value.text:
+            last.code = "fmul"
         return value
+
+    def for_ops(self, origins: tuple[int, ...]) -> None:
+        """Say which traced ops, by number, all that follows is for."""
+        if origins != self.origins:
+            self.origins = origins
+            self.operations.append(Origins(origins))
 
     def label(self, name: str) -> str:
         self._labels += 1
         return f"{name}.{self._labels}"  # not a name that `fresh` gives: LLVM has one space of names
 
-    def start(self, label: str) -> None:
-        """Begin the block `label`; the previous one must have been ended."""
-        self.lines.append(f"{label}:")
-        self.block = label
-
-    def branch(self, label: str) -> None:
-        self.line(f"br label %{label}")
-
-    def branch_if(self, condition: Reg, then: str, otherwise: str) -> None:
-        self.line(f"br i1 {condition.text}, label %{then}, label %{otherwise}")
+    def branch_to_one(self, value: Reg, targets: Sequence[str]) -> None:
+        """Jump to ``targets[value]``, to the last of them where there is none."""
+        self.operations.append(Switch(value, targets))
 
     def when(self, condition: Reg, body: Callable[[], None]) -> None:
         """Run `body` where the scalar `condition` holds."""
-        then, after = self.label("then"), self.label("after")
-        self.branch_if(condition, then, after)
-        self.start(then)
+        region = When(condition.text, self.label("then"), self.label("after"))
+        self.operations.append(region)
+        self.block = region.then
         body()
-        self.branch(after)
-        self.start(after)
+        self.operations.append(RegionEnd(region))
+        self.block = region.after
 
     # -- loops ------------------------------------------------------------------------------------
 
@@ -86,41 +86,27 @@ class FunctionWriter(MathsEmitter):
             nonempty = True
         first, last = _bound(start), _bound(stop)
         head, done = self.label("loop"), self.label("done")
-        skipped = None
+        guard = None
         if not nonempty:
             skipped = self.label("skip")
             enter = self.label("enter")
-            self.branch_if(self.lt(first, last), enter, skipped)
-            self.start(enter)
+            guard = self.fresh(), enter, skipped
+            self.block = enter
         before = self.block
-        self.branch(head)
-        self.start(head)
         index = Reg(self.fresh("i"), "i64")
-        phis = [Reg(self.fresh("c"), reg.dtype, reg.lanes) for reg in carried]
-        position = len(self.lines)
-        out = list(body(index, phis))
-        following = self.add(index, step)
-        latch = self.block
-        head_lines = [f"  {index.text} = phi i64 [ {first.text}, %{before} ], [ {following.text}, %{latch} ]"]
-        for phi, init, new in zip(phis, carried, out, strict=True):
-            head_lines.append(
-                f"  {phi.text} = phi {phi.type} [ {init.text}, %{before} ], [ {new.text}, %{latch} ]"
-            )
-        self.lines[position:position] = head_lines
-        self.branch_if(self.lt(following, last), head, done)
-        self.start(done)
-        if skipped is None:
+        phis = [Reg(self.fresh("c"), value.dtype, value.lanes) for value in carried]
+        region = Loop(first, last, step, index, phis, carried, before, head, done, guard)
+        self.operations.append(region)
+        self.block = head
+        out = list(body(index, list(phis)))
+        region.end(out, self.block, Reg(self.fresh(), "i64"), self.fresh())
+        self.operations.append(RegionEnd(region))
+        self.block = done
+        if guard is None:
             return out
-        joined = self.label("joined")
-        self.branch(joined)
-        self.start(skipped)
-        self.branch(joined)
-        self.start(joined)
-        merged = []
-        for init, new in zip(carried, out, strict=True):
-            choice = f"phi {new.type} [ {new.text}, %{done} ], [ {init.text}, %{skipped} ]"
-            merged.append(self.assign(choice, new.dtype, new.lanes))
-        return merged
+        self.block = region.joined = self.label("joined")
+        region.merged = [Reg(self.fresh(), value.dtype, value.lanes) for value in out]
+        return list(region.merged)
 
     def until(
         self, start: Reg, stop: Bound, step: int, body: Callable[[Reg], tuple[Reg, Reg]]
@@ -131,11 +117,11 @@ class FunctionWriter(MathsEmitter):
         self.branch(head)
         self.start(head)
         index = Reg(self.fresh("i"), "i64")
-        position = len(self.lines)
+        position = len(self.operations)
         ends, value = body(index)
         following = self.add(index, step)
-        text = f"  {index.text} = phi i64 [ {start.text}, %{before} ], [ {following.text}, %{self.block} ]"
-        self.lines.insert(position, text)
+        phi = Phi(index, [(start.text, before), (following.text, self.block)])
+        self.operations.insert(position, phi)
         self.branch_if(self.and_(self.not_(ends), self.lt(following, stop)), head, done)
         self.start(done)
         return index, value
@@ -145,59 +131,85 @@ class FunctionWriter(MathsEmitter):
     def holder(self) -> str:
         """A slot for a pointer to a block of a stack (`growing`), and an i64 beside it; both 0."""
         name = self.fresh("held")
-        self.allocas.append(f"  {name} = alloca [2 x i64], align 8")
-        self.allocas.append(f"  store [2 x i64] zeroinitializer, ptr {name}, align 8")
+        self.slots.append(Slot(name, "i64", 2, 8))
+        self.slots.append(Store(Reg("zeroinitializer", "[2 x i64]"), name, 8))
         self.held.append(name)
         return name
 
     def free_held(self) -> None:
         """Give back what `holder`s hold: before each return, once the function is written."""
         for slot in self.held:
-            pointer = self.fresh("p")
-            self.line(f"{pointer} = load ptr, ptr {slot}, align 8")
-            self.line(f"call void @stack_give_back(ptr {pointer})")
+            self.run("stack_give_back", pointer(self.load_pointer(slot, 8)))
 
     def slot(self, dtype: str, count: int) -> str:
         """A stack array of `count` elements, aligned for vectors; returns its pointer."""
         name = self.fresh("slot")
-        memory = "i8" if dtype == "bool" else LLVM_SCALAR[dtype]
-        self.allocas.append(f"  {name} = alloca [{max(count, 1)} x {memory}], align 64")
+        self.slots.append(Slot(name, memory_type(dtype), max(count, 1), 64))
         return name
 
     def offset(self, pointer: str, dtype: str, elements: Number) -> str:
         """`pointer` moved by `elements` of `dtype`."""
         if isinstance(elements, int) and elements == 0:
             return pointer
-        by = elements.text if isinstance(elements, Reg) else str(elements)
+        by = elements if isinstance(elements, Reg) else Reg(str(elements), "i64")
         name = self.fresh("p")
-        memory = "i8" if dtype == "bool" else LLVM_SCALAR[dtype]
-        self.line(f"{name} = getelementptr {memory}, ptr {pointer}, i64 {by}")
+        self.operations.append(Offset(name, memory_type(dtype), pointer, by))
         return name
+
+    def load_pointer(self, place: str, align: int = 0) -> str:
+        """The pointer that is stored at `place`."""
+        name = self.fresh("p")
+        self.operations.append(Load(name, "ptr", 1, place, align))
+        return name
+
+    def store_pointer(self, pointer: str, place: str) -> None:
+        """Store `pointer` at `place`."""
+        self.operations.append(Store(Reg(pointer, "ptr"), place))
+
+    def choose(self, condition: Reg, pointer: str, other: str) -> str:
+        """`pointer` where the scalar `condition` holds, else `other`."""
+        return self.arrange("select", "ptr", 1, condition, Reg(pointer, "ptr"), Reg(other, "ptr")).text
+
+    def exchange(self, pointer: str, value: Reg, order: str = "acq_rel") -> Reg:
+        """Store `value` at `pointer` and return what was there, as one step to other threads."""
+        return self.assign(f"atomicrmw xchg ptr {pointer}, {value} {order}", value.dtype)
+
+    def fence(self) -> None:
+        """Keep loads and stores from moving across this place."""
+        self.line("fence seq_cst")
+
+    def address_of(self, pointer: str) -> Reg:
+        """`pointer` as an i64."""
+        return self.convert("ptrtoint", Reg(pointer, "ptr"), "i64")
+
+    def at_address(self, address: Reg) -> str:
+        """The pointer to an address."""
+        return self.convert("inttoptr", address, "ptr").text
 
     def load(self, pointer: str, dtype: str, lanes: int = 1, mask: Reg | None = None) -> Reg:
         """Elements from contiguous memory; masked-out lanes are zero."""
         memory = "u8" if dtype == "bool" else dtype
         align = _alignment(memory)
         if mask is None:
-            raw = self.assign(f"load {llvm_type(memory, lanes)}, ptr {pointer}, align {align}", memory, lanes)
+            loaded = Load(self.fresh(), memory, lanes, pointer, align)
+            self.operations.append(loaded)
+            raw: Reg = loaded
         else:
-            kind = llvm_type(memory, lanes)
-            name = f"llvm.masked.load.{suffix(memory, lanes)}.p0"
-            self.declare(name, f"{kind} @{name}(ptr, i32, <{lanes} x i1>, {kind})")
-            raw = self.assign(
-                f"call {kind} @{name}(ptr {pointer}, i32 {align}, {mask}, {kind} zeroinitializer)",
-                memory,
-                lanes,
+            name, others = (
+                f"llvm.masked.load.{suffix(memory, lanes)}.p0",
+                Reg("zeroinitializer", memory, lanes),
             )
+            self.declare(name, f"{others.type} @{name}(ptr, i32, <{lanes} x i1>, {others.type})")
+            raw = self._masked_load(name, Reg(pointer, "ptr"), align, mask, others)
         return self.ne(raw, 0) if dtype == "bool" else raw
 
     def store(self, value: Reg, pointer: str, mask: Reg | None = None) -> None:
         """Elements to contiguous memory, except masked-out lanes."""
         if value.dtype == "bool":
-            value = self.assign(f"zext {value} to {llvm_type('u8', value.lanes)}", "u8", value.lanes)
+            value = self.convert("zext", value, "u8")
         align = _alignment(value.dtype)
         if mask is None:
-            self.line(f"store {value}, ptr {pointer}, align {align}")
+            self.operations.append(Store(value, pointer, align))
             return
         if mask.text.count("true") == 1 and mask.text[0] == "<":
             # LLVM 22 stores one lane of what was truncated as wide as it was before (llvm-project#179489)
@@ -206,33 +218,49 @@ class FunctionWriter(MathsEmitter):
             return
         name = f"llvm.masked.store.{suffix(value.dtype, value.lanes)}.p0"
         self.declare(name, f"void @{name}({value.type}, ptr, i32, <{value.lanes} x i1>)")
-        self.line(f"call void @{name}({value}, ptr {pointer}, i32 {align}, {mask})")
+        self._masked_store(name, value, Reg(pointer, "ptr"), align, mask)
 
     def store_past_cache(self, value: Reg, pointer: str) -> None:
         """Elements to contiguous memory that is aligned to them, without a place in the caches."""
         nbytes = value.lanes * _alignment(value.dtype)
-        self.line(f"store {value}, ptr {pointer}, align {nbytes}, !nontemporal !{{i32 1}}")
+        self.operations.append(Store(value, pointer, nbytes, past_cache=True))
+
+    def _masked_load(self, name: str, pointer: Reg, align: int, mask: Reg, others: Reg) -> Reg:
+        """A load by the intrinsic `name`, with `others` where it is masked."""
+        arguments = (pointer, Reg(str(align), "i32"), mask, others)
+        result = MaskedAccess(
+            f"@{name}", arguments, self.fresh(), others.dtype, others.lanes,
+            pointer, align, mask, BITS[others.dtype] // 8,
+        )  # fmt: skip
+        self.operations.append(result)
+        return result
+
+    def _masked_store(self, name: str, value: Reg, pointer: Reg, align: int, mask: Reg) -> None:
+        """A store by the intrinsic `name`."""
+        arguments = (value, pointer, Reg(str(align), "i32"), mask)
+        size = BITS[value.dtype] // 8
+        self.operations.append(MaskedAccess(f"@{name}", arguments, "", "void", 1, pointer, align, mask, size))
 
     def prefetch(self, pointer: str, *, near: bool = True) -> None:
         """Ask for the line at `pointer`, which need not be there, to come to the first cache if `near`, else
         to the second."""
         self.declare("llvm.prefetch.p0", "void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        self.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 {3 if near else 2}, i32 1)")
+        level = Reg("3" if near else "2", "i32")
+        self.run("llvm.prefetch.p0", Reg(pointer, "ptr"), Reg("0", "i32"), level, Reg("1", "i32"))
 
     def aligned(self, pointers: Sequence[str], to: int = 64) -> Reg:
         """Whether all of `pointers` are multiples of `to`."""
-        places = [self.assign(f"ptrtoint ptr {pointer} to i64", "i64") for pointer in pointers]
+        places = [self.address_of(pointer) for pointer in pointers]
         together = places[0]
         for place in places[1:]:
             together = self.or_(together, place)
         return self.eq(self.and_(together, to - 1), 0)
 
-    def _lane_pointers(self, pointer: str, dtype: str, stride: int, lanes: int) -> str:
-        memory = "i8" if dtype == "bool" else LLVM_SCALAR[dtype]
-        steps = ", ".join(f"i64 {lane * stride}" for lane in range(lanes))
-        name = self.fresh("g")
-        self.line(f"{name} = getelementptr {memory}, ptr {pointer}, <{lanes} x i64> <{steps}>")
-        return name
+    def _lane_pointers(self, pointer: str, dtype: str, places: Reg) -> Reg:
+        """Pointers to the elements of `places`, one for each lane."""
+        pointers = Offset(self.fresh("g"), memory_type(dtype), pointer, places)
+        self.operations.append(pointers)
+        return pointers
 
     def gather(self, pointer: str, dtype: str, stride: int, lanes: int, mask: Reg | None = None) -> Reg:
         """`lanes` elements `stride` apart."""
@@ -244,17 +272,11 @@ class FunctionWriter(MathsEmitter):
         if mask is None and strided_reads.pays(stride, lanes):
             raw = self._near(pointer, memory, stride, lanes)
             return self.ne(raw, 0) if dtype == "bool" else raw
-        kind = llvm_type(memory, lanes)
-        pointers = self._lane_pointers(pointer, dtype, stride, lanes)
+        pointers = self._lane_pointers(pointer, dtype, _steps(stride, lanes))
         name = f"llvm.masked.gather.{suffix(memory, lanes)}.v{lanes}p0"
-        self.declare(name, f"{kind} @{name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})")
-        chosen = mask.text if mask is not None else "splat (i1 true)"
-        raw = self.assign(
-            f"call {kind} @{name}(<{lanes} x ptr> {pointers}, i32 {_alignment(memory)}, "
-            f"<{lanes} x i1> {chosen}, {kind} zeroinitializer)",
-            memory,
-            lanes,
-        )
+        others = Reg("zeroinitializer", memory, lanes)
+        self.declare(name, f"{others.type} @{name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {others.type})")
+        raw = self._masked_load(name, pointers, _alignment(memory), mask or _all(lanes), others)
         return self.ne(raw, 0) if dtype == "bool" else raw
 
     def _near(self, pointer: str, dtype: str, stride: int, lanes: int) -> Reg:
@@ -267,10 +289,10 @@ class FunctionWriter(MathsEmitter):
             self.load(self.offset(first, dtype, number * lanes), dtype, lanes, mask)
             for number, mask in enumerate(ends)
         ]
-        found = vectors[0]
+        elements = vectors[0]
         for chosen, vector in zip(strided_reads.picks(stride, lanes), vectors[1:] or vectors, strict=True):
-            found = self.shuffle(found, vector, chosen)
-        return found
+            elements = self.shuffle(elements, vector, chosen)
+        return elements
 
     def scatter(self, value: Reg, pointer: str, stride: int, mask: Reg | None = None) -> None:
         """Store lanes `stride` elements apart."""
@@ -278,38 +300,34 @@ class FunctionWriter(MathsEmitter):
             self.store(value, pointer, mask if value.lanes > 1 else None)
             return
         if value.dtype == "bool":
-            value = self.assign(f"zext {value} to {llvm_type('u8', value.lanes)}", "u8", value.lanes)
-        self._scatter(value, self._lane_pointers(pointer, value.dtype, stride, value.lanes), mask)
+            value = self.convert("zext", value, "u8")
+        self._scatter(value, self._lane_pointers(pointer, value.dtype, _steps(stride, value.lanes)), mask)
 
     def scatter_at(self, value: Reg, pointer: str, places: Reg, mask: Reg | None = None) -> None:
         """Store each lane at its element of `places` (i64)."""
         if value.lanes == 1:
             self.store(value, self.offset(pointer, value.dtype, places))
             return
-        name = self.fresh("g")
-        self.line(f"{name} = getelementptr {LLVM_SCALAR[value.dtype]}, ptr {pointer}, {places}")
-        self._scatter(value, name, mask)
+        self._scatter(value, self._lane_pointers(pointer, value.dtype, places), mask)
 
-    def _scatter(self, value: Reg, pointers: str, mask: Reg | None) -> None:
+    def _scatter(self, value: Reg, pointers: Reg, mask: Reg | None) -> None:
         name = f"llvm.masked.scatter.{suffix(value.dtype, value.lanes)}.v{value.lanes}p0"
         self.declare(name, f"void @{name}({value.type}, <{value.lanes} x ptr>, i32, <{value.lanes} x i1>)")
-        chosen = mask.text if mask is not None else "splat (i1 true)"
-        self.line(
-            f"call void @{name}({value}, <{value.lanes} x ptr> {pointers}, i32 {_alignment(value.dtype)}, "
-            f"<{value.lanes} x i1> {chosen})"
-        )
+        chosen = mask or _all(value.lanes)
+        self._masked_store(name, value, pointers, _alignment(value.dtype), chosen)
 
     def copy(self, target: str, source: str, nbytes: Number) -> None:
         """Copy bytes between places that do not overlap."""
         self.declare("llvm.memcpy.p0.p0.i64", "void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        count = nbytes.text if isinstance(nbytes, Reg) else str(nbytes)
-        self.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {count}, i1 false)")
+        count = nbytes if isinstance(nbytes, Reg) else Reg(str(nbytes), "i64")
+        arguments = (pointer(target), pointer(source), count, Reg("false", "bool"))
+        self.operations.append(Copy("@llvm.memcpy.p0.p0.i64", arguments))
 
     def clear(self, target: str, nbytes: Number) -> None:
         """Set bytes to zero."""
         self.declare("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-        count = nbytes.text if isinstance(nbytes, Reg) else str(nbytes)
-        self.line(f"call void @llvm.memset.p0.i64(ptr {target}, i8 0, i64 {count}, i1 false)")
+        count = nbytes if isinstance(nbytes, Reg) else Reg(str(nbytes), "i64")
+        self.run("llvm.memset.p0.i64", pointer(target), Reg("0", "i8"), count, Reg("false", "bool"))
 
     def tail_mask(self, remaining: int, lanes: int) -> Reg:
         """The first `remaining` lanes."""
@@ -341,29 +359,32 @@ class FunctionWriter(MathsEmitter):
 
     def shuffle(self, x: Reg, y: Reg | None, lanes: Sequence[int]) -> Reg:
         """Lanes of `x` (from 0) and of `y`, where there is one (behind those of `x`)."""
-        picks = ", ".join(f"i32 {lane}" for lane in lanes)
-        other = f"{x.type} poison" if y is None else str(y)
-        return self.assign(f"shufflevector {x}, {other}, <{len(lanes)} x i32> <{picks}>", x.dtype, len(lanes))
+        picks = Reg(f"<{', '.join([f'i32 {lane}' for lane in lanes])}>", "i32", len(lanes))
+        other = Reg("poison", x.dtype, x.lanes) if y is None else y
+        return self.arrange("shufflevector", x.dtype, len(lanes), x, other, picks)
 
     def mask_bits(self, mask: Reg) -> Reg:
         """Up to 64 lanes of bools as the bits of an i64, the first one lowest."""
-        packed = mask.text
+        packed = mask
         if mask.lanes > 1:
-            packed = self.assign(f"bitcast {mask} to i{mask.lanes}", "i64").text
+            packed = self.packed(mask)
         if mask.lanes == 64:
-            return Reg(packed, "i64")
-        return self.assign(f"zext i{mask.lanes} {packed} to i64", "i64")
+            return Reg(packed.text, "i64")
+        return self.convert("zext", packed, "i64")
 
     def trailing_zeros(self, x: Reg) -> Reg:
         """The number of the lowest bit that is set, the width where none is."""
-        return self.call(f"llvm.cttz.{suffix(x.dtype)}", x.dtype, 1, x, extra=", i1 false")
+        return self.call(f"llvm.cttz.{suffix(x.dtype)}", x.dtype, 1, x, Reg("false", "bool"))
 
-    # -- the text ---------------------------------------------------------------------------------
 
-    def function(self, signature: str, attributes: str = "") -> str:
-        """The finished function: ``define <signature> { ... }``."""
-        body = "\n".join(["entry:", *self.allocas, *self.lines])
-        return f"define {signature} {attributes} {{\n{body}\n}}"
+def _steps(stride: int, lanes: int) -> Reg:
+    """The constant 0, `stride`, 2 `stride`, ... over `lanes`."""
+    return Reg(f"<{', '.join([f'i64 {lane * stride}' for lane in range(lanes)])}>", "i64", lanes)
+
+
+def _all(lanes: int) -> Reg:
+    """The mask of all lanes."""
+    return Reg("splat (i1 true)", "bool", lanes)
 
 
 def _bound(value: Bound) -> Reg:

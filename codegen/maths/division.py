@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..llvm.emitter import BITS, Emitter, Reg, llvm_type
+from ..llvm.emitter import BITS, Emitter, Reg
+from ..llvm.operations import Phi
 from .support import INFINITY, BlockEmitter, bit_pattern, per_lane_function, rarely
 
 #: Quotients from here on do not fit a significand.
@@ -29,15 +30,13 @@ def _far_remainder(b: Emitter, x: Reg, y: Reg) -> Reg:
     dtype, whole = x.dtype, WHOLE[x.dtype]
     entry, before = b.block, b.fresh("far")[1:]
     body, after = f"{before}.body", f"{before}.after"
-    kind = llvm_type(dtype)
-    b.line(f"br label %{before}")
-    b.lines.append(f"{before}:")
+    b.branch(before)
+    b.start(before)
     rest = Reg(f"%{before}.rest", dtype)
-    head = len(b.lines)  # the value of the next round is not known yet
-    b.line(f"{rest.text} = phi {kind} [ {x.text}, %{entry} ], [ %next, %{body} ]")
+    head = len(b.operations)  # the value of the next round is not known yet
     quotient = b.div(rest, y)
-    b.line(f"br i1 {b.ge(quotient, whole).text}, label %{body}, label %{after}")
-    b.lines.append(f"{body}:")
+    b.branch_if(b.ge(quotient, whole), body, after)
+    b.start(body)
     exponent_mask = bit_pattern(INFINITY, dtype)
     scaled = y
     for _ in range(3):  # the quotient may overflow twice
@@ -45,10 +44,9 @@ def _far_remainder(b: Emitter, x: Reg, y: Reg) -> Reg:
         power = b.bitcast(b.and_(b.bits(held), exponent_mask), dtype)
         scaled = b.mul(scaled, b.max(b.mul(power, 8 / whole), 1.0))
     smaller = _step(b, rest, scaled, b.div(rest, scaled))
-    b.line(f"br label %{before}")
-    b.lines[head] = b.lines[head].replace("%next", smaller.text)
-    b.lines.append(f"{after}:")
-    b.block = after
+    b.branch(before)
+    b.operations.insert(head, Phi(rest, [(x.text, entry), (smaller.text, body)]))
+    b.start(after)
     return _step(b, rest, y, quotient)
 
 
@@ -76,12 +74,12 @@ def _quotient(b: Emitter, x: Reg, y: Reg) -> Reg:
     """x / y truncated, for safe y: not 0, and not -1 for signed types."""
     signed, bits = x.is_signed, BITS[x.dtype]
     if x.lanes == 1 or bits == 64:
-        return b.assign(f"{'sdiv' if signed else 'udiv'} {x}, {y.text}", x.dtype, x.lanes)
+        return b.compute("sdiv" if signed else "udiv", x.dtype, x.lanes, x, y)
     # No vector unit divides integers; a float with twice the bits (or 24 for 16) has the quotient's integer
     # part right.
     wide = "f64" if bits == 32 else "f32"
     ratio = b.div(b.cast(x, wide), b.cast(y, wide))
-    return b.assign(f"{'fptosi' if signed else 'fptoui'} {ratio} to {x.type}", x.dtype, x.lanes)
+    return b.convert("fptosi" if signed else "fptoui", ratio, x.dtype)
 
 
 def _divide_integers(b: Emitter, x: Reg, y: Reg) -> tuple[Reg, Reg]:

@@ -107,6 +107,8 @@ def declare(b: BlockEmitter) -> str:
     b.declarations[TABLE] = f"@{TABLE} = private unnamed_addr constant {kind} [{items}]"
     b.declare("llvm.fshl.i64", "i64 @llvm.fshl.i64(i64, i64, i64)")
     inner = Emitter(b.declarations)
+    for line in REDUCTION.format(table=TABLE).split("\n"):
+        inner.line(line.strip())
     first, second, third, x = (Reg(name, "f64") for name in ("%a", "%b", "%c", "%x"))
     high, low = two_sum(inner, first, second)
     high, low = two_sum(inner, high, inner.add(low, third))
@@ -129,10 +131,10 @@ def declare(b: BlockEmitter) -> str:
         flip_sign(inner, inner.select(odd, cosine_low, sine_low), sine_flips),
         flip_sign(inner, inner.select(odd, sine_low, cosine_low), cosine_flips),
     )
-    whole = "poison"
+    whole = Reg("poison", RESULT)
     for position, value in enumerate(values):
-        whole = inner.assign(f"insertvalue {RESULT} {whole}, {value}, {position}", "f64").text
-    head = f"define internal {RESULT} @{FUNCTION}(double %x) cold noinline nounwind {{"
-    inner.line(f"ret {RESULT} {whole}")
-    b.declarations[FUNCTION] = "\n".join([head, REDUCTION.format(table=TABLE), *inner.lines, "}"])
+        whole = inner.arrange("insertvalue", RESULT, 1, whole, value, tail=f", {position}")
+    inner.ret(whole)
+    signature = f"internal {RESULT} @{FUNCTION}(double %x)"
+    b.declarations[FUNCTION] = inner.function(signature, "cold noinline nounwind")
     return FUNCTION

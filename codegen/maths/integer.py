@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..llvm.emitter import BITS, Emitter, Reg, suffix
+from ..llvm.operations import Compute, Phi
 from .support import any_lane
 
 
@@ -41,22 +42,25 @@ def int_pow(b: Emitter, x: Reg, n: Reg) -> Reg:
     if name not in b.declarations:
         kind = x.type
         inner = Emitter(b.declarations)
-        inner.lines.append("start:")
-        inner.line("br label %loop")
-        inner.lines.append("loop:")
-        inner.line(f"%total = phi {kind} [ {b.const(1, x).text}, %start ], [ %nexttotal, %loop ]")
-        inner.line(f"%base = phi {kind} [ %x, %start ], [ %nextbase, %loop ]")
-        inner.line(f"%left = phi {kind} [ %n, %start ], [ %nextleft, %loop ]")
-        total, base, left = (Reg(one, x.dtype, x.lanes) for one in ("%total", "%base", "%left"))
+        inner.branch("loop")
+        inner.start("loop")
+        total, base, left, new_total, new_base, new_left = (
+            Reg(f"%{text}", x.dtype, x.lanes)
+            for text in ("total", "base", "left", "nexttotal", "nextbase", "nextleft")
+        )
+        first = (b.const(1, x).text, "%x", "%n")
+        for phi, start, new in zip((total, base, left), first, (new_total, new_base, new_left), strict=True):
+            inner.operations.append(Phi(phi, [(start, "start"), (new.text, "loop")]))
         odd = inner.ne(inner.and_(left, 1), 0)
         factor = inner.select(odd, base, 1)
-        inner.line(f"%nexttotal = mul {total}, {factor.text}")
-        inner.line(f"%nextbase = mul {base}, {base.text}")
-        inner.line(f"%nextleft = lshr {left}, {b.const(1, x).text}")
-        more = any_lane(inner, inner.ne(Reg("%nextleft", x.dtype, x.lanes), 0))
-        inner.line(f"br i1 {more.text}, label %loop, label %out")
-        inner.lines.append("out:")
-        inner.line(f"ret {kind} %nexttotal")
-        head = f"define internal {kind} @{name}({kind} %x, {kind} %n) nounwind {{"
-        b.declarations[name] = "\n".join([head, *inner.lines, "}"])
-    return b.assign(f"call {x.type} @{name}({x}, {n})", x.dtype, x.lanes)
+        inner.operations += [
+            Compute(new_total.text, x.dtype, x.lanes, "mul", (total, factor)),
+            Compute(new_base.text, x.dtype, x.lanes, "mul", (base, base)),
+            Compute(new_left.text, x.dtype, x.lanes, "lshr", (left, b.const(1, x))),
+        ]
+        inner.branch_if(any_lane(inner, inner.ne(new_left, 0)), "loop", "out")
+        inner.start("out")
+        inner.ret(new_total)
+        signature = f"internal {kind} @{name}({kind} %x, {kind} %n)"
+        b.declarations[name] = inner.function(signature, "nounwind", entry="start")
+    return b.result_of(name, x.dtype, x.lanes, x, n)

@@ -104,5 +104,5 @@ def atan2(b: Emitter, y: Reg, x: Reg) -> Reg:
     t = b.select(b.xor(steep, backward), b.neg(t), t)
     rest = muladd(b, t, _atan_bend(b, t), b.mul(base, low / high))
     angle = b.exact("fadd", b.exact("fadd", base, t), rest)
-    unordered = b.assign(f"fcmp uno {x}, {y.text}", "bool", x.lanes)
+    unordered = b.unordered(x, y)
     return b.select(unordered, b.const(NAN, x), b.copysign(angle, y))

@@ -106,7 +106,7 @@ def nextafter(b: Emitter, x: Reg, y: Reg) -> Reg:
     smallest = 2.0**-149 if x.dtype == "f32" else 2.0**-1074
     moved = b.select(b.eq(x, 0.0), b.copysign(smallest, y), moved)
     moved = b.select(b.eq(x, y), y, moved)
-    unordered = b.assign(f"fcmp uno {x}, {y.text}", "bool", x.lanes)
+    unordered = b.unordered(x, y)
     return b.select(unordered, b.const(NAN, x), moved)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..llvm.emitter import INT_OF, Emitter, Reg, llvm_type
+from ..llvm.emitter import INT_OF, Emitter, Reg
 from .exponential import clamp, exp2_reduced, scale
 from .logarithm import split_any
 from .support import (
@@ -97,7 +97,7 @@ def pow(b: BlockEmitter, x: Reg, y: Reg) -> Reg:
     value = b.select(b.or_(zero, b.eq(size, INFINITY)), limit, value)
     negative = b.lt(b.bits(x), 0)
     value = b.select(b.and_(negative, odd), b.neg(value), value)
-    unordered = b.assign(f"fcmp uno {x}, {y.text}", "bool", x.lanes)
+    unordered = b.unordered(x, y)
     value = b.select(unordered, b.const(NAN, x), value)
     return b.select(b.or_(b.eq(y, 0.0), b.eq(x, 1.0)), b.const(1.0, x), value)
 
@@ -115,7 +115,7 @@ def _reciprocal_cbrt_guess(b: Emitter, x: Reg) -> Reg:
     integer = INT_OF[x.dtype]
     if x.dtype == "f32":
         guess = muladd(b, b.cast(b.bits(x), "f32"), third, base)
-        whole = b.assign(f"fptosi {guess} to {llvm_type(integer, x.lanes)}", integer, x.lanes)
+        whole = b.convert("fptosi", guess, integer)
         return b.bitcast(whole, "f32")
     # The upper 35 bits through a double's significand: few machines convert vectors of i64.
     upper = b.or_(b.lshr(b.bits(x), 29), 0x4330000000000000)

@@ -14,6 +14,7 @@ from ...ir.special.evaluator import Evaluator
 from ...ir.special.jets import Index
 from ...ir.special.table import compute_checked
 from ..llvm.emitter import Reg, constant, llvm_type
+from ..llvm.operations import Phi
 from .support import BlockEmitter, any_lane, polynomial, two_product
 
 
@@ -141,10 +142,6 @@ class LaneEvaluator(Evaluator):
         self._labels += 1
         return f"special.{name}.{self._labels}"
 
-    def _start(self, label: str) -> None:
-        self.b.lines.append(f"{label}:")
-        self.b.block = label
-
     def _masked(self, mask: Reg) -> Reg:
         masked: Reg = mask if self.active is None else self.b.and_(mask, self.active)
         return masked
@@ -155,28 +152,25 @@ class LaneEvaluator(Evaluator):
         b, before = self.b, self.b.block
         start = [self.reg(value) for value in state]
         head, inside, after = (self._label(name) for name in ("head", "body", "after"))
-        b.line(f"br label %{head}")
-        self._start(head)
+        b.branch(head)
+        b.start(head)
         phis = [Reg(b.fresh(), reg.dtype, reg.lanes) for reg in start]
-        turn = b.fresh()
-        slot = len(b.lines)
-        b.lines.extend([""] * (len(phis) + 1))
+        turn = Reg(b.fresh(), "i64")
+        position = len(b.operations)
         values = [Lanes(b, phi) for phi in phis]
         going = self._masked(condition(*values).reg)
-        more = b.assign(f"icmp ult i64 {turn}, {limit}", "bool")
+        more = b.compute("icmp ult", "bool", 1, turn, constant(limit, "i64"))
         both = b.and_(any_lane(b, going), more)
-        b.line(f"br i1 {both.text}, label %{inside}, label %{after}")
-        self._start(inside)
+        b.branch_if(both, inside, after)
+        b.start(inside)
         new = [b.select(going, self.reg(x), phi) for x, phi in zip(body(*values), phis, strict=True)]
-        following = b.fresh()
-        b.line(f"{following} = add i64 {turn}, 1")
-        b.line(f"br label %{head}")
-        for place, (phi, first, last) in enumerate(zip(phis, start, new, strict=True)):
-            b.lines[slot + place] = (
-                f"  {phi.text} = phi {phi.type} [ {first.text}, %{before} ], [ {last.text}, %{b.block} ]"
-            )
-        b.lines[slot + len(phis)] = f"  {turn} = phi i64 [ 0, %{before} ], [ {following}, %{b.block} ]"
-        self._start(after)
+        following = b.add(turn, 1)
+        b.branch(head)
+        entering = zip([*phis, turn], [*start, constant(0, "i64")], [*new, following], strict=True)
+        b.operations[position:position] = [
+            Phi(phi, [(first.text, before), (last.text, b.block)]) for phi, first, last in entering
+        ]
+        b.start(after)
         return list(values)
 
     def choose_values(
@@ -193,10 +187,10 @@ class LaneEvaluator(Evaluator):
             here, inside, after = b.block, self._label("branch"), self._label("joined")
             needed = None if chosen is None else self._masked(chosen)
             if needed is None:
-                b.line(f"br label %{inside}")
+                b.branch(inside)
             else:
-                b.line(f"br i1 {any_lane(b, needed).text}, label %{inside}, label %{after}")
-            self._start(inside)
+                b.branch_if(any_lane(b, needed), inside, after)
+            b.start(inside)
             self.active = needed if needed is not None else outer
             parts = [self.reg(x) for x in function(*operands)]
             self.active = outer
@@ -206,19 +200,13 @@ class LaneEvaluator(Evaluator):
                 for part, old in zip(parts, known, strict=True)
             ]
             last = b.block
-            b.line(f"br label %{after}")
-            self._start(after)
+            b.branch(after)
+            b.start(after)
             if needed is None:
                 results = merged
             else:
-                results = [
-                    b.assign(
-                        f"phi {new.type} [ {old.text}, %{here} ], [ {new.text}, %{last} ]",
-                        new.dtype,
-                        new.lanes,
-                    )
-                    for new, old in zip(merged, known, strict=True)
-                ]
+                pairs = zip(merged, known, strict=True)
+                results = [b.phi((old, here), (new, last)) for new, old in pairs]
         assert results is not None
         return [Lanes(b, reg) for reg in results]
 
@@ -240,12 +228,11 @@ def _call(b: BlockEmitter, name: str, orders: Index, operands: Sequence[Reg]) ->
         b.declarations[full] = ""  # taken, while it is written
         inner = type(b).__mro__[0](b.declarations)
         inner.block = "start"
-        inner.lines.append("start:")
         parameters = [Reg(f"%p{i}", "f64", lanes) for i in range(len(operands))]
         evaluator = LaneEvaluator(inner, lanes)
         values = [Lanes(inner, parameter) for parameter in parameters]
         result = evaluator.reg(compute_checked(evaluator, name, orders, values))
-        inner.line(f"ret {result}")
-        head = f"define internal {kind} @{full}({', '.join(map(str, parameters))}) noinline nounwind {{"
-        b.declarations[full] = "\n".join([head, *inner.lines, "}"])
-    return b.assign(f"call {kind} @{full}({', '.join(map(str, operands))})", "f64", lanes)
+        inner.ret(result)
+        signature = f"internal {kind} @{full}({', '.join(map(str, parameters))})"
+        b.declarations[full] = inner.function(signature, "noinline nounwind", entry="start")
+    return b.result_of(full, "f64", lanes, *operands)

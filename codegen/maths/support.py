@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..llvm.emitter import BITS, INT_OF, Emitter, Number, Reg, llvm_type, suffix
+from ..llvm.operations import Compute, Phi
 
 #: Bits of the significand that are stored.
 STORED: Final = {"f32": 23, "f64": 52}
@@ -31,7 +32,6 @@ class BlockEmitter(Emitter):
     """
 
     branches: bool = True
-    block: str | None = None
 
 
 def bit_pattern(value: float, dtype: str) -> int:
@@ -95,31 +95,24 @@ def any_lane(b: Emitter, condition: Reg) -> Reg:
     """Whether a bool holds in some lane, as a scalar."""
     if condition.lanes == 1:
         return condition
-    mask = f"i{condition.lanes}"
-    packed = b.assign(f"bitcast {condition} to {mask}", "bool")
-    return b.assign(f"icmp ne {mask} {packed.text}, 0", "bool")
+    packed = b.packed(condition)
+    return b.compute("icmp ne", "bool", 1, packed, Reg("0", packed.dtype))
 
 
 def rarely(b: BlockEmitter, condition: Reg, name: str, common: Reg, *args: Reg) -> Reg:
     """`common`, or where `condition` holds in some lane what the function `name` makes of (common, *args)."""
-    call = f"call {common.type} @{name}({', '.join(map(str, (common, *args)))})"
     if not b.branches:
-        return b.assign(call, common.dtype, common.lanes)
+        return b.result_of(name, common.dtype, common.lanes, common, *args)
     here, rare, after = (b.fresh(label)[1:] for label in ("maths.near", "maths.rare", "maths.joined"))
     needed = any_lane(b, condition)
-    b.line(f"br label %{here}")
-    b.lines.append(f"{here}:")
-    b.line(f"br i1 {needed.text}, label %{rare}, label %{after}")
-    b.lines.append(f"{rare}:")
-    corrected = b.assign(call, common.dtype, common.lanes)
-    b.line(f"br label %{after}")
-    b.lines.append(f"{after}:")
-    b.block = after
-    return b.assign(
-        f"phi {common.type} [ {common.text}, %{here} ], [ {corrected.text}, %{rare} ]",
-        common.dtype,
-        common.lanes,
-    )
+    b.branch(here)
+    b.start(here)
+    b.branch_if(needed, rare, after)
+    b.start(rare)
+    corrected = b.result_of(name, common.dtype, common.lanes, common, *args)
+    b.branch(after)
+    b.start(after)
+    return b.phi((common, here), (corrected, rare))
 
 
 def per_lane_function(
@@ -142,33 +135,39 @@ def per_lane_function(
     inner.branches = False
     parameters = [Reg(f"%p{i}", arg.dtype, arg.lanes) for i, arg in enumerate(args)]
     kind = llvm_type(dtype, lanes)
-    head = f"define internal {kind} @{full}({', '.join(map(str, parameters))}) cold noinline nounwind {{"
-    all_args = [Reg(p.text, p.dtype, p.lanes) for p in parameters]
-    inner.lines.append("start:")
-    inner.line(f"br i1 {any_lane(inner, needed(inner, all_args)).text}, label %loop, label %out")
-    inner.lines.append("loop:")
-    inner.line("%i = phi i64 [ 0, %start ], [ %next, %latch ]")
-    inner.line(f"%sofar = phi {kind} [ %p0, %start ], [ %new, %latch ]")
+    whole, before, corrected, result = (
+        Reg(text, dtype, lanes) for text in ("%p0", "%sofar", "%new", "%result")
+    )
+    lane, following, more = Reg("%i", "i64"), Reg("%next", "i64"), Reg("%more", "bool")
+    inner.branch_if(any_lane(inner, needed(inner, list(parameters))), "loop", "out")
+    inner.start("loop")
+    inner.operations += [
+        Phi(lane, [("0", "start"), (following.text, "latch")]),
+        Phi(before, [(whole.text, "start"), (corrected.text, "latch")]),
+    ]
     if lanes == 1:
         scalars = parameters
     else:
-        scalars = [inner.assign(f"extractelement {p}, i64 %i", p.dtype) for p in parameters]
-    inner.line(f"br i1 {needed(inner, scalars).text}, label %work, label %latch")
-    inner.lines.append("work:")
-    inner.block = "work"
+        scalars = [inner.arrange("extractelement", p.dtype, 1, p, lane) for p in parameters]
+    inner.branch_if(needed(inner, scalars), "work", "latch")
+    inner.start("work")
     value = work(inner, scalars)
     if lanes > 1:
-        value = inner.assign(f"insertelement {kind} %sofar, {value}, i64 %i", dtype, lanes)
-    inner.line("br label %latch")
-    inner.lines.append("latch:")
-    inner.line(f"%new = phi {kind} [ %sofar, %loop ], [ {value.text}, %{inner.block} ]")
-    inner.line("%next = add i64 %i, 1")
-    inner.line(f"%more = icmp ult i64 %next, {lanes}")
-    inner.line("br i1 %more, label %loop, label %out")
-    inner.lines.append("out:")
-    inner.line(f"%result = phi {kind} [ %p0, %start ], [ %new, %latch ]")
-    inner.line(f"ret {kind} %result")
-    b.declarations[full] = "\n".join([head, *inner.lines, "}"])
+        value = inner.arrange("insertelement", dtype, lanes, before, value, lane)
+    worked = inner.block
+    inner.branch("latch")
+    inner.start("latch")
+    inner.operations += [
+        Phi(corrected, [(before.text, "loop"), (value.text, worked)]),
+        Compute(following.text, "i64", 1, "add", (lane, Reg("1", "i64"))),
+        Compute(more.text, "bool", 1, "icmp ult", (following, Reg(str(lanes), "i64"))),
+    ]
+    inner.branch_if(more, "loop", "out")
+    inner.start("out")
+    inner.operations.append(Phi(result, [(whole.text, "start"), (corrected.text, "latch")]))
+    inner.ret(result)
+    signature = f"internal {kind} @{full}({', '.join(map(str, parameters))})"
+    b.declarations[full] = inner.function(signature, "cold noinline nounwind", entry="start")
     return full
 
 

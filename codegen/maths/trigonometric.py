@@ -46,9 +46,9 @@ def _huge(b: BlockEmitter, name: str, x: Reg, common: Reg) -> Reg:
 
     def work(inner: Emitter, args: list[Reg]) -> Reg:
         wide = inner.cast(args[1], "f64")
-        values = inner.assign(f"call {RESULT} @{angle}({wide})", "f64").text
+        values = inner.result_of(angle, RESULT, 1, wide)
         sine, cosine, sine_low, cosine_low = (
-            inner.assign(f"extractvalue {RESULT} {values}, {i}", "f64") for i in range(4)
+            inner.arrange("extractvalue", "f64", 1, values, tail=f", {i}") for i in range(4)
         )
         value = {"sin": sine, "cos": cosine}.get(name)
         return inner.cast(value or _ratio(inner, sine, sine_low, cosine, cosine_low), x.dtype)

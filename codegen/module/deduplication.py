@@ -3,12 +3,11 @@ and compiled once."""
 
 from __future__ import annotations
 
-import re
-
 from ...ir.content import NoContent
 from ...ir.graph import Instruction
 from ..kernels.kernel import Kernel
 from ..kernels.lowering import Lowering, LoweringContext
+from ..llvm.function import Code, FunctionCode
 
 
 class KernelDeduplication:
@@ -16,7 +15,8 @@ class KernelDeduplication:
 
     def __init__(self) -> None:
         self._by_content: dict[str, Kernel | None] = {}
-        self._by_text: dict[str, str] = {}
+        #: The kernels by the shape of their code.
+        self._by_shape: dict[tuple[int, ...], list[Kernel]] = {}
 
     def lower(
         self, lowering: Lowering, name: str, instruction: Instruction, context: LoweringContext
@@ -39,9 +39,41 @@ class KernelDeduplication:
         """Whether the module has the code of `kernel`, made for the instruction `name`, save for the name;
         the kernel takes the name it is there by."""
         if kernel.name == name:
-            text = re.sub(rf"@{name}(?![0-9A-Za-z])", "@", kernel.text)
-            kernel.name = self._by_text.setdefault(text, name)
+            alike = self._by_shape.setdefault(_shape(kernel.code), [])
+            text = _nameless(kernel.code) if alike else ""
+            equal = next((other.name for other in alike if _nameless(other.code) == text), None)
+            if equal is None:
+                alike.append(kernel)
+            else:
+                kernel.name = equal
         return kernel.name != name
+
+
+def _shape(code: Code) -> tuple[int, ...]:
+    """How long the parts of `code` are."""
+    return tuple([0 if isinstance(part, str) else len(part.operations) for part in code])
+
+
+def _nameless(code: Code) -> str:
+    """The text of `code` with its own functions and tables by number."""
+    own = {_symbol(part): f"@{number}" for number, part in enumerate(code)}
+    lines = []
+    for part in code:
+        if isinstance(part, str):
+            lines.append(part.replace(_symbol(part), own[_symbol(part)]))
+            continue
+        lines.append(part.head.replace(_symbol(part), own[_symbol(part)]))
+        for operation, line in zip(part.instructions, part.lines, strict=True):
+            if "@" in line:
+                for text in sorted(own.keys() & set(operation.operands()), key=len, reverse=True):
+                    line = line.replace(text, own[text])
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _symbol(part: FunctionCode | str) -> str:
+    """The name of a function or table, with its ``@``."""
+    return part.partition(" ")[0] if isinstance(part, str) else f"@{part.name}"
 
 
 def _content_of(lowering: Lowering, instruction: Instruction, context: LoweringContext) -> str | None:

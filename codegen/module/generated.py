@@ -5,6 +5,8 @@ from __future__ import annotations
 from ...ir.records import field, record
 from ..interface import HostCall as HostCall
 from ..kernels.kernel import Kernel
+from ..llvm.function import Code, text_of
+from ..llvm.multiply_add import contracted
 from ..llvm.target import Target
 from ..tiers import OPTIMIZED, ScheduleParameters
 from .buffers import BufferPlan
@@ -15,7 +17,9 @@ from .recovery import Recovery
 class Module:
     """LLVM text for a Function, with what linking and calling it need."""
 
-    text: str
+    #: Globals, declarations and functions that kernels share.
+    head: Code
+    functions: Code
     kernels: list[Kernel]
     host_calls: list[HostCall]
     #: Messages by status - 1.
@@ -31,14 +35,21 @@ class Module:
     plan: BufferPlan = field(default_factory=BufferPlan)
     #: Whether LLVM is to look for better addresses in loops; see `llvm.emit_object`.
     reduce_loops: bool = True
-    #: What the text begins with: globals and declarations.
-    head: str = ""
     #: The CPU that it is for.
     target: Target | None = None
     #: The sizes in which its kernels are written.
     parameters: ScheduleParameters = OPTIMIZED.parameters
     #: Of what `generate` made, the Function, with what was simplified in it.
     recovery: Recovery | None = None
+
+    @property
+    def text(self) -> str:
+        """The LLVM text."""
+        return text_of([*self.head, *self.functions])
+
+    def contracted_text(self) -> str:
+        """The same with products and sums joined, for all of LLVM's code generators."""
+        return contracted([*self.head, *self.functions])
 
     @property
     def shortened(self) -> bool:

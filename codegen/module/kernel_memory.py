@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from ...ir.graph import Instruction, Value
 from ..kernels.lowering import LoweringContext
 from ..kernels.lowerings import LOWERINGS
+from ..llvm.declarations import Declarations
 from ..nest.fusions import Fusions
 from .recovery import attributed
 
@@ -22,7 +23,7 @@ class KernelMemory:
         lowering = LOWERINGS.get(instruction.op.kind)
         if lowering is None or lowering.workspace is None:
             return 0
-        context = LoweringContext(defs, self.fusions, {})
+        context = LoweringContext(defs, self.fusions, Declarations())
         with attributed(instruction):
             return lowering.workspace(instruction, context)
 

@@ -28,8 +28,10 @@ from ..kernels.lowering import LoweringContext
 from ..kernels.lowerings import LOWERINGS
 from ..kernels.parallel_for import run_tasks, task_function
 from ..llvm.declarations import Declarations
-from ..llvm.emitter import Reg
+from ..llvm.emitter import Reg, constant, pointer
+from ..llvm.function import Code, calls, code_length
 from ..llvm.loops import FunctionWriter
+from ..llvm.operations import Convert, Phi, Slot
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
 from ..tiers import OPTIMIZED, ScheduleParameters
@@ -42,6 +44,8 @@ from .recovery import Recovery, attributed
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096
+#: madvise's wish for huge pages.
+_HUGE_PAGES: Final = 14
 #: Functions of more instructions than this are compiled as they stand: they are calls, in a row.
 MANY_CALLS: Final = 100
 
@@ -79,13 +83,13 @@ class _ModuleWriter(ExitWriter):
     ) -> None:
         self.function, self.fusions, self.instrument = function, fusions, instrument
         instrument.begin()
-        self.extra = [f"ptr {instrument.parameter}"] if instrument.parameter else []
+        self.extra = [instrument.parameter] if instrument.parameter else []
         self.defs = {result: instruction for instruction in function.body for result in instruction.results}
         self.memory = KernelMemory(fusions)
         self.plan: BufferPlan = plan_buffers(function, self.memory, donated=donated)
         self.cycles, self.slower = 0.0, 0.0
-        self.declarations: dict[str, str] = Declarations(fusions.target.wide_tables)
-        self.functions: list[str] = []
+        self.declarations = Declarations(fusions.target.wide_tables)
+        self.functions: Code = []
         self.globals: list[str] = []
         self.kernels: list[Kernel] = []
         self.known = KernelDeduplication()
@@ -105,24 +109,24 @@ class _ModuleWriter(ExitWriter):
         self._open_arena()
         self._instructions()
         self.close_arena("done")
-        w.line("ret i32 0")
+        w.ret(constant(0, "i32"))
         self.exits()
         self.instrument.finish(self)
         self.functions += release_function(self.declarations)
-        arguments = ", ".join(["ptr %inputs", "ptr %outputs", *self.extra])
+        arguments = ", ".join(f"ptr {text}" for text in ("%inputs", "%outputs", *self.extra))
         main = w.function(f"i32 @main({arguments})", self._attributes())
-        head = [*self.globals, *self.declarations.values()]
+        head: Code = [*self.globals, *self.declarations.values()]
         products = sorted({kernel.product for kernel in self.kernels if kernel.product})
         unrolled = {
-            kernel.name: len(kernel.text)
+            kernel.name: code_length(kernel.code)
             for kernel in self.kernels
             if kernel.instruction and LOWERINGS[kernel.instruction.op.kind].unrolled
         }
-        text = "\n".join([*head, *self.functions, main])
+        functions = [*self.functions, main]
         return Module(
-            text, self.kernels, self.host_calls, self.errors, self.parallel, products,
+            head, functions, self.kernels, self.host_calls, self.errors, self.parallel, products,
             self.plan.arena_bytes, self.cycles + 1e5 * len(self.host_calls), self.slower, self.descriptions,
-            plan=self.plan, reduce_loops=2 * sum(unrolled.values()) < len(text), head="\n".join(head),
+            plan=self.plan, reduce_loops=2 * sum(unrolled.values()) < code_length([*head, *functions]),
         )  # fmt: skip
 
     def _attributes(self) -> str:
@@ -154,51 +158,46 @@ class _ModuleWriter(ExitWriter):
         if size == 0:
             return
         if size <= STACK_ARENA:
-            w.line(f"%arena = bitcast ptr {w.slot('u8', size)} to ptr")
+            w.operations.append(Convert("%arena", "ptr", 1, "bitcast", pointer(w.slot("u8", size))))
             return
         self.declarations[ARENA] = f"@{ARENA} = internal global ptr null"
         w.declare("aligned_alloc", "ptr @aligned_alloc(i64, i64)")
         w.declare("free", "void @free(ptr)")
-        w.line(f"%kept = atomicrmw xchg ptr @{ARENA}, ptr null acq_rel")
-        w.line("%none = icmp eq ptr %kept, null")
-        w.line("br i1 %none, label %allocate, label %ready")
+        kept = w.exchange(f"@{ARENA}", pointer("null"))
+        w.branch_if(w.compute("icmp eq", "bool", 1, kept, pointer("null")), "allocate", "ready")
         w.start("allocate")
         page = machine().huge_page_bytes
-        if size < 2 * page:
-            w.line(f"%fresh = call ptr @aligned_alloc(i64 64, i64 {size})")
-        else:  # in huge pages where the system has them: panels of products are read from end to end
-            whole = -(-size // page) * page
+        large = size >= 2 * page
+        align, whole = (page, -(-size // page) * page) if large else (64, size)
+        fresh = w.result_of("aligned_alloc", "ptr", 1, constant(align, "i64"), constant(whole, "i64"))
+        if large:  # in huge pages where the system has them: panels of products are read from end to end
             # not one of which less than half is wanted: touched at one place, it is all there
             advised = (size + page // 2) // page * page
-            w.line(f"%fresh = call ptr @aligned_alloc(i64 {page}, i64 {whole})")
             w.declare("madvise", "i32 @madvise(ptr, i64, i32)")
-            w.line(f"%advised = call i32 @madvise(ptr %fresh, i64 {advised}, i32 14)")
-        w.line("%failed = icmp eq ptr %fresh, null")
-        w.line("br i1 %failed, label %nomemory, label %ready")
+            w.result_of("madvise", "i32", 1, fresh, constant(advised, "i64"), constant(_HUGE_PAGES, "i32"))
+        w.branch_if(w.compute("icmp eq", "bool", 1, fresh, pointer("null")), "nomemory", "ready")
         w.start("nomemory")
         self.errors.append(out_of_memory(size))
-        w.line("ret i32 1")
+        w.ret(constant(1, "i32"))
         w.start("ready")
-        w.line("%arena = phi ptr [ %kept, %entry ], [ %fresh, %allocate ]")
+        w.operations.append(Phi(pointer("%arena"), [(kept.text, "entry"), (fresh.text, "allocate")]))
 
     def close_arena(self, label: str) -> None:
         w = self.w
         w.free_held()
         if self.plan.arena_bytes <= STACK_ARENA:
             return
-        w.line(f"%old.{label} = atomicrmw xchg ptr @{ARENA}, ptr %arena acq_rel")
-        w.line(f"call void @free(ptr %old.{label})")
+        w.run("free", w.exchange(f"@{ARENA}", pointer("%arena")))
 
     def _at(self, place: BufferPlace) -> str:
         """The pointer to a place; loaded where it is first used, so only in blocks that dominate."""
-        if place in self.pointers:
-            return self.pointers[place]
-        w = self.w
-        name = w.fresh("buf")
+        name = self.pointers.get(place)
+        if name is not None:
+            return name
         if place.kind == "constant":
             name = f"@{self.prefix}const{place.index}"
         elif place.kind == "arena":
-            w.line(f"{name} = getelementptr i8, ptr %arena, i64 {place.index}")
+            name = self.w.offset("%arena", "u8", place.index)
         else:
             name = self._argument(place)
         self.pointers[place] = name
@@ -206,11 +205,7 @@ class _ModuleWriter(ExitWriter):
 
     def _argument(self, place: BufferPlace) -> str:
         """The pointer to an input or an output."""
-        w = self.w
-        slot, name = w.fresh("slot"), w.fresh("buf")
-        w.line(f"{slot} = getelementptr ptr, ptr %{place.kind}s, i64 {place.index}")
-        w.line(f"{name} = load ptr, ptr {slot}")
-        return name
+        return self.w.load_pointer(self.w.offset(f"%{place.kind}s", "ptr", place.index))
 
     def _pointer(self, value: Value) -> str:
         return self._at(self.plan.places[value])
@@ -247,7 +242,7 @@ class _ModuleWriter(ExitWriter):
         kernel.instruction, kernel.trips = instruction, self.trips
         self.kernels.append(kernel)
         if self.instrument is not PLAIN or not self.known.has_code(kernel, name):
-            self.functions.append(kernel.text)
+            self.functions += kernel.code
         self.descriptions.append(kernel.description)
         self.cycles += kernel.cycles * self.trips
         self.slower += kernel.cycles * self.trips * kernel.slowdown
@@ -262,7 +257,7 @@ class _ModuleWriter(ExitWriter):
             self._call(kernel, pointers)
         else:
             self._call_in_parallel(kernel, pointers)
-        left_silently = f"@{POLL}(" in kernel.text and not kernel.interruptible
+        left_silently = not kernel.interruptible and POLL in self.declarations and calls(kernel.code, POLL)
         if kernel.pooled or not kernel.why_serial() or left_silently:
             self.poll()  # it may have been left: then what comes next must not read what it has written
 
@@ -283,27 +278,26 @@ class _ModuleWriter(ExitWriter):
 
     def _call(self, kernel: Kernel, pointers: list[str]) -> None:
         """Run a kernel on this thread: all of its tasks, or some at a time."""
-        w, arguments = self.w, "".join(f"ptr {pointer}, " for pointer in pointers)
+        w, buffers = self.w, [pointer(text) for text in pointers]
 
-        def tasks(begin: object, end: object) -> None:
-            call = f"@{kernel.name}({arguments}i64 {begin}, i64 {end})"
+        def tasks(begin: Reg, end: Reg) -> None:
             if not kernel.fallible:
-                w.line(f"call void {call}")
+                w.run(kernel.name, *buffers, begin, end)
                 return
-            status = w.assign(f"call i32 {call}", "i32")
+            status = w.result_of(kernel.name, "i32", 1, *buffers, begin, end)
             if kernel.interruptible:
                 self.leave_if(w.lt(status, 0))
             if kernel.errors:
                 self.check_status(status.text, len(self.errors))
 
         if kernel.tasks == 1 or kernel.pooled or kernel.cycles <= LONG_CYCLES:
-            tasks(0, kernel.tasks)
+            tasks(constant(0, "i64"), constant(kernel.tasks, "i64"))
         else:
             together = max(1, int(LONG_CYCLES * kernel.tasks / kernel.cycles))
 
             def some(index: Reg, _: list[Reg]) -> Sequence[Reg]:
                 first = w.mul(index, together)
-                tasks(first.text, w.min(w.add(first, together), kernel.tasks).text)
+                tasks(first, w.min(w.add(first, together), kernel.tasks))
                 return ()
 
             polled_loop(w, -(-kernel.tasks // together), some, (), LONG_CYCLES, self.poll)
@@ -315,11 +309,11 @@ class _ModuleWriter(ExitWriter):
 
     def call_region(self, region: RegionCode, pointers: Sequence[str]) -> None:
         """Run a region on an arena, its inputs and its outputs; leave where it fails."""
-        arguments = ", ".join([*self.extra, *(f"ptr {pointer}" for pointer in pointers)])
+        arguments = [pointer(text) for text in (*self.extra, *pointers)]
         if not region.fallible:
-            self.w.line(f"call void @{region.name}({arguments})")
+            self.w.run(region.name, *arguments)
             return
-        status = self.w.assign(f"call i32 @{region.name}({arguments})", "i32")
+        status = self.w.result_of(region.name, "i32", 1, *arguments)
         self.check_status(status.text, 0)
 
     def _call_in_parallel(self, kernel: Kernel, pointers: list[str]) -> None:
@@ -337,11 +331,9 @@ class _ModuleWriter(ExitWriter):
         """A stack array that holds `pointers`."""
         w = self.w
         array = w.fresh("pointers")
-        w.allocas.append(f"  {array} = alloca [{max(len(pointers), 1)} x ptr]")
-        for i, pointer in enumerate(pointers):
-            slot = w.fresh("slot")
-            w.line(f"{slot} = getelementptr ptr, ptr {array}, i64 {i}")
-            w.line(f"store ptr {pointer}, ptr {slot}")
+        w.slots.append(Slot(array, "ptr", max(len(pointers), 1)))
+        for i, text in enumerate(pointers):
+            w.store_pointer(text, w.offset(array, "ptr", i))
         return array
 
     def _host_call(self, instruction: Instruction, pointers: list[str]) -> None:
@@ -351,7 +343,7 @@ class _ModuleWriter(ExitWriter):
         self.descriptions.append(f"host call {symbol}: {instruction.op.name} by its NumPy kernel")
         self.declarations[symbol] = f"declare i32 @{symbol}(ptr)"
         array = self._pointer_array(pointers)
-        status = w.assign(f"call i32 @{symbol}(ptr {array})", "i32")
+        status = w.result_of(symbol, "i32", 1, pointer(array))
         self.check_status(status.text, len(self.errors))
         self.errors.append(f"{instruction.op.name}: its NumPy kernel raised")
 
@@ -377,11 +369,11 @@ class _RegionWriter(_ModuleWriter):
         self._instructions()
         fallible = self.fallible
         self.close_arena("done")
-        self.w.line("ret i32 0" if fallible else "ret void")
+        self.w.ret(constant(0, "i32") if fallible else None)
         self.exits()
         arguments = [f"%input{i}" for i in range(len(self.function.params))]
         arguments += [f"%output{i}" for i in range(len(self.function.results))]
-        pointers = ", ".join([*self.extra, *(f"ptr {text}" for text in ["%arena", *arguments])])
+        pointers = ", ".join(f"ptr {text}" for text in (*self.extra, "%arena", *arguments))
         result = "i32" if fallible else "void"
         self.functions.append(
             self.w.function(f"internal {result} @{self.name}({pointers})", self._attributes())

@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ...ir.records import record
+from ..llvm.declarations import Declarations
 from ..llvm.emitter import Number, Reg, constant
 from ..llvm.loops import FunctionWriter
+from ..llvm.operations import Slot
 
 
 class Exit:
@@ -56,7 +58,7 @@ class _Branch:
 class ControlWriter(FunctionWriter):
     """Writes control flow. Where a block has ended, nothing may be written before the next one starts."""
 
-    def __init__(self, name: str, declarations: dict[str, str]) -> None:
+    def __init__(self, name: str, declarations: Declarations) -> None:
         super().__init__(declarations)
         self.name = name
         #: Whether what is written next cannot be reached: the block has ended.
@@ -70,7 +72,7 @@ class ControlWriter(FunctionWriter):
     def below(self, x: Number, y: Number) -> Reg:
         """Whether `x` is less than `y`, both unsigned."""
         a, b = self._pair(x, y)
-        return self.assign(f"icmp ult {a.type} {a.text}, {b.text}", "bool")
+        return self.compute("icmp ult", "bool", 1, a, b)
 
     # -- blocks -------------------------------------------------------------------------------------------
 
@@ -158,7 +160,7 @@ class ControlWriter(FunctionWriter):
     def for_(self, stop: Number, start: Number = 0) -> Iterator[Reg]:
         """A loop over the numbers from `start` on, below `stop`."""
         index = self.fresh("index")
-        self.allocas.append(f"  {index} = alloca i64, align 8")
+        self.slots.append(Slot(index, "i64", 1, 8))
         self.store(start if isinstance(start, Reg) else constant(start, "i64"), index)
         head, body, step, done = (self.label(name) for name in ("loop", "body", "step", "done"))
         self.branch(head)

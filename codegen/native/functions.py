@@ -75,12 +75,12 @@ class NativeFunction:
             assert self._result is None, f"{self.name} ends without a result"
             f.ret()
         parameters = ", ".join(f"{type_text(type)} %{name}" for name, type in self.parameters.items())
-        text = f.function(
+        function = f.function(
             f"{self._linkage}{type_text(self._result)} @{self.name}({parameters})",
             f"{self._attributes} nounwind",
         )
         first_line = (inspect.getdoc(self.body) or "").partition("\n")[0]
-        return f"; {first_line}\n{text}" if first_line else text
+        return f"; {first_line}\n{function}" if first_line else str(function)
 
 
 def native(

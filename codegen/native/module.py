@@ -81,4 +81,4 @@ class NativeModule:
             function = self._pending.pop()
             self._functions[function.name] = function.definition(self)
         parts = [*self._globals.values(), *self.declarations.values(), *self._functions.values()]
-        return "\n".join(parts)
+        return "\n".join(map(str, parts))

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..llvm.emitter import LLVM_SCALAR, Number, Reg, constant
+from ..llvm.operations import Slot
 from .control import ControlWriter, Exit
 from .module import NativeModule, type_text
 from .structs import BYTES, OBJECT, CFunctionType, Inline, Items, Struct, Type
@@ -173,7 +174,7 @@ class NativeWriter(ControlWriter):
         if isinstance(count, Reg):
             self.line(f"{name} = alloca {memory}, {count}")
         else:
-            self.allocas.append(f"  {name} = alloca [{count} x {memory}], align 8")
+            self.slots.append(Slot(name, memory, int(count), 8))
         return Pointer(name, Items(type), self, count)
 
     def struct(self, struct: Struct) -> Pointer:

@@ -78,7 +78,6 @@ def divisor_of(w: FunctionWriter, y: Reg, lanes: int) -> Divisor:
 
 def quotient(w: FunctionWriter, x: Reg, y: Reg, divisor: Divisor) -> Reg:
     """x / y."""
-    lanes = x.lanes
     ordinary, odd, after = w.label("ordinary"), w.label("odd"), w.label("divided")
     w.branch_if(divisor.ordinary, ordinary, odd)
     w.start(ordinary)
@@ -88,6 +87,4 @@ def quotient(w: FunctionWriter, x: Reg, y: Reg, divisor: Divisor) -> Reg:
     slow = w.div(x, y)
     w.branch(after)
     w.start(after)
-    return w.assign(
-        f"phi {fast.type} [ {fast.text}, %{ordinary} ], [ {slow.text}, %{odd} ]", fast.dtype, lanes
-    )
+    return w.phi((fast, ordinary), (slow, odd))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ir.graph import Instruction
 from ..kernels.kernel import Kernel
+from ..llvm.declarations import Declarations
 from ..llvm.target import Target
 from ..module.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters
@@ -48,7 +49,7 @@ class Fusions:
                 self._overwrites[instruction] = overwritable(self.nest(instruction), instruction)
         return self._overwrites[instruction]
 
-    def kernel(self, instruction: Instruction, name: str, declarations: dict[str, str]) -> Kernel:
+    def kernel(self, instruction: Instruction, name: str, declarations: Declarations) -> Kernel:
         """The kernel of a fusion."""
         (region,) = instruction.regions
         nest, buffers = self.nest(instruction), len(region.params) + len(region.results)
@@ -59,19 +60,19 @@ class Fusions:
             past_cache, shortened = frozenset(), shortened or bool(past_cache)
         if nest.split is not None:
             kind = MomentWriter if nest.moments else SplitWriter
-            text = kind(nest, declarations, buffers, past_cache).text()
-            return Kernel(name, text, str(nest), 1, nest.cycles, nest=nest, pooled=True, shortened=shortened)
+            code = kind(nest, declarations, buffers, past_cache).code()
+            return Kernel(name, code, str(nest), 1, nest.cycles, nest=nest, pooled=True, shortened=shortened)
         if nest.across is not None:
             writer = AcrossWriter(nest, declarations, past_cache)
             pooled = nest.across.chunks > 1
             return Kernel(
-                name, writer.text(buffers), str(nest), 1, nest.cycles, nest=nest, pooled=pooled,
+                name, writer.code(buffers), str(nest), 1, nest.cycles, nest=nest, pooled=pooled,
                 shortened=shortened,
             )  # fmt: skip
         tiles = tiles_of(nest)
         if tiles is not None:
-            text, tasks = TileWriter(nest, tiles, declarations, past_cache).write(buffers), tiles.tasks(nest)
-            return Kernel(name, text, f"{nest}\n{tiles}", tasks, nest.cycles, nest=nest, shortened=shortened)
+            code, tasks = TileWriter(nest, tiles, declarations, past_cache).write(buffers), tiles.tasks(nest)
+            return Kernel(name, code, f"{nest}\n{tiles}", tasks, nest.cycles, nest=nest, shortened=shortened)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
-        text = NestWriter(nest, declarations, past_cache).write(buffers)
-        return Kernel(name, text, str(nest), tasks, nest.cycles, nest=nest, shortened=shortened)
+        code = NestWriter(nest, declarations, past_cache).write(buffers)
+        return Kernel(name, code, str(nest), tasks, nest.cycles, nest=nest, shortened=shortened)

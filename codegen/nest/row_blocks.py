@@ -73,7 +73,7 @@ def write_rows(writer: BlockWriter, block: int, places: Places, first: Bound, st
     """The rows from `first` up to `stop` of the last parallel dimension: blocks of `block`, then the rest."""
     w, dim = writer.w, writer.nest.parallel - 1
     count = w.sub(stop, first) if isinstance(stop, Reg) else w.sub(constant(stop, "i64"), first)
-    whole = w.add(w.mul(w.assign(f"sdiv i64 {count.text}, {block}", "i64"), block), first)
+    whole = w.add(w.mul(w.integer("sdiv", count, block), block), first)
     rows = _Block(writer, block)
 
     def some(index: Reg, _: list[Reg]) -> Sequence[Reg]:

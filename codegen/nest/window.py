@@ -11,6 +11,7 @@ from typing import Final, Protocol, TypeAlias
 
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import Bound, FunctionWriter
+from ..maths.support import any_lane
 from .loop_nest import Memory, Nest, NestConstant, Window
 from .writing.element import NestContext, Places
 
@@ -164,8 +165,5 @@ def _where_any(w: FunctionWriter, inside: Reg, place: str, memory: Memory) -> st
     """`place` where any lane is inside, else the buffer's first element, which is there and not used."""
     some = inside
     if inside.lanes > 1:
-        bits = w.assign(f"bitcast {inside} to i{inside.lanes}", "bool")
-        some = w.assign(f"icmp ne i{inside.lanes} {bits.text}, 0", "bool")
-    chosen = w.fresh("p")
-    w.line(f"{chosen} = select i1 {some.text}, ptr {place}, ptr %b{memory.buffer}")
-    return chosen
+        some = any_lane(w, inside)
+    return w.choose(some, place, f"%b{memory.buffer}")

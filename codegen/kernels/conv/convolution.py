@@ -18,7 +18,8 @@ from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
 from ....ir.machine import machine
 from ....ir.registry import Kind
-from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.emitter import BITS, Reg, constant, pointer
+from ...llvm.function import Code, FunctionCode
 from ...llvm.loops import FunctionWriter
 from ..gemm.batches import accumulate
 from ..gemm.tiles import parallel_work
@@ -41,9 +42,9 @@ def convolution_kernel(name: str, instruction: Instruction, context: LoweringCon
     dtype = SHORT_NAME[instruction.result.dtype]
     if instruction.result.type.size == 0:
         w = FunctionWriter(context.declarations)
-        w.line("ret void")
-        text = w.function(signature(name, 3), "nounwind")
-        return Kernel(name, text, f"convolution {name}: {instruction.result.type} is empty", 0)
+        w.ret()
+        code: Code = [w.function(signature(name, 3), "nounwind")]
+        return Kernel(name, code, f"convolution {name}: {instruction.result.type} is empty", 0)
     cut = windows_of(instruction, dtype, context.target)
     images, rows, columns = cut.cuts
     head = (
@@ -57,14 +58,14 @@ def convolution_kernel(name: str, instruction: Instruction, context: LoweringCon
         KernelPacking(name, instruction, cut, context),
         _Tiles(name, instruction, cut, context),
     ]
-    texts = [part.text() for part in parts]
-    texts.append(_driver(name, [(part.symbol, part.tasks, part.chunk) for part in parts], pooled=pooled))
+    code = [piece for part in parts for piece in part.code()]
+    code.append(_driver(name, [(part.symbol, part.tasks, part.chunk) for part in parts], pooled=pooled))
     if pooled:
-        texts += [task_function(part.symbol, BUFFERS) for part in parts]
+        code += [task_function(part.symbol, BUFFERS) for part in parts]
     product = dtype if parts[0].by_library else ""
     shortened = not context.parameters.register_transposes and cut.lanes > 1
     return Kernel(
-        name, "\n".join(texts), head, 1, cut.work / cut.lanes, product=product,
+        name, code, head, 1, cut.work / cut.lanes, product=product,
         grain=machine().product_task_cycles,
         pooled=pooled, shortened=shortened, worth_compiling=shortened,
         slowdown=MEMORY_SLOWDOWN if shortened else PRODUCT_SLOWDOWN,
@@ -80,7 +81,7 @@ def convolution_workspace(instruction: Instruction, context: LoweringContext) ->
     return max(1, BITS[dtype] // 8) * (cut.groups * cut.panels + cut.width)
 
 
-def _driver(name: str, parts: list[tuple[str, int, int]], *, pooled: bool) -> str:
+def _driver(name: str, parts: list[tuple[str, int, int]], *, pooled: bool) -> FunctionCode:
     """The kernel's own function: one part after the other."""
     w = FunctionWriter()
     pointers = [f"%b{i}" for i in range(BUFFERS)]
@@ -90,9 +91,8 @@ def _driver(name: str, parts: list[tuple[str, int, int]], *, pooled: bool) -> st
         if pooled:
             run_tasks(w, symbol, tasks, chunk)
         else:
-            arguments = "".join(f"ptr {pointer}, " for pointer in pointers)
-            w.line(f"call void @{symbol}({arguments}i64 0, i64 {tasks})")
-    w.line("ret void")
+            w.run(symbol, *map(pointer, pointers), constant(0, "i64"), constant(tasks, "i64"))
+    w.ret()
     return w.function(signature(name, BUFFERS), "nounwind")
 
 
@@ -109,11 +109,11 @@ class _Tiles(ResultPart):
     def chunk(self) -> int:
         return max(1, self.tasks // machine().chunks)  # the kernels are read once for each
 
-    def text(self) -> str:
+    def code(self) -> Code:
         """The table of offsets and the function."""
         held = self.cut.offsets()
         numbers = ", ".join(f"i32 {number}" for number in held)
-        return f"@{self.symbol}_table = internal constant [{len(held)} x i32] [{numbers}]\n{super().text()}"
+        return [f"@{self.symbol}_table = internal constant [{len(held)} x i32] [{numbers}]", *super().code()]
 
     def write(self) -> None:
         w, cut = self.w, self.cut
@@ -206,7 +206,7 @@ class _Tiles(ResultPart):
 
         def first(cut_: object, skip: Index) -> Index:
             tile = cut_.tile  # type: ignore[attr-defined]
-            return 0 if isinstance(skip, int) else w.assign(f"udiv i64 {skip.text}, {tile}", "i64")
+            return 0 if isinstance(skip, int) else w.integer("udiv", skip, tile)
 
         def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
             def column(j: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -261,9 +261,8 @@ class _Tiles(ResultPart):
             return w.loop(0, terms, 1, functools.partial(step, here, weights), sums, nonempty=True)
 
         def step(here: str, weights: str, term: Reg, sums: list[Reg]) -> Sequence[Reg]:
-            place, offset = w.offset(f"@{self.symbol}_table", "i32", term), w.fresh("o")
-            w.line(f"{offset} = load i32, ptr {place}, align 4")
-            here = w.offset(here, dtype, w.cast(Reg(offset, "i32"), "i64"))
+            offset = w.load(w.offset(f"@{self.symbol}_table", "i32", term), "i32")
+            here = w.offset(here, dtype, w.cast(offset, "i64"))
             weights = w.offset(weights, dtype, w.mul(term, vectors * lanes))
             ys = [w.load(w.offset(weights, dtype, v * lanes), dtype, lanes) for v in range(vectors)]
             out = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...interface import pack_symbol
-from ...llvm.emitter import Reg, constant
+from ...llvm.emitter import Reg, constant, pointer
 from ..gemm.library import pack_declaration
 from ..gemm.tiles import packing_work
-from .parts import Index, Part
+from .parts import Index, Part, register
 
 
 class KernelPacking(Part):
@@ -84,7 +84,7 @@ class KernelPacking(Part):
             apart: Index = columns
             start = self.product(first, rows * columns)
         else:
-            block = w.assign(f"udiv i64 {first.text}, {cut.part[0]}", "i64") if isinstance(first, Reg) else 0
+            block = w.integer("udiv", first, cut.part[0]) if isinstance(first, Reg) else 0
             begin = self.product(block, cut.part[0])
             apart = self.product(self.remaining(begin, cut.part[0]), columns)
             start = self.sum((begin, rows * columns), (first, columns), (begin, -columns))
@@ -107,11 +107,11 @@ class KernelPacking(Part):
     def _run(self, here: str, there: str, along: int, terms: Index, count: int, width: int) -> None:
         w, by_output = self.w, self.strides[1][1]
         if self.by_library:
-            length = terms.text if isinstance(terms, Reg) else terms
-            w.line(
-                f"call void @{pack_symbol(self.dtype)}(ptr {here}, i64 {by_output}, i64 {along}, "
-                f"ptr {there}, i64 {count}, i64 {length}, i64 {width})"
-            )
+            steps, sizes = (by_output, along), (count, terms, width)
+            w.run(
+                pack_symbol(self.dtype), pointer(here), *map(register, steps), pointer(there),
+                *map(register, sizes),
+            )  # fmt: skip
             return
 
         def term(k: Reg, _: list[Reg]) -> Sequence[Reg]:

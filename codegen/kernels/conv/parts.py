@@ -10,6 +10,7 @@ from ....ir.access import element_strides, resolve
 from ....ir.graph import Instruction
 from ....ir.types import contiguous_strides
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ..kernel import signature
 from ..lowering import LoweringContext
@@ -57,10 +58,10 @@ class Part(ABC):
         """Whether packing is the work of the products' library, which has floats."""
         return self.dtype in ("f32", "f64")
 
-    def text(self) -> str:
+    def code(self) -> Code:
         self.write()
-        self.w.line("ret void")
-        return self.w.function(signature(self.symbol, BUFFERS), "nounwind")
+        self.w.ret()
+        return [self.w.function(signature(self.symbol, BUFFERS), "nounwind")]
 
     @abstractmethod
     def write(self) -> None:
@@ -84,8 +85,8 @@ class Part(ABC):
             if size == 1:
                 found.append(0)
                 continue
-            found.append(self.w.assign(f"urem i64 {rest.text}, {size}", "i64"))
-            rest = self.w.assign(f"udiv i64 {rest.text}, {size}", "i64")
+            found.append(self.w.integer("urem", rest, size))
+            rest = self.w.integer("udiv", rest, size)
         return [rest if sizes[0] > 1 else 0, *reversed(found)]
 
     # -- index arithmetic, of constants where it can be ----------------------------------------------
@@ -124,7 +125,7 @@ class Part(ABC):
             return x
         if isinstance(x, int):
             return -(-x // by)
-        return self.w.assign(f"sdiv i64 {self.w.add(x, by - 1).text}, {by}", "i64")
+        return self.w.integer("sdiv", self.w.add(x, by - 1), by)
 
 
 def register(x: Index) -> Reg:

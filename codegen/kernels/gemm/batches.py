@@ -79,8 +79,8 @@ def over_batch(
         for axis in range(len(sizes) - 1, -1, -1):
             index = rest
             if axis:
-                index = w.assign(f"urem i64 {rest.text}, {sizes[axis]}", "i64")
-                rest = w.assign(f"udiv i64 {rest.text}, {sizes[axis]}", "i64")
+                index = w.integer("urem", rest, sizes[axis])
+                rest = w.integer("udiv", rest, sizes[axis])
             here = [
                 w.offset(place, dtype, w.mul(index, steps[axis])) if steps[axis] else place
                 for place, steps in zip(here, by, strict=True)

@@ -15,7 +15,9 @@ from ....ir.machine import machine
 from ....ir.registry import Kind
 from ....ir.types import TensorType, contiguous_strides
 from ...interface import PARALLEL_FOR, product_symbol
-from ...llvm.emitter import Reg
+from ...llvm.declarations import Declarations
+from ...llvm.emitter import Reg, pointer
+from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature
@@ -58,11 +60,11 @@ def contraction_kernel(name: str, instruction: Instruction, context: LoweringCon
     return direct_kernel(name, types, operands, dtype, context)
 
 
-def _empty(name: str) -> str:
+def _empty(name: str) -> Code:
     """The function of a product that has no elements."""
-    w = FunctionWriter({})
-    w.line("ret void")
-    return w.function(signature(name, 3), "nounwind")
+    w = FunctionWriter()
+    w.ret()
+    return [w.function(signature(name, 3), "nounwind")]
 
 
 def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
@@ -146,7 +148,7 @@ class _PackedKernel:
         instruction: Instruction,
         defs: Definitions,
         cut: Blocking,
-        declarations: dict[str, str],
+        declarations: Declarations,
     ) -> None:
         x, y = instruction.operands
         self.name, self.cut = name, cut
@@ -169,7 +171,7 @@ class _PackedKernel:
         tasks = self.batch if self.batched else 1
         return Kernel(
             self.name,
-            self._text(),
+            self._code(),
             head,
             tasks,
             cycles,
@@ -179,7 +181,7 @@ class _PackedKernel:
             slowdown=0.0,  # the library's code is the same
         )
 
-    def _text(self) -> str:
+    def _code(self) -> Code:
         w, dtype, cut = self.w, self.dtype, self.cut
         x, y = self.operands
         numbers = descriptor(cut, x.strides[-2:], y.strides[-2:])
@@ -190,17 +192,15 @@ class _PackedKernel:
 
         def multiply(at: list[str]) -> None:
             a, b, c = at
-            w.line(
-                f"call void @{product_symbol(dtype)}(ptr @{self.name}_numbers, ptr {a}, ptr {b}, ptr {c}, "
-                f"ptr {work}, ptr {pool})"
-            )
+            numbers = f"@{self.name}_numbers"
+            w.run(product_symbol(dtype), *map(pointer, (numbers, a, b, c, work, pool)))
 
         starts = [x.start(w, dtype), y.start(w, dtype), "%b2"]
         tasks = (Reg("%begin", "i64"), Reg("%end", "i64")) if self.batched else None
         over_batch(w, self.types, self.operands, starts, dtype, multiply, tasks=tasks)
-        w.line("ret void")
+        w.ret()
         buffers = 3 if self.batched else 4
-        return f"{table}\n{w.function(signature(self.name, buffers), 'nounwind')}"
+        return [table, w.function(signature(self.name, buffers), "nounwind")]
 
 
 CONTRACTION: Final = Lowering(

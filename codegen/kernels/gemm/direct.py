@@ -14,7 +14,9 @@ from typing import Any, Final, TypeAlias
 from ....ir.machine import machine
 from ....ir.records import record
 from ....ir.types import TensorType
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...tiers import OPTIMIZED
@@ -81,7 +83,7 @@ def direct_kernel(
     )
     return Kernel(
         name,
-        writer.text(),
+        writer.write(),
         head,
         writer.tasks,
         batch * (steps + 10.0),
@@ -145,7 +147,7 @@ class _Nest:
         operands: tuple[Strided, Strided],
         dtype: str,
         shape: Shape,
-        declarations: dict[str, str],
+        declarations: Declarations,
         unrolled: int,
     ) -> None:
         self.name, self.types, self.operands, self.dtype = name, types, operands, dtype
@@ -160,7 +162,7 @@ class _Nest:
             return self.batch
         return self.shape.across if self.by_column else self.shape.down
 
-    def text(self) -> str:
+    def write(self) -> Code:
         w, shape = self.w, self.shape
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
         starts = [*[operand.start(w, self.dtype) for operand in self.operands], "%b2"]
@@ -174,8 +176,8 @@ class _Nest:
             self._tiles(starts, down, (begin, end))
         else:
             self._tiles(starts, (begin, end), across)
-        w.line("ret void")
-        return w.function(signature(self.name, 3), "nounwind")
+        w.ret()
+        return [w.function(signature(self.name, 3), "nounwind")]
 
     # -- tiles ------------------------------------------------------------------------------------
 
@@ -302,4 +304,4 @@ class _Nest:
     def _fetch(self, place: str) -> None:
         """Ask for the line at `place`, in the next strip of y, which the machine cannot foresee."""
         self.w.declare("llvm.prefetch.p0", "void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        self.w.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+        self.w.prefetch(place)

@@ -12,7 +12,9 @@ from typing import Final
 
 from ....ir.machine import machine
 from ....ir.types import TensorType
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Code
 from ...llvm.loops import Bound, FunctionWriter
 from ...llvm.target import Target
 from ...maths.support import muladd
@@ -36,7 +38,7 @@ def dots_kernel(
     operands: tuple[Strided, Strided],
     dtype: str,
     target: Target,
-    declarations: dict[str, str],
+    declarations: Declarations,
 ) -> Kernel:
     """The kernel of ``result = x @ y`` for floats, where y has one column."""
     nest = _Dots(name, types, operands, dtype, target, declarations)
@@ -48,7 +50,13 @@ def dots_kernel(
     cycles = batch * nest.m * (nest.k / nest.lanes * 2 + 4.0)
     tasks = batch if batch > 1 else nest.down
     return Kernel(
-        name, nest.text(), head, tasks, cycles, grain=machine().product_task_cycles, slowdown=PRODUCT_SLOWDOWN
+        name,
+        nest.write(),
+        head,
+        tasks,
+        cycles,
+        grain=machine().product_task_cycles,
+        slowdown=PRODUCT_SLOWDOWN,
     )
 
 
@@ -60,7 +68,7 @@ class _Dots:
         operands: tuple[Strided, Strided],
         dtype: str,
         target: Target,
-        declarations: dict[str, str],
+        declarations: Declarations,
     ) -> None:
         self.name, self.types, self.operands, self.dtype = name, types, operands, dtype
         self.w = FunctionWriter(declarations)
@@ -79,7 +87,7 @@ class _Dots:
         """Groups of rows."""
         return math.ceil(self.m / self.rows)
 
-    def text(self) -> str:
+    def write(self) -> Code:
         w = self.w
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
         starts = [*[operand.start(w, self.dtype) for operand in self.operands], "%b2"]
@@ -90,8 +98,8 @@ class _Dots:
             )  # fmt: skip
         else:
             self._groups(starts, begin, end)
-        w.line("ret void")
-        return w.function(signature(self.name, 3), "nounwind")
+        w.ret()
+        return [w.function(signature(self.name, 3), "nounwind")]
 
     def _groups(self, at: list[str], first: Reg | int, last: Reg | int) -> None:
         w = self.w

@@ -10,8 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ...interface import PRODUCT_KERNELS, PRODUCT_TABLE, pack_symbol, product_symbol
-from ...llvm.emitter import Reg, constant
+from ...llvm.declarations import Declarations
+from ...llvm.emitter import Reg, constant, pointer
+from ...llvm.function import FunctionCode
 from ...llvm.loops import FunctionWriter
+from ...llvm.operations import FunctionCall, Store
 from ...llvm.target import Target
 from ...tiers import ScheduleParameters
 from .micro_kernel import NAME as MICRO
@@ -57,12 +60,12 @@ def descriptor(
 def kernels_text(target: Target, dtype: str, parameters: ScheduleParameters) -> str:
     """LLVM text of the functions in which products of `dtype` spend their time: `KERNELS`."""
     tile = tile_for(target, dtype)
-    declarations: dict[str, str] = {}
+    declarations = Declarations()
     parts = [
         micro_kernel(tile, declarations, parameters.micro_kernels),
         packing_function(tile, target, declarations, register_transposes=parameters.register_transposes),
     ]
-    return "\n".join([*declarations.values(), *parts])
+    return "\n".join(map(str, [*declarations.values(), *parts]))
 
 
 def driver_text(target: Target, dtype: str) -> str:
@@ -70,15 +73,16 @@ def driver_text(target: Target, dtype: str) -> str:
     `KERNELS` by the table `PRODUCT_TABLE`, and need not be fast."""
     tile = tile_for(target, dtype)
     table = f"@{PRODUCT_TABLE} = external global [{len(KERNELS)} x ptr]"
-    declarations = {PRODUCT_TABLE: table}
+    declarations = Declarations()
+    declarations[PRODUCT_TABLE] = table
     pack = ("ptr", "i64", "i64", "ptr", "i64", "i64", "i64")
     parts = [
         _forwarding(f"internal void @{MICRO}", ("ptr", "ptr", "ptr", "i64", "i64", "i64", "i64", "i1"), 0),
         _forwarding(f"internal void @{PACK}", pack, 1),
         _forwarding(f"void @{pack_symbol(dtype)}", pack, 1),
     ]
-    parts += [one(tile, declarations).text() for one in (_PackTask, _TileTask, _Driver)]
-    return "\n".join([*declarations.values(), *parts])
+    functions = [writer(tile, declarations).function() for writer in (_PackTask, _TileTask, _Driver)]
+    return "\n".join(map(str, [*declarations.values(), *parts, *functions]))
 
 
 def _forwarding(signature: str, types: Sequence[str], number: int) -> str:
@@ -95,7 +99,7 @@ def _forwarding(signature: str, types: Sequence[str], number: int) -> str:
 class _Writer:
     """What the functions share: fields of the descriptor and of the context."""
 
-    def __init__(self, tile: Tile, declarations: dict[str, str]) -> None:
+    def __init__(self, tile: Tile, declarations: Declarations) -> None:
         self.tile, self.dtype = tile, tile.dtype
         self.w = FunctionWriter(declarations)
 
@@ -104,9 +108,7 @@ class _Writer:
 
     def _pointer(self, name: str) -> str:
         w = self.w
-        place, value = w.offset("%context", "i64", _CONTEXT.index(name)), w.fresh(name)
-        w.line(f"{value} = load ptr, ptr {place}")
-        return value
+        return w.load_pointer(w.offset("%context", "i64", _CONTEXT.index(name)))
 
     def _size(self, name: str) -> Reg:
         return self.w.load(self.w.offset("%context", "i64", _CONTEXT.index(name)), "i64")
@@ -117,8 +119,7 @@ class _Writer:
         return self.divided(w.add(size, w.sub(by, 1) if isinstance(by, Reg) else by - 1), by)
 
     def divided(self, size: Reg, by: Reg | int, opcode: str = "udiv") -> Reg:
-        text = by.text if isinstance(by, Reg) else str(by)
-        return self.w.assign(f"{opcode} i64 {size.text}, {text}", "i64")
+        return self.w.integer(opcode, size, by)
 
     def offset(self, pointer: str, *factors: Reg | int) -> str:
         """`pointer` moved by the product of `factors`, in elements."""
@@ -131,7 +132,7 @@ class _Writer:
 class _PackTask(_Writer):
     """``@pack_task(ptr context, i64 begin, i64 end)``: groups of panels, those of x first."""
 
-    def text(self) -> str:
+    def function(self) -> FunctionCode:
         w = self.w
         descriptor = self._pointer("descriptor")
         group = self.number("packing", descriptor)
@@ -154,7 +155,7 @@ class _PackTask(_Writer):
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
-        w.line("ret void")
+        w.ret()
         return w.function("internal void @pack_task(ptr %context, i64 %begin, i64 %end)", "nounwind")
 
     def _panels(
@@ -167,15 +168,14 @@ class _PackTask(_Writer):
         at = w.mul(block, elements)
         count = w.min(w.sub(size, at), elements)
         here, there = self.offset(source, at, across), self.offset(packed, at, inner)
-        w.line(
-            f"call void @{PACK}(ptr {here}, {across}, {along}, ptr {there}, {count}, {inner}, i64 {width})"
-        )
+        places = constant(width, "i64")
+        w.run(PACK, pointer(here), across, along, pointer(there), count, inner, places)
 
 
 class _TileTask(_Writer):
     """``@tile_task(ptr context, i64 begin, i64 end)``: blocks of tiles of the result."""
 
-    def text(self) -> str:
+    def function(self) -> FunctionCode:
         w, tile = self.w, self.tile
         descriptor = self._pointer("descriptor")
         by_row, by_column = (self.number(name, descriptor) for name in ("row_panels", "column_panels"))
@@ -200,10 +200,7 @@ class _TileTask(_Writer):
                     tall = w.min(w.sub(rows, row), constant(tile.rows, "i64"))
                     x = self.offset(px, row, inner)
                     place = self.w.offset(self.offset(result, row, stride), self.dtype, column)
-                    w.line(
-                        f"call void @{MICRO}(ptr {x}, ptr {y}, ptr {place}, {inner}, {stride}, "
-                        f"{tall}, {wide}, i1 {first.text})"
-                    )
+                    w.run(MICRO, pointer(x), pointer(y), pointer(place), inner, stride, tall, wide, first)
                     return ()
 
                 w.loop(top, w.min(w.add(top, by_row), down), 1, square, nonempty=True)
@@ -213,14 +210,14 @@ class _TileTask(_Writer):
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
-        w.line("ret void")
+        w.ret()
         return w.function("internal void @tile_task(ptr %context, i64 %begin, i64 %end)", "nounwind")
 
 
 class _Driver(_Writer):
     """The product function: loops over blocks of columns, of the inner dimension and of rows."""
 
-    def text(self) -> str:
+    def function(self) -> FunctionCode:
         w, tile = self.w, self.tile
         m, n, k = (self.number(name) for name in ("m", "n", "k"))
         rows, columns, inner = (self.number(name) for name in ("rows", "columns", "inner"))
@@ -232,12 +229,12 @@ class _Driver(_Writer):
         context = w.slot("i64", len(_CONTEXT))
         py = w.offset("%work", self.dtype, self.number("y_offset"))
 
-        def put(name: str, value: str) -> None:
-            w.line(f"store {value}, ptr {w.offset(context, 'i64', _CONTEXT.index(name))}")
+        def put(name: str, value: Reg) -> None:
+            w.operations.append(Store(value, w.offset(context, "i64", _CONTEXT.index(name))))
 
-        put("descriptor", "ptr %descriptor")
-        put("px", "ptr %work")
-        put("py", f"ptr {py}")
+        put("descriptor", pointer("%descriptor"))
+        put("px", pointer("%work"))
+        put("py", pointer(py))
 
         def blocks(size: Reg, by: Reg, body: Callable[[Reg, Reg], None]) -> None:
             def block(index: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -250,9 +247,9 @@ class _Driver(_Writer):
         def over_columns(column: Reg, wide: Reg) -> None:
             def over_inner(at: Reg, deep: Reg) -> None:
                 y = self.offset(self.offset("%y", column, y_column), at, y_row)
-                put("y", f"ptr {y}")
-                put("inner", str(deep))
-                put("first", f"i64 {w.cast(w.eq(at, 0), 'i64').text}")
+                put("y", pointer(y))
+                put("inner", deep)
+                put("first", w.cast(w.eq(at, 0), "i64"))
 
                 def over_rows(row: Reg, tall: Reg) -> None:
                     x = self.offset(self.offset("%x", row, x_row), at, x_column)
@@ -260,16 +257,16 @@ class _Driver(_Writer):
                     # y stays packed for the blocks of rows after the first
                     again = w.ne(row, 0)
                     to_pack = w.select(again, constant(0, "i64"), wide)
-                    put("x", f"ptr {x}")
-                    put("result", f"ptr {result}")
-                    put("rows", str(tall))
-                    put("columns", str(to_pack))
+                    put("x", pointer(x))
+                    put("result", pointer(result))
+                    put("rows", tall)
+                    put("columns", to_pack)
                     down, across = self.parts(tall, tile.rows), self.parts(wide, tile.columns)
                     tasks = w.add(
                         self.parts(down, group), self.parts(self.parts(to_pack, tile.columns), group)
                     )
                     self._run("pack_task", context, tasks)
-                    put("columns", str(wide))
+                    put("columns", wide)
                     self._run(
                         "tile_task", context, w.mul(self.parts(down, by_row), self.parts(across, by_column))
                     )
@@ -279,7 +276,7 @@ class _Driver(_Writer):
             blocks(k, inner, over_inner)
 
         blocks(n, columns, over_columns)
-        w.line("ret void")
+        w.ret()
         return w.function(
             f"void @{product_symbol(self.dtype)}(ptr %descriptor, ptr %x, ptr %y, ptr %result, ptr %work, "
             "ptr %parallel)",
@@ -290,13 +287,12 @@ class _Driver(_Writer):
         """All tasks, by the pool if there is one."""
         w = self.w
         alone, shared, after = w.label("alone"), w.label("shared"), w.label("after")
-        pool = w.fresh("pool")
-        w.line(f"{pool} = icmp ne ptr %parallel, null")
-        w.branch_if(Reg(pool, "bool"), shared, alone)
+        w.branch_if(w.compute("icmp ne", "bool", 1, pointer("%parallel"), pointer("null")), shared, alone)
         w.start(shared)
-        w.line(f"call void %parallel(ptr @{task}, ptr {context}, {tasks}, i64 1)")
+        arguments = [pointer(f"@{task}"), pointer(context), tasks, constant(1, "i64")]
+        w.operations.append(FunctionCall("%parallel", arguments))
         w.branch(after)
         w.start(alone)
-        w.line(f"call void @{task}(ptr {context}, i64 0, {tasks})")
+        w.run(task, pointer(context), constant(0, "i64"), tasks)
         w.branch(after)
         w.start(after)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...interface import PRODUCT_KERNELS
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.function import FunctionCode
 from ...llvm.loops import FunctionWriter
 from ...maths.support import muladd
 from .tiles import SUM_PART, Tile
@@ -15,26 +17,26 @@ NAME = PRODUCT_KERNELS[0]
 LINE = 64
 
 
-def micro_kernel(tile: Tile, declarations: dict[str, str], variants: int) -> str:
+def micro_kernel(tile: Tile, declarations: Declarations, variants: int) -> FunctionCode:
     """``@micro(ptr a, ptr b, ptr c, i64 k, i64 stride, i64 rows, i64 columns, i1 first)``.
 
     ``c[i, j] (+)= sum over p of a[p, i] b[p, j]``, where ``c``'s rows are `stride` elements apart and
     only the first `rows` and `columns` of the tile are there; `first` sets instead of adding. There is code
     of its own for each of `variants`, see `ScheduleParameters.micro_kernels`.
     """
-    return _Micro(tile, declarations).text(variants)
+    return _Micro(tile, declarations).write(variants)
 
 
 class _Micro:
-    def __init__(self, tile: Tile, declarations: dict[str, str]) -> None:
+    def __init__(self, tile: Tile, declarations: Declarations) -> None:
         self.tile = tile
         self.w = FunctionWriter(declarations)
 
-    def text(self, variants: int) -> str:
+    def write(self, variants: int) -> FunctionCode:
         w, tile = self.w, self.tile
         if variants == 1:  # all tiles as if they were parts of one
             self._part(self._sums(tile.rows))
-            w.line("ret void")
+            w.ret()
         else:
             self._by_size()
         return w.function(
@@ -52,7 +54,7 @@ class _Micro:
         w.branch_if(w.le(Reg("%rows", "i64"), half), few, many)
         w.start(few)
         self._part(self._sums(half))
-        w.line("ret void")
+        w.ret()
         w.start(many)
         sums = self._sums(tile.rows)
         whole = w.and_(w.eq(Reg("%rows", "i64"), tile.rows), w.eq(Reg("%columns", "i64"), tile.columns))
@@ -60,10 +62,10 @@ class _Micro:
         w.branch_if(whole, full, part)
         w.start(full)
         self._whole(sums)
-        w.line("ret void")
+        w.ret()
         w.start(part)
         self._part(sums)
-        w.line("ret void")
+        w.ret()
 
     def _sums(self, rows: int) -> list[Reg]:
         """The sums of the tile's first `rows`, in one part or two."""
@@ -118,7 +120,7 @@ class _Micro:
         for i in range(tile.rows):
             row = w.offset("%c", tile.dtype, w.mul(Reg("%stride", "i64"), i)) if i else "%c"
             for at in (*range(0, size, LINE), size - 1):
-                w.line(f"call void @llvm.prefetch.p0(ptr {w.offset(row, 'u8', at)}, i32 0, i32 2, i32 1)")
+                w.prefetch(w.offset(row, "u8", at), near=False)
 
     def _place(self, row: Reg | int, vector: int) -> str:
         w, tile = self.w, self.tile

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...interface import PRODUCT_KERNELS
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import FunctionCode
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...llvm.transpose import turned
@@ -21,26 +23,26 @@ NAME = PRODUCT_KERNELS[1]
 
 
 def packing_function(
-    tile: Tile, target: Target, declarations: dict[str, str], *, register_transposes: bool
-) -> str:
+    tile: Tile, target: Target, declarations: Declarations, *, register_transposes: bool
+) -> FunctionCode:
     """``@pack(ptr source, i64 across, i64 along, ptr panels, i64 count, i64 k, i64 width)``.
 
     Packs `count` elements across by `k` along, which are `across` and `along` elements apart, as panels of
     `width` elements, of which the last may have less. Without `register_transposes` what lies across is
     packed element by element.
     """
-    return _Packing(tile, target, declarations).text(register_transposes=register_transposes)
+    return _Packing(tile, target, declarations).write(register_transposes=register_transposes)
 
 
 class _Packing:
-    def __init__(self, tile: Tile, target: Target, declarations: dict[str, str]) -> None:
+    def __init__(self, tile: Tile, target: Target, declarations: Declarations) -> None:
         self.dtype, self.lanes = tile.dtype, tile.lanes
         self.fast_masks = target.fast_masks
         self.w = FunctionWriter(declarations)
         self.across, self.along = Reg("%across", "i64"), Reg("%along", "i64")
         self.count, self.k, self.width = Reg("%count", "i64"), Reg("%k", "i64"), Reg("%width", "i64")
 
-    def text(self, *, register_transposes: bool) -> str:
+    def write(self, *, register_transposes: bool) -> FunctionCode:
         w = self.w
         neighbours, others, turned, turn, single = (
             w.label(name) for name in ("neighbours", "others", "turned", "turn", "single")
@@ -48,7 +50,7 @@ class _Packing:
         w.branch_if(w.eq(self.across, 1), neighbours, others)
         w.start(neighbours)
         self._copy()
-        w.line("ret void")
+        w.ret()
         w.start(others)
         if not register_transposes:  # they are half of the text
             turned = single
@@ -58,10 +60,10 @@ class _Packing:
             w.branch_if(w.ge(self.k, self.lanes), turn, single)
             w.start(turn)
             self._strips(self._turn)
-            w.line("ret void")
+            w.ret()
         w.start(single)
         self._strips(self._element_by_element)
-        w.line("ret void")
+        w.ret()
         return w.function(
             f"void @{NAME}(ptr noalias %source, i64 %across, i64 %along, ptr noalias %panels, i64 %count, "
             "i64 %k, i64 %width)",
@@ -91,7 +93,7 @@ class _Packing:
             return ()
 
         rounded = w.sub(w.add(self.count, self.width), 1)
-        w.loop(0, w.assign(f"udiv i64 {rounded.text}, {self.width.text}", "i64"), 1, panel, nonempty=True)
+        w.loop(0, w.integer("udiv", rounded, self.width), 1, panel, nonempty=True)
 
     def _by_vectors(self, valid: Reg, body: Callable[[Reg | None], None]) -> None:
         """`body` with a mask of the valid lanes; without one for whole vectors where masks are slow."""

@@ -13,7 +13,9 @@ from typing import Final
 
 from ....ir.machine import machine
 from ....ir.types import TensorType
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature
@@ -58,7 +60,7 @@ def streams_kernel(
     operands: tuple[Strided, Strided],
     dtype: str,
     target: Target,
-    declarations: dict[str, str],
+    declarations: Declarations,
 ) -> Kernel:
     """The kernel of ``result = x @ y``; its tasks are strips of columns."""
     writer = _Writer(types, operands, dtype, target.lanes(dtype), declarations)
@@ -68,7 +70,7 @@ def streams_kernel(
         f"{_TOGETHER} rows at a time in strips of {writer.width} columns"
     )
     cycles = batch * writer.k * writer.n * max((writer.m + 1.0) / writer.lanes, BITS[dtype] / 64)
-    return Kernel(name, writer.text(name), head, writer.tasks if batch else 0, cycles)
+    return Kernel(name, writer.write(name), head, writer.tasks if batch else 0, cycles)
 
 
 class _Writer:
@@ -78,7 +80,7 @@ class _Writer:
         operands: tuple[Strided, Strided],
         dtype: str,
         lanes: int,
-        declarations: dict[str, str],
+        declarations: Declarations,
     ) -> None:
         self.types, self.operands, self.dtype, self.lanes = types, operands, dtype, lanes
         (self.m, self.k), self.n = types[0].shape[-2:], types[2].shape[-1]
@@ -89,7 +91,7 @@ class _Writer:
         #: Sums of the part being added up, row after row; those of a short sum are the result itself.
         self.parts = self.w.slot(dtype, self.m * self.width) if self.k > _INNER else ""
 
-    def text(self, name: str) -> str:
+    def write(self, name: str) -> Code:
         w = self.w
         starts = [operand.start(w, self.dtype) for operand in self.operands] + ["%b2"]
 
@@ -106,8 +108,8 @@ class _Writer:
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, strip)
-        w.line("ret void")
-        return w.function(signature(name, 3), "nounwind")
+        w.ret()
+        return [w.function(signature(name, 3), "nounwind")]
 
     def _strip(self, x: str, y: str, result: str, stop: Reg, first: Reg) -> None:
         """Columns from `first` on, where `y` and `result` point to, up to `stop`."""

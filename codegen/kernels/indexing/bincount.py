@@ -15,6 +15,7 @@ from ....ir.machine import machine
 from ....ir.records import record
 from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Code, FunctionCode
 from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
@@ -69,11 +70,11 @@ def bincount_plan(instruction: Instruction) -> BincountPlan:
 def bincount_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """Adds 1, or its weight, for each element."""
     plan = bincount_plan(instruction)
-    text = _Writer(name, instruction, plan, context).write()
+    code = _Writer(name, instruction, plan, context).write()
     where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
     what = f"bincount {name}: {plan.count} elements at {plan.length} places, in {plan.chunks} chunks"
     errors = (f"bincount: an element is negative{where}",)
-    return Kernel(name, text, what, cycles=plan.cycles, errors=errors, pooled=plan.chunks > 1)
+    return Kernel(name, code, what, cycles=plan.cycles, errors=errors, pooled=plan.chunks > 1)
 
 
 class _Writer:
@@ -91,22 +92,22 @@ class _Writer:
         self.buffers = inputs + 1 + (plan.workspace > 0)
         self.w = FunctionWriter(self.declarations)
 
-    def write(self) -> str:
-        """The text of ``i32 @name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its task."""
+    def write(self) -> Code:
+        """The code of ``i32 @name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its task."""
         if self.plan.chunks == 1:
             negative = self._add_to(self.result, constant(0, "i64"), constant(self.plan.count, "i64"))
-            return self._function(negative)
+            return [self._function(negative)]
         task = f"{self.name}_chunk"
-        text = self._task(task)
+        parts = self._task(task)
         self.w = w = FunctionWriter(self.declarations)
         w.store(constant(0, "i32"), self.work)
         context_of(w, self.buffers)
         run_tasks(w, task, self.plan.chunks)
         self._add_up()
-        return f"{text}\n{self._function(w.load(self.work, 'i32'))}"
+        return [*parts, self._function(w.load(self.work, "i32"))]
 
-    def _function(self, status: Reg) -> str:
-        self.w.line(f"ret {status}")
+    def _function(self, status: Reg) -> FunctionCode:
+        self.w.ret(status)
         return self.w.function(signature(self.name, self.buffers, result="i32"), "nounwind")
 
     def _add_to(self, sums: str, first: Reg, stop: Reg) -> Reg:
@@ -138,20 +139,20 @@ class _Writer:
         before = w.offset(self.work, "u8", STATUS_BYTES - self.plan.distance)
         return w.offset(before, "u8", w.mul(number, self.plan.distance))
 
-    def _task(self, name: str) -> str:
+    def _task(self, name: str) -> Code:
         """Adds some chunks: the first one to the result, others to the workspace."""
         self.w = w = FunctionWriter(self.declarations)
         size = -(-self.plan.count // self.plan.chunks)
 
         def chunk(number: Reg, _: list[Reg]) -> Sequence[Reg]:
-            own, sums = self._sums_of(number), w.fresh("sums")
-            w.line(f"{sums} = select {w.eq(number, 0)}, ptr {self.result}, ptr {own}")
+            own = self._sums_of(number)
+            sums = w.choose(w.eq(number, 0), self.result, own)
             note(w, self._add_to(sums, *part_of(w, number, size, self.plan.count)), self.work)
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, chunk)
-        w.line("ret void")
-        return f"{w.function(signature(name, self.buffers), 'nounwind')}\n{task_function(name, self.buffers)}"
+        w.ret()
+        return [w.function(signature(name, self.buffers), "nounwind"), task_function(name, self.buffers)]
 
     def _add_up(self) -> None:
         """Add the sums of all chunks to those of the first, in order."""

@@ -16,7 +16,9 @@ from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
 from ....ir.machine import machine
 from ....ir.registry import Kind
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature
@@ -35,8 +37,8 @@ def gather_kernel(name: str, instruction: Instruction, context: LoweringContext)
     errors = index_messages(instruction, x.shape, len(indices))
     cycles, pooled = _work(instruction)
     if count >= BLOCK_OF_LONG:
-        text = _BlockWriter(name, instruction, target, declarations).write()
-        return Kernel(name, text, description, cycles=cycles, errors=errors, pooled=pooled)
+        code = _BlockWriter(name, instruction, target, declarations).write()
+        return Kernel(name, code, description, cycles=cycles, errors=errors, pooled=pooled)
     w, dtype, result = FunctionWriter(declarations), SHORT_NAME[x.dtype], f"%b{len(indices) + 1}"
 
     def copy(w: FunctionWriter, number: Reg, at: Reg) -> None:
@@ -45,9 +47,9 @@ def gather_kernel(name: str, instruction: Instruction, context: LoweringContext)
 
     check_indices(w, x.shape, len(indices), 1, count, target.lanes("i64"))
     over_indices(w, x.shape, len(indices), 1, (0, count), copy)
-    w.line("ret i32 0")
-    text = w.function(signature(name, len(indices) + 2, result="i32"), "nounwind")
-    return Kernel(name, text, description, cycles=cycles, errors=errors)
+    w.ret(constant(0, "i32"))
+    code = [w.function(signature(name, len(indices) + 2, result="i32"), "nounwind")]
+    return Kernel(name, code, description, cycles=cycles, errors=errors)
 
 
 def gather_workspace(instruction: Instruction, context: LoweringContext) -> int:
@@ -67,7 +69,7 @@ class _BlockWriter:
     """Writes the kernel of many indices."""
 
     def __init__(
-        self, name: str, instruction: Instruction, target: Target, declarations: dict[str, str]
+        self, name: str, instruction: Instruction, target: Target, declarations: Declarations
     ) -> None:
         x, *indices = instruction.operands
         self.name, self.declarations = name, declarations
@@ -81,14 +83,14 @@ class _BlockWriter:
         #: Operands, the result, and the workspace where tasks share one.
         self.buffers = self.axes + 2 + self.pooled
 
-    def write(self) -> str:
-        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
+    def write(self) -> Code:
+        """The code of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
         parts = []
         if self.pooled:
             part, status = f"{self.name}_g", f"%b{self.axes + 2}"
             bad = self._blocks(Reg("%begin", "i64"), Reg("%end", "i64"))
             note(self.w, bad, status)
-            self.w.line("ret void")
+            self.w.ret()
             parts = [self.w.function(signature(part, self.buffers), "nounwind")]
             parts.append(task_function(part, self.buffers))
             self.w = w = FunctionWriter(self.declarations)
@@ -100,8 +102,8 @@ class _BlockWriter:
         else:
             bad = self._blocks(constant(0, "i64"), constant(self.blocks.number, "i64"))
             w = self.w
-        w.line(f"ret {status_of(w, bad)}")
-        return "\n".join([*parts, w.function(signature(self.name, self.buffers, result="i32"), "nounwind")])
+        w.ret(status_of(w, bad))
+        return [*parts, w.function(signature(self.name, self.buffers, result="i32"), "nounwind")]
 
     def _blocks(self, first: Reg, stop: Reg) -> Reg:
         """Some blocks; a bit for each axis with an index out of range."""

@@ -15,7 +15,8 @@ from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction, Value
 from ....ir.registry import Kind
 from ....ir.types import contiguous_strides
-from ...llvm.emitter import Number, Reg, constant
+from ...llvm.emitter import Number, Reg, constant, pointer
+from ...llvm.function import Code
 from ...llvm.loops import Bound, FunctionWriter
 from ..kernel import Kernel, signature
 from ..lowering import Lowering, LoweringContext
@@ -62,11 +63,11 @@ def concat_kernel(name: str, instruction: Instruction, context: LoweringContext)
             place = w.offset(f"%b{len(instruction.operands)}", dtype, offset * by[axis])
             copy(operand, strides, w.offset(f"%b{position}", dtype, start), place)
         offset += operand.shape[axis]
-    w.line("ret void")
-    text = w.function(signature(name, len(instruction.operands) + 1), "nounwind")
+    w.ret()
+    code: Code = [w.function(signature(name, len(instruction.operands) + 1), "nounwind")]
     rows, nbytes = math.prod(result.shape[:axis]), math.prod(result.shape[axis:]) * result.dtype.itemsize
     cycles = result.type.nbytes / 4 + 20 * rows
-    return Kernel(name, text, f"concat {name}: {rows} rows of {nbytes} bytes", tasks, cycles)
+    return Kernel(name, code, f"concat {name}: {rows} rows of {nbytes} bytes", tasks, cycles)
 
 
 def update_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
@@ -101,10 +102,10 @@ def update_kernel(name: str, instruction: Instruction, context: LoweringContext)
 
     if v.type.size:
         at(0, "%b1", w.offset("%b2", dtype, first))
-    w.line("ret void")
+    w.ret()
     description = f"update {name}: {v.type} into {x.type}"
     cycles = (x.type.nbytes + v.type.nbytes) / 4
-    return Kernel(name, w.function(signature(name, 3), "nounwind"), description, cycles=cycles)
+    return Kernel(name, [w.function(signature(name, 3), "nounwind")], description, cycles=cycles)
 
 
 def _contiguous_tail(shape: tuple[int, ...], by: list[int]) -> int:
@@ -126,7 +127,7 @@ def check_indices(
         good, bad = w.label("good"), w.label("bad")
         w.branch_if(inside, good, bad)
         w.start(bad)
-        w.line(f"ret i32 {axis + 1}")
+        w.ret(constant(axis + 1, "i32"))
         w.start(good)
 
 
@@ -165,8 +166,8 @@ def _all_inside(w: FunctionWriter, indices: str, extent: int, count: int, lanes:
     yes = constant(True, "bool", lanes)
     (fine,) = w.loop(0, whole, lanes, lambda number, state: check(number, state, lanes), [yes])
     if lanes > 1:
-        bits = w.assign(f"bitcast {fine} to i{lanes}", "bool")
-        fine = w.assign(f"icmp eq i{lanes} {bits.text}, -1", "bool")
+        bits = w.packed(fine)
+        fine = w.compute("icmp eq", "bool", 1, bits, Reg("-1", bits.dtype))
     (fine,) = w.loop(whole, count, 1, lambda number, state: check(number, state, 1), [fine])
     return fine
 
@@ -182,7 +183,7 @@ def index_messages(instruction: Instruction, shape: tuple[int, ...], axes: int) 
 
 def copy_operand(w: FunctionWriter, nbytes: Number, source: str, target: str) -> None:
     """Copy unless both are the same memory."""
-    differ = w.assign(f"icmp ne ptr {source}, {target}", "bool")
+    differ = w.compute("icmp ne", "bool", 1, pointer(source), pointer(target))
     w.when(differ, lambda: w.copy(target, source, nbytes))
 
 

@@ -24,7 +24,9 @@ from ....ir.machine import machine
 from ....ir.ops.indexing import SCATTER_FOLDS
 from ....ir.records import record
 from ....ir.registry import Kind
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Code, FunctionCode
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature
@@ -100,7 +102,7 @@ def scatter_kernel(name: str, instruction: Instruction, context: LoweringContext
     """Copies x, then writes or adds the slice for each tuple of indices."""
     x, _, *indices = instruction.operands
     plan = scatter_plan(instruction)
-    text = _Writer(name, instruction, plan, context.target, context.declarations).write()
+    code = _Writer(name, instruction, plan, context.target, context.declarations).write()
     description = (
         f"scatter {name}: {plan.count} slices of {plan.stretch} elements, {instruction.attrs['mode']}, "
         f"into {x.type}"
@@ -109,7 +111,7 @@ def scatter_kernel(name: str, instruction: Instruction, context: LoweringContext
     if pooled:
         description += f", in {plan.parts} parts {plan.how.value}"
     errors = index_messages(instruction, x.shape, len(indices))
-    return Kernel(name, text, description, cycles=plan.cycles, errors=errors, pooled=pooled)
+    return Kernel(name, code, description, cycles=plan.cycles, errors=errors, pooled=pooled)
 
 
 class _Writer:
@@ -121,7 +123,7 @@ class _Writer:
         instruction: Instruction,
         plan: ScatterPlan,
         target: Target,
-        declarations: dict[str, str],
+        declarations: Declarations,
     ) -> None:
         x, _, *indices = instruction.operands
         self.name, self.plan, self.target, self.declarations = name, plan, target, declarations
@@ -135,15 +137,15 @@ class _Writer:
         self.buffers = self.axes + 3 + (plan.workspace > 0)
         self.w = FunctionWriter(declarations)
 
-    def write(self) -> str:
-        """The text of ``i32 @name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
+    def write(self) -> Code:
+        """The code of ``i32 @name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
         how = self.plan.how
         if how is How.ALONE:
-            return self._whole()
+            return [self._whole()]
         part = f"{self.name}_s"
-        texts = [self._task(part, self._ranges if how is How.RANGES else self._chunks)]
+        parts = self._task(part, self._ranges if how is How.RANGES else self._chunks)
         if how is How.CHUNKS:
-            texts.append(self._task(f"{part}_sum", self._add_up))
+            parts += self._task(f"{part}_sum", self._add_up)
         self.w = w = FunctionWriter(self.declarations)
         w.store(constant(0, "i32"), self.work)
         context_of(w, self.buffers)
@@ -151,9 +153,8 @@ class _Writer:
         bad = w.load(self.work, "i32")
         if how is How.CHUNKS:
             w.when(w.eq(bad, 0), lambda: self._run(f"{part}_sum", -(-self._elements // _FOLD)))
-        w.line(f"ret {status_of(w, bad)}")
-        texts.append(w.function(signature(self.name, self.buffers, result="i32"), "nounwind"))
-        return "\n".join(texts)
+        w.ret(status_of(w, bad))
+        return [*parts, w.function(signature(self.name, self.buffers, result="i32"), "nounwind")]
 
     @property
     def _elements(self) -> int:
@@ -162,12 +163,12 @@ class _Writer:
     def _run(self, part: str, tasks: int) -> None:
         run_tasks(self.w, part, tasks)
 
-    def _task(self, name: str, body: Callable[[Reg, Reg], None]) -> str:
+    def _task(self, name: str, body: Callable[[Reg, Reg], None]) -> Code:
         """A function that runs `body` for a range of tasks."""
         self.w = w = FunctionWriter(self.declarations)
         body(Reg("%begin", "i64"), Reg("%end", "i64"))
-        w.line("ret void")
-        return f"{w.function(signature(name, self.buffers), 'nounwind')}\n{task_function(name, self.buffers)}"
+        w.ret()
+        return [w.function(signature(name, self.buffers), "nounwind"), task_function(name, self.buffers)]
 
     def _move(self, result: str, number: Reg, place: Reg) -> None:
         """Write or fold slice `number` at `place`."""
@@ -204,7 +205,7 @@ class _Writer:
 
     # -- on one thread ----------------------------------------------------------------------------
 
-    def _whole(self) -> str:
+    def _whole(self) -> FunctionCode:
         w, count = self.w, self.plan.count
         copy_operand(w, self.nbytes, "%b0", self.result)
         if count < BLOCK_OF_LONG:
@@ -217,10 +218,10 @@ class _Writer:
                 (0, count),
                 lambda w, at, place: self._move(self.result, at, place),
             )
-            w.line("ret i32 0")
+            w.ret(constant(0, "i32"))
         else:
             bad = self._some(self.result, constant(0, "i64"), constant(self.blocks.number, "i64"))
-            w.line(f"ret {status_of(w, bad)}")
+            w.ret(status_of(w, bad))
         return w.function(signature(self.name, self.buffers, result="i32"), "nounwind")
 
     def _some(self, result: str, first: Reg, stop: Reg) -> Reg:
@@ -286,9 +287,8 @@ class _Writer:
         size = -(-total // plan.parts)
 
         def chunk(number: Reg, _: list[Reg]) -> Sequence[Reg]:
-            own, target = self._copy_of(number), w.fresh("target")
-            first = w.eq(number, 0)
-            w.line(f"{target} = select {first}, ptr {self.result}, ptr {own}")
+            own, first = self._copy_of(number), w.eq(number, 0)
+            target = w.choose(first, self.result, own)
             w.when(first, lambda: copy_operand(w, self.nbytes, "%b0", self.result))
             w.when(w.not_(first), lambda: w.clear(own, self.nbytes))
             start = w.min(w.mul(number, size), total)

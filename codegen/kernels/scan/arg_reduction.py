@@ -13,7 +13,9 @@ from typing import Final
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, signature
@@ -28,16 +30,16 @@ def arg_reduction_kernel(name: str, instruction: Instruction, context: LoweringC
     """The index of an extremum along an axis."""
     (x,) = instruction.operands
     writer = _Writer(instruction, context.target, context.declarations)
-    text = writer.write(name)
+    code = writer.write(name)
     description = (
         f"arg-reduction {name}: {instruction.op.name} of {x.type} along axis {instruction.attrs['axis']}"
     )
     cycles = 4.0 * x.type.size / writer.lanes + x.type.nbytes / 8
-    return Kernel(name, text, description, tasks=writer.lines.tasks, cycles=cycles)
+    return Kernel(name, code, description, tasks=writer.lines.tasks, cycles=cycles)
 
 
 class _Writer:
-    def __init__(self, instruction: Instruction, target: Target, declarations: dict[str, str]) -> None:
+    def __init__(self, instruction: Instruction, target: Target, declarations: Declarations) -> None:
         (x,) = instruction.operands
         self.w = FunctionWriter(declarations)
         self.dtype = SHORT_NAME[x.dtype]
@@ -50,13 +52,13 @@ class _Writer:
         self.lines = Lines(x.shape, instruction.attrs["axis"], target, self.dtype, self.index)
         self.lanes = self.lines.lanes
 
-    def write(self, name: str) -> str:
+    def write(self, name: str) -> Code:
         if self.lines.contiguous:
             self.lines.rows(self.w, self._row)
         else:
             self.lines.columns(self.w, self._columns)
-        self.w.line("ret void")
-        return self.w.function(signature(name, 2), "nounwind")
+        self.w.ret()
+        return [self.w.function(signature(name, 2), "nounwind")]
 
     def _load(self, at: Reg, lanes: int) -> Reg:
         return self.w.load(self.w.offset("%b0", self.dtype, at), self.dtype, lanes)

@@ -45,7 +45,7 @@ class Lines:
         """Call ``body(outer, first, stop)`` for each task: columns `first` to `stop` of one outer index."""
 
         def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            outer = w.assign(f"udiv {index}, {self.blocks}", "i64")
+            outer = w.integer("udiv", index, self.blocks)
             block = w.sub(index, w.mul(outer, self.blocks))
             body(outer, *part_of(w, block, BLOCK_COLUMNS, self.inner))
             return ()

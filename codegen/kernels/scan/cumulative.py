@@ -21,7 +21,9 @@ from ....ir.machine import machine
 from ....ir.registry import Kind
 from ....ir.types import TensorType
 from ...interface import THREADS
-from ...llvm.emitter import Reg, constant
+from ...llvm.declarations import Declarations
+from ...llvm.emitter import Reg, constant, pointer
+from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...nest.streaming import streamed_bytes
@@ -58,16 +60,16 @@ def cumulative_kernel(name: str, instruction: Instruction, context: LoweringCont
     (x,) = instruction.operands
     if x.type.size == 0:
         w = FunctionWriter(declarations)
-        w.line("ret void")
+        w.ret()
         return Kernel(
-            name, w.function(signature(name, 2), "nounwind"), f"cumulative {name}: nothing", tasks=0
+            name, [w.function(signature(name, 2), "nounwind")], f"cumulative {name}: nothing", tasks=0
         )
     writer = _Writer(instruction, target, declarations)
     cycles = x.type.size * (1.0 if writer.lanes > 1 else 4.0) + x.type.nbytes / 4
     what = f"cumulative {name}: {instruction.op.name} of {x.type} along axis {instruction.attrs['axis']}"
     if writer.chunks > 1:
-        text = _ChunkWriter(instruction, target, declarations).write(name)
-        return Kernel(name, text, f"{what}, in {writer.chunks} chunks", cycles=cycles, pooled=True)
+        code = _ChunkWriter(instruction, target, declarations).write(name)
+        return Kernel(name, code, f"{what}, in {writer.chunks} chunks", cycles=cycles, pooled=True)
     return Kernel(name, writer.write(name), what, tasks=writer.lines.tasks, cycles=cycles)
 
 
@@ -88,7 +90,7 @@ def _cut(x: TensorType, lines: Lines) -> tuple[int, int]:
 class _Writer:
     """Writes the kernel whose tasks are lines, or blocks of columns."""
 
-    def __init__(self, instruction: Instruction, target: Target, declarations: dict[str, str]) -> None:
+    def __init__(self, instruction: Instruction, target: Target, declarations: Declarations) -> None:
         (x,) = instruction.operands
         self.w = FunctionWriter(declarations)
         self.declarations = declarations
@@ -110,14 +112,14 @@ class _Writer:
         )
         self.past_cache = False
 
-    def write(self, name: str) -> str:
-        """The text of ``@name(ptr %b0, ptr %b1, i64 %begin, i64 %end)``."""
+    def write(self, name: str) -> Code:
+        """The code of ``@name(ptr %b0, ptr %b1, i64 %begin, i64 %end)``."""
         if self.lines.contiguous:
             self._streaming(lambda: self.lines.rows(self.w, self._row))
         else:
             self.lines.columns(self.w, self._columns)
-        self.w.line("ret void")
-        return self.w.function(signature(name, 2), "nounwind")
+        self.w.ret()
+        return [self.w.function(signature(name, 2), "nounwind")]
 
     def _identity(self, lanes: int) -> Reg:
         return constant(self.fold.identity(self.dtype), self.dtype, lanes)
@@ -139,7 +141,7 @@ class _Writer:
             self.past_cache = True
             body()
             self.past_cache = False
-            w.line("fence seq_cst")
+            w.fence()
 
         w.when(aligned, past)
         w.when(w.not_(aligned), body)
@@ -262,9 +264,9 @@ class _ChunkWriter(_Writer):
     it.
     """
 
-    def write(self, name: str) -> str:
-        """The text of ``@name(ptr %b0, ptr %b1, ptr %b2, i64 %begin, i64 %end)`` and of its passes."""
-        parts = [self._pass(f"{name}_folds", writes=False), self._pass(f"{name}_writes", writes=True)]
+    def write(self, name: str) -> Code:
+        """The code of ``@name(ptr %b0, ptr %b1, ptr %b2, i64 %begin, i64 %end)`` and of its passes."""
+        parts = [*self._pass(f"{name}_folds", writes=False), *self._pass(f"{name}_writes", writes=True)]
         self.w = w = FunctionWriter(self.declarations)
         context_of(w, 3)
 
@@ -284,15 +286,15 @@ class _ChunkWriter(_Writer):
             return ()
 
         w.loop(0, self.lines.outer, 1, line)
-        w.line("ret void")
-        return "\n".join([*parts, w.function(signature(name, 3), "nounwind")])
+        w.ret()
+        return [*parts, w.function(signature(name, 3), "nounwind")]
 
     def _first(self, name: str, count: Reg) -> None:
         """The first pass, which a thread that is alone makes the only one."""
         w = self.w
         w.declare(THREADS, f"i64 @{THREADS}()")
-        few = w.lt(w.assign(f"call i64 @{THREADS}()", "i64"), _SHARED)
-        w.when(few, lambda: w.line(f"call void @{name}_folds_task(ptr %context, i64 0, {count})"))
+        few = w.lt(w.result_of(THREADS, "i64", 1), _SHARED)
+        w.when(few, lambda: w.run(f"{name}_folds_task", pointer("%context"), constant(0, "i64"), count))
         w.when(w.not_(few), lambda: self._run(f"{name}_folds", count))
 
     def _second(self, name: str, count: Reg, before: Reg) -> None:
@@ -319,7 +321,7 @@ class _ChunkWriter(_Writer):
     def _place(self, index: Reg) -> str:
         return self.w.offset(self.w.offset("%b2", "u8", _HEAD), self.dtype, index)
 
-    def _pass(self, name: str, *, writes: bool) -> str:
+    def _pass(self, name: str, *, writes: bool) -> Code:
         """The function of one pass over a range of the round's chunks, and its task."""
         self.w = w = FunctionWriter(self.declarations)
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
@@ -358,12 +360,12 @@ class _ChunkWriter(_Writer):
             self._streaming(behind)
         else:
             # a task that is the whole round is alone
-            first = w.assign(f"urem {w.load('%b2', 'i64')}, {self.chunks}", "i64")
+            first = w.integer("urem", w.load("%b2", "i64"), self.chunks)
             whole = w.eq(w.sub(end, begin), w.min(w.sub(self.chunks, first), round_chunks()))
             w.when(whole, lambda: self._streaming(both))
             w.when(w.not_(whole), folds)
-        w.line("ret void")
-        return f"{w.function(signature(name, 3), 'nounwind')}\n{task_function(name, 3)}"
+        w.ret()
+        return [w.function(signature(name, 3), "nounwind"), task_function(name, 3)]
 
     def _chunk(
         self, index: Reg, done: Callable[[Reg], None], *, writes: bool, ahead: Reg | None = None
@@ -371,7 +373,7 @@ class _ChunkWriter(_Writer):
         """Fold the round's chunk `index`, and give `done` what it folds to."""
         w, extent, last = self.w, self.lines.extent, self.chunks - 1
         number = w.add(w.load("%b2", "i64"), index)
-        line = w.assign(f"udiv {number}, {self.chunks}", "i64")
+        line = w.integer("udiv", number, self.chunks)
         inside = w.sub(number, w.mul(line, self.chunks))
         start = w.mul(line, extent)
 

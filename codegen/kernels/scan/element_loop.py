@@ -16,6 +16,7 @@ from ....ir.ops.fusion import EACH, READ
 from ....ir.registry import Kind
 from ....ir.types import Shape
 from ...control.polling import poll_or_return, polled_loop
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg
 from ...llvm.target import Target
 from ...nest.loop_nest import Leaf, Memory, Nest, Window
@@ -42,11 +43,11 @@ def element_loop_kernel(name: str, instruction: Instruction, context: LoweringCo
     length: int = instruction.attrs["length"]
     nest.cycles *= length
     tasks = 0 if 0 in nest.sizes else task_count(nest)
-    text = _LoopWriter(nest, instruction, context.declarations).write(
+    code = _LoopWriter(nest, instruction, context.declarations).write(
         len(instruction.operands) + len(instruction.results)
     )
     return Kernel(
-        name, text, f"{length} steps of each element in registers: {nest}", tasks, nest.cycles, nest=nest
+        name, code, f"{length} steps of each element in registers: {nest}", tasks, nest.cycles, nest=nest
     )
 
 
@@ -132,7 +133,7 @@ def _is_carry(source: Leaf | Value, carries: int) -> bool:
 class _LoopWriter(NestWriter):
     """Writes the steps inside the loops over elements."""
 
-    def __init__(self, nest: Nest, instruction: Instruction, declarations: dict[str, str]) -> None:
+    def __init__(self, nest: Nest, instruction: Instruction, declarations: Declarations) -> None:
         super().__init__(nest, declarations)
         self.length: int = instruction.attrs["length"]
         self.carries: int = instruction.attrs["carries"]

@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import BITS, Reg, constant
+from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...llvm.transpose import turned
@@ -55,7 +57,7 @@ class NetworkWriter:
     """Writes the kernel, whose tasks are groups of as many lines as a vector of rows has lanes."""
 
     def __init__(
-        self, plan: SortPlan, target: Target, parameters: ScheduleParameters, declarations: dict[str, str]
+        self, plan: SortPlan, target: Target, parameters: ScheduleParameters, declarations: Declarations
     ) -> None:
         self.plan, self.w = plan, FunctionWriter(declarations)
         width, many = BITS[plan.key], target.vector_bits >= 512
@@ -83,8 +85,8 @@ class NetworkWriter:
         stages = self.padded.bit_length() - 1
         return self.groups * self.padded * (stages * (stages + 1) / 4 * _CYCLES[len(self.dtypes)] + 4)
 
-    def write(self, name: str) -> str:
-        """The text of ``@name(ptr %b0, ptr %b1, i64 %begin, i64 %end)`` over groups of lines."""
+    def write(self, name: str) -> Code:
+        """The code of ``@name(ptr %b0, ptr %b1, i64 %begin, i64 %end)`` over groups of lines."""
         w = self.w
         if self.plan.extent > self.block:
             self.rows = [w.slot(dtype, self.padded * self.lanes) for dtype in self.dtypes]
@@ -93,8 +95,8 @@ class NetworkWriter:
             # the last task sorts the lines that are left, with some of its own again
             stop = w.add(stop, w.cast(w.eq(stop, self.groups), "i64"))
         w.loop(Reg("%begin", "i64"), stop, 1, lambda group, _: self._group(group))
-        w.line("ret void")
-        return w.function(signature(name, 2), "nounwind")
+        w.ret()
+        return [w.function(signature(name, 2), "nounwind")]
 
     def _group(self, group: Reg) -> Sequence[Reg]:
         """Sort `lanes` lines. Where there are fewer, the last one several times."""

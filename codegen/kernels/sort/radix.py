@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...llvm.emitter import Reg, constant
+from ...llvm.declarations import Declarations
+from ...llvm.emitter import Reg, constant, pointer
+from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import signature
@@ -27,19 +29,19 @@ class DigitWriter:
     The range is of chunks where a line is cut into them, else of tasks, whose line is in the task's memory.
     """
 
-    def __init__(self, plan: SortPlan, target: Target, declarations: dict[str, str]) -> None:
+    def __init__(self, plan: SortPlan, target: Target, declarations: Declarations) -> None:
         self.plan, self.target, self.declarations = plan, target, declarations
         self.w = FunctionWriter(declarations)
         self.name = ""
 
-    def write(self, name: str) -> str:
-        """The text of ``@name(ptr %b0, ptr %b1, ptr %b2, i64 %begin, i64 %end)`` and of its parts."""
+    def write(self, name: str) -> Code:
+        """The code of ``@name(ptr %b0, ptr %b1, ptr %b2, i64 %begin, i64 %end)`` and of its parts."""
         plan, self.name = self.plan, name
         parts = [
-            self._part("open", self._open),
-            self._part("count", self._count),
-            self._part("move", self._move),
-            self._part("close", self._close),
+            *self._part("open", self._open),
+            *self._part("count", self._count),
+            *self._part("move", self._move),
+            *self._part("close", self._close),
         ]
         self.w = w = FunctionWriter(self.declarations)
         if plan.chunked:
@@ -54,10 +56,10 @@ class DigitWriter:
                 return ()
 
             w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
-        w.line("ret void")
-        return "\n".join([*parts, w.function(signature(name, 3), "nounwind")])
+        w.ret()
+        return [*parts, w.function(signature(name, 3), "nounwind")]
 
-    def _part(self, part: str, body: Callable[[Reg, Reg], None]) -> str:
+    def _part(self, part: str, body: Callable[[Reg, Reg], None]) -> Code:
         """The function of a part: ``body(task, chunk)`` over its range."""
         self.w = w = FunctionWriter(self.declarations)
         zero = constant(0, "i64")
@@ -67,17 +69,17 @@ class DigitWriter:
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, one)
-        w.line("ret void")
+        w.ret()
         name = f"{self.name}_{part}"
-        text = w.function(signature(name, 3), "nounwind")
-        return f"{text}\n{task_function(name, 3)}" if self.plan.chunked else text
+        function = w.function(signature(name, 3), "nounwind")
+        return [function, task_function(name, 3)] if self.plan.chunked else [function]
 
     def _run(self, part: str, task: Reg) -> None:
         w = self.w
         if self.plan.chunked:
             run_tasks(w, f"{self.name}_{part}", self.plan.chunks)
             return
-        w.line(f"call void @{self.name}_{part}(ptr %b0, ptr %b1, ptr %b2, {task}, {w.add(task, 1)})")
+        w.run(f"{self.name}_{part}", *map(pointer, ("%b0", "%b1", "%b2")), task, w.add(task, 1))
 
     # -- memory -----------------------------------------------------------------------------------
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Code
 from ...llvm.loops import Bound, FunctionWriter
 from ...llvm.target import Target
 from ..kernel import signature
@@ -18,14 +20,14 @@ from .strategy import SortPlan
 class RankWriter:
     """Writes the kernel. Lanes hold neighbouring keys, each of which is compared with all of the line's."""
 
-    def __init__(self, plan: SortPlan, target: Target, declarations: dict[str, str]) -> None:
+    def __init__(self, plan: SortPlan, target: Target, declarations: Declarations) -> None:
         self.plan, self.w = plan, FunctionWriter(declarations)
         self.lanes = target.lanes(plan.wide)
         padded = -(-plan.extent // self.lanes) * self.lanes
         self.keys = self.w.slot(plan.wide, padded)
 
-    def write(self, name: str) -> str:
-        """The text of ``@name(ptr %b0, ptr %b1, i64 %begin, i64 %end)`` over lines."""
+    def write(self, name: str) -> Code:
+        """The code of ``@name(ptr %b0, ptr %b1, i64 %begin, i64 %end)`` over lines."""
         w = self.w
 
         def line(index: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -35,8 +37,8 @@ class RankWriter:
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, line)
-        w.line("ret void")
-        return w.function(signature(name, 2), "nounwind")
+        w.ret()
+        return [w.function(signature(name, 2), "nounwind")]
 
     def _blocks(self, body: Callable[[Reg, Reg | None], None]) -> None:
         """Call ``body(first, mask)`` for vectors of the line."""
@@ -69,7 +71,7 @@ class RankWriter:
         def before(first: Bound, stop: Bound, rank: Reg, goes: Callable[[Reg, Reg], Reg]) -> Reg:
             def other(index: Reg, state: list[Reg]) -> Sequence[Reg]:
                 key = w.splat(w.load(w.offset(self.keys, plan.wide, index), plan.wide), lanes)
-                reg = w.assign(f"sext {goes(key, index)} to {rank.type}", plan.wide, lanes)
+                reg = w.convert("sext", goes(key, index), plan.wide)
                 return [w.sub(state[0], reg)]
 
             (rank,) = w.loop(first, stop, 1, other, [rank])

@@ -14,6 +14,7 @@ from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ..kernel import Kernel, signature
 from ..lowering import Lowering, LoweringContext
@@ -64,11 +65,11 @@ def search_kernel(name: str, instruction: Instruction, context: LoweringContext)
         return ()
 
     w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, task)
-    w.line("ret void")
-    text = w.function(signature(name, 3), "nounwind")
+    w.ret()
+    code: Code = [w.function(signature(name, 3), "nounwind")]
     cycles = count * (4.0 + _STEP_CYCLES * extent.bit_length())
     what = f"search {name}: {count} values in {line.type}"
-    return Kernel(name, text, what, tasks=-(-count // _BLOCK), cycles=cycles)
+    return Kernel(name, code, what, tasks=-(-count // _BLOCK), cycles=cycles)
 
 
 SEARCHING: Final = Lowering(

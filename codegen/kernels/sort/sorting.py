@@ -32,27 +32,27 @@ def sort_kernel(name: str, instruction: Instruction, context: LoweringContext) -
     head = f"{name}: {plan.lines} lines of {plan.extent} elements of {instruction.operands[0].type}"
     if plan.lines * plan.extent == 0:
         w = FunctionWriter(declarations)
-        w.line("ret void")
-        return Kernel(name, w.function(signature(name, 2), "nounwind"), f"sort {head}", tasks=0)
+        w.ret()
+        return Kernel(name, [w.function(signature(name, 2), "nounwind")], f"sort {head}", tasks=0)
     if plan.networked:
         network = NetworkWriter(plan, target, context.parameters, declarations)
         how = f"by a network, {network.lanes} lines at a time"
-        text, tasks, cycles = network.write(name), network.groups, network.cycles
+        code, tasks, cycles = network.write(name), network.groups, network.cycles
         return Kernel(
-            name, text, f"sort {head}, {how}", tasks=tasks, cycles=cycles, shortened=network.shortened,
+            name, code, f"sort {head}, {how}", tasks=tasks, cycles=cycles, shortened=network.shortened,
             slowdown=_SLOWDOWN,
         )  # fmt: skip
     if plan.ranked:
-        text = RankWriter(plan, target, declarations).write(name)
+        code = RankWriter(plan, target, declarations).write(name)
         cycles = 0.6 * plan.lines * plan.extent * (plan.extent / target.lanes(plan.wide) + 8)
-        return Kernel(name, text, f"sort {head}, by ranks", tasks=plan.lines, cycles=cycles)
-    text = DigitWriter(plan, target, declarations).write(name)
+        return Kernel(name, code, f"sort {head}, by ranks", tasks=plan.lines, cycles=cycles)
+    code = DigitWriter(plan, target, declarations).write(name)
     cycles = _PASS_CYCLES * plan.lines * plan.extent * plan.passes
     how = f"in {plan.chunks} chunks" if plan.chunked else f"in {plan.tasks} tasks"
     description = f"sort {head}, by {plan.passes} digits of {plan.bits} bits, {how}"
     tasks = 1 if plan.chunked else plan.tasks
     return Kernel(
-        name, text, description, tasks=tasks, cycles=cycles, pooled=plan.chunked, slowdown=_SLOWDOWN
+        name, code, description, tasks=tasks, cycles=cycles, pooled=plan.chunked, slowdown=_SLOWDOWN
     )
 
 

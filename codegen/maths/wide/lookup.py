@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...llvm.emitter import LLVM_SCALAR, Emitter, Reg, llvm_type
+from ...llvm.emitter import LLVM_SCALAR, Emitter, Reg
 from ...llvm.literals import literal
 from ..support import BIAS, MAGIC, STORED, muladd, two_product
 
@@ -18,7 +18,7 @@ from ..support import BIAS, MAGIC, STORED, muladd, two_product
 LANES: Final = {"f32": 16, "f64": 8}
 _PS_OR_PD: Final = {"f32": "ps", "f64": "pd"}
 #: The rounding that is in force.
-_CURRENT: Final = "i32 4"
+_CURRENT: Final = Reg("4", "i32")
 
 
 def usable(b: Emitter, x: Reg) -> bool:
@@ -29,68 +29,67 @@ def usable(b: Emitter, x: Reg) -> bool:
 def _widen(b: Emitter, x: Reg, lanes: int) -> Reg:
     if x.lanes == lanes:
         return x
-    kind = llvm_type(x.dtype, lanes)
     if x.lanes == 1:
-        return b.assign(f"insertelement {kind} poison, {x}, i64 0", x.dtype, lanes)
-    picks = ", ".join(f"i32 {i}" if i < x.lanes else "i32 poison" for i in range(lanes))
-    return b.assign(f"shufflevector {x}, {x.type} poison, <{lanes} x i32> <{picks}>", x.dtype, lanes)
+        empty = Reg("poison", x.dtype, lanes)
+        return b.arrange("insertelement", x.dtype, lanes, empty, x, Reg("0", "i64"))
+    return _picked(b, x, [f"i32 {i}" if i < x.lanes else "i32 poison" for i in range(lanes)])
 
 
 def _narrow(b: Emitter, x: Reg, lanes: int) -> Reg:
     if x.lanes == lanes or lanes == 1:
         return b.extract(x, 0) if lanes == 1 else x
-    picks = ", ".join(f"i32 {i}" for i in range(lanes))
-    return b.assign(f"shufflevector {x}, {x.type} poison, <{lanes} x i32> <{picks}>", x.dtype, lanes)
+    return _picked(b, x, [f"i32 {i}" for i in range(lanes)])
 
 
-def _call(b: Emitter, name: str, dtype: str, lanes: int, *arguments: Reg | str) -> Reg:
-    """The intrinsic on whole registers, for its first `lanes`; strings are constants with their types."""
-    whole = LANES[dtype]
-    texts = [
-        argument if isinstance(argument, str) else str(_widen(b, argument, whole)) for argument in arguments
-    ]
-    kind, full = llvm_type(dtype, whole), f"llvm.x86.avx512.{name}.512"
-    b.declare(full, f"{kind} @{full}({', '.join(text[: _end_of_type(text)] for text in texts)})")
-    return _narrow(b, b.assign(f"call {kind} @{full}({', '.join(texts)})", dtype, whole), lanes)
+def _picked(b: Emitter, x: Reg, picks: list[str]) -> Reg:
+    lanes = Reg(f"<{', '.join(picks)}>", "i32", len(picks))
+    return b.arrange("shufflevector", x.dtype, len(picks), x, Reg("poison", x.dtype, x.lanes), lanes)
 
 
-def _end_of_type(text: str) -> int:
-    return text.index(">") + 1 if text.startswith("<") else text.index(" ")
+def _call(b: Emitter, name: str, dtype: str, lanes: int, *arguments: Reg) -> Reg:
+    """The intrinsic on whole registers, for its first `lanes`."""
+    return _narrow(b, b.call(f"llvm.x86.avx512.{name}.512", dtype, LANES[dtype], *arguments), lanes)
 
 
-def _unmasked(dtype: str) -> tuple[str, str]:
+def _unmasked(dtype: str) -> tuple[Reg, Reg]:
     lanes = LANES[dtype]
-    return f"{llvm_type(dtype, lanes)} poison", f"i{lanes} -1"
+    return Reg("poison", dtype, lanes), Reg("-1", f"i{lanes}")
+
+
+def _whole(b: Emitter, x: Reg) -> Reg:
+    return _widen(b, x, LANES[x.dtype])
 
 
 def exponent(b: Emitter, x: Reg) -> Reg:
     """floor(log2 |x|) as a float, of denormals too; -infinity for 0, infinity and NaN for themselves."""
     name = f"mask.getexp.{_PS_OR_PD[x.dtype]}"
-    return _call(b, name, x.dtype, x.lanes, x, *_unmasked(x.dtype), _CURRENT)
+    return _call(b, name, x.dtype, x.lanes, _whole(b, x), *_unmasked(x.dtype), _CURRENT)
 
 
 def significand(b: Emitter, x: Reg, selection: int) -> Reg:
     """x without its exponent: in [1, 2) for selection 0, in [3/4, 3/2) for 3. With 4 more |x|'s, with 8
     more NaN for negative x."""
     name = f"mask.getmant.{_PS_OR_PD[x.dtype]}"
-    return _call(b, name, x.dtype, x.lanes, x, f"i32 {selection}", *_unmasked(x.dtype), _CURRENT)
+    return _call(
+        b, name, x.dtype, x.lanes, _whole(b, x), Reg(str(selection), "i32"), *_unmasked(x.dtype), _CURRENT
+    )
 
 
 def scale(b: Emitter, x: Reg, k: Reg) -> Reg:
     """x 2^floor(k) with one rounding, whatever the size of k."""
     name = f"mask.scalef.{_PS_OR_PD[x.dtype]}"
-    return _call(b, name, x.dtype, x.lanes, x, k, *_unmasked(x.dtype), _CURRENT)
+    return _call(b, name, x.dtype, x.lanes, _whole(b, x), _whole(b, k), *_unmasked(x.dtype), _CURRENT)
 
 
 def reciprocal_guess(b: Emitter, x: Reg) -> Reg:
     """1 / x with a relative error below 2^-14; infinite for 0, 0 for infinity."""
-    return _call(b, f"rcp14.{_PS_OR_PD[x.dtype]}", x.dtype, x.lanes, x, *_unmasked(x.dtype))
+    return _call(b, f"rcp14.{_PS_OR_PD[x.dtype]}", x.dtype, x.lanes, _whole(b, x), *_unmasked(x.dtype))
 
 
 def rsqrt_guess(b: Emitter, x: Reg) -> Reg:
     """1 / sqrt(x) with a relative error below 2^-14, for denormals too; infinite for 0, 0 for infinity, NaN
     for negative x."""
-    return _call(b, f"rsqrt14.{_PS_OR_PD[x.dtype]}", x.dtype, x.lanes, x, *_unmasked(x.dtype))
+    return _call(b, f"rsqrt14.{_PS_OR_PD[x.dtype]}", x.dtype, x.lanes, _whole(b, x), *_unmasked(x.dtype))
 
 
 def rsqrt(b: Emitter, x: Reg) -> Reg:
@@ -129,12 +128,12 @@ def lookup(b: Emitter, table: Sequence[float], index: Reg, dtype: str) -> Reg:
     """table[index modulo its length] for integers; tables of 1, 2 or 4 registers."""
     lanes = LANES[dtype]
     rows = [table[i : i + lanes] for i in range(0, len(table), lanes)]
-    texts = [_constant(row, dtype) for row in rows]
+    tables = [_constant(row, dtype) for row in rows]
     kind, wide = ("sf" if dtype == "f32" else "df"), _widen(b, index, lanes)
     if len(rows) == 1:
-        return _call(b, f"permvar.{kind}", dtype, index.lanes, texts[0], wide)
+        return _call(b, f"permvar.{kind}", dtype, index.lanes, tables[0], wide)
     pairs = [
-        _call(b, f"vpermi2var.{_PS_OR_PD[dtype]}", dtype, index.lanes, texts[i], wide, texts[i + 1])
+        _call(b, f"vpermi2var.{_PS_OR_PD[dtype]}", dtype, index.lanes, tables[i], wide, tables[i + 1])
         for i in range(0, len(rows), 2)
     ]
     if len(pairs) == 1:
@@ -183,7 +182,7 @@ def _in_two_chains(b: Emitter, x: Reg, coefficients: Sequence[Reg]) -> Reg:
     return muladd(b, odd, x, even)
 
 
-def _constant(row: Sequence[float], dtype: str) -> str:
+def _constant(row: Sequence[float], dtype: str) -> Reg:
     scalar = LLVM_SCALAR[dtype]
     items = ", ".join(f"{scalar} {literal(number, dtype)}" for number in row)
-    return f"<{len(row)} x {scalar}> <{items}>"
+    return Reg(f"<{items}>", dtype, len(row))

@@ -60,7 +60,7 @@ def _special(b: Emitter, common: Reg, x: Reg, y: Reg, t: Reg) -> Reg:
     undefined = b.and_(b.and_(b.lt(x, 0.0), b.gt(x, -INFINITY)), b.not_(integer))
     value = b.select(undefined, b.const(NAN, x), value)
     value = b.select(b.and_(b.lt(b.bits(x), 0), odd), b.neg(value), value)
-    unordered = b.assign(f"fcmp uno {x}, {y.text}", "bool", x.lanes)
+    unordered = b.unordered(x, y)
     value = b.select(unordered, b.const(NAN, x), value)
     return b.select(b.or_(b.eq(y, 0.0), b.eq(x, 1.0)), b.const(1.0, x), value)
 
@@ -72,11 +72,9 @@ def _declare(b: BlockEmitter, *args: Reg) -> str:
         inner = Emitter(b.declarations)
         params = [Reg(f"%p{i}", argument.dtype, argument.lanes) for i, argument in enumerate(args)]
         result = _special(inner, *params)
-        inner.line(f"ret {result}")
-        head = (
-            f"define internal {result.type} @{name}({', '.join(map(str, params))}) cold noinline nounwind {{"
-        )
-        b.declarations[name] = "\n".join([head, *inner.lines, "}"])
+        inner.ret(result)
+        signature = f"internal {result.type} @{name}({', '.join(map(str, params))})"
+        b.declarations[name] = inner.function(signature, "cold noinline nounwind")
     return name
 
 

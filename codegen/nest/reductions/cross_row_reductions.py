@@ -23,7 +23,8 @@ from ...kernels.parallel_for import (
     run_tasks,
     task_function,
 )
-from ...llvm.emitter import Reg, constant
+from ...llvm.emitter import Reg, constant, pointer
+from ...llvm.function import Code, FunctionCode
 from ...llvm.loops import FunctionWriter
 from ..loop_nest import Across, Memory, Nest, Write
 from ..row_blocks import rows_at_a_time
@@ -95,8 +96,8 @@ def _result(write: Write) -> Value:
 class AcrossWriter(NestWriter):
     """Writes the functions of one nest that folds across rows."""
 
-    def text(self, buffers: int) -> str:
-        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of the functions that it calls."""
+    def code(self, buffers: int) -> Code:
+        """The code of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of the functions that it calls."""
         nest = self.nest
         across = nest.across
         assert across is not None
@@ -119,10 +120,10 @@ class AcrossWriter(NestWriter):
         self.w = w = FunctionWriter(self.w.declarations)
         context = context_of(w, len(pointers))
         run_tasks(w, f"{nest.name}_p", self.chunks, context=context)
-        w.line(f"call void @{nest.name}_c({''.join(f'ptr {pointer}, ' for pointer in pointers)}i64 0, i64 1)")
-        w.line("ret void")
+        w.run(f"{nest.name}_c", *map(pointer, pointers), constant(0, "i64"), constant(1, "i64"))
+        w.ret()
         whole = w.function(signature(nest.name, len(pointers)), "nounwind")
-        return "\n".join([rows, task_function(f"{nest.name}_p", len(pointers)), combine, whole])
+        return [*rows, task_function(f"{nest.name}_p", len(pointers)), combine, whole]
 
     def _tasks(self, places: Places, streaming: frozenset[Memory] = frozenset()) -> None:
         """The rows of chunks ``%begin`` to ``%end``."""
@@ -195,11 +196,11 @@ class AcrossWriter(NestWriter):
 
             self.w.loop(first, stop, step, one)
 
-    def _combine(self, name: str, buffers: int) -> str:
+    def _combine(self, name: str, buffers: int) -> FunctionCode:
         """The function that folds what the chunks folded, in their order, into the results."""
         self.w = FunctionWriter(self.w.declarations)
         self._totals(self._bases())
-        self.w.line("ret void")
+        self.w.ret()
         return self.w.function(signature(name, buffers + 1), "nounwind")
 
     def _totals(self, places: Places) -> None:

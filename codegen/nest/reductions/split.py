@@ -22,7 +22,9 @@ from ...kernels.parallel_for import (
     take_context,
     task_signature,
 )
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Code, FunctionCode
 from ...llvm.loops import Bound, FunctionWriter
 from ..loop_nest import Member, Memory, Nest, Split, Write
 from ..writing.element import ElementPass, Places, RowValues
@@ -75,7 +77,7 @@ class SplitWriter(NestWriter):
     def __init__(
         self,
         nest: Nest,
-        declarations: dict[str, str],
+        declarations: Declarations,
         buffers: int,
         streamed: frozenset[Memory] = frozenset(),
     ) -> None:
@@ -92,9 +94,9 @@ class SplitWriter(NestWriter):
         #: Whether signals are let in after some blocks of rows, of columns.
         self.polls_in_blocks = not nest.row_lanes and cycles > LONG_CYCLES
 
-    def text(self) -> str:
-        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
-        nest, tasks = self.nest, []
+    def code(self) -> Code:
+        """The code of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
+        nest, tasks = self.nest, list[FunctionCode]()
         whole = FunctionWriter(self.declarations)
         context = context_of(whole, self.buffers + 1)
         finish = any(write.row_level for write in nest.writes)
@@ -110,8 +112,8 @@ class SplitWriter(NestWriter):
         if finish and not self._work(nest.stages - 1)[0]:  # not before all is read that results may overwrite
             self.w = whole
             self._each_column(self._bases(), self._finish)
-        whole.line("ret void")
-        return "\n".join([*tasks, whole.function(signature(nest.name, self.buffers + 1), "nounwind")])
+        whole.ret()
+        return [*tasks, whole.function(signature(nest.name, self.buffers + 1), "nounwind")]
 
     def is_walked(self, stage: int) -> bool:
         """Whether the elements are passed over for `stage`, where it has something to do."""
@@ -126,7 +128,7 @@ class SplitWriter(NestWriter):
 
     # -- chunks -----------------------------------------------------------------------------------
 
-    def _chunks(self, name: str, stage: int) -> str:
+    def _chunks(self, name: str, stage: int) -> FunctionCode:
         """The task that runs `stage` on a range of chunks."""
         self.w = w = FunctionWriter(self.declarations)
         take_context(w, self.buffers + 1)
@@ -143,7 +145,7 @@ class SplitWriter(NestWriter):
         last = stage == self.nest.stages - 1
         past_cache(w, bases, self.streamed if last else frozenset(), chunks)
         self.streaming = frozenset()
-        w.line("ret void")
+        w.ret()
         return w.function(task_signature(name), "nounwind")
 
     def _of_chunk(self, places: Places, index: Reg) -> Places:

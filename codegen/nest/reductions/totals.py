@@ -52,7 +52,7 @@ def add_compensated(w: FunctionWriter, total: Reg, error: Reg, term: Reg) -> tup
 
 def compensated(w: FunctionWriter, total: Reg, error: Reg) -> Reg:
     """The sum of both; `total` alone where that is infinite, or nothing was lost, which keeps its sign."""
-    lost = w.assign(f"fcmp one {error.type} {error.text}, {w.const(0.0, error).text}", "bool", error.lanes)
+    lost = w.compute("fcmp one", "bool", error.lanes, error, w.const(0.0, error))
     return w.select(lost, w.exact("fadd", total, error), total)
 
 

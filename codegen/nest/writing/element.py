@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ....ir.graph import Value
-from ...instrument.debug_locations import mark_of
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ...maths.support import muladd
@@ -118,7 +117,7 @@ class ElementPass:
             return leaves[source]
 
         for member in self.members:
-            w.mark = mark_of(member.instruction.origins)
+            w.for_ops(member.instruction.origins)
             if self._reads_back(member):
                 values[member.value] = self._back(member.value, places, copy, mask)
             else:
@@ -128,19 +127,16 @@ class ElementPass:
         for memory in self.ahead if mask is None else ():
             self._fetch_ahead(memory, places, copy)
         for value in self.keeps:
-            w.mark = mark_of(writer.members[value].instruction.origins)
+            w.for_ops(writer.members[value].instruction.origins)
             writer.put(values[value], writer.nest.kept[value], places, copy, mask, row_level=False)
         for write in self.writes:
-            w.mark = (
-                mark_of(writer.members[write.source].instruction.origins)
-                if isinstance(write.source, Value)
-                else ""
-            )
+            source = write.source
+            w.for_ops(writer.members[source].instruction.origins if isinstance(source, Value) else ())
             writer.write_out(write, read(write.source), places, copy, mask)
         out = []
         distances: dict[Value, Reg] = {}
         for member, accumulator in zip(self.folds, state[: len(self.folds)], strict=True):
-            w.mark = mark_of(member.instruction.origins)
+            w.for_ops(member.instruction.origins)
             element = w.splat(read(member.operands[0]), accumulator.lanes)
             if member.value in row.near:
                 distances[member.value] = w.sub(element, row.near[member.value])
@@ -152,7 +148,7 @@ class ElementPass:
             out.append(muladd(w, distances[total], distances[total], accumulator))
         for total, accumulator in zip(self.away, moments[len(self.seconds) :], strict=True):
             out.append(w.add(accumulator, distances[total]))
-        w.mark = ""
+        w.for_ops(())
         return out
 
     def _computed(self, member: Member, operands: list[Reg], row: RowValues) -> Reg:

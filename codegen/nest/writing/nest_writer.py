@@ -13,8 +13,10 @@ from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
 from ...control.packing import OpWriter
 from ...control.polling import BETWEEN_POLLS, LONG_CYCLES, poll_or_return
-from ...instrument.debug_locations import mark_of
+from ...kernels.kernel import signature
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
+from ...llvm.function import Code
 from ...llvm.loops import Bound, FunctionWriter
 from ..divisors import divisor_of, pays
 from ..loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
@@ -47,7 +49,7 @@ class NestWriter:
     """Writes the function of one nest."""
 
     def __init__(
-        self, nest: Nest, declarations: dict[str, str], streamed: frozenset[Memory] = frozenset()
+        self, nest: Nest, declarations: Declarations, streamed: frozenset[Memory] = frozenset()
     ) -> None:
         self.nest = nest
         self.w = FunctionWriter(declarations)
@@ -75,17 +77,15 @@ class NestWriter:
             if isinstance(write.source, Value) and not write.row_level and write.fold is None:
                 self.reload.setdefault(write.source, write.memory)
 
-    def write(self, buffers: int, name: str = "") -> str:
-        """The text of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``; the nest's name if none is given."""
+    def write(self, buffers: int, name: str = "") -> Code:
+        """The code of ``@name(ptr %b0, ..., i64 %begin, i64 %end)``; the nest's name if none is given."""
         nest, w = self.nest, self.w
         self.ops = OpWriter(nest.name, w, INLINED_USES, self.folded_alone)
         if 0 not in nest.sizes or len(nest.sizes) > nest.parallel:
             places = self._bases()
             past_cache(w, places, self.streamed, lambda streaming: self._tasks(places, streaming))
-        w.line("ret void")
-        pointers = ", ".join(f"ptr %b{i}" for i in range(buffers))
-        text = w.function(f"internal void @{name or nest.name}({pointers}, i64 %begin, i64 %end)", "nounwind")
-        return "\n".join([text, *self.ops.texts])
+        w.ret()
+        return [w.function(signature(name or nest.name, buffers), "nounwind"), *self.ops.functions]
 
     def _tasks(self, places: Places, streaming: frozenset[Memory] = frozenset()) -> None:
         self.streaming = streaming
@@ -157,7 +157,6 @@ class NestWriter:
     def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
         """The loop that carries the lanes, when its dimension is parallel: whole groups, then the rest."""
         nest, w, extent = self.nest, self.w, self.nest.sizes[dim]
-        group = nest.lanes * nest.unroll
 
         def vectors(first: Bound, stop: Bound, copies: int) -> None:
             def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -169,7 +168,7 @@ class NestWriter:
         if dim != 0 or task_count(nest) == 1:
             write_line(self, dim, vectors, lambda start: self._rest(dim, places, start))
             return
-        step, whole = group * vector_block(nest), extent // group * group
+        step, whole = self.group * vector_block(nest), extent // self.group * self.group
         start = w.mul(begin, step)
         stop = w.mul(end, step)
         if whole:
@@ -228,16 +227,17 @@ class NestWriter:
         return row.leaves[key]
 
     def emit(self, member: Member, operands: list[Reg]) -> Reg:
-        outer, self.w.mark = self.w.mark, mark_of(member.instruction.origins)
+        w, outer = self.w, self.w.origins
+        w.for_ops(member.instruction.origins)
         if self.ops is None:
             emit = member.instruction.op.emit
             assert emit is not None
-            result: Reg = emit(self.w, *operands, **member.instruction.attrs)
+            result: Reg = emit(w, *operands, **member.instruction.attrs)
             if member.value not in self.folded_alone:
-                self.w.rounded(result)
+                w.rounded(result)
         else:
             result = self.ops.emitted(member.instruction, operands)
-        self.w.mark = outer
+        w.for_ops(outer)
         return result
 
     # -- stages -----------------------------------------------------------------------------------
@@ -342,11 +342,11 @@ class NestWriter:
         return [self._across_lanes(member, total) for member, total in zip(plan.folds, totals, strict=True)]
 
     def _across_lanes(self, member: Member, total: Reg) -> Reg:
-        self.w.mark = mark_of(member.instruction.origins)
+        self.w.for_ops(member.instruction.origins)
         short = self.nest.copies == 1 and member.in_any_order
         fold = self.w.fold_lanes_in_memory if short else self.w.fold_lanes
         total = fold(total, lambda a, b: self.combine(member, a, b))
-        self.w.mark = ""
+        self.w.for_ops(())
         return total
 
     # -- reading and writing ----------------------------------------------------------------------

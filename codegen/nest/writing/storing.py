@@ -30,7 +30,7 @@ def past_cache(
     aligned = w.aligned([str(places[memory]) for memory in some])
     w.when(aligned, lambda: body(some))
     w.when(w.not_(aligned), lambda: body(frozenset()))
-    w.line("fence seq_cst")
+    w.fence()
 
 
 def put(

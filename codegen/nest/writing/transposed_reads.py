@@ -13,6 +13,7 @@ from typing import Final
 from ....ir.graph import Value
 from ....ir.records import record
 from ...llvm import strided_reads
+from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant
 from ...llvm.transpose import turned
 from ..loop_nest import Leaf, Member, Memory, Nest, Write
@@ -116,7 +117,7 @@ class TileWriter(NestWriter):
         self,
         nest: Nest,
         tiles: Tiles,
-        declarations: dict[str, str],
+        declarations: Declarations,
         streamed: frozenset[Memory] = frozenset(),
     ) -> None:
         super().__init__(in_squares(nest, tiles), declarations, streamed)

@@ -6,7 +6,6 @@ import tracejit as tj
 from tracejit.codegen.instrument.debug_locations import (  # fmt: skip
     Groups,
     assembly_lines,
-    mark_of,
     marked_lines,
     optimized_lines,
     with_debug_lines,
@@ -38,21 +37,21 @@ def of_line(lines, word):
     return {origins for text, origins in lines if word in text}
 
 
-def test_code_that_is_not_numbered_has_no_marks():
-    assert "; from" not in module(False)[1].text
-    assert mark_of(()) == ""
+def lines_of(compiled, everything):
+    return marked_lines([*compiled.head, *compiled.functions], {"k0": everything})
+
+
+def test_code_that_is_not_numbered_is_for_no_op():
+    assert {origins for _, origins in lines_of(module(False)[1], ())} == {()}
 
 
 def test_lines_are_for_their_ops():
-    names, made = module(True)
+    names, compiled = module(True)
     everything = tuple(range(len(names)))
-    lines = marked_lines(made.text, {"k0": everything})
+    lines = lines_of(compiled, everything)
     root, quotient = names.index("sqrt"), names.index("div")
     text = "\n".join(line for line, _ in lines)
-    assert "; from" not in text
-    assert "".join(text.split()) == "".join(
-        line.partition(" ; from")[0].strip() for line in made.text.split("\n")
-    ).replace(" ", "")
+    assert text == compiled.text
     assert of_line(lines, "@llvm.sqrt") - {()} == {(root,)}
     assert of_line(lines, " fdiv ") == {(quotient,)}
     assert of_line(lines, " phi i64") == {everything}
@@ -60,16 +59,16 @@ def test_lines_are_for_their_ops():
 
 
 def test_ops_are_found_again_behind_llvm():
-    names, made = module(True)
-    lines = marked_lines(made.text, {"k0": tuple(range(len(names)))})
+    names, compiled = module(True)
+    lines = lines_of(compiled, tuple(range(len(names))))
     groups = Groups()
     text = with_debug_lines(lines, groups, ["k0"])
     root, quotient = names.index("sqrt"), names.index("div")
     optimized = optimized_lines(optimized_text(text), groups)
     assert of_line(optimized, " fdiv ") == {(quotient,)}
-    compiled = assembly_lines(assembly(text), groups)
-    assert not any(line.lstrip().startswith((".loc", ".cfi", ".file")) for line, _ in compiled)
-    found = {origins for _, origins in compiled}
+    emitted = assembly_lines(assembly(text), groups)
+    assert not any(line.lstrip().startswith((".loc", ".cfi", ".file")) for line, _ in emitted)
+    found = {origins for _, origins in emitted}
     assert {(root,), (quotient,)} <= found
 
 

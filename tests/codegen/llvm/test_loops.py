@@ -9,6 +9,7 @@ import pytest
 
 from tracejit.codegen.llvm.compiler import emit_object, link_object
 from tracejit.codegen.llvm.emitter import Reg
+from tracejit.codegen.llvm.function import text_of
 from tracejit.codegen.llvm.loops import FunctionWriter
 
 
@@ -21,8 +22,8 @@ def test_stores_of_narrowed_lanes(dtype: str, count: int, first: int) -> None:
     wide = w.load("%b0", "u32", 16)
     lanes = ", ".join(f"i1 {'true' if first <= i < first + count else 'false'}" for i in range(16))
     w.store(w.cast(wide, dtype), "%b1", Reg(f"<{lanes}>", "bool", 16))
-    w.line("ret void")
-    text = "\n".join([*w.declarations.values(), w.function("void @narrowed(ptr %b0, ptr %b1)")])
+    w.ret()
+    text = text_of([*w.declarations.values(), w.function("void @narrowed(ptr %b0, ptr %b1)")])
     image, _ = emit_object(text)
     library = link_object(image, ["narrowed"])
     x, out = np.arange(100, 116, dtype="u4"), np.full(32, 7, f"u{int(dtype[1:]) // 8}")

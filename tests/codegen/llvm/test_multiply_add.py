@@ -2,89 +2,111 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tracejit.codegen.llvm.compiler import assembly, compile_module
+from tracejit.codegen.llvm.function import FunctionCode, text_of
+from tracejit.codegen.llvm.loops import FunctionWriter
 from tracejit.codegen.llvm.multiply_add import contracted
+from tracejit.codegen.llvm.registers import Reg, constant
 from tracejit.codegen.tiers import Effort
 
+Body = Callable[[FunctionWriter, Reg, Reg, Reg], Reg]
 
-def function(*lines: str, kind: str = "double") -> str:
-    body = "\n".join(f"  {line}" for line in lines)
-    return f"define {kind} @f({kind} %a, {kind} %b, {kind} %c) {{\nentry:\n{body}\n}}\n"
+
+def function(body: Body, dtype: str = "f64", lanes: int = 1, name: str = "f") -> FunctionCode:
+    """``name(a, b, c)`` with the result of ``body(w, a, b, c)``."""
+    w = FunctionWriter()
+    parameters = [Reg(f"%{text}", dtype, lanes) for text in "abc"]
+    w.ret(body(w, *parameters))
+    return w.function(f"{parameters[0].type} @{name}({', '.join(map(str, parameters))})")
 
 
 @pytest.mark.parametrize(
-    ("total", "wanted"),
+    ("body", "expected"),
     [
-        ("fadd contract double %p, %c", ["call double @llvm.fma.f64(double %a, double %b, double %c)"]),
         (
-            "fadd contract double 0x3FF0, %p",
-            ["call double @llvm.fma.f64(double %a, double %b, double 0x3FF0)"],
+            lambda w, a, b, c: w.add(w.mul(a, b), c),
+            ["%v2 = call double @llvm.fma.f64(double %a, double %b, double %c)"],
         ),
         (
-            "fsub contract double %p, %c",
-            ["%s.minus = fneg double %c", "@llvm.fma.f64(double %a, double %b, double %s.minus)"],
+            lambda w, a, b, c: w.add(1.0, w.mul(a, b)),
+            ["@llvm.fma.f64(double %a, double %b, double 0x3FF0000000000000)"],
         ),
         (
-            "fsub contract double %c, %p",
-            ["%s.minus = fneg double %a", "@llvm.fma.f64(double %s.minus, double %b, double %c)"],
+            lambda w, a, b, c: w.sub(w.mul(a, b), c),
+            ["%v2.minus = fneg double %c", "@llvm.fma.f64(double %a, double %b, double %v2.minus)"],
+        ),
+        (
+            lambda w, a, b, c: w.sub(c, w.mul(a, b)),
+            ["%v2.minus = fneg double %a", "@llvm.fma.f64(double %v2.minus, double %b, double %c)"],
         ),
     ],
+    ids=["sum", "constant", "minus a number", "minus the product"],
 )
-def test_a_product_that_one_sum_reads_is_joined(total: str, wanted: list[str]) -> None:
-    text = contracted(function("%p = fmul contract double %a, %b", f"%s = {total}", "ret double %s"))
-    assert all(one in text for one in wanted)
+def test_a_product_that_one_sum_reads_is_joined(body: Body, expected: list[str]) -> None:
+    text = contracted([function(body)])
+    assert all(part in text for part in expected)
     assert "fmul" not in text
     assert "contract" not in text
     assert text.startswith("declare double @llvm.fma.f64(double, double, double)\n")
 
 
+def _read_twice(w: FunctionWriter, a: Reg, b: Reg, c: Reg) -> Reg:
+    product = w.mul(a, b)
+    return w.add(w.add(product, c), product)
+
+
+def _doubled(w: FunctionWriter, a: Reg, b: Reg, c: Reg) -> Reg:
+    product = w.mul(a, b)
+    return w.add(product, product)
+
+
+def _returned(w: FunctionWriter, a: Reg, b: Reg, c: Reg) -> Reg:
+    product = w.mul(a, b)
+    w.add(product, c)
+    return product
+
+
 @pytest.mark.parametrize(
-    "lines",
+    "body",
     [
-        [
-            "%p = fmul contract double %a, %b",
-            "%q = fadd contract double %p, %c",
-            "%s = fadd contract double %q, %p",
-        ],
-        ["%p = fmul contract double %a, %b", "%s = fadd contract double %p, %p"],
-        ["%p = fmul double %a, %b", "%s = fadd contract double %p, %c"],
-        ["%p = fmul contract double %a, %b", "%s = fadd double %p, %c"],
+        _read_twice,
+        _doubled,
+        _returned,
+        lambda w, a, b, c: w.add(w.rounded(w.mul(a, b)), c),
+        lambda w, a, b, c: w.exact("fadd", w.mul(a, b), c),
     ],
+    ids=["read twice", "doubled", "returned", "rounded", "exact sum"],
 )
-def test_others_stay_and_keep_no_flags(lines: list[str]) -> None:
-    text = function(*lines, "ret double %s")
-    assert contracted(text) == text.replace(" contract", "")
+def test_others_stay_and_keep_no_flags(body: Body) -> None:
+    code = [function(body)]
+    assert contracted(code) == text_of(code).replace(" contract", "")
 
 
 def test_names_are_each_functions_own() -> None:
-    first = function("%p = fmul contract double %a, %b", "%s = fadd contract double %p, %c", "ret double %s")
-    second = function("%p = fadd double %a, %b", "%q = fmul double %p, %p", "ret double %q").replace(
-        "@f", "@g"
-    )
-    text = contracted(first + second)
-    assert text.endswith(second)
+    second = function(lambda w, a, b, c: w.exact("fmul", w.exact("fadd", a, b), c), name="g")
+    text = contracted([function(lambda w, a, b, c: w.add(w.mul(a, b), c)), second])
+    assert text.endswith(str(second))
     assert text.count("llvm.fma.f64(double %a") == 1
 
 
+def test_a_declaration_that_is_there_is_not_repeated() -> None:
+    declared = "declare double @llvm.fma.f64(double, double, double)"
+    text = contracted([declared, function(lambda w, a, b, c: w.add(w.mul(a, b), c))])
+    assert text.count(declared) == 1
+
+
 def test_vectors_with_constants() -> None:
-    kind = "<4 x float>"
-    text = contracted(
-        function(
-            f"%p = fmul contract {kind} %a, splat (float 0x4000000000000000)",
-            f"%s = fsub contract {kind} splat (float 0x3FF0000000000000), %p",
-            f"ret {kind} %s",
-            kind=kind,
-        )
-    )
-    assert f"call {kind} @llvm.fma.v4f32({kind} %s.minus, {kind} splat" in text
+    code = function(lambda w, a, b, c: w.sub(constant(1.0, "f32", 4), w.mul(a, 2.0)), "f32", 4)
+    text = contracted([code])
+    assert "call <4 x float> @llvm.fma.v4f32(<4 x float> %v2.minus, <4 x float> splat" in text
     assert "fma" in assembly(text) or "mla" in assembly(text) or "mls" in assembly(text)
 
 
 def test_both_code_generators_take_it() -> None:
-    text = contracted(
-        function("%p = fmul contract double %a, %b", "%s = fsub contract double %c, %p", "ret double %s")
-    )
+    text = contracted([function(lambda w, a, b, c: w.sub(c, w.mul(a, b)))])
     for effort in Effort:
         assert compile_module(text, ["f"], effort=effort).addresses["f"]

@@ -12,8 +12,10 @@ import mpmath as mp
 import numpy as np
 from numpy.typing import NDArray
 
+from tracejit.codegen.llvm.control_operations import instructions
 from tracejit.codegen.llvm.declarations import Declarations
 from tracejit.codegen.llvm.emitter import LLVM_SCALAR, Reg, llvm_type
+from tracejit.codegen.llvm.function import text_of
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.maths import MathsEmitter
 
@@ -85,7 +87,8 @@ def module_text(
         "  ret void",
         "}",
     ]
-    return "\n".join([*b.declarations.values(), *head, *b.lines, *tail])
+    body = [operation.line() for operation in instructions(b.operations)]
+    return "\n".join([text_of([*b.declarations.values()]), *head, *body, *tail])
 
 
 def link(text: str, name: str) -> tuple[int, Any]:

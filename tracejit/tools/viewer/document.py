@@ -13,12 +13,12 @@ import numpy as np
 
 from ...codegen.instrument.debug_locations import (
     Groups,
-    Marked,
     assembly_lines,
     marked_lines,
     with_debug_lines,
 )
 from ...codegen.llvm.compiler import assembly
+from ...codegen.llvm.function import Marked
 from ...codegen.llvm.target import host
 from ...codegen.module.writer import Module, generate
 from ...ir.errors import TracejitError
@@ -158,7 +158,7 @@ class _Collector:
                 before = of_function.get(row.kernel.name, ())
                 of_function[row.kernel.name] = tuple(dict.fromkeys([*before, *row.origins]))
         of_function.update({f"{name}_task": origins for name, origins in list(of_function.items())})
-        lines = list(_for_all(marked_lines(module.text, of_function), alike(rows)))
+        lines = list(_for_all(marked_lines([*module.head, *module.functions], of_function), alike(rows)))
         self._stage("llvm", "LLVM", "as generated: vectors are written out", lines)
         groups = Groups()
         text = assembly(with_debug_lines(lines, groups, list(of_function)))

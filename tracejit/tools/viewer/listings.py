@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ...codegen.instrument.debug_locations import Marked
+from ...codegen.llvm.function import Marked
 from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Kind
 from ...ir.text.lexer import sigil_name

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ...codegen.instrument.debug_locations import Marked
+from ...codegen.llvm.function import Marked
 from ...ir.graph import Function
 from ...ir.passes import PIPELINE, Pass, run_passes
 from ...ir.passes.fusion.fuse import Note, fuse

@@ -1,0 +1,110 @@
+"""A finished function of an LLVM module: its signature and its operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from .control_operations import Origins, Structure, instructions
+from .operations import FunctionCall, Operation
+
+#: A line of text with the numbers of the traced ops that it is for.
+Marked: TypeAlias = tuple[str, tuple[int, ...]]
+
+
+class FunctionCode:
+    """A function. `operations` are structured; `instructions` are what they become, a line of text each."""
+
+    __slots__ = ("_instructions", "_lines", "attributes", "entry", "name", "operations", "signature")
+
+    def __init__(
+        self, signature: str, attributes: str, operations: Sequence[Operation], entry: str = "entry"
+    ) -> None:
+        self.signature, self.attributes, self.operations, self.entry = (
+            signature,
+            attributes,
+            operations,
+            entry,
+        )
+        self.name = signature.partition("@")[2].partition("(")[0]
+        self._instructions: list[Operation] | None = None
+        self._lines: list[str] | None = None
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of its parameters."""
+        listed = self.signature.partition("(")[2].rstrip(")")
+        return [parameter.rpartition(" ")[2] for parameter in listed.split(", ")]
+
+    @property
+    def head(self) -> str:
+        """Its first lines, up to the label of its first block."""
+        return f"define {self.signature} {self.attributes} {{\n{self.entry}:"
+
+    @property
+    def instructions(self) -> list[Operation]:
+        """Instructions and labels, without structure."""
+        if self._instructions is None:
+            self._instructions = instructions(self.operations)
+        return self._instructions
+
+    @property
+    def lines(self) -> list[str]:
+        """The text of each of `instructions`."""
+        if self._lines is None:
+            self._lines = [operation.line() for operation in self.instructions]
+        return self._lines
+
+    @property
+    def length(self) -> int:
+        """How many characters its text has."""
+        return sum(map(len, self.lines)) + len(self.lines) + len(self.head) + 2
+
+    def text_of(self, lines: Sequence[str]) -> str:
+        """The function with `lines` as its body."""
+        return "\n".join([self.head, *lines, "}"])
+
+    def __str__(self) -> str:
+        return self.text_of(self.lines)
+
+    def rewritten(self, operations: Sequence[Operation]) -> FunctionCode:
+        """The same with other operations."""
+        return FunctionCode(self.signature, self.attributes, operations, self.entry)
+
+    def marked_lines(self, default: tuple[int, ...]) -> list[Marked]:
+        """Its lines, each with the traced ops that it is for; `default` where that is not said, as of loops
+        and addresses."""
+        lines = [(line, default) for line in self.head.split("\n")]
+        origins = default
+        for operation in self.operations:
+            if isinstance(operation, Origins):
+                origins = operation.numbers or default
+            elif isinstance(operation, Structure):
+                lines += [(instruction.line(), origins) for instruction in operation.lowered()]
+            else:
+                lines.append((operation.line(), origins))
+        return [*lines, ("}", default)]
+
+
+def text_of(code: Code) -> str:
+    """The LLVM text of parts of a module."""
+    return "\n".join([str(part) for part in code])
+
+
+def code_length(code: Code) -> int:
+    """About how many characters that has."""
+    return sum(len(part) if isinstance(part, str) else part.length for part in code)
+
+
+def calls(code: Code, name: str) -> bool:
+    """Whether one of the functions in `code` calls `name`."""
+    return any(
+        isinstance(operation, FunctionCall) and operation.callee[1:] == name
+        for part in code
+        if isinstance(part, FunctionCode)
+        for operation in part.operations
+    )
+
+
+#: Parts of a module: functions, and what is written as text (tables, functions by hand).
+Code: TypeAlias = list[FunctionCode | str]
