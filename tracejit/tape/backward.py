@@ -91,7 +91,7 @@ class _Pass:
         engine, pending, ready, boundary = self.engine, self.pending, self.ready, self.boundary
         free, tracer = not self.retain_graph, STATE.tracer
         plain = self.targets is None and tracer is None and STATE.anomaly is None
-        order = self._reach([root if root._node is None else root._node.node for root in roots])
+        order = self._reach(roots)
         if self.targets is not None:
             self.useful = _useful(order, self.targets)
         for root, cotangent in zip(roots, cotangents, strict=True):
@@ -131,16 +131,19 @@ class _Pass:
             return place in self.targets
         return place in self.useful or (place, index) in self.targets
 
-    def _reach(self, roots: Sequence[Tensor | Node]) -> list[Node]:
+    def _reach(self, roots: Sequence[Tensor]) -> list[Node]:
         """The nodes behind `roots`, each once; counts how many edges lead to each, and to each leaf."""
         waiting, boundary = self.waiting, self.boundary
         order: list[Node] = []
         stack: list[Node] = []
         for root in roots:
-            if root not in waiting:
-                waiting[root] = 0
-                if not isinstance(root, Tensor):
-                    stack.append(root)
+            place = root._node or root
+            if type(place) is Output:
+                place = place.node
+            if place not in waiting:
+                waiting[place] = 0
+                if place is not root:
+                    stack.append(place)
         while stack:
             node = stack.pop()
             order.append(node)
@@ -310,14 +313,15 @@ def _useful(order: list[Node], targets: dict[Any, Tensor]) -> set[Node]:
 def seed(root: Tensor, gradient: Any) -> Tensor:
     """The cotangent to start from: `gradient`, or 1 for a scalar."""
     if gradient is None:
-        if root.size != 1:
+        data = root._data
+        if data.shape != () and root.size != 1:
             raise GradientError(
                 f"grad can be implicitly created only for scalar outputs, got shape {root.shape}; reduce it "
                 "first, as in loss.mean().backward(), or pass a gradient of that shape"
             )
         if STATE.tracer is not None:
-            return TENSOR_OPS.full(value=1.0, shape=root.shape, dtype=root.dtype)  # type: ignore[no-any-return]
-        ones: Any = np.empty(root.shape, root.dtype)
+            return TENSOR_OPS.full(value=1.0, shape=data.shape, dtype=data.dtype)  # type: ignore[no-any-return]
+        ones: Any = np.empty(data.shape, data.dtype)
         ones[...] = 1.0
         return wrap(ones)
     cotangent: Tensor = gradient if isinstance(gradient, Tensor) else wrap(np.asarray(gradient, root.dtype))

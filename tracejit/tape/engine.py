@@ -27,16 +27,18 @@ _BROADCAST_VIEW: Final = OPS["broadcast"].eval
 
 
 def _broadcast(x: Any, shape: Shape) -> Any:
-    """The op's result: of one number a row in memory of its own, or a view made more quickly than NumPy's."""
+    """The op's result: of one number a row in memory of its own, or a view made more quickly than NumPy's.
+    Nobody can write it either."""
     if type(x) is not np.ndarray or x.size != 1:
         return _BROADCAST_VIEW(x, shape)
+    result: Any
     if len(shape) == 1 and shape[0] <= _ROW:
-        row: Any = np.empty(shape, x.dtype)
-        row[...] = x
-        return row
-    view: Any = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
-    view.flags.writeable = False
-    return view
+        result = np.empty(shape, x.dtype)
+        result[...] = x
+    else:
+        result = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+    result.flags.writeable = False
+    return result
 
 
 class _NumpyOps(OpNamespace):

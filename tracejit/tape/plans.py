@@ -222,5 +222,6 @@ def plan_of(op: Op | Composite, tracked: tuple[bool, ...]) -> SavePlan:
 
 def forget_plans(op: Op) -> None:
     """Plan `op`, and what is written with it, anew from now on: it has got another gradient."""
-    for key in [key for key in PLANS if key[0] is op or (isinstance(key[0], Composite) and op in key[0].ops)]:
-        PLANS.pop(key, None)
+    for key in list(PLANS):
+        if key[0] is op or (isinstance(key[0], Composite) and op in key[0].ops):
+            PLANS.pop(key, None)
