@@ -144,7 +144,7 @@ ENTRY_FUNCTIONS: Final = (
     "PyDict_Next", "PyDict_Size", "PyDict_GetItemWithError", "PyObject_GetAttr", "PyEval_SaveThread",
     "PyEval_RestoreThread", "PyErr_Occurred", "PyErr_Clear", "PyLong_AsLongLong", "PyLong_FromLong",
     "Py_IncRef", "Py_DecRef", "PyType_IsSubtype", "PyErr_ExceptionMatches",
-    "PyWeakref_NewRef",
+    "PyWeakref_NewRef", "Py_FatalError",
 )  # fmt: skip
 #: Objects whose addresses it compares with, as symbols ``object_Tensor`` and so on.
 ENTRY_OBJECTS: Final = (

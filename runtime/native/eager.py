@@ -29,7 +29,7 @@ from ...ir.dtypes import BOOL, BY_NAME, FLOATS, SHORT_NAME
 from ...ir.records import record
 from ..bypass import BYPASS_ADDRESS
 from ..cache.objects import load_support
-from .entry import MethodDef, function_of
+from .entry import MethodDef, function_of, is_checked
 from .ufuncs import InnerLoop, loops_of
 
 _METH_FASTCALL: Final = 0x0080
@@ -69,7 +69,8 @@ class NativeOps:
             layout.symbols | functions | {"tracejit_bypass": BYPASS_ADDRESS},
             layout,
             flags,
-            parameters=(sorted(layout.slots.items()), flags),
+            is_checked(),
+            parameters=(sorted(layout.slots.items()), flags, is_checked()),
             use=self._use,
         )
         _KEPT.append(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -73,6 +74,11 @@ def make_entry(
     return function_of(definition, table)
 
 
+def is_checked() -> bool:
+    """Whether native code checks what it reads and writes: see `codegen.native.writer`."""
+    return os.environ.get("TRACEJIT_CHECK") == "1"
+
+
 def can_enter(function: Function) -> bool:
     """Whether calls of `function` may begin at a native entry: it keeps some words for each input and result
     on the stack, and a call that fails is repeated by the slow path, which callbacks would notice."""
@@ -137,7 +143,8 @@ def _definition(layout: EntryLayout) -> MethodDef:
             (ENTRY,),
             symbols,
             layout,
-            parameters=sorted(layout.slots.items()),
+            is_checked(),
+            parameters=(sorted(layout.slots.items()), is_checked()),
             use=functools.partial(made.use, ENTRY),
         )
         _KEPT.append(layout)

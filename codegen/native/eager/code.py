@@ -9,7 +9,7 @@ from .inner_loops import eager_op
 from .joins import eager_join
 
 
-def eager_code(layout: EntryLayout, flags: int) -> str:
+def eager_code(layout: EntryLayout, flags: int, checked: bool = False) -> str:
     """The module for this interpreter's layout; `flags` are the floating-point exceptions that NumPy may
     report, as <fenv.h> numbers them here."""
-    return NativeModule(layout.slots, {"flags": flags}).text(eager_op, eager_call, eager_join)
+    return NativeModule(layout.slots, {"flags": flags}, checked).text(eager_op, eager_call, eager_join)

@@ -178,6 +178,6 @@ def _wrap_results(f: NativeWriter, table: Pointer, objects: Pointer, state: Poin
         f.returning(None).when(f.is_null(objects[i]))
 
 
-def entry_code(layout: EntryLayout) -> str:
+def entry_code(layout: EntryLayout, checked: bool = False) -> str:
     """The module of the entry for this interpreter's and NumPy's layout."""
-    return NativeModule(layout.slots).text(entry)
+    return NativeModule(layout.slots, checked=checked).text(entry)
