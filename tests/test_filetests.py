@@ -5,7 +5,7 @@ within one line (runs of spaces count as one); ``; check-not:`` texts must not b
 lines are parts of the message that the case must raise, in order. ``TRACEJIT_UPDATE_FILETESTS=1`` rewrites
 the check and error lines of every case from what comes out: read the diff. Further lines of the head:
 
-    ; target: NAME      the machine of loops, llvm and asm; 512-bit vectors unless told
+    ; target: NAME      the machine of loops, operations, llvm and asm; 512-bit vectors unless told
     ; filter: REGEX     only such lines of the output count, where all would be too many
     ; input: JSON       for run: the value of the next parameter
 
@@ -93,7 +93,7 @@ def _checked_run(function: Function, inputs: list[str]) -> str:
 
 
 #: Modes that are about the machine: what is printed of lowered code.
-STAGES = ("loops", "llvm", "llvm-opt", "asm")
+STAGES = ("loops", "operations", "llvm", "llvm-opt", "asm")
 MODES: dict[str, Callable[[Function], Function]] = {
     "parse": lambda function: function,
     "verify": lambda function: function,

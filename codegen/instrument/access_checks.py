@@ -24,6 +24,7 @@ from ..llvm.function import Code, FunctionCode
 from ..llvm.operations import Convert, Copy, FunctionCall, Load, MaskedAccess, Offset, Operation, Slot, Store
 from ..llvm.registers import Reg, constant, llvm_type, pointer
 from .variants import Instrument, ModuleContext
+from .verifier import verify_code
 
 _TRASH_BYTES: Final = 4096
 
@@ -58,7 +59,8 @@ class AccessChecks(Instrument):
         self._messages: list[str] = []
 
     def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:
-        """Rewrite the kernel's accesses."""
+        """Verify the kernel, then rewrite its accesses."""
+        verify_code(kernel.code)  # not its buffers: what leaves them is reported where it happens
         parameters = _parameters(instruction, extents)
         tables = dict(_table(part) for part in kernel.code if isinstance(part, str))
         code: Code = []

@@ -31,10 +31,11 @@ class FunctionCode:
         self._lines: list[str] | None = None
 
     @property
-    def parameters(self) -> list[str]:
-        """The names of its parameters."""
+    def parameters(self) -> dict[str, str]:
+        """The types of its parameters, by their names."""
         listed = self.signature.partition("(")[2].rstrip(")")
-        return [parameter.rpartition(" ")[2] for parameter in listed.split(", ")]
+        pairs = [parameter.rpartition(" ") for parameter in listed.split(", ") if parameter]
+        return {name: kind.removesuffix(" noalias") for kind, _, name in pairs}
 
     @property
     def head(self) -> str:

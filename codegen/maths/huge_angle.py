@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..llvm.emitter import Emitter, Reg, constant
+from ..llvm.operations import VerbatimValue
 from .support import BlockEmitter, flip_sign, muladd, polynomial, two_sum
 from .tables.coefficients import COS_QUARTER, SIN_QUARTER
 
@@ -108,7 +109,8 @@ def declare(b: BlockEmitter) -> str:
     b.declare("llvm.fshl.i64", "i64 @llvm.fshl.i64(i64, i64, i64)")
     inner = Emitter(b.declarations)
     for line in REDUCTION.format(table=TABLE).split("\n"):
-        inner.line(line.strip())
+        name, _, text = line.strip().partition(" = ")
+        inner.operations.append(VerbatimValue(name, "", 1, text))
     first, second, third, x = (Reg(name, "f64") for name in ("%a", "%b", "%c", "%x"))
     high, low = two_sum(inner, first, second)
     high, low = two_sum(inner, high, inner.add(low, third))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..codegen.instrument.listing import listing
 from ..codegen.llvm.compiler import assembly, optimized_text
 from ..codegen.llvm.target import Target, host
 from ..codegen.module.writer import Module, generate
@@ -13,7 +14,7 @@ from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from ..ir.process.locks import computed_once
 from ..ir.records import record
 
-STAGES: Final = ("trace", "optimized", "fused", "loops", "llvm", "llvm-opt", "asm")
+STAGES: Final = ("trace", "optimized", "fused", "loops", "operations", "llvm", "llvm-opt", "asm")
 
 
 @record(eq=False)
@@ -116,12 +117,14 @@ class Lowered:
         return difference(first, second, before, after)
 
     def as_text(self, stage: str = "optimized") -> str:
-        """The text of a stage: trace, optimized, fused, loops, llvm, llvm-opt, asm or after:PASS."""
+        """The text of a stage: one of `STAGES`, or after:PASS."""
         function = self.function_at(stage)
         if function is not None:
             return str(function)
         if stage == "loops":
             return self.module.loops_text()
+        if stage == "operations":
+            return listing(self.module.functions)
         if stage == "llvm":
             return self.module.text
         if stage == "llvm-opt":

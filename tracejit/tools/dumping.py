@@ -30,6 +30,7 @@ STAGES: Final = ("trace", "after:PASS", *LOWERED[1:], *PICTURES)
 
 _LANGUAGES: Final = {
     "loops": "loops",
+    "operations": "loops",
     "llvm": "llvm",
     "llvm-opt": "llvm",
     "asm": "asm",
