@@ -87,7 +87,7 @@ ABSENT: Final = {
     "packages of their own": "fft linalg polynomial poly1d",
     "iterators over memory: loops over elements are slow in any library": """broadcast flatiter ndenumerate
         nditer nested_iters""",
-    "arrays on disk and of other libraries: `tj.asarray(np.memmap(...))`, `tj.asarray(x)`": """from_dlpack
+    "arrays on disk and of others: `tj.asarray(np.memmap(...))`, `tj.asarray(x)`": """from_dlpack
         memmap""",
     "new ufuncs: `tj.vectorize`, `tj.register_op`": "frompyfunc ufunc",
     "about NumPy itself, its build and its settings": """ScalarType core ctypeslib dtypes einsum_path
@@ -109,11 +109,11 @@ def absent_names() -> dict[str, str]:
 _INTRODUCTION: Final = """\
 Written by `python -m tracejit.tools.numpy_names`; `tests/numpy_differences/test_names.py` keeps it true.
 
-NumPy's own functions take tensors: `np.sin(x)` is `tj.sin(x)`, eagerly, under `jit` and every other transform,
-with its gradient; so are ufunc methods (`np.add.reduce(x)`), `out=`, `where=` and `dtype=`. A function that is
-absent raises `ArgumentError` for a tensor, with the nearest one that there is; what only shows or stores an
-array gets the tensor's. What differs in results is in [differences.md](differences.md), and of NumPy's own
-examples in `tests/numpy_differences/test_numpy_examples.py`."""
+NumPy's own functions take tensors: `np.sin(x)` is `tj.sin(x)`, eagerly, under `jit` and every other
+transform, with its gradient; so are ufunc methods (`np.add.reduce(x)`), `out=`, `where=` and `dtype=`. A
+function that is absent raises `ArgumentError` for a tensor, with the nearest one that there is; what only
+shows or stores an array gets the tensor's. What differs in results is in [differences.md](differences.md),
+and of NumPy's own examples in `tests/numpy_differences/test_numpy_examples.py`."""
 
 
 def _introduction() -> Iterator[str]:
