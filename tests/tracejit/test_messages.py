@@ -167,8 +167,7 @@ scores = tj.zeros((4, 3))
             AttributeError,
             r"nothing of np.linalg: .* x.numpy\(\) .* by tj.pure_callback",
         ),
-        (lambda: tj.interp(1.0, [0.0, 2.0], [0.0, 1.0]), AttributeError, "no np.interp: .* tj.pure_callback"),
-        (lambda: tj.finfo(float), AttributeError, "use np.finfo"),
+        (lambda: tj.roots([1.0, 2.0]), AttributeError, "no np.roots: .* tj.pure_callback"),
         (lambda: tj.nonsense, AttributeError, "has no attribute 'nonsense'$"),
         (index_of_an_array, tj.ConcretizationError, r"tj.asarray\(a\)\[i\] for a NumPy array a"),
         (range_of_a_traced_number, tj.ConcretizationError, r"Use arange\(int\(n\)\)"),
@@ -190,19 +189,7 @@ def test_a_hint_to_another_module_leads_somewhere() -> None:
             found = getattr(found, part)
 
 
-def test_a_way_to_write_what_is_missing() -> None:
-    """The advice runs, and gives what NumPy's function gives."""
-    x, y = tj.tensor([1.0, tj.nan, 4.0]), tj.tensor([3.0, 5.0, 2.0])
-    for name, expected in {
-        "nanmax": np.nanmax(x),
-        "nanmin": np.nanmin(x),
-        "trapezoid": np.trapezoid(y, x),
-        "dstack": np.dstack([x, y])[0],
-        "column_stack": np.column_stack([x, y]),
-    }.items():
-        assert not hasattr(tj, name)
-        code = ADVICE[name].removeprefix("write ").partition(" for lines")[0]
-        np.testing.assert_array_equal(eval(code, {"tj": tj, "x": x, "y": y}), expected)
+def test_advice_is_about_what_is_missing() -> None:
     assert not any(hasattr(tj, name) for name in ADVICE)
 
 

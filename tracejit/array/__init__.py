@@ -13,7 +13,7 @@ from typing import Any
 from ..arguments.errors import check_public, checks_itself
 from .deferred import MODULES as _MODULES
 from .deferred import OF_NUMPY as _OF_NUMPY
-from .deferred import load as _load
+from .deferred import load_function as _load
 
 # fmt: off
 from .contraction import (

@@ -141,7 +141,7 @@ OF_NUMPY: Final = frozenset(
 NAMES: Final = tuple(sorted({*MODULES, *OF_NUMPY}))
 
 
-def load(name: str) -> Any:
+def load_function(name: str) -> Any:
     """The function `name`, whose errors name it and its arguments."""
     if name in OF_NUMPY:
         return getattr(np, name)

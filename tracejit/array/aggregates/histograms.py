@@ -110,7 +110,7 @@ def histogram(
 def _edges(name: str, x: Tensor, bins: Any, range: Any, weights: Any) -> Tensor:
     if isinstance(bins, str):
         data = x.detach()._concrete(f"{name} with bins={bins!r}", "a number of bins")
-        ends = None if range is None else tuple(float(end) for end in range)
+        ends: Any = None if range is None else tuple(float(end) for end in range)
         return wrap(np.histogram_bin_edges(data, bins, ends, weights))
     if (
         not isinstance(bins, (list, tuple))
@@ -121,7 +121,8 @@ def _edges(name: str, x: Tensor, bins: Any, range: Any, weights: Any) -> Tensor:
             raise DomainError(f"{name}: bins must be positive, got {count}")
         low, high = _ends(name, x, range)
         dtype = result_type(x.dtype, *[float if type(end) in SCALARS else end.dtype for end in (low, high)])
-        return linspace(low, high, count + 1, dtype=dtype if is_float(dtype) else FLOAT64)
+        edges = linspace(low, high, count + 1, dtype=dtype if is_float(dtype) else FLOAT64)
+        return edges  # type: ignore[no-any-return]  # noqa: RET504
     edges = as_tensor(bins)
     if edges.ndim != 1:
         raise ShapeError(f"{name}: bins must be a number or a line of edges, got shape {edges.shape}")
@@ -250,7 +251,7 @@ def _counted(
     counts = reshaped(cast(_counts(flat, terms, total), FLOAT64), tuple(sizes))
     if density:
         counts = run("div", counts, sum(counts))
-        for place, line in enumerate(edges):
-            shape = tuple(sizes[place] if axis == place else 1 for axis in np.arange(rank).tolist())
+        for number, line in enumerate(edges):
+            shape = tuple(sizes[number] if axis == number else 1 for axis in np.arange(rank).tolist())
             counts = run("div", counts, reshaped(diff(line), shape))
     return counts, tuple(edges)

@@ -49,7 +49,7 @@ def _extreme(name: str, x: Any, axis: Any, out: Any, keepdims: bool, initial: An
     if initial is None:
         none = reductions.all(missing, axis, None, keepdims, where)
         result = run("where", none, filled(math.nan, (), x.dtype), result)
-    return result if out is None else write_out(f"nan{name}", out, result)
+    return result if out is None else write_out(f"nan{name}", out, result)  # type: ignore[no-any-return]
 
 
 def nanmax(

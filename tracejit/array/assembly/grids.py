@@ -97,7 +97,7 @@ def _range_of(part: slice) -> Tensor:
     start, stop, step = part.start, part.stop, part.step
     start = 0 if start is None else start
     if isinstance(step, complex):
-        return linspace(start, stop, int(abs(step)))
+        return linspace(start, stop, int(abs(step)))  # type: ignore[no-any-return]
     return arange(start, stop, 1 if step is None else step)
 
 

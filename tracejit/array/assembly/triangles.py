@@ -66,7 +66,7 @@ def _matrix(name: str, x: Any) -> tuple[int, int]:
     shape = as_tensor(x).shape
     if len(shape) != 2:
         raise ShapeError(f"{name}: expected a matrix, got shape {shape}")
-    return shape  # type: ignore[return-value]
+    return shape
 
 
 def tril_indices_from(x: Any, k: int = 0) -> tuple[Tensor, Tensor]:

@@ -170,7 +170,7 @@ def float_power(x: Any, y: Any) -> Tensor:
     """
     base = cast(as_tensor(x), FLOAT64)
     exponent = y if type(y) in SCALARS else cast(as_tensor(y), FLOAT64)
-    return power(base, exponent)
+    return power(base, exponent)  # type: ignore[no-any-return]
 
 
 def fabs(x: Any) -> Tensor:

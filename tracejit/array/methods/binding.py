@@ -263,8 +263,8 @@ def bind() -> None:
         setattr(Tensor, name, checked(name, _lean(function)))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))
-    Tensor.__array_ufunc__ = protocol.array_ufunc
-    Tensor.__array_function__ = protocol.array_function
+    Tensor.__array_ufunc__ = protocol.array_ufunc  # type: ignore[assignment,method-assign]
+    Tensor.__array_function__ = protocol.array_function  # type: ignore[assignment,method-assign]
     Tensor.T = property(manipulation.transpose, doc="The axes reversed.")  # type: ignore[assignment,method-assign]
     Tensor.at = property(IndexedAt, doc="``x.at[key]``: writes that make a new tensor.")  # type: ignore[assignment,method-assign]
     Tensor.mT = property(  # type: ignore[assignment,method-assign]

@@ -82,13 +82,14 @@ def _slope(x: Tensor, axis: int, spacing: Any, edge_order: int) -> Tensor:
         head = run("div", run("sub", part(1, 1), part(0, 1)), steps[0])
         tail = run("div", run("sub", part(extent - 1, 1), part(extent - 2, 1)), steps[3])
     else:
-        first, last = [part(at, 1) for at in (0, 1, 2)], [part(extent - at, 1) for at in (3, 2, 1)]
+        front = [part(at, 1) for at in (0, 1, 2)]
+        back = [part(extent - at, 1) for at in (3, 2, 1)]
         if uniform:
-            head = _weighted([factor / step for factor in (-1.5, 2.0, -0.5)], first)
-            tail = _weighted([factor / step for factor in (0.5, -2.0, 1.5)], last)
+            head = _weighted([factor / step for factor in (-1.5, 2.0, -0.5)], front)
+            tail = _weighted([factor / step for factor in (0.5, -2.0, 1.5)], back)
         else:
-            head = _weighted([run("neg", weight) for weight in _edge_weights(steps[0], steps[1])], first)
-            tail = _weighted(_edge_weights(steps[3], steps[2])[::-1], last)
+            head = _weighted([run("neg", weight) for weight in _edge_weights(steps[0], steps[1])], front)
+            tail = _weighted(_edge_weights(steps[3], steps[2])[::-1], back)
     return concatenate([head, inner, tail], axis)
 
 
@@ -169,8 +170,8 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * m
     correction = run("sub", wrapped, steps)
     correction = run("where", run("lt", run("abs", steps), discont), 0, correction)
     first = sliced(p, place, 0, min(1, p.shape[place]))
-    rest = sliced(p, place, min(1, p.shape[place]), max(p.shape[place] - 1, 0))
-    moved = run("add", rest, cumulative.cumsum(correction, place))
+    others = sliced(p, place, min(1, p.shape[place]), max(p.shape[place] - 1, 0))
+    moved = run("add", others, cumulative.cumsum(correction, place))
     return concatenate([cast(first, moved.dtype), moved], place)
 
 

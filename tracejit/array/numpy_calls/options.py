@@ -87,14 +87,15 @@ def _selected(
 
 
 def _cast_operands(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any, casting: str
+    ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any, casting: Any
 ) -> tuple[tuple[Any, ...], Any]:
     """`inputs` in the dtypes that NumPy's loop for a result of `dtype` takes, and its result's dtype."""
     kinds: list[Any] = [kind_of(value) for value in inputs]
     wanted = None if dtype is None else as_dtype(dtype)
     signature = (*[None] * ufunc.nin, *[wanted] * ufunc.nout) if wanted is not None else None
     try:
-        loop = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout), signature=signature, casting=casting)
+        operands_and_results: Any = (*kinds, *[None] * ufunc.nout)
+        loop = ufunc.resolve_dtypes(operands_and_results, signature=signature, casting=casting)
     except TypeError as error:
         raise DTypeError(f"{ufunc.__name__}: dtype={dtype!r}, casting={casting!r}: {error}") from error
     operands = tuple(

@@ -78,7 +78,8 @@ def intersect1d(x: Any, y: Any, assume_unique: bool = False, return_indices: boo
     Raises ConcretizationError under a trace. Semantics: ``numpy.intersect1d``.
     """
     first, second = _values("intersect1d", x), _values("intersect1d", y)
-    result: Any = np.intersect1d(first, second, assume_unique, return_indices)
+    intersect: Any = np.intersect1d
+    result = intersect(first, second, assume_unique, return_indices)
     return tuple(map(wrap, result)) if return_indices else wrap(result)
 
 
