@@ -69,6 +69,7 @@ from .transforms.vjp_jvp import hvp, jvp, linearize, vjp
 from .transforms.vmap import vmap
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 
 bool_ = _DTYPES["bool"]
 int8, int16, int32, int64 = (_DTYPES[f"i{bits}"] for bits in (8, 16, 32, 64))
@@ -89,6 +90,7 @@ _PROFILING = frozenset({"memory", "profile"})
 if _TYPE_CHECKING:
     from . import extend, nn, optim, scipy, testing
     from .array.deferred import *  # noqa: F403
+    from .array.information.array_api import NamespaceInfo
     from .extend import (
         backend,
         copy_registered_kernels,
@@ -125,6 +127,13 @@ else:
         if not name.startswith("_"):  # those are asked for by tools, which expect that they may be missing
             message += _import_module(".missing_names", __name__).hint(name)
         raise AttributeError(message)
+
+
+def __array_namespace_info__() -> NamespaceInfo:
+    """What there is of devices, dtypes and options, for programs that ask. Semantics: the Array API."""
+    module = _import_module(".array.information.array_api", __name__)
+    info: NamespaceInfo = module.NamespaceInfo()
+    return info
 
 
 def __dir__() -> list[str]:

@@ -56,7 +56,7 @@ def checked(name: str, function: F) -> F:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            respelled = _respelled(function, kwargs) if type(error) is TypeError and kwargs else None
+            respelled = _respelled(name, function, kwargs) if type(error) is TypeError and kwargs else None
             if respelled is None:
                 explain(name, function, args, kwargs, error)
                 raise
@@ -72,9 +72,24 @@ _SPELLINGS: Final = {
 }  # fmt: skip
 
 
-def _respelled(function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any] | None:
-    """`keywords` under the names that `function` has for them; None where there is nothing to change."""
+#: Functions that make arrays: they take the name of the only device there is.
+_MAKERS: Final = (
+    "arange", "asarray", "astype", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
+    "ones_like", "tensor", "zeros", "zeros_like",
+)  # fmt: skip
+
+
+def _respelled(name: str, function: Callable[..., Any], keywords: dict[str, Any]) -> dict[str, Any] | None:
+    """`keywords` under the names that `function` has for them; None where there is nothing to change.
+
+    Raises DomainError for a device that there is not."""
     parameters = inspect.signature(function).parameters
+    if "device" in keywords and "device" not in parameters and name in _MAKERS:
+        if keywords["device"] not in (None, "cpu"):
+            raise DomainError(
+                f"{name}: device must be 'cpu', the only one there is; got {keywords['device']!r}"
+            )
+        return {key: value for key, value in keywords.items() if key != "device"}
     respelled = {
         name: _SPELLINGS[name]
         for name in keywords

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .assembly.grids import *  # noqa: F403
     from .assembly.insertion import *  # noqa: F403
     from .assembly.triangles import *  # noqa: F403
+    from .information.array_api import *  # noqa: F403
     from .information.dtypes import *  # noqa: F403
     from .information.files import *  # noqa: F403
     from .information.memory import *  # noqa: F403
@@ -54,6 +55,7 @@ _NAMES: Final = {
         diag_indices diag_indices_from diagflat fill_diagonal mask_indices ravel_multi_index tril_indices
         tril_indices_from triu_indices triu_indices_from unravel_index
     """,
+    "information.array_api": "from_dlpack",
     "information.dtypes": """
         can_cast common_type finfo iinfo isdtype issubdtype min_scalar_type result_type
     """,

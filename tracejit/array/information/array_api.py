@@ -1,0 +1,90 @@
+"""What the Array API standard asks of a namespace beside its functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...eager.tensor import Tensor
+from ...ir.dtypes import INT64, DType, as_dtype, default_dtype
+from ...ir.errors import ArgumentError, DomainError
+from ..creation import asarray
+
+__all__ = ["from_dlpack"]
+
+_KINDS = {
+    "bool": ("bool",),
+    "signed integer": ("int8", "int16", "int32", "int64"),
+    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
+    "real floating": ("float32", "float64"),
+    "complex floating": (),
+}
+_UNIONS = {
+    "integral": ("signed integer", "unsigned integer"),
+    "numeric": ("signed integer", "unsigned integer", "real floating", "complex floating"),
+}
+
+
+def check_device(name: str, device: Any) -> None:
+    """Raise DomainError unless `device` is the only one there is, or None."""
+    if device not in (None, "cpu"):
+        raise DomainError(f"{name}: device must be 'cpu', the only one there is; got {device!r}")
+
+
+class NamespaceInfo:
+    """What ``__array_namespace_info__()`` returns. Semantics: the Array API."""
+
+    __module__ = "tracejit"
+
+    def capabilities(self) -> dict[str, Any]:
+        """What need not be there by the standard."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> str:
+        """Where new arrays lie."""
+        return "cpu"
+
+    def devices(self) -> list[str]:
+        """Where arrays may lie."""
+        return ["cpu"]
+
+    def default_dtypes(self, *, device: str | None = None) -> dict[str, DType]:
+        """The dtypes of new arrays."""
+        check_device("default_dtypes", device)
+        return {"real floating": default_dtype(), "integral": INT64, "indexing": INT64}
+
+    def dtypes(
+        self, *, device: str | None = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, DType]:
+        """The dtypes of a kind, or of several kinds, by name."""
+        check_device("dtypes", device)
+        kinds = (*_KINDS,) if kind is None else (kind,) if isinstance(kind, str) else kind
+        names: list[str] = []
+        for part in kinds:
+            if part not in _KINDS and part not in _UNIONS:
+                raise ArgumentError(f"dtypes: kind must be one of {[*_KINDS, *_UNIONS]}, got {part!r}")
+            for single in _UNIONS.get(part, (part,)):
+                names += _KINDS[single]
+        return {name: as_dtype(name) for name in names}
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """The array `x` of any library that speaks DLPack, as a tensor that shares its memory where it can.
+
+    With ``copy=True`` it has memory of its own; with ``copy=False`` what would need a copy is an error.
+
+    Example:
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> tj.from_dlpack(np.ones(2))
+        tensor([1., 1.])
+
+    Raises DomainError for another device than the processor, DTypeError for a dtype that tensors do not have.
+    Semantics: the Array API's ``from_dlpack``.
+    """
+    check_device("from_dlpack", device)
+    if not hasattr(x, "__dlpack__"):
+        raise ArgumentError(f"from_dlpack: x must have a method __dlpack__, got {type(x).__name__}")
+    array = x.numpy() if isinstance(x, Tensor) else np.from_dlpack(x)
+    return asarray(array, copy=copy)
