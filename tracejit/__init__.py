@@ -234,6 +234,7 @@ __all__ = [
     "register_pytree_node",
     "remove_backend",
     "run_kernel",
+    "scipy",
     "set_backend",
     "scan",
     "set_default_dtype",

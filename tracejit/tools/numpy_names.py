@@ -87,12 +87,11 @@ ABSENT: Final = {
     "packages of their own": "fft linalg polynomial poly1d",
     "iterators over memory: loops over elements are slow in any library": """broadcast flatiter ndenumerate
         nditer nested_iters""",
-    "arrays on disk and of others: `tj.asarray(np.memmap(...))`, `tj.asarray(x)`": """from_dlpack
-        memmap""",
+    "arrays on disk: `tj.asarray(np.memmap(...))`": "memmap",
     "new ufuncs: `tj.vectorize`, `tj.register_op`": "frompyfunc ufunc",
     "about NumPy itself, its build and its settings": """ScalarType core ctypeslib dtypes einsum_path
-        exceptions f2py get_include getbufsize info isfortran lib sctypeDict setbufsize show_config show_runtime test
-        typing""",
+        exceptions f2py get_include getbufsize info isfortran lib sctypeDict setbufsize show_config
+        show_runtime test typing""",
 }
 
 
