@@ -35,7 +35,7 @@ def _seeds(name: str, roots: list[Tensor], gradients: Any) -> list[Tensor]:
             "output of several elements is a tensor"
         )
     _check_roots(roots)
-    return [seed(root, value) for root, value in zip(roots, values, strict=True)]
+    return list(map(seed, roots, values))
 
 
 def _check_roots(roots: list[Tensor]) -> None:

@@ -214,8 +214,8 @@ class CallNode(Node):
             plain = [np.asarray(cotangent, order="C") for cotangent in incoming]
             gradients = plan.gradients([*map(unpacked, self.residuals), *plain])
         outgoing: list[Any] = [None] * len(self.parents)
-        for position, gradient in zip(plan.wrt, gradients, strict=True):
-            outgoing[position] = gradient
+        for place, position in enumerate(plan.wrt):
+            outgoing[position] = gradients[place]
         return outgoing
 
     def _modified(self) -> GradientError:

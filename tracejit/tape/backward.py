@@ -94,7 +94,8 @@ class _Pass:
         order = self._reach(roots)
         if self.targets is not None:
             self.useful = _useful(order, self.targets)
-        for root, cotangent in zip(roots, cotangents, strict=True):
+        for position, root in enumerate(roots):
+            cotangent = cotangents[position]
             self._add(root._node or root, cotangent if engine.tensors else cotangent._data)
         ready += [place for place, count in self.waiting.items() if count == 0]
         while ready:
@@ -137,7 +138,7 @@ class _Pass:
         order: list[Node] = []
         stack: list[Node] = []
         for root in roots:
-            place = root._node or root
+            place: Any = root._node or root
             if type(place) is Output:
                 place = place.node
             if place not in waiting:
@@ -233,12 +234,13 @@ class _Pass:
 
     def _pass_on(self, node: Node, parts: Sequence[Any] | None) -> None:
         """Add the cotangents of a node's operands to where they belong; that makes some places ready."""
-        pending, waiting, parents = self.pending, self.waiting, node.parents
-        for parent, part, type_ in zip(parents, parts or (None,) * len(parents), node.types, strict=True):
+        pending, waiting, types = self.pending, self.waiting, node.types
+        for position, parent in enumerate(node.parents):
             if parent is None:
                 continue
+            part = None if parts is None else parts[position]
             if part is not None:
-                shape, dtype = type_
+                shape, dtype = types[position]
                 if part.shape != shape or part.dtype is not dtype:
                     part = self.engine.fit(part, shape, dtype)
                 if type(parent) is Output or parent in pending:

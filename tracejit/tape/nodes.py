@@ -191,7 +191,7 @@ class OpNode(Node):
     #: The result's array where a rule needs it.
     output: Any
     #: Of each saved input, then of the output: its count of writes (`Tensor._version`), and what that was.
-    memories: Sequence[Any]
+    memories: Sequence[tuple[list[Any], int]]
     #: Weak references to the operands that need no gradient, by position, for `graph_of`.
     constants: dict[int, weakref.ref[Any]] | None
 
@@ -220,8 +220,7 @@ class OpNode(Node):
     def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
         if self.saved is None:
             raise self._freed()
-        memories = iter(self.memories)
-        for memory, version in zip(memories, memories, strict=True):
+        for memory, version in self.memories:
             if memory[0] != version:
                 raise self._modified(memory, version)
         inputs, out = self.values() if type(self.saved) is not tuple else (self.saved, self.output)
@@ -234,7 +233,7 @@ class OpNode(Node):
         return pull(engine.namespace, cotangents, inputs, out, self.types, self.attrs)
 
     def _modified(self, memory: list[Any], then: int) -> GradientError:
-        which = next(i for i, counted in enumerate(self.memories[::2]) if counted is memory)
+        which = next(i for i, counted in enumerate(self.memories) if counted[0] is memory)
         kept = [i for i, keep in enumerate(self.plan.inputs) if keep and hasattr(self.saved[i], "shape")]  # type: ignore[index]
         now = memory[0]
         where = f", recorded at {self.location.file}:{self.location.line}," if self.location else ""

@@ -46,7 +46,7 @@ def _saved(tensor: Tensor, memories: list[Any]) -> Any:
     memory = tensor._version
     if memory is None:
         memory = tensor._version = [0]
-    memories += (memory, memory[0])
+    memories.append((memory, memory[0]))
     return tensor._data
 
 
