@@ -8,11 +8,13 @@ from .writer import NativeWriter, Pointer
 
 
 def atomic_load(f: NativeWriter, word: Pointer, order: str = "seq_cst") -> Reg:
+    """The value of a word."""
     dtype = _dtype(word)
     return f.assign(f"load atomic {dtype}, ptr {word.text} {order}, align {int(dtype[1:]) // 8}", dtype)
 
 
 def atomic_store(f: NativeWriter, word: Pointer, value: Number) -> None:
+    """Put a value into a word."""
     dtype = _dtype(word)
     f.line(f"store atomic {f.coerced(value, dtype)}, ptr {word.text} seq_cst, align {int(dtype[1:]) // 8}")
 

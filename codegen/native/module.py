@@ -11,7 +11,7 @@ from ..llvm.emitter import LLVM_SCALAR
 from .structs import CFunctionType, Type
 
 
-class Definition(Protocol):
+class FunctionDefinition(Protocol):
     """A function that a module may have."""
 
     name: str
@@ -45,9 +45,9 @@ class NativeModule:
         self.declarations = Declarations()
         self._globals: dict[str, str] = {}
         self._functions: dict[str, str] = {}
-        self._pending: list[Definition] = []
+        self._pending: list[FunctionDefinition] = []
 
-    def require(self, function: Definition) -> None:
+    def require(self, function: FunctionDefinition) -> None:
         """Have `function` in the module."""
         if function.name not in self._functions:
             self._functions[function.name] = ""
@@ -73,7 +73,7 @@ class NativeModule:
         self.add_global(name, f'private constant [{len(text) + 1} x i8] c"{text}\\00"')
         return f"@{name}"
 
-    def text(self, *exports: Definition) -> str:
+    def text(self, *exports: FunctionDefinition) -> str:
         """The module's text."""
         for function in exports:
             self.require(function)
