@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from tracejit.codegen.llvm.target import host
 from tracejit.codegen.module.arena import ArenaBlock, _most_at_once, pack
 from tracejit.codegen.nest.fusions import Fusions
 from tracejit.ir.text.parser import parse_function
+from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 
 from ...support import Array, interpret
@@ -128,11 +130,19 @@ def test_what_may_be_written_over_what(name: str) -> None:
     types, params = ", ".join(results.values()), f"(%x: {A}, %y: {A})"
     names = [f"%r{i}" for i in range(len(results))]
     head = ", ".join(f"{name}: {kind}" for name, kind in zip(names, results.values(), strict=True))
+    levels = {"sum": "fold"} | dict.fromkeys(("reshape", "broadcast", "slice"), "read")
+    ops = re.findall(r"= (\w+)\(", body)
+    attrs = "domain=[4, 6], axes=[{}], levels=[{}]".format(
+        1 if "sum" in ops else "", ", ".join(f'"{levels.get(op, "each")}"' for op in ops)
+    )
     text = (
-        f"func @f{params} -> ({types}) {{\n{head} = fusion(%x, %y) @body{params} -> ({types}) {{\n"
+        f"func @f{params} -> ({types}) {{\n"
+        f"{head} = fusion(%x, %y) {{{attrs}}} @body{params} -> ({types}) {{\n"
         f"{body}\nreturn {', '.join(results)}\n}}\nreturn {', '.join(names)}\n}}"
     )
-    (fusion,) = parse_function(text).body
+    function = parse_function(text)
+    verify(function)
+    (fusion,) = function.body
     assert Fusions(host()).overwrites(fusion) == pairs
 
 

@@ -49,7 +49,7 @@ def test_opt_writes_a_file(cli):
 
 def test_opt_runs_the_whole_pipeline_unless_told(cli):
     done = cli("opt", "good.tir", "--verify-each")
-    assert "fusion(%x) {domain=[3], axes=[], levels=" in done.out
+    assert "fusion(%x) {domain=[3], axes=[0], levels=" in done.out
     assert cli("opt", "good.tir", "--passes", "optimize,fuse").out == done.out
     assert "fusion" not in cli("opt", "good.tir", "--passes", "optimize").out
     assert cli("opt", "good.tir", "--passes", "none").out == cli("opt", "good.tir", "--passes", "").out
