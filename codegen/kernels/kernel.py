@@ -8,6 +8,7 @@ from ...ir.graph import Instruction
 from ...ir.machine import machine
 from ...ir.records import field, record
 from ..llvm.function import Code
+from ..llvm.loops import FunctionWriter
 from ..nest.loop_nest import Nest
 from .parallel_for import tasks_at_a_time
 
@@ -80,6 +81,13 @@ class Kernel:
         if self.cycles <= least:
             return f"about {self.cycles:,.0f} cycles are little work: threads pay from {least:,.0f} on"
         return ""
+
+
+def empty_kernel(name: str, buffers: int, description: str) -> Kernel:
+    """The kernel of an instruction whose result has no elements."""
+    w = FunctionWriter()
+    w.ret()
+    return Kernel(name, [w.function(signature(name, buffers), "nounwind")], description, tasks=0)
 
 
 def signature(name: str, buffers: int, *, result: str = "void") -> str:

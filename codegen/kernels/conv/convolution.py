@@ -23,7 +23,7 @@ from ...llvm.function import Code, FunctionCode
 from ...llvm.loops import FunctionWriter
 from ..gemm.batches import accumulate
 from ..gemm.tiles import parallel_work
-from ..kernel import PRODUCT_SLOWDOWN, Kernel, signature
+from ..kernel import PRODUCT_SLOWDOWN, Kernel, empty_kernel, signature
 from ..lowering import Lowering, LoweringContext, content_with_sources
 from ..parallel_for import context_of, run_tasks, task_function
 from .packing import KernelPacking
@@ -41,10 +41,7 @@ def convolution_kernel(name: str, instruction: Instruction, context: LoweringCon
     """The kernel of a convolution."""
     dtype = SHORT_NAME[instruction.result.dtype]
     if instruction.result.type.size == 0:
-        w = FunctionWriter(context.declarations)
-        w.ret()
-        code: Code = [w.function(signature(name, 3), "nounwind")]
-        return Kernel(name, code, f"convolution {name}: {instruction.result.type} is empty", 0)
+        return empty_kernel(name, 3, f"convolution {name}: {instruction.result.type} is empty")
     cut = windows_of(instruction, dtype, context.target)
     images, rows, columns = cut.cuts
     head = (

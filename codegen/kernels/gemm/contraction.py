@@ -20,7 +20,7 @@ from ...llvm.emitter import Reg, pointer
 from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ..kernel import Kernel, signature
+from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import Definitions, Lowering, LoweringContext, content_with_sources
 from .batches import Strided, over_batch
 from .direct import choose_tiles, direct_kernel
@@ -41,7 +41,7 @@ def contraction_kernel(name: str, instruction: Instruction, context: LoweringCon
     """The kernel of ``result = x @ y``."""
     defs, target, declarations = context.defs, context.target, context.declarations
     if instruction.result.type.size == 0:
-        return Kernel(name, _empty(name), f"contraction {name}: no elements", 0)
+        return empty_kernel(name, 3, f"contraction {name}: no elements")
     cut = _blocking(instruction, defs, target)
     if cut is not None:
         return _PackedKernel(name, instruction, defs, cut, declarations).kernel()
@@ -58,13 +58,6 @@ def contraction_kernel(name: str, instruction: Instruction, context: LoweringCon
     if streams(types, operands, dtype, target):
         return streams_kernel(name, types, operands, dtype, target, declarations)
     return direct_kernel(name, types, operands, dtype, context)
-
-
-def _empty(name: str) -> Code:
-    """The function of a product that has no elements."""
-    w = FunctionWriter()
-    w.ret()
-    return [w.function(signature(name, 3), "nounwind")]
 
 
 def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:

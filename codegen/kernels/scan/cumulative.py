@@ -27,7 +27,7 @@ from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...nest.streaming import streamed_bytes
-from ..kernel import Kernel, signature
+from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
 from .axis import Lines
@@ -59,11 +59,7 @@ def cumulative_kernel(name: str, instruction: Instruction, context: LoweringCont
     target, declarations = context.target, context.declarations
     (x,) = instruction.operands
     if x.type.size == 0:
-        w = FunctionWriter(declarations)
-        w.ret()
-        return Kernel(
-            name, [w.function(signature(name, 2), "nounwind")], f"cumulative {name}: nothing", tasks=0
-        )
+        return empty_kernel(name, 2, f"cumulative {name}: nothing")
     writer = _Writer(instruction, target, declarations)
     cycles = x.type.size * (1.0 if writer.lanes > 1 else 4.0) + x.type.nbytes / 4
     what = f"cumulative {name}: {instruction.op.name} of {x.type} along axis {instruction.attrs['axis']}"

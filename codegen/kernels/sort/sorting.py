@@ -12,8 +12,7 @@ from typing import Final
 
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
-from ...llvm.loops import FunctionWriter
-from ..kernel import Kernel, signature
+from ..kernel import Kernel, empty_kernel
 from ..lowering import Lowering, LoweringContext
 from .network import NetworkWriter
 from .radix import DigitWriter
@@ -31,9 +30,7 @@ def sort_kernel(name: str, instruction: Instruction, context: LoweringContext) -
     plan = SortPlan(instruction)
     head = f"{name}: {plan.lines} lines of {plan.extent} elements of {instruction.operands[0].type}"
     if plan.lines * plan.extent == 0:
-        w = FunctionWriter(declarations)
-        w.ret()
-        return Kernel(name, [w.function(signature(name, 2), "nounwind")], f"sort {head}", tasks=0)
+        return empty_kernel(name, 2, f"sort {head}")
     if plan.networked:
         network = NetworkWriter(plan, target, context.parameters, declarations)
         how = f"by a network, {network.lanes} lines at a time"

@@ -40,6 +40,7 @@ LANDMARKS = {
     "trace": ["func @", "return", "# test_lowered.py:"],
     "optimized": ["func @", "return"],
     "fused": ["func @", "return"],
+    "operations": ["@main(", "ret"],
     "llvm": ["define", "@main"],
     "llvm-opt": ["define", "target triple"],
     "asm": [".text", "main"],
