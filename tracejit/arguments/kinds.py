@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import os
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -206,6 +207,18 @@ AXES: Final = ArgumentKind(
 )
 INTEGERS: Final = ArgumentKind(_integers, "an integer or a sequence of integers")
 NESTED: Final = ArgumentKind(_nested_integers, "an integer, or a sequence of integers or of pairs")
+OUT: Final = ArgumentKind(
+    lambda value: _is_tensor(value) or isinstance(value, np.ndarray), "a tensor or an ndarray", DTypeError
+)
+MASK: Final = ArgumentKind(
+    lambda value: _is_array(value) and _dtype_of(value).kind == "b", "an array of bools", DTypeError
+)
+TYPED: Final = ArgumentKind(
+    lambda value: _is_array(value) or _is_dtype(value), "an array or a dtype", DTypeError
+)
+LISTED: Final = ArgumentKind(
+    lambda value: isinstance(value, (list, tuple, np.ndarray, Tensor)), "a list", DTypeError
+)
 INDICES: Final = ArgumentKind(_indices, "an array of integers", DTypeError)
 SHAPE: Final = ArgumentKind(_integers, "an integer or a tuple of integers", ShapeError)
 KEY: Final = ArgumentKind(_is_key, "a key, as tj.random.key(0) makes it", DTypeError)
@@ -255,6 +268,30 @@ _BY_NAME: Final[dict[str, ArgumentKind]] = {
     **dict.fromkeys(["indices", "sorter"], INDICES),
     "result_spec": SPEC,
     "key": PLACE,
+    "out": OUT,
+    "where": MASK,
+    **dict.fromkeys(["to", "arg1", "arg2"], DTYPE),
+    **dict.fromkeys(["new_shape", "dims", "dimensions"], SHAPE),
+    **dict.fromkeys(["kind", "named", "options", "places", "otypes", "excluded", "cov"], ANYTHING),
+    **dict.fromkeys(["arrays_and_dtypes", "from_"], TYPED),
+    **dict.fromkeys(["condlist", "choicelist", "choices", "multi_index", "funclist"], LISTED),
+    "bins": ArgumentKind(
+        lambda value: isinstance(value, str) or _is_array(value) or isinstance(value, (list, tuple)),
+        "a number of bins, the name of a rule, or edges",
+    ),
+    "buffer": ArgumentKind(lambda value: isinstance(value, (bytes, bytearray, memoryview)), "a buffer of bytes"),
+    "dst": OUT,
+    "file": ArgumentKind(
+        lambda value: isinstance(value, (str, os.PathLike)) or hasattr(value, "read") or hasattr(value, "write"),
+        "a path or a file",
+    ),
+    "iter": ArgumentKind(lambda value: hasattr(value, "__next__"), "an iterator of numbers"),
+    "obj": PLACE,
+    "range": ArgumentKind(lambda value: isinstance(value, (list, tuple)) and len(value) == 2, "a pair of numbers"),
+    "requirements": ArgumentKind(
+        lambda value: isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value),
+        "a list of strings",
+    ),
     "fn": ArgumentKind(lambda value: callable(value) or isinstance(value, np.ndarray), "a function"),
     "dtype": DTYPE,
 }  # fmt: skip
@@ -266,6 +303,8 @@ _IN_MODULE: Final[dict[str, dict[str, ArgumentKind]]] = {
     "einsum": {"operands": ARRAY},
     "pad": {"pad_width": NESTED},
     "optim": {"grads": FLOATS, "tree": FLOATS},
+    "ix_": {"args": ARRAY},
+    **{name: {"x": OUT} for name in ("fill_diagonal", "place", "put", "put_along_axis", "putmask")},
     "permute_dims": {"axes": AXES},
     "pure_callback": {"args": TREE},
     "tensordot": {"axes": NESTED},

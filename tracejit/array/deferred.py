@@ -154,9 +154,10 @@ def load_function(name: str) -> Any:
         loaded: Any = takes_out(function)
         loaded.__module__ = "tracejit.array"
     else:
-        namespace = {"__name__": "tracejit.array", name: function}
-        check_public(namespace, [name])
-        loaded = namespace[name]
+        label = getattr(function, "__name__", name)
+        namespace = {"__name__": "tracejit.array", label: function}
+        check_public(namespace, [label])
+        loaded = namespace[label]
     return _LOADED.setdefault(function, loaded)
 
 

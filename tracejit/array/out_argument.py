@@ -24,7 +24,7 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
             options = import_module(".numpy_calls.options", __package__)
             return options.write_out(function.__name__, out, result)
         except Exception as error:
-            explain(function.__name__, function, args, kwargs, error)
+            explain(function.__name__, call, args, {**kwargs, "out": out}, error)
             raise
 
     functools.update_wrapper(call, function)

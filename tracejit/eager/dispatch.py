@@ -158,8 +158,12 @@ _NO_ATTRS: dict[str, Any] = {}
 
 def _with_options(call: Any, operands: tuple[Any, ...], out: Any, where: Any, dtype: Any) -> Any:
     """An elementwise function with the options of NumPy's ufuncs, whose module loads at first use."""
-    options = import_module("tracejit.array.numpy_calls.options")
-    return options.call_elementwise(call, operands, out, where, dtype)
+    try:
+        options = import_module("tracejit.array.numpy_calls.options")
+        return options.call_elementwise(call, operands, out, where, dtype)
+    except Exception as error:
+        explain(call.__name__, call, operands, {"out": out, "where": where, "dtype": dtype}, error)
+        raise
 
 
 def unary(name: str) -> Callable[[Any], Tensor]:

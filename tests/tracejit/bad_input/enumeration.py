@@ -76,6 +76,11 @@ NO_MISTAKES = {
     ("Tensor.mean", "dtype"): ("class",),
     ("trace", "fn"): ("wrong shape", "empty array", "objects", "dates", "texts"),
 }
+#: What is no file, or not what the function can read, gives Python's errors about files.
+NO_MISTAKES |= {
+    (name, "file"): tuple(WRONG) for name in ("fromfile", "genfromtxt", "load", "loadtxt", "save", "savetxt")
+}
+NO_MISTAKES |= {(name, "file"): tuple(WRONG) for name in ("savez", "savez_compressed")}
 ROOT = Path(__file__).parents[3]
 #: Seconds that a call may take, and bytes that all calls of a process may use beyond what importing takes.
 SECONDS = 10.0

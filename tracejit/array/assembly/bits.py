@@ -39,7 +39,7 @@ def packbits(x: Any, axis: int | None = None, bitorder: str = "big") -> Tensor:
     """
     x = as_tensor(x)
     if x.dtype.kind not in "iub":
-        raise DTypeError(f"packbits: expected bools or integers, got {x.dtype.name}")
+        raise DTypeError(f"packbits: x must hold bools or integers, got {x.dtype.name}")
     if axis is None:
         x, axis = ravel(x), 0
     place = normalize_axis("packbits", axis, x.ndim)
@@ -64,7 +64,7 @@ def unpackbits(x: Any, axis: int | None = None, count: int | None = None, bitord
     """
     x = as_tensor(x)
     if x.dtype != _UINT8:
-        raise DTypeError(f"unpackbits: expected dtype uint8, got {x.dtype.name}")
+        raise DTypeError(f"unpackbits: x must have dtype uint8, got {x.dtype.name}")
     if axis is None:
         x, axis = ravel(x), 0
     place = normalize_axis("unpackbits", axis, x.ndim)

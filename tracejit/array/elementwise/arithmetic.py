@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ...arguments.errors import checks_itself
+from ...arguments.errors import checks_itself, explain
 from ...eager.dispatch import binary, unary
 from ...eager.tensor import Tensor
 from ...ir.dtypes import is_float
@@ -271,8 +271,12 @@ def power(x: Any, y: Any, /, out: Any = None, where: Any = True, dtype: Any = No
     """
     if out is None and where is True and dtype is None:
         return _raised(x, y)
-    options = import_module("..numpy_calls.options", __package__)
-    return options.call_elementwise(power, (x, y), out, where, dtype)
+    try:
+        options = import_module("..numpy_calls.options", __package__)
+        return options.call_elementwise(power, (x, y), out, where, dtype)
+    except Exception as error:
+        explain("power", power, (x, y), {"out": out, "where": where, "dtype": dtype}, error)
+        raise
 
 
 _raised.__name__ = "power"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,6 +31,10 @@ __all__ = [
     "polyval",
     "vander",
 ]
+
+
+#: Of each power there is an operation in the program.
+_MOST_POWERS: Final = 1024
 
 
 def _line(name: str, value: Any) -> Tensor:
@@ -169,7 +173,7 @@ def polyder(p: Any, m: int = 1) -> Tensor:
     if order < 0:
         raise DomainError(f"polyder: m must not be negative, got {order}")
     line = _line("polyder", p)
-    for _ in range(order):
+    for _ in range(min(order, line.shape[0] + 1)):
         degree = line.shape[0] - 1
         line = sliced(line, 0, 0, max(degree, 0))
         line = run("mul", line, as_tensor(np.arange(degree, 0, -1)))
@@ -189,6 +193,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
     order = operator.index(m)
     if order < 0:
         raise DomainError(f"polyint: m must not be negative, got {order}")
+    if order > _MOST_POWERS:
+        raise DomainError(f"polyint: m must be at most {_MOST_POWERS}, got {order}")
     line = _line("polyint", p)
     constants = filled(0.0, (order,), FLOAT64) if k is None else _line("polyint", k)
     if constants.shape[0] == 1 and order > 1:
@@ -239,6 +245,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     if line.ndim != 1:
         raise ShapeError(f"vander: expected a line of rank 1, got shape {line.shape}")
     count = line.shape[0] if N is None else operator.index(N)
+    if count > _MOST_POWERS:
+        raise ShapeError(f"vander: N must be at most {_MOST_POWERS}, got {count}")
     dtype = np.promote_types(line.dtype, np.int64)
     line = cast(line, dtype)
     columns = [filled(1, line.shape, line.dtype)]
@@ -269,8 +277,8 @@ def polyfit(
     degree = operator.index(deg)
     if full:
         raise DomainError("polyfit: full=True asks for singular values, which tracejit does not compute")
-    if degree < 0:
-        raise DomainError(f"polyfit: deg must not be negative, got {degree}")
+    if not 0 <= degree < _MOST_POWERS:
+        raise DomainError(f"polyfit: deg must be from 0 to {_MOST_POWERS - 1}, got {degree}")
     points, values = [cast(averaged(operand, None), FLOAT64) for operand in (x, y)]
     if points.ndim != 1 or points.shape[0] == 0:
         raise ShapeError(f"polyfit: expected a line of points, got shape {points.shape}")

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...arguments.errors import checked
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, as_dtype, is_float
 from ...ir.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
@@ -61,10 +60,10 @@ def call_elementwise(
     function = getattr(function, "lean", function)
     if isinstance(ufunc, np.ufunc):
         options = {"out": out, "where": where, "dtype": dtype}
-        return checked(name, call_with_options)(function, ufunc, inputs, options)
+        return call_with_options(function, ufunc, inputs, options)
     if dtype is not None:
         inputs = tuple(cast(as_tensor(value), as_dtype(dtype)) for value in inputs)
-    return checked(name, _selected)(name, function, inputs, out, where, None)
+    return _selected(name, function, inputs, out, where, None)
 
 
 def _selected(

@@ -28,7 +28,7 @@ def test_agrees_with_numpy(case):
     ("call", "error", "message"),
     [
         (lambda: tj.packbits([1.5]), tj.DTypeError, "bools or integers"),
-        (lambda: tj.unpackbits([1]), tj.DTypeError, "expected dtype uint8"),
+        (lambda: tj.unpackbits([1]), tj.DTypeError, "must have dtype uint8"),
         (lambda: tj.packbits([1], bitorder="middle"), tj.DomainError, "bitorder must be"),
     ],
 )
