@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import inspect
 import operator
-import os
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -71,14 +71,14 @@ def _fits(value: Any) -> bool:
     return bool(-(2**63) <= value < 2**64)
 
 
-def _is_index(value: Any) -> bool:
+def is_index(value: Any) -> bool:
     try:
         return _is_traced(value, "iu") or _fits(operator.index(value))
     except (TypeError, TracejitError):
         return False
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     if isinstance(value, (str, bytes)) or (isinstance(value, int) and not _fits(value)):
         return False
     try:
@@ -93,11 +93,11 @@ def _is_truth(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1))
 
 
-def _is_array(value: Any) -> bool:
+def is_array(value: Any) -> bool:
     if isinstance(value, Tensor):
         return not _has_outlived(value)
     if isinstance(value, (list, tuple)) and any(isinstance(one, (Tensor, list, tuple)) for one in value):
-        return all(map(_is_array, value)) and len(set(map(_extent, value))) == 1
+        return all(map(is_array, value)) and len(set(map(_extent, value))) == 1
     try:
         as_array(value)
     except (TracejitError, RecursionError):
@@ -120,7 +120,7 @@ def _has_outlived(value: Tensor) -> bool:
     return isinstance(data, Value)
 
 
-def _is_dtype(value: Any) -> bool:
+def is_dtype(value: Any) -> bool:
     try:
         as_dtype(value)
     except DTypeError:
@@ -131,7 +131,7 @@ def _is_dtype(value: Any) -> bool:
 def _integers(value: Any) -> bool:
     if isinstance(value, (Tensor, np.ndarray)):
         return value.dtype.kind in "iub" and value.ndim < 2
-    return _is_index(value) or (isinstance(value, (list, tuple)) and all(map(_is_index, value)))
+    return is_index(value) or (isinstance(value, (list, tuple)) and all(map(is_index, value)))
 
 
 def _nested_integers(value: Any) -> bool:
@@ -139,41 +139,41 @@ def _nested_integers(value: Any) -> bool:
 
 
 def _indices(value: Any) -> bool:
-    return _is_array(value) and _dtype_of(value).kind in "iu"
+    return is_array(value) and dtype_of(value).kind in "iu"
 
 
 def _arrays(value: Any) -> bool:
     if isinstance(value, (Tensor, np.ndarray)):
-        return _is_array(value) and value.ndim > 0
-    return isinstance(value, (list, tuple)) and len(value) > 0 and all(map(_is_array, value))
+        return is_array(value) and value.ndim > 0
+    return isinstance(value, (list, tuple)) and len(value) > 0 and all(map(is_array, value))
 
 
 def _is_key(value: Any) -> bool:
     return isinstance(value, (Tensor, np.ndarray)) and value.dtype == np.uint64 and value.shape == ()
 
 
-def _is_tensor(value: Any) -> bool:
+def is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) and not _has_outlived(value)
 
 
 def _tensors(value: Any) -> bool:
-    return _is_tensor(value) or (isinstance(value, (list, tuple)) and all(map(_is_tensor, value)))
+    return is_tensor(value) or (isinstance(value, (list, tuple)) and all(map(is_tensor, value)))
 
 
 def _is_tree(value: Any) -> bool:
-    return all(map(_is_array, flatten(value)[0]))
+    return all(map(is_array, flatten(value)[0]))
 
 
-def _dtype_of(value: Any) -> Any:
+def dtype_of(value: Any) -> Any:
     return (value if isinstance(value, Tensor) else as_array(value)).dtype
 
 
 def _is_floating_tree(value: Any) -> bool:
-    return all(_is_array(one) and is_float(_dtype_of(one)) for one in flatten(value)[0])
+    return all(is_array(one) and is_float(dtype_of(one)) for one in flatten(value)[0])
 
 
 def _is_spec(value: Any) -> bool:
-    return all(isinstance(one, TensorType) or _is_array(one) for one in flatten(value)[0])
+    return all(isinstance(one, TensorType) or is_array(one) for one in flatten(value)[0])
 
 
 def _is_place(value: Any) -> bool:
@@ -184,41 +184,29 @@ def _is_place(value: Any) -> bool:
         return True
     if isinstance(value, list) and value == []:
         return True
-    return _is_array(value) and _dtype_of(value).kind in "iub"
+    return is_array(value) and dtype_of(value).kind in "iub"
 
 
 def _anything(value: Any) -> bool:
     return not isinstance(value, Tensor) or not _has_outlived(value)
 
 
-INTEGER: Final = ArgumentKind(_is_index, "an integer")
-NUMBER: Final = ArgumentKind(_is_number, "a number")
+INTEGER: Final = ArgumentKind(is_index, "an integer")
+NUMBER: Final = ArgumentKind(is_number, "a number")
 TRUTH: Final = ArgumentKind(_is_truth, "True or False")
 TEXT: Final = ArgumentKind(lambda value: isinstance(value, str), "a string")
 FUNCTION: Final = ArgumentKind(callable, "a function")
-ARRAY: Final = ArgumentKind(_is_array, "an array of numbers, or what tj.asarray makes one of", DTypeError)
+ARRAY: Final = ArgumentKind(is_array, "an array of numbers, or what tj.asarray makes one of", DTypeError)
 ARRAYS: Final = ArgumentKind(_arrays, "a list or tuple of arrays", DTypeError)
-TENSOR: Final = ArgumentKind(_is_tensor, "a tensor", DTypeError)
+TENSOR: Final = ArgumentKind(is_tensor, "a tensor", DTypeError)
 TENSORS: Final = ArgumentKind(_tensors, "a tensor or a list of them", DTypeError)
-DTYPE: Final = ArgumentKind(_is_dtype, "a dtype such as 'float64'", DTypeError)
+DTYPE: Final = ArgumentKind(is_dtype, "a dtype such as 'float64'", DTypeError)
 AXIS: Final = ArgumentKind(_integers, "an integer or a tuple of integers", AxisError)
 AXES: Final = ArgumentKind(
     lambda value: isinstance(value, (list, tuple)) and _integers(value), "a tuple of integers", AxisError
 )
 INTEGERS: Final = ArgumentKind(_integers, "an integer or a sequence of integers")
 NESTED: Final = ArgumentKind(_nested_integers, "an integer, or a sequence of integers or of pairs")
-OUT: Final = ArgumentKind(
-    lambda value: _is_tensor(value) or isinstance(value, np.ndarray), "a tensor or an ndarray", DTypeError
-)
-MASK: Final = ArgumentKind(
-    lambda value: _is_array(value) and _dtype_of(value).kind == "b", "an array of bools", DTypeError
-)
-TYPED: Final = ArgumentKind(
-    lambda value: _is_array(value) or _is_dtype(value), "an array or a dtype", DTypeError
-)
-LISTED: Final = ArgumentKind(
-    lambda value: isinstance(value, (list, tuple, np.ndarray, Tensor)), "a list", DTypeError
-)
 INDICES: Final = ArgumentKind(_indices, "an array of integers", DTypeError)
 SHAPE: Final = ArgumentKind(_integers, "an integer or a tuple of integers", ShapeError)
 KEY: Final = ArgumentKind(_is_key, "a key, as tj.random.key(0) makes it", DTypeError)
@@ -268,30 +256,6 @@ _BY_NAME: Final[dict[str, ArgumentKind]] = {
     **dict.fromkeys(["indices", "sorter"], INDICES),
     "result_spec": SPEC,
     "key": PLACE,
-    "out": OUT,
-    "where": MASK,
-    **dict.fromkeys(["to", "arg1", "arg2"], DTYPE),
-    **dict.fromkeys(["new_shape", "dims", "dimensions"], SHAPE),
-    **dict.fromkeys(["kind", "named", "options", "places", "otypes", "excluded", "cov"], ANYTHING),
-    **dict.fromkeys(["arrays_and_dtypes", "from_"], TYPED),
-    **dict.fromkeys(["condlist", "choicelist", "choices", "multi_index", "funclist"], LISTED),
-    "bins": ArgumentKind(
-        lambda value: isinstance(value, str) or _is_array(value) or isinstance(value, (list, tuple)),
-        "a number of bins, the name of a rule, or edges",
-    ),
-    "buffer": ArgumentKind(lambda value: isinstance(value, (bytes, bytearray, memoryview)), "a buffer of bytes"),
-    "dst": OUT,
-    "file": ArgumentKind(
-        lambda value: isinstance(value, (str, os.PathLike)) or hasattr(value, "read") or hasattr(value, "write"),
-        "a path or a file",
-    ),
-    "iter": ArgumentKind(lambda value: hasattr(value, "__next__"), "an iterator of numbers"),
-    "obj": PLACE,
-    "range": ArgumentKind(lambda value: isinstance(value, (list, tuple)) and len(value) == 2, "a pair of numbers"),
-    "requirements": ArgumentKind(
-        lambda value: isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value),
-        "a list of strings",
-    ),
     "fn": ArgumentKind(lambda value: callable(value) or isinstance(value, np.ndarray), "a function"),
     "dtype": DTYPE,
 }  # fmt: skip
@@ -303,8 +267,6 @@ _IN_MODULE: Final[dict[str, dict[str, ArgumentKind]]] = {
     "einsum": {"operands": ARRAY},
     "pad": {"pad_width": NESTED},
     "optim": {"grads": FLOATS, "tree": FLOATS},
-    "ix_": {"args": ARRAY},
-    **{name: {"x": OUT} for name in ("fill_diagonal", "place", "put", "put_along_axis", "putmask")},
     "permute_dims": {"axes": AXES},
     "pure_callback": {"args": TREE},
     "tensordot": {"axes": NESTED},
@@ -363,7 +325,11 @@ def kind_of(name: str, parameter: inspect.Parameter) -> tuple[ArgumentKind, bool
     kinds = [_annotated(part) for part in parts if part != "None"]
     if "Any" in parts:
         own = _IN_MODULE.get(name.partition(".")[0], {})
-        return own.get(parameter.name) or _BY_NAME.get(parameter.name, ARRAY), optional
+        numpys = import_module(
+            ".numpy_kinds", __package__
+        ).kind_of_parameter  # which is made of the kinds here
+        kind = own.get(parameter.name) or numpys(name, parameter.name) or _BY_NAME.get(parameter.name, ARRAY)
+        return kind, optional
     if not kinds or not annotation:
         return ANYTHING, optional
     known = [kind for kind in kinds if kind is not None]
