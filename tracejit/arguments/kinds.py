@@ -325,10 +325,9 @@ def kind_of(name: str, parameter: inspect.Parameter) -> tuple[ArgumentKind, bool
     kinds = [_annotated(part) for part in parts if part != "None"]
     if "Any" in parts:
         own = _IN_MODULE.get(name.partition(".")[0], {})
-        numpys = import_module(
-            ".numpy_kinds", __package__
-        ).kind_of_parameter  # which is made of the kinds here
-        kind = own.get(parameter.name) or numpys(name, parameter.name) or _BY_NAME.get(parameter.name, ARRAY)
+        numpys = import_module(".numpy_kinds", __package__)  # which is made of the kinds here
+        kind = own.get(parameter.name) or numpys.kind_of_parameter(name, parameter.name)
+        kind = kind or _BY_NAME.get(parameter.name, ARRAY)
         return kind, optional
     if not kinds or not annotation:
         return ANYTHING, optional

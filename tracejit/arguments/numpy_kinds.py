@@ -13,6 +13,7 @@ from ..ir.errors import DTypeError
 from .kinds import (
     ANYTHING,
     ARRAY,
+    AXES,
     AXIS,
     DTYPE,
     INTEGER,
@@ -22,6 +23,7 @@ from .kinds import (
     dtype_of,
     is_array,
     is_dtype,
+    is_index,
     is_number,
     is_tensor,
 )
@@ -32,7 +34,7 @@ __all__ = ["kind_of_parameter"]
 def _list_of(accepts: Callable[[Any], bool], words: str) -> ArgumentKind:
     def is_list(value: Any) -> bool:
         if isinstance(value, (np.ndarray, Tensor)):
-            return value.ndim > 0
+            return value.ndim > 0 and is_array(value)
         return isinstance(value, (list, tuple)) and all(map(accepts, value))
 
     return ArgumentKind(is_list, words, DTypeError)
@@ -51,7 +53,7 @@ def _is_file(value: Any) -> bool:
 def _are_bins(value: Any) -> bool:
     if isinstance(value, (list, tuple)) and not is_array(value):
         return all(map(_are_bins, value))
-    return isinstance(value, str) or is_array(value)
+    return isinstance(value, str) or is_index(value) or (is_array(value) and np.ndim(value) > 0)
 
 
 def _is_range(value: Any) -> bool:
@@ -63,15 +65,24 @@ def _is_range(value: Any) -> bool:
 
 
 OUT: Final = ArgumentKind(
-    lambda value: is_tensor(value) or isinstance(value, np.ndarray), "a tensor or an ndarray", DTypeError
+    lambda value: is_tensor(value) or (isinstance(value, np.ndarray) and is_array(value)),
+    "a tensor or an ndarray",
+    DTypeError,
 )
 MASK: Final = ArgumentKind(
     lambda value: is_array(value) and dtype_of(value).kind == "b", "an array of bools", DTypeError
 )
 TYPED: Final = ArgumentKind(
-    lambda value: is_array(value) or is_dtype(value), "an array or a dtype", DTypeError
+    lambda value: value is not None and (is_array(value) or is_dtype(value)),
+    "an array or a dtype",
+    DTypeError,
 )
 
+CASTABLE: Final = ArgumentKind(
+    lambda value: isinstance(value, (Tensor, np.ndarray)) or (value is not None and is_dtype(value)),
+    "an array or a dtype, no number",
+    DTypeError,
+)
 _BY_NAME: Final[dict[str, ArgumentKind]] = {
     **dict.fromkeys(
         ["kind", "named", "options", "order", "places", "otypes", "excluded", "cov", "mode"], ANYTHING
@@ -80,7 +91,8 @@ _BY_NAME: Final[dict[str, ArgumentKind]] = {
     **dict.fromkeys(
         ["condlist", "choicelist", "choices", "multi_index"], _list_of(is_array, "a list of arrays")
     ),
-    **dict.fromkeys(["dims", "dimensions", "new_shape"], SHAPE),
+    **dict.fromkeys(["dims", "new_shape"], SHAPE),
+    "dimensions": AXES,
     **dict.fromkeys(["arg1", "arg2", "to"], DTYPE),
     **dict.fromkeys(["initial", "period"], NUMBER),
     "bins": ArgumentKind(_are_bins, "a number of bins, the name of a rule, or edges"),
@@ -101,6 +113,8 @@ _BY_NAME: Final[dict[str, ArgumentKind]] = {
     "where": MASK,
 }
 _IN_FUNCTION: Final[dict[str, dict[str, ArgumentKind]]] = {
+    "can_cast": {"from_": CASTABLE, "to": CASTABLE},
+    "digitize": {"bins": ARRAY},
     "ix_": {"args": ARRAY},
     "mask_indices": {"k": INTEGER, "n": INTEGER},
     "trim_zeros": {"axis": AXIS},

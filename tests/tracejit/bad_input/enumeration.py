@@ -81,6 +81,9 @@ NO_MISTAKES |= {
     (name, "file"): tuple(WRONG) for name in ("fromfile", "genfromtxt", "load", "loadtxt", "save", "savetxt")
 }
 NO_MISTAKES |= {(name, "file"): tuple(WRONG) for name in ("savez", "savez_compressed")}
+#: What needs all memory, what Python's files refuse, and arguments of the user's function.
+NO_MISTAKES |= {("diag_indices", "ndim"): ("large",), ("resize", "new_shape"): ("large",)}
+NO_MISTAKES |= {("fromfile", "offset"): tuple(WRONG), ("fromfunction", "shape"): tuple(WRONG)}
 ROOT = Path(__file__).parents[3]
 #: Seconds that a call may take, and bytes that all calls of a process may use beyond what importing takes.
 SECONDS = 10.0

@@ -125,7 +125,13 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
     """
     x = as_tensor(filt)
     data = x.detach()._concrete("trim_zeros", "tj.where(x != 0, x, 0), whose shape is known")
-    axes = range(x.ndim) if axis is None else [operator.index(axis)] if not isinstance(axis, tuple) else axis
+    axes = (
+        range(x.ndim)
+        if axis is None
+        else [operator.index(axis)]
+        if not isinstance(axis, (tuple, list))
+        else axis
+    )
     places = np.nonzero(data)
     for number in axes:
         along = normalize_axis("trim_zeros", number, x.ndim)

@@ -107,7 +107,8 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Ten
 
     Semantics: ``numpy.mask_indices``.
     """
-    mask = mask_func(np.ones((n, n), int), k)
+    size = operator.index(n)
+    mask = mask_func(np.ones((size, size), int), k)
     if isinstance(mask, Tensor):
         mask = mask._concrete("mask_indices", "a function of NumPy's, as its mask decides a shape")
     return _lines(np.nonzero(mask))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import DType, as_dtype, default_dtype
-from ..operands import kind_of
+from ..operands import as_tensor, kind_of
 
 __all__ = [
     "can_cast",
@@ -57,7 +57,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
     Semantics: ``numpy.can_cast``.
     """
-    return bool(np.can_cast(_dtype(from_), to, casting))  # type: ignore[arg-type]
+    return bool(np.can_cast(_dtype(from_), _dtype(to), casting))  # type: ignore[arg-type]
 
 
 def common_type(*arrays: Any) -> Any:
@@ -70,7 +70,7 @@ def common_type(*arrays: Any) -> Any:
 
     Semantics: ``numpy.common_type``.
     """
-    return np.common_type(*[np.empty(0, _dtype(array)) for array in arrays])
+    return np.common_type(*[np.empty(0, as_tensor(array).dtype) for array in arrays])
 
 
 def min_scalar_type(x: Any) -> DType:

@@ -167,6 +167,7 @@ def compress(
         return take(x, np.flatnonzero(data), place)
     if mask.shape[0] > x.shape[place]:
         mask = run("slice", mask, start=(0,), size=(extent,), step=(1,))
+    size = int(size)
     order = run("argsort", cast(run("logical_not", mask), np.dtype("u1")))
     order = take(order, np.minimum(np.arange(size), max(extent - 1, 0)))
     chosen = take(x, order, place)
