@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from .evaluator import Evaluator
+from .evaluator import TURNS, Evaluator
 from .gamma import cos_pi, gamma_of, log_gamma_of, sin_pi
 from .incomplete_gamma import converging
 from .jets import Index, Jet, value_of
@@ -53,8 +53,8 @@ def _scaled_k(m: Evaluator, v: Any, x: Any) -> Any:
         return (t <= peak) | (size > value_of(total) * 2.0**-58)
 
     start = m.constant(m.exp(-top) * 0.5, v)
-    _, total, _ = m.loop(going, turn, step, start, 1.0, limit=20_000)
-    return total * step * m.exp(top)
+    last, total, _ = m.loop(going, turn, step, start, 1.0)
+    return m.where(last < step * (TURNS - 1.0), total * step * m.exp(top), math.nan)
 
 
 def _k(m: Evaluator, v: Any, x: Any, scaled: bool) -> Any:
@@ -96,7 +96,8 @@ def _i_positive(m: Evaluator, v: Any, x: Any) -> Any:
 
         one = m.constant(1.0, v)
         order = value_of(v)
-        _, total, _ = m.loop(lambda term, total, k: converging(m, term, total), turn, one, one, 0.0)
+        _, total, k = m.loop(lambda term, total, k: converging(m, term, total), turn, one, one, 0.0)
+        total = m.where(k < TURNS, total, math.nan)
         half = x * 0.5
         power = m.pow(half, order) / gamma_of(m, order + 1.0) * m.exp(-x)
         exponent = v * m.log(half) - log_gamma_of(m, v + 1.0) - x
@@ -160,7 +161,7 @@ def _miller(m: Evaluator, v: Any, x: Any) -> Any:
     larger = m.max(order, x)
     above = m.floor((larger + 18.0 + m.pow(larger, 1.0 / 3.0) * 9.0 - whole) * 0.5) * 2.0 + 2.0
     count = whole + above
-    even = m.floor(count * 0.5) * 2.0
+    even = m.floor(m.min(count, float(TURNS)) * 0.5) * 2.0
     # with n = count .. 0: f(n - 1) = 2 (base + n) / x f(n) - f(n + 1)
     half = x * 0.5
     # weights of the sum: (base + 2 k) gamma(base + k) / k!, from the largest k down
@@ -181,13 +182,11 @@ def _miller(m: Evaluator, v: Any, x: Any) -> Any:
         shrink = m.where(huge, 1e-200, 1.0)
         return n - 1.0, before * shrink, now * shrink, total * shrink, picked * shrink, weight
 
-    _, now, _, total, picked, _ = m.loop(
-        lambda n, *rest: n > 0.0, turn, even, tiny, zero, zero, zero, weight, limit=2_000_000
-    )
+    _, now, _, total, picked, _ = m.loop(lambda n, *rest: n > 0.0, turn, even, tiny, zero, zero, zero, weight)
     # k = 0 has base gamma(base) = gamma(base + 1)
     total = total + now * gamma_of(m, base + 1.0)
     picked = m.where(m.eq(whole, 0.0), now, picked)
-    return picked / total * m.pow(half, base)
+    return m.where(count < TURNS, picked / total * m.pow(half, base), math.nan)
 
 
 def _j_series(m: Evaluator, v: Any, x: Any) -> Any:

@@ -17,6 +17,8 @@ from .jets import Index, Jet, value_of
 from .table import define, define_by_jets
 from .writing import write
 
+#: From minus this on down, zeta's terms below 0 are too many.
+LOWEST: Final = 10_000.0
 HALF_LOG_2PI: Final = 0.5 * math.log(2.0 * math.pi)
 _ROOT: Final = 1.4616321449683622
 _ROOT_LOW: Final = 9.549995429965697e-17
@@ -175,7 +177,7 @@ def hurwitz(m: Evaluator, s: Any, q: Any) -> Any:
     def below(total: Any, q: Any) -> tuple[Any, Any]:
         return total + m.pow(q, -s), q + 1.0
 
-    total, a = m.loop(lambda total, q: q < 0.0, below, m.constant(0.0, s), q)
+    total, a = m.loop(lambda total, q: (q < 0.0) & (q > -LOWEST), below, m.constant(0.0, s), q)
     for _ in range(turns):
         total = total + m.pow(a, -s)
         a = a + 1.0
@@ -193,6 +195,7 @@ def _zeta(m: Evaluator, s: Any, q: Any) -> Any:
     value = hurwitz(m, s, q)
     size, whole = value_of(s), m.eq(m.floor(q), q)
     value = m.where((q < 0.0) & ~m.eq(m.floor(size), size), math.nan, value)
+    value = m.where(q <= -LOWEST, math.nan, value)
     value = m.where((q <= 0.0) & whole, math.inf, value)
     value = m.where(m.eq(q, math.inf) & (size > 1.0), 0.0, value)
     return m.where(size > 1.0, value, m.where(m.eq(size, 1.0), math.inf, math.nan))

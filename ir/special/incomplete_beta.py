@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from .evaluator import Evaluator
+from .evaluator import TURNS, Evaluator
 from .gamma import beta_log, stirling_rest
 from .incomplete_gamma import settled, unsettled
 from .information import log1p_less_x
@@ -97,8 +97,8 @@ def _fraction(m: Evaluator, a: Any, b: Any, x: Any, excess: Any) -> Any:
         return c, d, h * delta, n, settled(m, delta, n, last)
 
     start = m.constant((excess + 1.0) / (a + 1.0), *kind)
-    _, _, h, _, _ = m.loop(going, turn, start, m.constant(0.0, *kind), start, 0.0, 0.0)
-    return 1.0 / h
+    _, _, h, n, _ = m.loop(going, turn, start, m.constant(0.0, *kind), start, 0.0, 0.0)
+    return m.where(n < TURNS, 1.0 / h, math.nan)
 
 
 def _both(m: Evaluator, a: Any, b: Any, x: Any, upper: bool) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from .evaluator import Evaluator
+from .evaluator import TURNS, Evaluator
 from .gamma import log_gamma_1p, log_gamma_of, precise_power, stirling_rest
 from .information import log1p_less_x
 from .jets import Index, Jet, value_of
@@ -91,8 +91,8 @@ def _series(m: Evaluator, a: Any, x: Any) -> Any:
         return term, total + term, n
 
     one = m.constant(1.0, a, x)
-    _, total, _ = m.loop(lambda term, total, n: converging(m, term, total), turn, one, one, 0.0)
-    return total * _leading(m, a, x)
+    _, total, n = m.loop(lambda term, total, n: converging(m, term, total), turn, one, one, 0.0)
+    return m.where(n < TURNS, total * _leading(m, a, x), math.nan)
 
 
 def _fraction(m: Evaluator, a: Any, x: Any) -> Any:
@@ -115,8 +115,8 @@ def _fraction(m: Evaluator, a: Any, x: Any) -> Any:
     start = m.constant(first, a, x)
     inverse = 1.0 / start
     big = m.constant(1.0 / tiny, a, x)
-    _, _, _, h, _, _ = m.loop(going, turn, start, big, inverse, inverse, 0.0, 0.0)
-    return h * a * _leading(m, a, x)
+    _, _, _, h, n, _ = m.loop(going, turn, start, big, inverse, inverse, 0.0, 0.0)
+    return m.where(n < TURNS, h * a * _leading(m, a, x), math.nan)
 
 
 def _small_upper(m: Evaluator, a: Any, x: Any) -> Any:
