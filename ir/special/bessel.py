@@ -29,7 +29,7 @@ def _scaled_k(m: Evaluator, v: Any, x: Any) -> Any:
     ratio = order / x
     root = m.sqrt(ratio * ratio + 1.0)
     peak = m.log(ratio + root)
-    width = 1.0 / m.sqrt(m.sqrt(order * order + x * x))
+    width = 1.0 / m.sqrt(m.where(x > 1e100, x, m.sqrt(order * order + x * x)))
     step = m.min(width * 0.45, 0.18)
 
     def exponent(t: Any) -> Any:
@@ -55,6 +55,17 @@ def _scaled_k(m: Evaluator, v: Any, x: Any) -> Any:
     start = m.constant(m.exp(-top) * 0.5, v)
     last, total, _ = m.loop(going, turn, step, start, 1.0)
     return m.where(last < step * (TURNS - 1.0), total * step * m.exp(top), math.nan)
+
+
+def _moderate(m: Evaluator, v: Any) -> Any:
+    """The order, and 0 in place of those whose loops would be too long."""
+    return m.where(m.abs(value_of(v)) < 1e6, v, 0.0)
+
+
+def _beyond(m: Evaluator, v: Any, limit: float, value: Any) -> Any:
+    """`value`, but the `limit` for infinite orders and NaN for other huge ones."""
+    size = m.abs(value_of(v))
+    return m.where(size < 1e6, value, m.where(m.eq(value_of(v), math.inf), limit, math.nan))
 
 
 def _k(m: Evaluator, v: Any, x: Any, scaled: bool) -> Any:
@@ -119,11 +130,11 @@ def _i(m: Evaluator, v: Any, x: Any, scaled: bool) -> Any:
     order = value_of(v)
     whole = m.eq(m.floor(order), order)
     size, magnitude = m.abs(v), m.abs(x)
-    value = _i_positive(m, size, m.max(magnitude, 1e-305))
+    value = _i_positive(m, size, m.min(m.max(magnitude, 1e-305), 1e300))
 
     def negative(v: Any, size: Any, x: Any, value: Any) -> Any:
         # I(-s, x) = I(s, x) + 2 / pi sin(pi s) K(s, x)
-        k = _scaled_k(m, size, m.max(x, 1e-305)) * m.exp(x * -2.0)
+        k = _scaled_k(m, size, m.min(m.max(x, 1e-305), 1e300)) * m.exp(x * -2.0)
         return value + k * sin_pi(m, size) * (2.0 / math.pi)
 
     # of integer orders the second term is 0, but its derivatives in the order are not
@@ -263,8 +274,27 @@ def _j_slope(b: Any, orders: Index, v: Any, x: Any) -> Any:
     return b.where(b.logical_and(zero, b.eq(v, 1.0)), 0.5, value)
 
 
-define_by_jets("kv", "v x", lambda m, v, x: _k(m, v, x, False), True, _recurrence("kv", 0.0, -0.5, -0.5))
-define_by_jets("kve", "v x", lambda m, v, x: _k(m, v, x, True), True, _recurrence("kve", 1.0, -0.5, -0.5))
-define_by_jets("iv", "v x", lambda m, v, x: _i(m, v, x, False), True, _recurrence("iv", 0.0, 0.5, 0.5))
-define_by_jets("ive", "v x", lambda m, v, x: _i(m, v, x, True), True, _scaled_i_slope)
-define_by_jets("jv", "v x", _j, True, _j_slope)
+def _guarded(function: Any, limit: float) -> Any:
+    """The function without long loops for huge orders."""
+    return lambda m, v, x: _beyond(m, v, limit, function(m, _moderate(m, v), x))
+
+
+define_by_jets(
+    "kv",
+    "v x",
+    _guarded(lambda m, v, x: _k(m, v, x, False), math.inf),
+    True,
+    _recurrence("kv", 0.0, -0.5, -0.5),
+)
+define_by_jets(
+    "kve",
+    "v x",
+    _guarded(lambda m, v, x: _k(m, v, x, True), math.inf),
+    True,
+    _recurrence("kve", 1.0, -0.5, -0.5),
+)
+define_by_jets(
+    "iv", "v x", _guarded(lambda m, v, x: _i(m, v, x, False), 0.0), True, _recurrence("iv", 0.0, 0.5, 0.5)
+)
+define_by_jets("ive", "v x", _guarded(lambda m, v, x: _i(m, v, x, True), 0.0), True, _scaled_i_slope)
+define_by_jets("jv", "v x", _guarded(_j, 0.0), True, _j_slope)

@@ -45,7 +45,9 @@ def erfcx_positive(m: Evaluator, x: Any) -> Any:
 
 def _erfcx(m: Evaluator, x: Any) -> Any:
     def negative(x: Any) -> Any:
-        return exp_of_square(m, x, 1.0) * 2.0 - erfcx_positive(m, -x)
+        near = m.max(x, -26.7)
+        value = exp_of_square(m, near, 1.0) * 2.0 - erfcx_positive(m, -near)
+        return m.where(value_of(x) < -26.65, math.inf, value)
 
     return m.choose((x,), (x < 0.0, negative), lambda x: m.where(x < math.inf, erfcx_positive(m, x), 0.0))
 

@@ -90,7 +90,8 @@ def log_gamma(m: Evaluator, x: Any) -> Any:
         s = -x
         sine = m.abs(sin_pi(m, s)) * s
         result = math.log(math.pi) - m.log(sine) - _log_gamma_positive(m, s)
-        pole = m.eq(m.floor(s), s)
+        result = m.where(s < 1e-20, -m.log(s), m.where(s < math.inf, result, -math.inf))
+        pole = m.eq(m.floor(s), s) & (s < math.inf)
         return m.where(pole, math.inf, result)
 
     return m.choose((x,), (x > 0.0, lambda x: _log_gamma_positive(m, x)), negative)
@@ -128,7 +129,7 @@ def _gamma(m: Evaluator, x: Any) -> Any:
         result = math.pi / (x * -sin_pi(m, x)) / first / second
         result = m.where(m.eq(m.floor(x), x), math.nan, result)
         tiny = m.copysign(0.0, sin_pi(m, x * 0.5) * -1.0)
-        return m.where(m.eq(x, 0.0), 1.0 / x, m.where((x < -190.0) & (m.floor(x) < x), tiny, result))
+        return m.where(x > -1e-20, 1.0 / x, m.where((x < -190.0) & (m.floor(x) < x), tiny, result))
 
     return m.choose(
         (x, first, second, positive), (x > 0.0, lambda x, first, second, positive: positive),
@@ -284,7 +285,8 @@ def beta_log(m: Evaluator, a: Any, b: Any, factor: Any = None) -> Any:
 
 def _betaln(m: Evaluator, a: Any, b: Any) -> Any:
     def any_sign(a: Any, b: Any) -> Any:
-        return log_gamma_of(m, a) + log_gamma_of(m, b) - log_gamma_of(m, a + b)
+        value = log_gamma_of(m, a) + log_gamma_of(m, b) - log_gamma_of(m, a + b)
+        return m.where(m.eq(value_of(a), 0.0) | m.eq(value_of(b), 0.0), math.inf, value)
 
     return m.choose((a, b), ((a > 0.0) & (b > 0.0), lambda a, b: beta_log(m, a, b)), any_sign)
 
@@ -304,8 +306,17 @@ def _beta(m: Evaluator, a: Any, b: Any) -> Any:
         ratio = m.where(total > 2.0, ratio - ratio * (low * m.log(total)), ratio)
         # at the poles of gamma(a + b) beta is 0; at those of the others it is infinite
         zero = (total <= 0.0) & m.eq(m.floor(total), total)
-        pole = ((a <= 0.0) & m.eq(m.floor(a), a)) | ((b <= 0.0) & m.eq(m.floor(b), b))
-        return m.where(pole, m.where(zero & ~m.eq(a, b), ratio, math.inf), m.where(zero, 0.0, ratio))
+        pole_a, pole_b = (a <= 0.0) & m.eq(m.floor(a), a), (b <= 0.0) & m.eq(m.floor(b), b)
+        pole = pole_a | pole_b
+        # both poles of integers cancel: (-1)^b beta(1 - a - b, b) for a < 0 < b
+        other = m.where(pole_a, b, a)
+        rest = 1.0 - total
+        odd = ~m.eq(m.floor(other * 0.5) * 2.0, other)
+        finite = pole & m.eq(m.floor(other), other) & (rest > 0.0) & (other > 0.0)
+        lifted = m.call("gamma", rest) * m.call("gamma", other) / m.call("gamma", rest + other)
+        return m.where(
+            pole, m.where(finite, m.where(odd, -lifted, lifted), math.inf), m.where(zero, 0.0, ratio)
+        )
 
     def by_logarithm(a: Any, b: Any) -> Any:
         return m.exp(_betaln(m, a, b))

@@ -102,6 +102,11 @@ def _fraction(m: Evaluator, a: Any, b: Any, x: Any, excess: Any) -> Any:
 
 
 def _both(m: Evaluator, a: Any, b: Any, x: Any, upper: bool) -> Any:
+    whole_a, whole_b, whole_x = value_of(a), value_of(b), value_of(x)
+    # infinities, and what lies outside, would keep loops going
+    usual = (whole_a < 1e300) & (whole_b < 1e300) & (whole_a > 0.0) & (whole_b > 0.0)
+    usual = usual & (whole_x >= 0.0) & (whole_x <= 1.0)
+    a, b, x = m.where(usual, a, 1.0), m.where(usual, b, 1.0), m.where(usual, x, 0.5)
     y = 1.0 - x
     deviation = x * b - y * a
     deviation = deviation - value_of(deviation) + _deviation(m, value_of(a), value_of(b), value_of(x))
@@ -111,7 +116,7 @@ def _both(m: Evaluator, a: Any, b: Any, x: Any, upper: bool) -> Any:
     part = _leading(m, a, b, x, first) * fraction
     value = m.where(swapped, part, 1.0 - part) if upper else m.where(swapped, 1.0 - part, part)
     empty, full = (1.0, 0.0) if upper else (0.0, 1.0)
-    value_x, value_a, value_b = value_of(x), value_of(a), value_of(b)
+    value_x, value_a, value_b = whole_x, whole_a, whole_b
     # all of the mass lies at 0 for a = 0 and for b = inf, and at 1 for the others
     at_zero = (m.eq(value_a, 0.0) & (value_b > 0.0)) | (m.eq(value_b, math.inf) & (value_a < math.inf))
     at_one = (m.eq(value_b, 0.0) & (value_a > 0.0)) | (m.eq(value_a, math.inf) & (value_b < math.inf))
@@ -173,10 +178,12 @@ def _inverse(m: Evaluator, a: Any, b: Any, p: Any) -> Any:
     def upper(a: Any, b: Any, p: Any) -> Any:
         return 1.0 - solved(b, a, 1.0 - p, p)
 
+    usual = (a > 0.0) & (b > 0.0) & (a < 1e300) & (b < 1e300)
+    a, b = m.where(usual, a, 1.0), m.where(usual, b, 1.0)
     value_at_mean = m.call("betainc", a, b, a / (a + b))
     value = m.choose((a, b, p), (p <= m.max(value_at_mean, 0.5), lower), upper)
     value = m.where(m.eq(p, 0.0), 0.0, m.where(m.eq(p, 1.0), 1.0, value))
-    return m.where((a > 0.0) & (b > 0.0) & (p >= 0.0) & (p <= 1.0), value, math.nan)
+    return m.where(usual & (p >= 0.0) & (p <= 1.0), value, math.nan)
 
 
 def _density_slope(sign: float) -> Any:

@@ -154,7 +154,8 @@ def _both(m: Evaluator, a: Any, x: Any, upper: bool) -> Any:
     if upper:
         branches.append(((value_x < 1.1) & (value_a < value_x + 0.4), lambda a, x: _small_upper(m, a, x)))
     branches.append(((value_x < 1.1) | (value_x < value_a + 1.0), by_series))
-    value = m.choose((a, x), *branches, by_fraction)
+    usual = (value_a < 1e300) & (value_x < 1e300)  # infinities would keep loops going
+    value = m.choose((m.where(usual, a, 1.0), m.where(usual, x, 1.0)), *branches, by_fraction)
     empty, full = (1.0, 0.0) if upper else (0.0, 1.0)
     value = m.where(m.eq(value_x, 0.0), empty, value)
     value = m.where(m.eq(value_x, math.inf) | (m.eq(value_a, 0.0) & (value_x > 0.0)), full, value)
@@ -214,9 +215,9 @@ def _inverse(m: Evaluator, a: Any, p: Any, q: Any) -> Any:
     def upper(a: Any, p: Any, q: Any) -> Any:
         return toward(a, p, q, "gammaincc", m.log(q), -1.0)
 
-    value = m.choose((a, p, q), (p < 0.5, lower), upper)
+    value = m.choose((m.where(a < 1e300, a, 1.0), p, q), (p < 0.5, lower), upper)
     value = m.where(m.eq(p, 0.0), 0.0, m.where(m.eq(q, 0.0), math.inf, value))
-    return m.where((a > 0.0) & (p >= 0.0) & (q >= 0.0), value, math.nan)
+    return m.where((a > 0.0) & (a < 1e300) & (p >= 0.0) & (q >= 0.0), value, math.nan)
 
 
 def _density_slope(sign: float) -> Any:

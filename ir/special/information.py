@@ -26,7 +26,7 @@ def log1p_less_x(m: Evaluator, t: Any) -> Any:
 
 
 def _xlogy(m: Evaluator, x: Any, y: Any) -> Any:
-    return m.where(m.eq(value_of(x), 0.0), x * m.log(m.where(y > 0.0, y, 1.0)), x * m.log(y))
+    return m.where(m.eq(value_of(x), 0.0), 0.0, x * m.log(y))
 
 
 def _entr(m: Evaluator, x: Any) -> Any:

@@ -53,7 +53,8 @@ class Jet:
         return Jet(self.orders, terms)
 
     def __rsub__(self, other: Any) -> Jet:
-        return -self + other
+        result: Jet = -self + other
+        return result
 
     def __mul__(self, other: Any) -> Jet:
         if not isinstance(other, Jet):

@@ -9,35 +9,39 @@ from .cases import Case, all_cases
 HEAD = """\
 # Special functions
 
-`tj.scipy.special` has SciPy's names. The functions broadcast, take tensors, arrays and numbers, work eagerly, under
-`jit`, `grad` and `vmap`, and load at their first use. Integers are computed in floating point. float32 is computed in
-float64 and rounded; erf, erfc, expit, softmax and logsumexp are composed of float32 ops.
+`tj.scipy.special` has SciPy's names. The functions broadcast, take tensors, arrays and numbers, work
+eagerly, under `jit`, `grad` and `vmap`, and load at their first use. Integers are computed in floating
+point. float32 is computed in float64 and rounded; erf, erfc, expit, softmax and logsumexp are composed of
+float32 ops.
 
-Each function is one algorithm (`ir/special/`), which NumPy runs eagerly and which compiled code has as one vector
-function. Derivatives in parameters, such as the a of `gammainc` or the order of `iv`, are what the algorithm computes
-on truncated Taylor polynomials: series, recurrences and continued fractions are differentiated term by term, to
-fourth order in each parameter.
+Each function is one algorithm (`ir/special/`), which NumPy runs eagerly and which compiled code has as one
+vector function. Derivatives in parameters, such as the a of `gammainc` or the order of `iv`, are what the
+algorithm computes on truncated Taylor polynomials: series, recurrences and continued fractions are
+differentiated term by term, to fourth order in each parameter.
 
-Where a series, recurrence or fraction needs more than 100,000 terms, the result is NaN: `gammainc` for a above some
-10^8, `jv` and `iv` for orders above 10^5, `hyp2f1` within 4e-4 of 1. `zeta` and `polygamma` are NaN below -10,000.
-`hyp1f1` and `hyp2f1` are their series: large parameters of unlike signs cancel. `lambertw` has the two real branches
-and is real. `sph_harm`, which is complex, is not there.
+Where a series, recurrence or fraction needs more than 100,000 terms, the result is NaN: `gammainc` for a
+above some 10^8, `jv` and `iv` for orders above 10^5, `hyp2f1` within 4e-4 of 1. `zeta` and `polygamma` are
+NaN below -10,000. `hyp1f1` and `hyp2f1` are their series: large parameters of unlike signs cancel.
+`lambertw` has the two real branches and is real. `sph_harm`, which is complex, is not there. `jv` of
+negative orders that are no integers is NaN. Where functions have limits at infinity, those are their
+values; SciPy has NaN for some.
 
 ## Accuracy
 
-The largest error that the tests admit in float64, in units in the last place, where arguments are sampled; and that
-of derivatives in the operands, by orders: (1, 0) is the first derivative in the first operand.
-`tests/ir/special/test_special_accuracy.py` checks both against mpmath, eagerly and compiled; this page is generated
-from its table, `python -m tests.ir.special.page > docs/special.md`. All other derivatives are rules of these
-functions and of ops (`tests/ir/special/test_special_gradients.py`, to second order).
+The largest error that the tests admit in float64, in units in the last place, where arguments are sampled;
+and that of derivatives in the operands, by orders: (1, 0) is the first derivative in the first operand.
+`tests/ir/special/test_special_accuracy.py` checks both against mpmath, eagerly and compiled; this page is
+generated from its table, `python -m tests.ir.special.page > docs/special.md`. All other derivatives are
+rules of these functions and of ops (`tests/ir/special/test_special_gradients.py`, to second order).
 
 | function | where | ulps | derivatives |
 |---|---|---|---|
 """
 TAIL = """
-`gammaincinv`, `gammainccinv` and `betaincinv` are Newton's rule on these functions, and as exact as these allow.
-`log_ratio`, `gamma_density` and `beta_density` are what gradients are written with; `si` and `ci` are the parts of
-`sici`, `riemann_zeta` is `zeta` of one argument, `lambertw_0` and `lambertw_m1` are branches of `lambertw`.
+`gammaincinv`, `gammainccinv` and `betaincinv` are Newton's rule on these functions, and as exact as these
+allow. `log_ratio`, `gamma_density` and `beta_density` are what gradients are written with; `si` and `ci`
+are the parts of `sici`, `riemann_zeta` is `zeta` of one argument, `lambertw_0` and `lambertw_m1` are
+branches of `lambertw`.
 """
 
 

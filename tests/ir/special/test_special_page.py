@@ -27,7 +27,8 @@ def test_page_is_generated_from_the_cases() -> None:
 @pytest.mark.parametrize(
     ("family", "module", "name"),
     [("gamma", coefficients_gamma, "GAMMA"), ("bessel", coefficients_bessel, "K0_LOW"),
-     ("integral", coefficients_integral, "SI_LOW"), ("hypergeometric", coefficients_hypergeometric, "LAMBERT")],
+     ("integral", coefficients_integral, "SI_LOW"),
+     ("hypergeometric", coefficients_hypergeometric, "LAMBERT")],
 )  # fmt: skip
 def test_tables_are_what_the_generator_prints(family: str, module: object, name: str) -> None:
     (table,) = [table for table in tables(family) if table.name == name]

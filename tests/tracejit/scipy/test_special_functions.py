@@ -1,0 +1,149 @@
+"""``tj.scipy.special``: names, dtypes, broadcasting, edges as SciPy's, and errors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+S = tj.scipy.special
+INF, NAN = math.inf, math.nan
+#: Function, arguments, and what SciPy gives.
+EDGES: list[tuple[str, tuple[float, ...], float]] = [
+    ("gammaln", (0.0,), INF),
+    ("gammaln", (-2.0,), INF),
+    ("gammaln", (INF,), INF),
+    ("gammaln", (1.0,), 0.0),
+    ("gamma", (0.0,), INF),
+    ("gamma", (-0.0,), -INF),
+    ("gamma", (-1.0,), NAN),
+    ("gamma", (200.0,), INF),
+    ("gamma", (23.0,), float(math.factorial(22))),
+    ("digamma", (0.0,), -INF),
+    ("digamma", (-1.0,), NAN),
+    ("digamma", (INF,), INF),
+    ("zeta", (1.0,), INF),
+    ("zeta", (0.0,), -0.5),
+    ("zeta", (-2.0,), 0.0),
+    ("zeta", (2.0, 0.0), INF),
+    ("zeta", (0.5, 2.0), NAN),
+    ("beta", (0.0, 1.0), INF),
+    ("beta", (-1.0, 1.0), -1.0),
+    ("erfcx", (-30.0,), INF),
+    ("erfcx", (INF,), 0.0),
+    ("erfinv", (1.0,), INF),
+    ("erfinv", (1.5,), NAN),
+    ("erfcinv", (0.0,), INF),
+    ("ndtri", (0.0,), -INF),
+    ("ndtri", (1.0,), INF),
+    ("log_ndtr", (-INF,), -INF),
+    ("logit", (0.0,), -INF),
+    ("logit", (1.0,), INF),
+    ("expit", (-INF,), 0.0),
+    ("log_expit", (INF,), 0.0),
+    ("xlogy", (0.0, 0.0), 0.0),
+    ("xlogy", (0.0, NAN), NAN),
+    ("xlogy", (0.0, INF), 0.0),
+    ("xlog1py", (0.0, -1.0), 0.0),
+    ("entr", (0.0,), 0.0),
+    ("entr", (-1.0,), -INF),
+    ("rel_entr", (0.0, 1.0), 0.0),
+    ("rel_entr", (1.0, 0.0), INF),
+    ("kl_div", (0.0, 2.0), 2.0),
+    ("gammainc", (0.0, 1.0), 1.0),
+    ("gammainc", (1.0, 0.0), 0.0),
+    ("gammainc", (-1.0, 1.0), NAN),
+    ("gammaincc", (2.0, INF), 0.0),
+    ("gammaincinv", (2.0, 1.0), INF),
+    ("gammainccinv", (2.0, 0.0), INF),
+    ("betainc", (1.0, 2.0, 0.0), 0.0),
+    ("betainc", (1.0, 2.0, 1.0), 1.0),
+    ("betainc", (1.0, 2.0, 1.5), NAN),
+    ("betaincinv", (1.0, 2.0, 1.0), 1.0),
+    ("j0", (0.0,), 1.0),
+    ("y0", (0.0,), -INF),
+    ("y0", (-1.0,), NAN),
+    ("k0", (0.0,), INF),
+    ("k1", (-1.0,), NAN),
+    ("iv", (0.0, 0.0), 1.0),
+    ("iv", (0.5, -1.0), NAN),
+    ("jv", (0.0, 0.0), 1.0),
+    ("kv", (1.0, 0.0), INF),
+    ("exp1", (0.0,), INF),
+    ("exp1", (-1.0,), NAN),
+    ("expi", (0.0,), -INF),
+    ("expn", (2.0, 0.0), 1.0),
+    ("expn", (1.0, 0.0), INF),
+    ("spence", (1.0,), 0.0),
+    ("spence", (-1.0,), NAN),
+    ("ellipk", (1.0,), INF),
+    ("ellipk", (2.0,), NAN),
+    ("ellipe", (1.0,), 1.0),
+    ("comb", (5.0, 2.0), 10.0),
+    ("comb", (2.0, 5.0), 0.0),
+    ("factorial", (-1.0,), 0.0),
+    ("binom", (10.0, 3.0), 120.0),
+    ("lambertw", (-1.0,), NAN),
+    ("lambertw", (0.0,), 0.0),
+    ("hyp1f1", (1.0, 2.0, 0.0), 1.0),
+    ("hyp2f1", (1.0, 2.0, 3.0, 0.0), 1.0),
+    ("eval_legendre", (0.0, 0.3), 1.0),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), EDGES)
+def test_edges_are_scipys(name: str, arguments: tuple[float, ...], expected: float) -> None:
+    function = getattr(S, name)
+    values = [tj.tensor(value, dtype=tj.float64) for value in arguments]
+    for run in (function, tj.jit(function)):
+        result = float(run(*values))
+        assert result == pytest.approx(expected, rel=1e-14, abs=1e-300, nan_ok=True)
+
+
+def test_every_name_is_there() -> None:
+    assert all(callable(getattr(S, name)) for name in S.__all__)
+    assert set(S.__all__) <= set(dir(S))
+    with pytest.raises(AttributeError, match="no attribute 'sph_harm'"):
+        S.sph_harm  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"), [(tj.float32, tj.float32), (tj.float64, tj.float64), (tj.int64, tj.float64)]
+)
+def test_dtypes_are_floating(dtype: Any, expected: Any) -> None:
+    assert S.gammaln(tj.ones(3, dtype=dtype)).dtype == expected
+    assert S.gammainc(tj.ones(3, dtype=dtype), 2.0).dtype == expected
+
+
+def test_arguments_broadcast() -> None:
+    assert S.betainc(np.ones((3, 1)), np.ones(4), 0.5).shape == (3, 4)
+    with pytest.raises(tj.ShapeError, match="gammainc"):
+        S.gammainc(np.ones(3), np.ones(4))
+
+
+def test_sums_of_exponentials() -> None:
+    value, sign = S.logsumexp([1.0, 2.0], b=[1.0, -1.0], return_sign=True)
+    assert float(value) == pytest.approx(math.log(math.e**2 - math.e))
+    assert float(sign) == -1.0
+    x = np.arange(6.0).reshape(2, 3)
+    assert np.allclose(S.softmax(x).numpy().sum(), 1.0)
+    assert np.allclose(S.softmax(x, axis=0).numpy().sum(axis=0), 1.0)
+    assert np.allclose(S.log_softmax(x, axis=(0, 1)).numpy(), x - np.log(np.exp(x).sum()))
+
+
+def test_polygamma_of_several_orders() -> None:
+    values = S.polygamma(np.arange(4), 2.5).numpy()
+    assert np.allclose(values, [0.70315664064524, 0.49035775610023, -0.23620405164172, 0.22390584881726])
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(tj.DomainError, match="lambertw"):
+        S.lambertw(1.0, 2)
+    with pytest.raises(tj.DomainError, match="multigammaln"):
+        S.multigammaln(3.0, 0)
+    with pytest.raises(tj.GradientError, match="expn"):
+        tj.grad(S.expn)(2.0, 1.0)
