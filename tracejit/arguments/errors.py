@@ -63,7 +63,16 @@ def checked(name: str, function: F) -> F:
         return call(*args, **respelled)
 
     functools.update_wrapper(call, function)
+    if name in _MAKERS:
+        setattr(call, "__signature__", _with_device(function))  # noqa: B010
     return checks_itself(cast(F, call))
+
+
+def _with_device(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a function that makes arrays, to which the Array API adds ``device=None``."""
+    signature = inspect.signature(function)
+    device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any")
+    return signature.replace(parameters=[*signature.parameters.values(), device])
 
 
 #: PyTorch's names of NumPy's parameters, and HIPS autograd's of JAX's; a function's own come first.

@@ -76,6 +76,7 @@ BY_NAME: dict[str, Any] = {
     "axis": 0,
     "dtype": "float64",
     "keepdims": True,
+    "device": "cpu",
     "shape": (3, 3),
     "axes": (1, 0),
     "k": 1,

@@ -23,7 +23,7 @@ def _namespace(x: Tensor, /, *, api_version: str | None = None) -> ModuleType:
     return sys.modules[__name__.split(".", 1)[0]]
 
 
-def _to_device(x: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+def _to_device(x: Tensor, device: Any, *, stream: Any = None) -> Tensor:
     """`x`, which is on the only device there is. Raises DomainError for another one."""
     if device != "cpu" or stream is not None:
         raise DomainError(
