@@ -3,7 +3,7 @@
 `entry` has the native entry of compiled functions, `eager` the native forms of eager calls, `pool` the worker
 threads, `allocator` the memory of large results, and `interrupts` the function by which loops let signals in.
 
-They are written with a builder: `structs` has the layouts of objects and tables, `control` branches, loops and
-exits, `writer` pointers, calls and owned references, `functions` makes native functions of Python functions
-that write them, `module` collects those that a list of exports needs. `python_api` has the C functions.
+They are written with a builder. `structs` has the layouts of objects and tables, `control` writes branches,
+loops and exits, `writer` pointers, calls and owned references. `functions` makes native functions of Python
+functions that write them; `module` collects those that a list of exports needs. `python_api` has C functions.
 """

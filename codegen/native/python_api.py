@@ -32,6 +32,8 @@ restore_thread = ImportedFunction("PyEval_RestoreThread", None, BYTES)
 
 #: Takes over the reference to the descriptor.
 empty_array = ImportedFunction("PyArray_Empty", ARRAY, "i32", WORDS, OBJECT, "i32")
+#: A copy in C order, which is aligned.
+copy_array = ImportedFunction("PyArray_NewCopy", ARRAY, ARRAY, "i32")
 array_from_scalar = ImportedFunction("PyArray_FromScalar", ARRAY, OBJECT, OBJECT)
 
 

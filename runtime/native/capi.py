@@ -44,7 +44,8 @@ from ...ir.records import record
 
 #: Indices in NumPy's API table, fixed by its ABI.
 _ARRAY_API: Final = {
-    "PyArray_FromScalar": 61, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184, "PyArray_SetBaseObject": 282,
+    "PyArray_FromScalar": 61, "PyArray_NewCopy": 85, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184,
+    "PyArray_SetBaseObject": 282,
 }  # fmt: skip
 
 
@@ -69,6 +70,7 @@ def native_interface(tensor_type: type, slots: tuple[str, ...]) -> NativeInterfa
         }
         symbols["PyArray_Empty"] = _array_empty()
         symbols["PyArray_FromScalar"] = _array_from_scalar()
+        symbols["PyArray_NewCopy"] = _new_copy()
     except (AttributeError, ImportError):
         return None
     named: dict[str, Any] = {"Tensor": tensor_type, "ndarray": np.ndarray, "generic": np.generic}
@@ -109,6 +111,18 @@ def _array_from_scalar() -> int:
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p)(address)
     made = make(np.float32(1.5), None)
     if not (type(made) is np.ndarray and made.shape == () and made.dtype == np.float32 and made == 1.5):
+        raise ImportError("numpy's API table is not as expected")
+    return address
+
+
+def _new_copy() -> int:
+    address = array_api("PyArray_NewCopy")
+    copy = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_int)(address)
+    array = np.ones((2, 3), np.float32).T
+    made = copy(array, 0)
+    if not (
+        type(made) is np.ndarray and made.shape == (3, 2) and made.flags.c_contiguous and made.flags.owndata
+    ):
         raise ImportError("numpy's API table is not as expected")
     return address
 

@@ -55,6 +55,7 @@ TAKEN: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
     "empty containers": (lambda p, q: (p["a"] + 1, [], {}), ({"a": x}, ()), {}),
     "numbers": (lambda p: p["a"] * p["i"] + p["f"] * p["t"], ({"a": x, "i": 3, "f": 0.5, "t": True},), {}),
     "one in a tuple": (lambda a: (a + 1,), (x,), {}),
+    "strided": (lambda a, b: a + b, (np.arange(6.0)[::2], np.arange(3.0)[::-1]), {}),
 }
 
 
@@ -104,7 +105,6 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "another shape": ({"a": np.ones(4), "b": np.ones(4)},),
     "another dtype": ({"a": x.astype(np.float32), "b": y},),
     "number for array": ({"a": 1.0, "b": y},),
-    "strided": ({"a": np.arange(6.0)[::2], "b": y},),
 }
 
 

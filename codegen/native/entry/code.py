@@ -2,11 +2,11 @@
 
 Its ``self`` is a bytes object that holds the table (`table`), so the table lives as long as the callable. It
 checks that every argument is what the table wants, down through containers: an ndarray or Tensor of the dtype
-and shape (contiguous, aligned, requiring a gradient or not), a Python number, or a certain object. Then it
-allocates the results, runs ``@main`` and wraps them. The entry of calls that record gradients calls the
-table's `recorder` with these and the inputs, and drops the residuals, which the tape holds from then on. On
-anything else it calls the table's `slow` with the same arguments. What it reads it holds references to:
-without the GIL another thread may rebind a name.
+and shape (requiring a gradient or not), a Python number, or a certain object. Arrays that are not contiguous
+and aligned are copied. Then it allocates the results, runs ``@main`` and wraps them. The entry of calls
+that record gradients calls the table's `recorder` with these and the inputs, and drops the residuals, which
+the tape holds from then on. On anything else it calls the table's `slow` with the same arguments. It holds
+references to what it reads: without the GIL another thread may rebind a name.
 
 A donated argument is taken only where nobody else uses its memory: a writable array that overlaps no other
 input and, if a Tensor, has no views, no gradient and no graph that saved it. Where a result reuses its

@@ -9,7 +9,7 @@ from ....ir.records import record
 from ...llvm.emitter import Reg
 from ..control import Exit
 from ..functions import ImportedFunction, Object, native
-from ..python_api import clear_error, dict_get, dict_next, dict_size, read_int
+from ..python_api import check_memory, clear_error, copy_array, dict_get, dict_next, dict_size, read_int
 from ..structs import ARRAY, BYTES, FLOAT, LIST, OBJECT, OBJECTS, TENSOR, TUPLE
 from ..writer import NativeWriter, Pointer
 from .inputs import push, push_number
@@ -170,7 +170,8 @@ def all_strings(f: NativeWriter, dict_: Object) -> None:
 
 @native("bool", inline=True)
 def match_array(f: NativeWriter, node: Annotated[Pointer, ARRAY_NODE], value: Object, state: State) -> None:
-    """Whether `value` is the array, or the Tensor with it, that the node wants; it is then an input."""
+    """Whether `value` is the array, or the Tensor with it, that the node wants; it is then an input, or a
+    contiguous copy is."""
     no, donated, gradient = f.returning(False), f.ne(node["donated"], 0), node["gradient"]
     array = f.variable(ARRAY, value)
     with f.if_(f.is_type(value, "Tensor")):
@@ -185,23 +186,28 @@ def match_array(f: NativeWriter, node: Annotated[Pointer, ARRAY_NODE], value: Ob
         f.else_()
         no.when(f.eq(gradient, GRADIENTS[True]))
     no.unless(f.is_type(array.value, "ndarray"))
-    _match_layout(f, node, array.value, no)
+    _match_type(f, node, array.value, no)
+    flags = node["flags"]
+    with f.if_(f.eq(f.and_(f.cast(array.value["flags"], "i64"), flags), flags)):
+        f.incref(array.value)
+        f.else_()
+        no.when(donated)
+        array.value = f.give(check_memory(f, copy_array(f, array.value, 0), no))
+    held = f.own(array.value)
     with f.if_(f.not_(f.is_null(node["content"]))):
-        no.unless(f.eq(_compare_bytes(f, array.value["data"], node["content"], node["nbytes"]), 0))
-    f.incref(array.value)
+        no.unless(f.eq(_compare_bytes(f, held["data"], node["content"], node["nbytes"]), 0))
     holder = f.variable(OBJECT, None)
     with f.if_(f.or_(donated, f.ne(state["recorded"], 0))):
         holder.value = f.incref(value)
-    push(f, state, array.value["data"], array.value, holder.value)
+    push(f, state, held["data"], f.give(held), holder.value)
     f.ret(True)
 
 
-def _match_layout(f: NativeWriter, node: Pointer, array: Pointer, no: Exit) -> None:
-    """Leave unless an array has the dtype, the shape and the flags that the node wants."""
-    rank, flags = node["rank"], node["flags"]
+def _match_type(f: NativeWriter, node: Pointer, array: Pointer, no: Exit) -> None:
+    """Leave unless an array has the dtype and the shape that the node wants."""
+    rank = node["rank"]
     no.unless(f.eq(array["descr"], node["descr"]))
     no.unless(f.eq(f.cast(array["rank"], "i64"), rank))
-    no.unless(f.eq(f.and_(f.cast(array["flags"], "i64"), flags), flags))
     sizes = array["sizes"]
     with f.for_(rank) as axis:
         no.unless(f.eq(sizes[axis], node["sizes"][axis]))

@@ -117,6 +117,7 @@ class Holder:
 
 
 X, Y = np.ones(3), np.zeros(3)
+STRIDED = np.ones(6)[::2]
 T = tj.tensor(np.ones(3))
 DONOR = tj.tensor(np.ones(3))
 LEAF = tj.tensor(np.ones(3)).requires_grad_()
@@ -139,7 +140,8 @@ def entries() -> dict[str, tuple[Any, list[tuple[Any, ...]], Any]]:
     attribute = [("attr", NAMES["items"]), ("tuple", -1), ("list", 0)]
     return {
         "one result": (make(ARRAY, ARRAY),
-                       [(X, Y), (T, X), (X, 1.0), (X,), (X, np.ones(4)), (X, LEAF)], tj.Tensor),
+                       [(X, Y), (T, X), (X, 1.0), (X,), (X, np.ones(4)), (X, LEAF), (STRIDED, X),
+                        (STRIDED, STRIDED), (STRIDED, None)], tj.Tensor),
         "arrays": (make(ARRAY, results=(t.ResultSpec(ARRAY, plain=True),)), [(X,)], np.ndarray),
         "numbers": (
             make(t.ScalarSpec("float"), t.ScalarSpec("int", (0, 5)), t.ScalarSpec("bool")),
