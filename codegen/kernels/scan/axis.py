@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ....ir.machine import machine
 from ....ir.types import Shape
 from ...llvm.emitter import Reg
 from ...llvm.loops import Bound, FunctionWriter
@@ -19,6 +20,16 @@ from ..parallel_for import part_of
 
 #: Columns in one task: their row is some cache lines long, so that the next ones are fetched ahead.
 BLOCK_COLUMNS: Final = 512
+
+
+def round_chunks() -> int:
+    """Chunks in one round, and so tasks: what they read stays in the last-level cache."""
+    return machine().chunks
+
+
+def chunk_bytes() -> int:
+    """Bytes of a chunk of a line: it stays in the second-level cache until it is read again."""
+    return machine().l2_bytes // 8
 
 
 class Lines:

@@ -17,7 +17,6 @@ from typing import Final
 
 from ....ir.dtypes import SHORT_NAME, is_float
 from ....ir.graph import Instruction
-from ....ir.machine import machine
 from ....ir.registry import Kind
 from ....ir.types import TensorType
 from ...interface import THREADS
@@ -30,7 +29,7 @@ from ...nest.streaming import streamed_bytes
 from ..kernel import Kernel, empty_kernel, signature
 from ..lowering import Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
-from .axis import Lines
+from .axis import Lines, chunk_bytes, round_chunks
 
 #: Bytes of the workspace before the places of chunks.
 _HEAD: Final = 64
@@ -42,16 +41,6 @@ _FEW_LINES: Final = 4
 #: Rows of columns that are walked with their totals in registers, and vectors side by side.
 _ROWS: Final = 8
 _COPIES: Final = 4
-
-
-def round_chunks() -> int:
-    """Chunks in one round, and so tasks: what they read stays in the last-level cache."""
-    return machine().chunks
-
-
-def chunk_bytes() -> int:
-    """Bytes of a chunk of a line: it stays in the second-level cache until it is read again."""
-    return machine().l2_bytes // 8
 
 
 def cumulative_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.kernels.scan.cumulative import chunk_bytes, round_chunks
+from tracejit.codegen.kernels.scan.axis import chunk_bytes, round_chunks
 
 from ...runtime.programs import python
 from ...support import Array, function_of, interpret, native
