@@ -76,7 +76,7 @@ class Address:
 
 
 @record
-class Access:
+class ElementAccess:
     """Elements of `width` bytes, from the first of `lanes` up to the second, counted from `address`."""
 
     address: Address
@@ -149,7 +149,7 @@ class Addresses:
             self._sums[operation.text] = x.plus(y, 1 if operation.code == "add" else -1)
         return True
 
-    def accessed(self, operation: Operation) -> Access | None:
+    def accessed(self, operation: Operation) -> ElementAccess | None:
         """What an operation accesses that accesses contiguous elements; None for other operations."""
         lanes = 0, 1
         if isinstance(operation, Load):
@@ -165,7 +165,7 @@ class Addresses:
             lanes = _lanes_of(operation.mask)
         else:
             return None
-        return Access(self.address(pointer), width, lanes)
+        return ElementAccess(self.address(pointer), width, lanes)
 
 
 def _lanes_of(mask: Reg) -> tuple[int, int]:

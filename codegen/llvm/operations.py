@@ -43,7 +43,7 @@ class Operation:
         raise NotImplementedError
 
 
-class Definition(Reg, Operation):
+class RegisterDefinition(Reg, Operation):
     """An operation that is the register that it defines."""
 
     __slots__ = ()
@@ -68,7 +68,7 @@ class Verbatim(Operation):
         return _NAME.findall(self.written)
 
 
-class VerbatimValue(Definition):
+class VerbatimValue(RegisterDefinition):
     """The same with a result, such as an atomic operation."""
 
     __slots__ = ("written",)
@@ -86,7 +86,7 @@ class VerbatimValue(Definition):
 # -- values ------------------------------------------------------------------------------------------
 
 
-class Compute(Definition):
+class Compute(RegisterDefinition):
     """``%r = code T a, b``: arithmetic and comparisons on arguments of one type."""
 
     __slots__ = ("arguments", "code")
@@ -105,7 +105,7 @@ class Compute(Definition):
         return [argument.text for argument in self.arguments]
 
 
-class Convert(Definition):
+class Convert(RegisterDefinition):
     """``%r = code T a to R``."""
 
     __slots__ = ("argument", "code")
@@ -120,7 +120,7 @@ class Convert(Definition):
         return (self.argument.text,)
 
 
-class Arrange(Definition):
+class Arrange(RegisterDefinition):
     """``%r = code A a, B b, tail``: choices among arguments, and moves of lanes."""
 
     __slots__ = ("arguments", "code", "tail")
@@ -138,7 +138,7 @@ class Arrange(Definition):
         return [argument.text for argument in self.arguments]
 
 
-class FunctionCall(Definition):
+class FunctionCall(RegisterDefinition):
     """A call of `callee`, a global name or a pointer; without a result `dtype` is ``void``."""
 
     __slots__ = ("arguments", "callee")
@@ -161,7 +161,7 @@ class FunctionCall(Definition):
         return [self.callee, *[argument.text for argument in self.arguments]]
 
 
-class Phi(Definition):
+class Phi(RegisterDefinition):
     """The value that comes with the block before: pairs of a value's text and a label."""
 
     __slots__ = ("incoming",)
@@ -181,7 +181,7 @@ class Phi(Definition):
 # -- memory ------------------------------------------------------------------------------------------
 
 
-class Slot(Definition):
+class Slot(RegisterDefinition):
     """Memory on the stack, of `count` elements of an LLVM type; `align` 0 is the type's own."""
 
     __slots__ = ("align", "count", "element")
@@ -198,7 +198,7 @@ class Slot(Definition):
         return ()
 
 
-class Offset(Definition):
+class Offset(RegisterDefinition):
     """A pointer moved by elements of an LLVM type; by several numbers of them, a vector of pointers."""
 
     __slots__ = ("element", "index", "pointer")
@@ -214,7 +214,7 @@ class Offset(Definition):
         return self.pointer, self.index.text
 
 
-class Load(Definition):
+class Load(RegisterDefinition):
     """A load of contiguous elements; `align` 0 is the type's own."""
 
     __slots__ = ("align", "pointer")
