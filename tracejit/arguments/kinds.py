@@ -72,6 +72,7 @@ def _fits(value: Any) -> bool:
 
 
 def is_index(value: Any) -> bool:
+    """Whether `value` is an integer that fits 64 bits, or a traced one."""
     try:
         return _is_traced(value, "iu") or _fits(operator.index(value))
     except (TypeError, TracejitError):
@@ -79,6 +80,7 @@ def is_index(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
+    """Whether `value` is a number, or a traced one."""
     if isinstance(value, (str, bytes)) or (isinstance(value, int) and not _fits(value)):
         return False
     try:
@@ -94,6 +96,7 @@ def _is_truth(value: Any) -> bool:
 
 
 def is_array(value: Any) -> bool:
+    """Whether `value` is an array of numbers, or what ``asarray`` makes one of."""
     if isinstance(value, Tensor):
         return not _has_outlived(value)
     if isinstance(value, (list, tuple)) and any(isinstance(one, (Tensor, list, tuple)) for one in value):
@@ -121,6 +124,7 @@ def _has_outlived(value: Tensor) -> bool:
 
 
 def is_dtype(value: Any) -> bool:
+    """Whether `value` names a dtype."""
     try:
         as_dtype(value)
     except DTypeError:
@@ -153,6 +157,7 @@ def _is_key(value: Any) -> bool:
 
 
 def is_tensor(value: Any) -> bool:
+    """Whether `value` is a tensor whose trace, if any, still runs."""
     return isinstance(value, Tensor) and not _has_outlived(value)
 
 
@@ -165,6 +170,7 @@ def _is_tree(value: Any) -> bool:
 
 
 def dtype_of(value: Any) -> Any:
+    """The dtype of an array, or of what ``asarray`` makes one of."""
     return (value if isinstance(value, Tensor) else as_array(value)).dtype
 
 
