@@ -194,10 +194,10 @@ class LaneEvaluator(Evaluator):
             self.active = needed if needed is not None else outer
             parts = [self.reg(x) for x in function(*operands)]
             self.active = outer
-            known = results or [constant(0.0, "f64", self.lanes)] * len(parts)
+            previous = results or [constant(0.0, "f64", self.lanes)] * len(parts)
             merged = [
                 part if needed is None else b.select(needed, part, old)
-                for part, old in zip(parts, known, strict=True)
+                for part, old in zip(parts, previous, strict=True)
             ]
             last = b.block
             b.branch(after)
@@ -205,7 +205,7 @@ class LaneEvaluator(Evaluator):
             if needed is None:
                 results = merged
             else:
-                pairs = zip(merged, known, strict=True)
+                pairs = zip(merged, previous, strict=True)
                 results = [b.phi((old, here), (new, last)) for new, old in pairs]
         assert results is not None
         return [Lanes(b, reg) for reg in results]

@@ -39,8 +39,8 @@ def _infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...
         )
     for type_ in types:
         if not is_float(type_.dtype) or type_.dtype is not types[0].dtype:
-            given = ", ".join(map(str, types))
-            raise DTypeError(f"{name}: expected operands of one floating dtype, got ({given})")
+            operands = ", ".join(map(str, types))
+            raise DTypeError(f"{name}: expected operands of one floating dtype, got ({operands})")
     return (TensorType(types[0].dtype, same_shape(name, types)),)
 
 

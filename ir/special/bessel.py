@@ -105,9 +105,9 @@ def _i_positive(m: Evaluator, v: Any, x: Any) -> Any:
             term = term * quarter / ((v + k) * k)
             return term, total + term, k
 
-        one = m.constant(1.0, v)
+        unit = m.constant(1.0, v)
         order = value_of(v)
-        _, total, k = m.loop(lambda term, total, k: converging(m, term, total), turn, one, one, 0.0)
+        _, total, k = m.loop(lambda term, total, k: converging(m, term, total), turn, unit, unit, 0.0)
         total = m.where(k < TURNS, total, math.nan)
         half = x * 0.5
         power = m.pow(half, order) / gamma_of(m, order + 1.0) * m.exp(-x)
@@ -209,8 +209,8 @@ def _j_series(m: Evaluator, v: Any, x: Any) -> Any:
         term = term * quarter / ((v + k) * k)
         return term, total + term, k
 
-    one = m.constant(1.0, v)
-    _, total, _ = m.loop(lambda term, total, k: converging(m, term, total), turn, one, one, 0.0)
+    unit = m.constant(1.0, v)
+    _, total, _ = m.loop(lambda term, total, k: converging(m, term, total), turn, unit, unit, 0.0)
     half = x * 0.5
     order = value_of(v)
     exponent = v * m.log(half) - log_gamma_of(m, v + 1.0)

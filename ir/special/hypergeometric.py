@@ -31,12 +31,12 @@ def _summed(m: Evaluator, ratio: Any, x: Any, *like: Any) -> Any:
         term = term * (ratio(k) * x)
         return term, total + term, k + 1.0
 
-    one = m.constant(1.0, x, *like)
+    unit = m.constant(1.0, x, *like)
 
     def going(term: Any, total: Any, k: Any) -> Any:
         return (k < 2.0) | converging(m, term, total)
 
-    _, total, k = m.loop(going, turn, one, one, 0.0)
+    _, total, k = m.loop(going, turn, unit, unit, 0.0)
     return m.where(k < TURNS - 1.0, total, math.nan)
 
 

@@ -90,8 +90,8 @@ def _series(m: Evaluator, a: Any, x: Any) -> Any:
         term = term * x / (a + n)
         return term, total + term, n
 
-    one = m.constant(1.0, a, x)
-    _, total, n = m.loop(lambda term, total, n: converging(m, term, total), turn, one, one, 0.0)
+    unit = m.constant(1.0, a, x)
+    _, total, n = m.loop(lambda term, total, n: converging(m, term, total), turn, unit, unit, 0.0)
     return m.where(n < TURNS, total * _leading(m, a, x), math.nan)
 
 

@@ -87,10 +87,10 @@ def truth_of(case: Case, orders: tuple[int, ...], arguments: list[float]) -> Any
             return case.truth(*now)
 
         point = tuple(values[place] for place in moving)
-        wanted = tuple(orders[place] for place in moving)
+        moving_orders = tuple(orders[place] for place in moving)
         if len(moving) == 1:
-            return mp.diff(of_moving, point[0], wanted[0], h=STEP * abs(point[0]))
-        return mp.diff(of_moving, point, wanted, h=STEP)
+            return mp.diff(of_moving, point[0], moving_orders[0], h=STEP * abs(point[0]))
+        return mp.diff(of_moving, point, moving_orders, h=STEP)
 
 
 def ulp_error(value: float, truth: Any, floor: Any = 0.0) -> float:
