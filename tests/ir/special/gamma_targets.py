@@ -76,7 +76,7 @@ def erfcinv(z: Any) -> Any:
             erfc = mp.erfc(x)
             step = (mp.log(erfc) - mp.log(z)) * erfc * mp.sqrt(mp.pi) / 2 * mp.exp(x * x)
         x += step
-        if abs(step) < mp.mpf(10) ** -55 * x:
+        if abs(step) < mp.mpf(10) ** (5 - mp.mp.dps) * x:
             break
     return x
 
