@@ -44,7 +44,7 @@ class Fit(Function):
             slope = jacobian(lambda at: objective(at, killed), line)
             if tj.abs(slope).max() < 1e-10:
                 break
-            line = line - tj.tensor(np.linalg.solve(curvature(line, killed), slope))
+            line = line - tj.tensor(np.linalg.solve(curvature(line, killed).numpy(), slope.numpy()))
         ctx.save_for_backward(line, killed)
         return line
 
@@ -53,7 +53,7 @@ class Fit(Function):
     def backward(ctx, ct):
         """slope(line(k), k) = 0 for all k, so d line / d k = -H^-1 (d slope / d k)."""
         line, killed = (saved.detach() for saved in ctx.saved_tensors)
-        weights = tj.tensor(np.linalg.solve(curvature(line, killed), -ct.numpy()))
+        weights = tj.tensor(np.linalg.solve(curvature(line, killed).numpy(), -ct.numpy()))
         return vjp(lambda k: slope_of_objective(line, k), killed, weights)[1]
 
 
@@ -66,7 +66,7 @@ def median_dose(killed):
 def main():
     killed = KILLED.detach().requires_grad_()
     line = Fit.apply(KILLED)
-    deviation = np.sqrt(np.diag(np.linalg.inv(curvature(line, KILLED))))
+    deviation = np.sqrt(np.diag(np.linalg.inv(curvature(line, KILLED).numpy())))
     print(f"log-odds of death: {line[0]:.3f} + {line[1]:.3f} (dose - {CENTRE})")
     print(f"standard deviations: {deviation[0]:.3f} and {deviation[1]:.3f}")
 

@@ -48,11 +48,12 @@ def fit(x, y, tolerance=1e-8):
     w = np.zeros(x.shape[1])
     for iteration in range(50):
         value, gradient = value_and_gradient(w, x, y)
+        gradient = gradient.numpy()
         size = np.linalg.norm(gradient)
         print(f"iteration {iteration}  objective {value.item():12.6f}  |gradient| {size:.1e}")
         if size < tolerance * ROWS:
             return w
-        step = np.linalg.solve(hessian(w, x), gradient)
+        step = np.linalg.solve(hessian(w, x).numpy(), gradient)
         while value_and_gradient(w - step, x, y)[0] > value:
             step = step / 2
         w = w - step
@@ -64,7 +65,7 @@ def main():
     w = fit(x, y)
 
     p = 1 / (1 + np.exp(-x @ w))
-    deviation = np.sqrt(np.diag(np.linalg.inv(hessian(w, x))))
+    deviation = np.sqrt(np.diag(np.linalg.inv(hessian(w, x).numpy())))
     print(f"\n{'':14}    truth      fit  std. error")
     for name, true, found, error in zip(NAMES, truth, w, deviation, strict=True):
         print(f"{name:14} {true:8.3f} {found:8.3f} {error:11.3f}")

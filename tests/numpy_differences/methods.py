@@ -79,7 +79,7 @@ METHODS: dict[str, Maker] = {
     "searchsorted": _first(FUNCTIONS["searchsorted"]),
 }
 #: Attributes that are about memory, views of other types and the like.
-UNTESTED_METHODS = frozenset(("data", "view"))
+UNTESTED_METHODS = frozenset(("data", "view", "device", "to_device"))
 _IN_PLACE = frozenset(("fill", "sort"))
 _CONCRETE = frozenset(("item", "tolist"))
 

@@ -118,7 +118,6 @@ def test_keyword_arguments() -> None:
     "bad",
     [
         None,
-        "text",
         object(),
         {1, 2},
         1j,

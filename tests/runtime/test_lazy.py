@@ -17,6 +17,7 @@ LIGHT = {
     "tracejit.codegen.native",
     "tracejit.codegen.native.entry",
     "tracejit.codegen.native.entry.table",
+    "tracejit.codegen.tiers",
 }
 LOADED = "print(*sorted(one for one in sys.modules if 'codegen' in one or one == 'llvmlite'))"
 #: A product, a large result, work for threads, a host call, a gradient, and native entries.

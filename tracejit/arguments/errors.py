@@ -12,6 +12,7 @@ import functools
 import inspect
 import os
 import re
+import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import TracebackType
@@ -94,9 +95,10 @@ def _respelled(name: str, function: Callable[..., Any], keywords: dict[str, Any]
     Raises DomainError for a device that there is not."""
     parameters = inspect.signature(function).parameters
     if "device" in keywords and "device" not in parameters and name in _MAKERS:
-        if keywords["device"] not in (None, "cpu"):
+        device = keywords["device"]
+        if device is not None and not (isinstance(device, str) and device == "cpu"):
             raise DomainError(
-                f"{name}: device must be 'cpu', the only one there is; got {keywords['device']!r}"
+                f"{name}: device must be 'cpu', the only one there is; got {reprlib.repr(device)}"
             )
         return {key: value for key, value in keywords.items() if key != "device"}
     respelled = {

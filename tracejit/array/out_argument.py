@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ..arguments.errors import checks_itself, explain
+from ..arguments.errors import checked
 
 __all__ = ["takes_out"]
 
@@ -17,15 +17,10 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` with a keyword ``out``: a tensor or an ndarray that takes the result, and is returned."""
 
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        try:
-            result = function(*args, **kwargs)
-            if out is None:
-                return result
-            options = import_module(".numpy_calls.options", __package__)
-            return options.write_out(function.__name__, out, result)
-        except Exception as error:
-            explain(function.__name__, call, args, {**kwargs, "out": out}, error)
-            raise
+        result = function(*args, **kwargs)
+        if out is None:
+            return result
+        return import_module(".numpy_calls.options", __package__).write_out(function.__name__, out, result)
 
     functools.update_wrapper(call, function)
     signature = inspect.signature(function)
@@ -34,4 +29,4 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
     keywords = [parameter for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD]
     others = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
     call.__signature__ = signature.replace(parameters=[*others, out, *keywords])  # type: ignore[attr-defined]
-    return checks_itself(call)
+    return checked(function.__name__, call)

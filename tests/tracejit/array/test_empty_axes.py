@@ -40,6 +40,8 @@ LEFT_OUT = {
     *("histogramdd", "polyder"),  # NumPy takes other ranks of what is a list of points, and of coefficients
     *("trim_zeros", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
     *("median", "nanmedian"),  # of nothing
+    *("from_dlpack", "mintypecode", "typename", "seterrcall"),  # of other libraries, types and settings
+    "row_stack",  # which NumPy has deprecated
     "average",  # NumPy divides 0 by 0 elements in Python, and raises ZeroDivisionError
 }
 Call = tuple[tuple[Any, ...], dict[str, Any]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ _UNIONS = {
 
 def check_device(name: str, device: Any) -> None:
     """Raise DomainError unless `device` is the only one there is, or None."""
-    if device not in (None, "cpu"):
-        raise DomainError(f"{name}: device must be 'cpu', the only one there is; got {device!r}")
+    if device is not None and not (isinstance(device, str) and device == "cpu"):
+        raise DomainError(f"{name}: device must be 'cpu', the only one there is; got {reprlib.repr(device)}")
 
 
 class NamespaceInfo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -16,18 +17,19 @@ VERSIONS: Final = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 def _namespace(x: Tensor, /, *, api_version: str | None = None) -> ModuleType:
     """The module whose functions take tensors. Raises ArgumentError for other versions of the standard."""
-    if api_version is not None and api_version not in VERSIONS:
+    if not (api_version is None or (isinstance(api_version, str) and api_version in VERSIONS)):
         raise ArgumentError(
-            f"__array_namespace__: api_version must be one of {VERSIONS}, got {api_version!r}"
+            f"__array_namespace__: api_version must be one of {VERSIONS}, got {reprlib.repr(api_version)}"
         )
     return sys.modules[__name__.split(".", 1)[0]]
 
 
 def _to_device(x: Tensor, device: Any, *, stream: Any = None) -> Tensor:
     """`x`, which is on the only device there is. Raises DomainError for another one."""
-    if device != "cpu" or stream is not None:
+    if not (isinstance(device, str) and device == "cpu") or stream is not None:
+        given = reprlib.repr(device)
         raise DomainError(
-            f"to_device: device must be 'cpu', the only one there is, without stream; got {device!r}"
+            f"to_device: device must be 'cpu', the only one there is, without stream; got {text}"
         )
     return x
 

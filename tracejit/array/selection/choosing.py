@@ -147,7 +147,7 @@ def compress(
         >>> import tracejit as tj
         >>> tj.compress([True, False, True], [1, 2, 3])
         tensor([1, 3])
-        >>> tj.jit(lambda x: tj.compress(x > 1, x, size=3))([1, 2, 3])
+        >>> tj.jit(lambda x: tj.compress(x > 1, x, size=3))(tj.tensor([1, 2, 3]))
         tensor([2, 3, 0])
 
     Raises AxisError and ShapeError, and ConcretizationError under a trace without `size`. Semantics:

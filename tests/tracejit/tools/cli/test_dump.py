@@ -46,7 +46,7 @@ def fails(x):
     raise ValueError("boom")
 
 def text(x):
-    return "text"
+    return 1j
 
 def product(a, b):
     return a @ b
@@ -92,9 +92,13 @@ def test_dump_every_stage(folder, capsys, stage, gradient):
     assert main(args) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    landmark = {"loops": "nest k0", "llvm": "define", "llvm-opt": "define", "asm": ".text"}.get(
-        stage, "func @loss("
-    )
+    landmark = {
+        "loops": "nest k0",
+        "operations": "@k0(",
+        "llvm": "define",
+        "llvm-opt": "define",
+        "asm": ".text",
+    }.get(stage, "func @loss(")
     assert landmark in out
     if landmark.startswith("func"):
         function = parse_function(out)
@@ -165,7 +169,7 @@ ERRORS = {
     ),
     "traced branch": (["train.py:branch", "--arg", "float"], r"bool\(x\).*train\.py:19.*tj\.where"),
     "exception": (["train.py:fails", "--arg", "float"], "traced, at .*train.py:24: ValueError: boom"),
-    "result": (["train.py:text", "--arg", "float"], "result value has type str"),
+    "result": (["train.py:text", "--arg", "float"], "result value has type complex"),
     "shapes": (
         ["train.py:product", "--arg", "f64[2,3]", "--arg", "f64[2,3]"],
         r"matmul: .*\(2, 3\) and \(2, 3\)",

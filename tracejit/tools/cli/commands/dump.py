@@ -22,7 +22,8 @@ _DESCRIPTION = f"""\
 Trace a function and print stages of its compilation.
 
 {TARGET_HELP}
-Stages, in order: {", ".join(STAGES)}.
+Stages, in order:
+  {", ".join(STAGES)}.
 grad, jvp and vmap are traces of what these transforms make of the target; --grad and --vmap let every
 other stage show the transformed function. after:PASS is the IR after a pass (after:dce:2 after its second
 run); optimized is what fusion gets. Python code may branch on values only with --args-from.
