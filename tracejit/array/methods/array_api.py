@@ -27,10 +27,7 @@ def _namespace(x: Tensor, /, *, api_version: str | None = None) -> ModuleType:
 def _to_device(x: Tensor, device: Any, *, stream: Any = None) -> Tensor:
     """`x`, which is on the only device there is. Raises DomainError for another one."""
     if not (isinstance(device, str) and device == "cpu") or stream is not None:
-        given = reprlib.repr(device)
-        raise DomainError(
-            f"to_device: device must be 'cpu', the only one there is, without stream; got {text}"
-        )
+        raise DomainError(f"to_device: device must be 'cpu', without stream; got {reprlib.repr(device)}")
     return x
 
 
