@@ -260,6 +260,7 @@ _BY_NAME: Final[dict[str, ArgumentKind]] = {
     **dict.fromkeys(["elems", "grads", "init", "init_val", "operands", "params", "primals"], TREE),
     **dict.fromkeys(["tangents", "tree", "xs"], TREE),
     **dict.fromkeys(["indices", "sorter"], INDICES),
+    "device": ArgumentKind(lambda value: isinstance(value, str), "'cpu', the only one there is"),
     "result_spec": SPEC,
     "key": PLACE,
     "fn": ArgumentKind(lambda value: callable(value) or isinstance(value, np.ndarray), "a function"),
@@ -267,7 +268,10 @@ _BY_NAME: Final[dict[str, ArgumentKind]] = {
 }  # fmt: skip
 #: Names that mean something else in a module or function.
 _IN_MODULE: Final[dict[str, dict[str, ArgumentKind]]] = {
-    "random": {"key": KEY, "data": INTEGER, "seed": INTEGER},
+    "gather": {"index": INDICES},
+    "index_select": {"index": INDICES},
+    "random": {"key": KEY, "data": INTEGER, "seed": INTEGER, "cov": ARRAY, "mode": ARRAY},
+    "to": {"target": ANYTHING},
     "autograd": {"inputs": TENSORS, "v": TENSORS},
     "debug": {"args": TREE},
     "einsum": {"operands": ARRAY},

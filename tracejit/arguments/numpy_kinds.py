@@ -73,7 +73,9 @@ MASK: Final = ArgumentKind(
     lambda value: is_array(value) and dtype_of(value).kind == "b", "an array of bools", DTypeError
 )
 TYPED: Final = ArgumentKind(
-    lambda value: value is not None and (is_array(value) or is_dtype(value)),
+    lambda value: (
+        value is not None and not isinstance(value, (list, tuple)) and (is_array(value) or is_dtype(value))
+    ),
     "an array or a dtype",
     DTypeError,
 )

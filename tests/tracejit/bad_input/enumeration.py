@@ -66,6 +66,7 @@ ALIASES = {
 #: What is no mistake, or makes another argument one: many steps, endless loops, the array of NumPy's trace.
 NO_MISTAKES = {
     ("fori_loop", "upper"): ("large",),
+    ("Tensor.expand", "sizes"): ("large",),
     ("scan", "length"): ("large",),
     ("while_loop", "body_fun"): ("class", "function"),
     ("while_loop", "cond_fun"): ("class", "function"),

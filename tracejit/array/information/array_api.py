@@ -9,7 +9,7 @@ import numpy as np
 
 from ...eager.tensor import Tensor
 from ...ir.dtypes import INT64, DType, as_dtype, default_dtype
-from ...ir.errors import ArgumentError, DomainError
+from ...ir.errors import ArgumentError, DomainError, DTypeError
 from ..creation import asarray
 
 __all__ = ["from_dlpack"]
@@ -87,5 +87,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     check_device("from_dlpack", device)
     if not hasattr(x, "__dlpack__"):
         raise ArgumentError(f"from_dlpack: x must have a method __dlpack__, got {type(x).__name__}")
-    array = x.numpy() if isinstance(x, Tensor) else np.from_dlpack(x)
+    try:
+        array = x.numpy() if isinstance(x, Tensor) else np.from_dlpack(x)
+    except BufferError as error:
+        raise DTypeError(f"from_dlpack: x cannot be read: {error}") from error
     return asarray(array, copy=copy)
