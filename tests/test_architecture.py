@@ -337,3 +337,14 @@ def test_structured_kinds_are_known_in_one_place_each() -> None:
             and node.attr in STRUCTURED
         ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_property_is_computed_under_a_lock() -> None:
+    """As `functools.cached_property` of Python 3.11 does it: a child forked meanwhile waits for ever."""
+    decorators = ("@functools.cached_property", "@cached_property")
+    using = [
+        name_of(path)
+        for path in sources()
+        if any(line.strip().startswith(decorators) for line in path.read_text().splitlines())
+    ]
+    assert not using, f"use ir.process.locks.computed_once in {using}"

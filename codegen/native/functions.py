@@ -12,12 +12,12 @@ types its parameters have; called with a writer, it writes a call and has itself
 
 from __future__ import annotations
 
-import functools
 import inspect
 import typing
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from ...ir.process.locks import computed_once
 from ..llvm.emitter import Reg
 from .module import NativeModule, type_text
 from .structs import ARRAY, BOOLS, BYTES, OBJECT, OBJECTS, TENSOR, WORDS, CFunctionType, Items, Type
@@ -48,14 +48,16 @@ class NativeFunction:
         self._linkage = "" if export else "internal "
         self._attributes = attributes
 
-    @functools.cached_property
+    @computed_once
     def parameters(self) -> dict[str, Type]:
+        """The parameters' types by name, from the annotations of the body."""
         hints = typing.get_type_hints(self.body, include_extras=True)
         names = list(inspect.signature(self.body).parameters)[1:]
         return {name: hints[name].__metadata__[0] for name in names}
 
-    @functools.cached_property
+    @computed_once
     def signature(self) -> CFunctionType:
+        """The type of the function."""
         return CFunctionType(self._result, tuple(self.parameters.values()))
 
     def __call__(self, f: NativeWriter, *arguments: Operand) -> Any:
