@@ -32,7 +32,10 @@ _RENAMED: Final = {"a_min": "min", "a_max": "max", "N": "rows", "M": "columns"}
 
 def adapter_of(function: Callable[..., Any], own: Callable[..., Any]) -> Adapter:
     """A caller of `own` with the arguments of NumPy's `function`, positional and by name."""
-    theirs = list(inspect.signature(function).parameters.values())
+    try:
+        theirs = list(inspect.signature(function).parameters.values())
+    except ValueError:  # NumPy before 2.4 does not tell what its builtin functions take: as ours do
+        return lambda args, options: own(*args, **options)
     ours = inspect.signature(own).parameters
     places = [parameter for parameter in ours.values() if parameter.kind in _BY_PLACE]
     names = [parameter.name for parameter in places]
