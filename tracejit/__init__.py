@@ -117,8 +117,8 @@ else:
         if name in _LAZY:
             return _import_module(f".{name}", __name__)
         if name in _DEFERRED:
-            found = globals()[name] = getattr(_array, name)
-            return found
+            function = globals()[name] = getattr(_array, name)
+            return function
         if name in __all__:  # the rest of it are functions of these, which load when one is first used
             module = ".tools.profiling" if name in _PROFILING else ".extend"
             found = globals()[name] = getattr(_import_module(module, __name__), name)

@@ -91,7 +91,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         for value, place in places:
             targets.setdefault(value, []).append(place)
         for group in in_groups(function):
-            self.w.for_ops(tuple(n for one in group for n in one.origins))
+            self.w.for_ops(tuple(number for instruction in group for number in instruction.origins))
             for instruction in group:
                 self._load_operands(instruction, values)
             if len(group) > 1 or group[0].op.kind is Kind.ELEMENTWISE:

@@ -31,8 +31,8 @@ def _check_indices(name: str, operand: TensorType, indices: Types) -> tuple[int,
         raise ShapeError(f"{name}: {len(indices)} index arrays for an operand of rank {operand.ndim}")
     for index in indices:
         if index.dtype is not INT64 or index.shape != indices[0].shape:
-            given = ", ".join(map(str, indices))
-            raise DTypeError(f"{name}: indices must be int64 arrays of one shape, got ({given})")
+            types = ", ".join(map(str, indices))
+            raise DTypeError(f"{name}: indices must be int64 arrays of one shape, got ({types})")
     return indices[0].shape + operand.shape[len(indices) :]
 
 

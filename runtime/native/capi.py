@@ -119,10 +119,9 @@ def _new_copy() -> int:
     address = array_api("PyArray_NewCopy")
     copy = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_int)(address)
     array = np.ones((2, 3), np.float32).T
-    made = copy(array, 0)
-    if not (
-        type(made) is np.ndarray and made.shape == (3, 2) and made.flags.c_contiguous and made.flags.owndata
-    ):
+    copied = copy(array, 0)
+    flags = copied.flags if type(copied) is np.ndarray else None
+    if flags is None or copied.shape != (3, 2) or not (flags.c_contiguous and flags.owndata):
         raise ImportError("numpy's API table is not as expected")
     return address
 

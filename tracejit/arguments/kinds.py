@@ -175,11 +175,11 @@ def dtype_of(value: Any) -> Any:
 
 
 def _is_floating_tree(value: Any) -> bool:
-    return all(is_array(one) and is_float(dtype_of(one)) for one in flatten(value)[0])
+    return all(is_array(leaf) and is_float(dtype_of(leaf)) for leaf in flatten(value)[0])
 
 
 def _is_spec(value: Any) -> bool:
-    return all(isinstance(one, TensorType) or is_array(one) for one in flatten(value)[0])
+    return all(isinstance(leaf, TensorType) or is_array(leaf) for leaf in flatten(value)[0])
 
 
 def _is_place(value: Any) -> bool:

@@ -218,14 +218,14 @@ class _Pass:
             if node.hooks is not None:
                 slots = run_pre_hooks(node.hooks, slots, engine)
             cotangent = slots if node.several else slots[0]
-        wanted = None if useful is None else self._wanted(useful)
+        needed = None if useful is None else self._wanted(useful)
         tracer = STATE.tracer
         if tracer is None:
-            parts = node.pull(engine, cotangent, wanted)
+            parts = node.pull(engine, cotangent, needed)
         else:
             tracer.location = node.location and node.location.of_gradient()
             with _at_location_of(tracer):
-                parts = node.pull(engine, cotangent, wanted)
+                parts = node.pull(engine, cotangent, needed)
         if STATE.anomaly is not None:
             check_parts(node, parts)
         if node.hooks is not None:

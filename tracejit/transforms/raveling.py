@@ -42,11 +42,11 @@ def ravel_pytree(tree: Any) -> tuple[Tensor, Callable[[Any], Any]]:
         size = sum(tensor.size for tensor in tensors)
         if flat.shape != (size,):
             raise ShapeError(f"unravel: vector must have shape ({size},), got {flat.shape}")
-        made, start = [], 0
+        parts, start = [], 0
         for tensor in tensors:
-            part = sliced(flat, 0, start, tensor.size)
-            made.append(cast(reshaped(part, tensor.shape), tensor.dtype))
+            piece = sliced(flat, 0, start, tensor.size)
+            parts.append(cast(reshaped(piece, tensor.shape), tensor.dtype))
             start += tensor.size
-        return structure.unflatten(made)
+        return structure.unflatten(parts)
 
     return vector, unravel

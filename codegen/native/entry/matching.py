@@ -108,9 +108,9 @@ def _read(m: _Match) -> Reg:
 
 
 def _match_sized(m: _Match) -> None:
-    wanted = m.node.as_(CONTAINER_NODE)
-    m.no.unless(m.f.eq(m.value["type"], wanted["type"]))
-    m.no.unless(m.f.eq(m.value.as_(TUPLE)["size"], wanted["count"]))
+    container = m.node.as_(CONTAINER_NODE)
+    m.no.unless(m.f.eq(m.value["type"], container["type"]))
+    m.no.unless(m.f.eq(m.value.as_(TUPLE)["size"], container["count"]))
 
 
 _LEAVES: Final[dict[str, Callable[[_Match], None]]] = {

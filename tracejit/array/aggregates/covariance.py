@@ -112,10 +112,10 @@ def _variables(name: str, x: Any, y: Any, rowvar: bool, dtype: Any) -> Tensor:
 
 def _weights(fweights: Any, aweights: Any, variables: Tensor) -> Tensor | None:
     weights = None
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is None:
+    for name, numbers in (("fweights", fweights), ("aweights", aweights)):
+        if numbers is None:
             continue
-        tensor = as_tensor(given)
+        tensor = as_tensor(numbers)
         if tensor.shape != variables.shape[1:]:
             raise ShapeError(f"cov: {name} must have shape {variables.shape[1:]}, got {tensor.shape}")
         if name == "fweights" and is_float(tensor.dtype):

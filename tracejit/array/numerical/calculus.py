@@ -35,7 +35,7 @@ def gradient(x: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     x = averaged(x, None)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axes("gradient", axis, x.ndim)
     if axis is not None and not isinstance(axis, int):
-        axes = tuple(normalize_axis("gradient", one, x.ndim) for one in axis)
+        axes = tuple(normalize_axis("gradient", number, x.ndim) for number in axis)
     if edge_order not in (1, 2):
         raise ShapeError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
     spacings = list(varargs) or [1.0]

@@ -90,8 +90,7 @@ def _cast_operands(
 ) -> tuple[tuple[Any, ...], Any]:
     """`inputs` in the dtypes that NumPy's loop for a result of `dtype` takes, and its result's dtype."""
     kinds: list[Any] = [kind_of(value) for value in inputs]
-    wanted = None if dtype is None else as_dtype(dtype)
-    signature = (*[None] * ufunc.nin, *[wanted] * ufunc.nout) if wanted is not None else None
+    signature = None if dtype is None else (*[None] * ufunc.nin, *[as_dtype(dtype)] * ufunc.nout)
     try:
         operands_and_results: Any = (*kinds, *[None] * ufunc.nout)
         loop = ufunc.resolve_dtypes(operands_and_results, signature=signature, casting=casting)
