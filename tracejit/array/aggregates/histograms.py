@@ -16,6 +16,7 @@ import numpy as np
 from ...eager.tensor import Tensor, wrap
 from ...ir.dtypes import BOOL, FLOAT64, INT64, is_float, result_type
 from ...ir.errors import DomainError, ShapeError
+from ...ir.types import as_shape
 from ..counting import bincount
 from ..indexing.searching import diff
 from ..manipulation import ravel
@@ -239,7 +240,7 @@ def _counted(
             for column, number, ends in zip(columns, each, ranges, strict=True)
         )
     ]
-    sizes = [line.shape[0] - 1 for line in edges]
+    sizes = as_shape(f"{name}: bins", [line.shape[0] - 1 for line in edges])
     flat, outside = filled(0, columns[0].shape, INT64), filled(False, columns[0].shape, BOOL)
     for column, line, size in zip(columns, edges, sizes, strict=True):
         place = _bins(column, line)
@@ -248,7 +249,7 @@ def _counted(
     total = math.prod(sizes)
     flat = run("where", outside, total, flat)
     terms = None if weights is None else as_tensor(weights)
-    counts = reshaped(cast(_counts(flat, terms, total), FLOAT64), tuple(sizes))
+    counts = reshaped(cast(_counts(flat, terms, total), FLOAT64), sizes)
     if density:
         counts = run("div", counts, sum(counts))
         for number, line in enumerate(edges):

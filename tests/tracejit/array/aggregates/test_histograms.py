@@ -68,3 +68,13 @@ def test_batches():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", ["histogramdd", "histogram2d"])
+def test_a_grid_of_more_bins_than_an_index_can_count(name: str) -> None:
+    functions = {
+        "histogramdd": lambda x: tj.histogramdd(x, bins=10**12),
+        "histogram2d": lambda x: tj.histogram2d(x[:, 0], x[:, 1], bins=10**12),
+    }
+    with pytest.raises(tj.ShapeError, match=f"{name}: bins: an array of shape .* is too large"):
+        tj.trace(functions[name], np.ones((3, 2)))
