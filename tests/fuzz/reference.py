@@ -171,14 +171,8 @@ def bincount(x: Array, length: int) -> Array:
     return np.bincount(x, minlength=length)[:length]
 
 
-def diagonal(x: Array, offset: int = 0) -> Array:
-    """A view where ours is one (docs/differences.md)."""
-    view = np.diagonal(x, offset)
-    return view if x.flags.c_contiguous else view.copy()
-
-
 def diag(x: Array, k: int = 0) -> Array:
-    return np.diag(x, k) if x.ndim == 1 else diagonal(x, k)
+    return np.diag(x, k) if x.ndim == 1 else np.diagonal(x, k)
 
 
 def index_add(x: Array, key: Any, value: Any) -> Array:

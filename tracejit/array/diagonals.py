@@ -6,11 +6,14 @@ import operator
 from typing import Any
 
 from ..eager.tensor import Tensor
+from ..eager.views import DiagonalStep, are_views, share
 from ..ir.dtypes import BOOL
 from ..ir.errors import ShapeError
+from ..ir.graph import Value
+from ..ir.registry import Attrs
 from ..ir.types import normalize_axis
 from .creation import compare_positions
-from .operands import as_tensor, filled, permuted, reshaped, run, sliced
+from .operands import as_tensor, filled, permuted, reshaped, run
 from .reductions import sum
 
 __all__ = ["diag", "diagonal", "tril", "triu"]
@@ -56,7 +59,7 @@ def _triangle(name: str, x: Any, comparison: str, k: int) -> Tensor:
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The elements x[i, i + offset] of the planes of `axis1` and `axis2`, along a new last axis.
 
-    A view, which can be written, unlike NumPy's; where `x` is not in C order, a copy.
+    A view, which can be written, unlike NumPy's.
 
     Example:
         >>> import tracejit as tj
@@ -75,8 +78,19 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     down, right = max(-operator.index(offset), 0), max(operator.index(offset), 0)
     *lead, rows, columns = x.shape
     size = max(min(rows - down, columns - right), 0)
-    flat = run("reshape", x, shape=(*lead, rows * columns))
-    return sliced(flat, flat.ndim - 1, down * columns + right if size else 0, size, columns + 1)
+    flatten: Attrs = {"shape": (*lead, rows * columns)}
+    every: Attrs = {
+        "start": (*[0] * len(lead), down * columns + right if size else 0),
+        "size": (*lead, size),
+        "step": (*[1] * len(lead), columns + 1),
+    }
+    result = run("slice", run("reshape", x, **flatten), **every)
+    if not are_views(x, result):  # the reshape is a copy
+        step = DiagonalStep(right - down, flatten, every)
+        if not isinstance(x._data, Value):
+            result._data = step.array(x._data)
+        share(x, result, step)
+    return result
 
 
 def diag(x: Any, k: int = 0) -> Tensor:

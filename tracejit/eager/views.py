@@ -40,14 +40,34 @@ class KeyStep(tuple[Any]):
     __slots__ = ()
 
 
+class DiagonalStep:
+    """The diagonal of the last two axes: two ops that are a view together, also where the first alone, a
+    reshape, would be a copy."""
+
+    __slots__ = ("offset", "ops")
+
+    def __init__(self, offset: int, flatten: Attrs, every: Attrs) -> None:
+        self.offset = offset
+        self.ops = (ViewStep(_RESHAPE, flatten), ViewStep(OPS["slice"], every))
+
+    def array(self, array: Any) -> Any:
+        """The view of `array`, which may be written where `array` may; NumPy's ``diagonal`` may not."""
+        down, right = max(-self.offset, 0), max(self.offset, 0)
+        diagonal = array.diagonal(self.offset, -2, -1)
+        first = array[..., down:, right:]
+        return np.lib.stride_tricks.as_strided(first, diagonal.shape, diagonal.strides)
+
+
 #: A step as native code notes it: a function, and what to call it with before the shape of what it is a step
 #: from.
 NativeStep = tuple[Callable[[Any, Shape], "ViewStep | KeyStep"], Any]
+#: What leads from a tensor to a view of it.
+Step = ViewStep | KeyStep | DiagonalStep
 
 
-def made_step(step: ViewStep | KeyStep | NativeStep, shape: Shape) -> ViewStep | KeyStep:
+def made_step(step: Step | NativeStep, shape: Shape) -> Step:
     """`step`, from something of `shape`, as a record."""
-    if isinstance(step, (ViewStep, KeyStep)):
+    if isinstance(step, Step):
         return step
     how, given = step
     return how(given, shape)
@@ -58,7 +78,7 @@ def made_step(step: ViewStep | KeyStep | NativeStep, shape: Shape) -> ViewStep |
 UNRECORDED = ViewStep.__new__(ViewStep)
 
 
-def share(source: Tensor, view: Tensor, step: ViewStep | KeyStep) -> None:
+def share(source: Tensor, view: Tensor, step: Step) -> None:
     """`view` is `step` of `source` and shares its memory."""
     if source._version is None:
         source._version = [0]
@@ -97,10 +117,16 @@ def views_of(base: Tensor) -> list[Tensor]:
     return [view for alias in list(base._aliases) if (view := alias()) is not None and _together(base, view)]
 
 
-def chain_of(view: Tensor) -> tuple[Tensor, tuple[ViewStep | KeyStep | NativeStep, ...]] | None:
+def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | NativeStep, ...]] | None:
     """The base of `view` and the steps from there, None for a tensor that is no view."""
     known = view._aliases
     return (known[0], known[1:]) if type(known) is tuple and _together(known[0], view) else None
+
+
+def are_views(x: Tensor, view: Tensor) -> bool:
+    """Whether `view` is known for a view of `x`, or of what `x` is a view of."""
+    chain = chain_of(view)
+    return chain is not None and (chain[0] is x or (type(x._aliases) is tuple and chain[0] is x._aliases[0]))
 
 
 def _together(base: Tensor, view: Tensor) -> bool:
@@ -143,7 +169,7 @@ def _like(base: Tensor) -> Any:
     return np.lib.stride_tricks.as_strided(np.empty(1, np.bool_), base.shape, strides)
 
 
-def array_of_steps(array: Any, steps: Sequence[ViewStep | KeyStep | NativeStep]) -> Any:
+def array_of_steps(array: Any, steps: Sequence[Step | NativeStep]) -> Any:
     """The view of `array` that `steps` lead to. Raises ValueError where a reshape would need a copy."""
     for one in steps:
         if one is UNRECORDED:
@@ -151,6 +177,8 @@ def array_of_steps(array: Any, steps: Sequence[ViewStep | KeyStep | NativeStep])
         step = made_step(one, array.shape)
         if isinstance(step, KeyStep):
             array = array[step[0]]
+        elif isinstance(step, DiagonalStep):
+            array = step.array(array)
         elif step.op is _RESHAPE:
             array = np.reshape(array, step.attrs["shape"], copy=False)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,56 @@ def test_a_diagonal_is_a_view(shape: tuple[int, ...], offset: int) -> None:
     if x.ndim == 2:
         diagonal += 0.5
         np.testing.assert_array_equal(np.diagonal(x.numpy(), offset), seen * 2.0 + 0.5)
+
+
+#: A (4, 6) argument, and what of it is looked at: no reshape of that is a view, save of the last.
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "transposed": lambda x: x.T,
+    "strided": lambda x: x[::2, ::3],
+    "backwards": lambda x: x[::-1, ::-1],
+    "moved": lambda x: x.reshape(2, 3, 4).transpose(2, 1, 0),
+    "column": lambda x: x[:, :1],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("offset", [-1, 0, 2])
+@pytest.mark.parametrize("axes", [(0, 1), (-1, 0)])
+def test_a_diagonal_of_any_layout_is_a_view(name: str, offset: int, axes: tuple[int, int]) -> None:
+    """Written behind it and through it, eagerly, traced and recorded."""
+    array = np.arange(24.0).reshape(4, 6)
+
+    def program(x: Any) -> tuple[Any, Any]:
+        x = x * 1
+        view = VIEWS[name](x)
+        diagonal = tj.diagonal(view, offset, *axes)
+        view *= 2.0
+        diagonal[...] = diagonal + 1
+        return diagonal * 1, x
+
+    expected = array.copy()
+    view = VIEWS[name](expected)
+    view *= 2.0
+    planes = np.moveaxis(view, axes, (0, 1))
+    for i in range(planes.shape[0]):
+        if 0 <= i + offset < planes.shape[1]:
+            planes[i, i + offset] += 1
+    for run in (program, tj.jit(program)):
+        diagonal, whole = run(tj.tensor(array))
+        np.testing.assert_array_equal(whole.numpy(), expected)
+        np.testing.assert_array_equal(diagonal.numpy(), VIEWS[name](expected).diagonal(offset, *axes))
+
+    def loss(x: Any) -> Any:
+        diagonal, whole = program(x)
+        return (diagonal**2).sum() + (whole**3).sum()
+
+    x = tj.tensor(array, requires_grad=True)
+    loss(x).backward()
+    for gradient in (tj.grad(loss)(array), tj.jit(tj.grad(loss))(array)):
+        np.testing.assert_allclose(gradient, x.grad)
+    step = 1e-4 * np.cos(np.arange(24.0)).reshape(4, 6)
+    difference = (loss(array + step) - loss(array - step)) / 2
+    np.testing.assert_allclose(difference.item(), (x.grad.numpy() * step).sum(), rtol=1e-6)
 
 
 #: Functions whose results lie in C order in NumPy, however their arguments lie.

@@ -17,8 +17,10 @@ from ...eager.dispatch import apply
 from ...eager.tensor import Tensor, wrap
 from ...eager.views import (
     UNRECORDED,
+    DiagonalStep,
     KeyStep,
     NativeStep,
+    Step,
     ViewStep,
     array_of_steps,
     chain_of,
@@ -210,7 +212,7 @@ def _refresh(base: Tensor) -> None:
         _move(view, fresh)
 
 
-def _expanded(base: Tensor, steps: tuple[ViewStep | KeyStep | NativeStep, ...]) -> list[ViewStep]:
+def _expanded(base: Tensor, steps: tuple[Step | NativeStep, ...]) -> list[ViewStep]:
     """`steps` from `base` as ops."""
     found: list[ViewStep] = []
     shape = base.shape
@@ -225,6 +227,9 @@ def _expanded(base: Tensor, steps: tuple[ViewStep | KeyStep | NativeStep, ...]) 
             if plan.whole or plan.middle != plan.size:
                 found.append(ViewStep(_RESHAPE, {"shape": plan.middle}))
             shape = plan.middle
+        elif isinstance(step, DiagonalStep):
+            found.extend(step.ops)
+            shape = step.ops[-1].attrs["size"]
         else:
             found.append(step)
             shape = step.attrs["size"] if step.op is _SLICE else step.attrs.get("shape", shape)
