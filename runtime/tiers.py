@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from ..ir.process.llvm_lock import free_lock_of_llvmlite
 from .cache.store import CACHE
 
 #: What the optimized tier takes LLVM more than the baseline one, in milliseconds: for a module, and for a
@@ -61,7 +62,9 @@ class _Background:
     def __init__(self) -> None:
         self._queue: deque[Callable[[], None]] = deque()
         self._current: Callable[[], None] | None = None
-        self._changed = threading.Condition()
+        # entered as it is, in C: a `Condition` is in Python, where the handler of a signal may raise
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._working = False
         self._ending = False
         #: When somebody last compiled what a call waits for, and how many wait for the queue.
@@ -70,7 +73,7 @@ class _Background:
 
     def submit(self, job: Callable[[], None]) -> None:
         """Do `job` at some time. It raises nothing that anybody could handle."""
-        with self._changed:
+        with self._lock:
             if self._ending:
                 return
             self._queue.append(job)
@@ -80,18 +83,19 @@ class _Background:
     def _begin(self) -> bool:
         """Have somebody work, where there is work; whether there can be anybody."""
         if self._queue and not self._working:
+            self._working = True
             try:
                 # not a `threading.Thread`: it would be waited for until it runs, 0.2 ms of a first call, and
                 # joined before `end` could say that it is time
                 _thread.start_new_thread(self._work, ())
             except RuntimeError:  # too many threads, or Python is ending: tried again with the next job
+                self._working = False
                 return False
-            self._working = True
         return True
 
     def _work(self) -> None:
         while True:
-            with self._changed:
+            with self._lock:
                 self._let_callers_compile()
                 if not self._queue:
                     self._working = False  # an idle thread would be in the way of those who fork
@@ -103,7 +107,7 @@ class _Background:
                 pass
             except BaseException:  # nobody waits for it: reported as any thread's
                 threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), threading.current_thread()]))
-            with self._changed:
+            with self._lock:
                 self._current = None
                 self._changed.notify_all()
 
@@ -114,7 +118,7 @@ class _Background:
     def give_way(self, wanted: Callable[[], bool]) -> None:
         """Between two pieces of a job: let callers compile first. Raises `Abandoned` where the job is not
         `wanted` any more."""
-        with self._changed:
+        with self._lock:
             while not self._hurried and not self._ending:
                 left = self._last + _QUIET_SECONDS - time.monotonic()
                 if left <= 0:
@@ -133,7 +137,8 @@ class _Background:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until everything is done that was submitted; whether it is, after `timeout` seconds."""
-        with self._changed:
+        free_lock_of_llvmlite()
+        with self._lock:
             if not self._begin():
                 return False
             self._hurried += 1
@@ -145,9 +150,10 @@ class _Background:
     def end(self) -> None:
         """At the end of the process: for a while finish what the disk cache is to keep, drop the rest, and
         wait for what is begun, since LLVM's own memory is torn down next."""
+        free_lock_of_llvmlite()
         if not CACHE.problem:
             self.wait(_ENDING_SECONDS)
-        with self._changed:
+        with self._lock:
             self._ending = True
             self._queue.clear()
             self._changed.notify_all()

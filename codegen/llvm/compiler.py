@@ -15,7 +15,8 @@ from typing import Any
 
 from ...ir.errors import CompileError
 from ...ir.process.forking import FORKS
-from ...ir.process.forking import LLVM_LOCK as LOCK
+from ...ir.process.llvm_lock import LLVM_LOCK as LOCK
+from ...ir.process.llvm_lock import free_lock_of_llvmlite
 from ..interface import Library, bundled, images_of
 from ..tiers import Effort
 from .loading import emitted_without_lock, llvm_binding
@@ -68,6 +69,7 @@ def emit_object(
     which for unrolled code takes up to half of the time and gains nothing. With `variables` those that
     lie in memory become registers, and functions that ask for it are inlined.
     """
+    free_lock_of_llvmlite()
     clock, images = _Clock(), []
     for piece in cut(text):
         between()
@@ -135,7 +137,7 @@ def interruptibly(work: Callable[[], bytes]) -> bytes:
             done.release()
 
     try:
-        threading.Thread(target=run, name="tracejit compiler").start()
+        FORKS.threads.begin(run)
     except RuntimeError:  # too many threads, or Python is ending
         return work()
     done.acquire()
@@ -162,6 +164,7 @@ def _loop_reduction(wanted: bool) -> Iterator[None]:
 
 def link_object(image: bytes, exports: Sequence[str], imports: Mapping[str, int] | None = None) -> Library:
     """Link an object image into this process."""
+    free_lock_of_llvmlite()
     binding = llvm_binding()
     with LOCK:
         builder = binding.JITLibraryBuilder().add_current_process()

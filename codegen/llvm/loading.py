@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
-import sys
 from typing import Any
-
-from ...ir.process.forking import FORKS
 
 
 @functools.lru_cache(maxsize=1)
@@ -16,10 +12,20 @@ def llvm_binding() -> Any:
     """``llvmlite.binding`` with the native target initialised."""
     import llvmlite.binding as binding
 
+    binding.ffi.OutputString.close = _close_once
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
     return binding
+
+
+def _close_once(message: Any) -> None:
+    """`close` of llvmlite's strings. Its own frees a string a second time in ``__del__`` where the handler of
+    a signal raises right after the first."""
+    pointer, message._ptr = message._ptr, None
+    if pointer is not None and message._owned:
+        del message._as_parameter_
+        llvm_binding().ffi.lib.LLVMPY_DisposeString(pointer)
 
 
 @functools.lru_cache(maxsize=1)
@@ -29,15 +35,6 @@ def all_targets() -> Any:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     return binding
-
-
-def _lock_of_llvmlite() -> contextlib.AbstractContextManager[Any]:
-    """What llvmlite takes for each call, also where threads drop code; nothing where it is not loaded."""
-    module: Any = sys.modules.get("llvmlite.binding.ffi")
-    return contextlib.nullcontext() if module is None else module.lib._lock
-
-
-FORKS.hold(_lock_of_llvmlite)
 
 
 def emitted_without_lock(machine: Any, module: Any) -> bytes:

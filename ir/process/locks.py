@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
+import _thread
 import os
-import threading
+import weakref
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
 
-class ForkLock:
-    """A reentrant lock that is free in a forked child.
+class ForkLock(_thread.RLock):  # type: ignore[misc]
+    """A reentrant lock that is free in a forked child, unless the thread that forked has it.
 
     What it guards must be whole at each moment: the child sees what was there when the parent forked.
+
+    It is entered and left in C, as it would not be by methods of its own: in their Python code the handler of
+    a signal may raise, after the lock is taken or before it is given back.
     """
 
-    __slots__ = ("_forks", "_lock")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._lock, self._forks = threading.RLock(), _STATE.forks
-
-    def __enter__(self) -> None:
-        if self._forks != _STATE.forks:
-            with _STATE.lock:
-                if self._forks != _STATE.forks:
-                    self._lock, self._forks = threading.RLock(), _STATE.forks
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        # what dies takes itself out
+        _LOCKS[weakref.ref(self, _LOCKS.pop)] = None
 
 
-class _State:
-    """How many forks lie between this process and the first one."""
-
-    def __init__(self) -> None:
-        self.forks, self.lock = 0, threading.Lock()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forked)
-
-    def _forked(self) -> None:
-        self.forks, self.lock = self.forks + 1, threading.Lock()
+#: All of them that are alive.
+_LOCKS: Final[dict[weakref.ref[ForkLock], None]] = {}
 
 
-_STATE = _State()
+def _free_in_child() -> None:
+    for reference in list(_LOCKS):
+        lock = reference()
+        if lock is not None and not lock._is_owned():  # type: ignore[attr-defined]
+            lock._at_fork_reinit()  # type: ignore[attr-defined]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_in_child)
 
 
 class computed_once(Generic[T]):

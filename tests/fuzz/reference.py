@@ -299,7 +299,7 @@ nn = types.SimpleNamespace(
     relu=lambda x: np.maximum(x, 0),
     relu6=lambda x: np.clip(x, 0, 6),
     silu=lambda x: x * _sigmoid(x),
-    softplus=lambda x: np.logaddexp(x, 0),
+    softplus=lambda x: np.where(x > 20, x, np.logaddexp(x, 0)),
     gelu=lambda x: x * 0.5 * _erfc(x / -math.sqrt(2)),
     elu=_elu,
     celu=lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha)),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import abc
 import importlib
-import threading
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -182,13 +182,19 @@ def when_changed(tell: Callable[[], None]) -> None:
 
 def _load_in_background() -> None:
     _PROGRESS.asked = True
-    thread = threading.Thread(target=load, name="tracejit eager ops")
     try:
-        thread.start()
+        # a fork waits for it: a child would have some of the ops changed over, and not the thread
+        FORKS.threads.begin(load)
     except RuntimeError as error:  # the interpreter is shutting down, or there are too many threads
         _PROGRESS.problem = str(error)
-        return
-    FORKS.wait_for(thread)  # a child would have some of the ops changed over, and not the thread
+
+
+def _ask_again_in_child() -> None:
+    _PROGRESS.asked = _PROGRESS.done
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_ask_again_in_child)
 
 
 def load() -> str:
