@@ -333,7 +333,7 @@ class Wide:
         function = globals()[name] if name in globals() else getattr(np, name)
         if name in ("dot", "inner", "matmul", "tensordot", "vdot", "vecdot"):
             return lambda x, y, *args, **kwargs: _in_wide(function, (x, y), *args, **kwargs)
-        if name not in ("cumsum", "mean", "std", "sum", "var"):
+        if name not in ("average", "cumsum", "mean", "std", "sum", "var"):
             return function
 
         return lambda x, *args, **kwargs: _in_wide(function, (x,), *args, **kwargs)
