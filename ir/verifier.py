@@ -20,20 +20,29 @@ from .graph import Function, Instruction, Value
 from .registry import OPS, Kind, check_attrs
 
 
-def verify(function: Function) -> None:
+def verify(function: Function, checked: set[Instruction] | None = None) -> None:
     """Raise VerificationError unless every invariant holds.
+
+    Instructions are immutable. Of those in `checked`, which earlier calls accepted, only invariants 1 and 2
+    are checked again; what this call accepts is added there.
 
     Example:
         >>> import tracejit as tj
         >>> verify(tj.trace(lambda x: x + 1, tj.ones(3)))
     """
+    checked = set() if checked is None else checked
     defined: set[Value] = set()
     for param in function.params:
         if param in defined:
             raise _failure(function, None, "a parameter is listed twice")
         defined.add(param)
     for instruction in function.body:
-        _check_instruction(function, instruction, defined)
+        for position, operand in enumerate(instruction.operands):
+            if operand not in defined:
+                raise _failure(function, instruction, f"operand {position} is not defined before its use")
+        if instruction not in checked:
+            _check_instruction(function, instruction, checked)
+            checked.add(instruction)
         for result in instruction.results:
             if result in defined:
                 raise _failure(function, instruction, "a result is defined already")
@@ -43,18 +52,16 @@ def verify(function: Function) -> None:
             raise _failure(function, None, f"result {position} is not defined in this function")
 
 
-def _check_instruction(function: Function, instruction: Instruction, defined: set[Value]) -> None:
+def _check_instruction(function: Function, instruction: Instruction, checked: set[Instruction]) -> None:
+    """Check what an instruction is by itself: its op, attributes, types and regions."""
     op = instruction.op
-    for position, operand in enumerate(instruction.operands):
-        if operand not in defined:
-            raise _failure(function, instruction, f"operand {position} is not defined before its use")
     if OPS.get(op.name) is not op:
         raise _failure(function, instruction, f"{op.name!r} is not the registry's op of that name")
     count = len(instruction.operands)
     if not op.variadic and op.regions is None and count != len(op.params):
         raise _failure(function, instruction, f"expected {len(op.params)} operands, got {count}")
     if op.regions is not None:
-        _check_regions(function, instruction)
+        _check_regions(function, instruction, checked)
         return
     if instruction.regions:
         raise _failure(function, instruction, "only ops whose record says so own regions")
@@ -65,17 +72,17 @@ def _check_instruction(function: Function, instruction: Instruction, defined: se
         raise _failure(function, instruction, str(error)) from error
     actual = tuple(result.type for result in instruction.results)
     if actual != expected:
-        given, wanted = ", ".join(map(str, actual)), ", ".join(map(str, expected))
-        raise _failure(function, instruction, f"result has type {given}, expected {wanted}")
+        got, want = ", ".join(map(str, actual)), ", ".join(map(str, expected))
+        raise _failure(function, instruction, f"result has type {got}, expected {want}")
 
 
-def _check_regions(function: Function, instruction: Instruction) -> None:
+def _check_regions(function: Function, instruction: Instruction, checked: set[Instruction]) -> None:
     regions = instruction.op.regions
     assert regions is not None
     if not instruction.regions and instruction.op.kind is not Kind.HOST:  # whose results may be several
         raise _failure(function, instruction, "the op needs a region")
     for region in instruction.regions:
-        verify(region)
+        verify(region, checked)
     try:
         check_attrs(instruction.op, instruction.attrs)
         types = tuple(operand.type for operand in instruction.operands)

@@ -92,12 +92,13 @@ def run_passes(
     raises is left out with a CompilerWarning, whose text is added there.
     """
     checking = os.environ.get("TRACEJIT_VERIFY") == "1"
+    checked: set[Instruction] = set()
     for pass_ in passes:
         start = time.perf_counter()
         try:
             after = apply_pass(pass_, function)
             if checking:
-                verify(after)
+                verify(after, checked)
         except not_ours():
             raise
         except Exception as error:

@@ -74,3 +74,20 @@ def test_creation_ops_check_their_types(attrs: dict[str, object]) -> None:
     """A type that no array has must not come into being."""
     with pytest.raises(TracejitError):
         Builder().full(**attrs)
+
+
+def test_instructions_that_passed_are_not_checked_again() -> None:
+    """Where they stand is, whatever function they are in."""
+    x, y, z = Value(TYPE, "x"), Value(TYPE), Value(TYPE)
+    first, second = negation(x, y), negation(y, z)
+    checked: set[Instruction] = set()
+    verify(Function("f", (x,), (first, second), (z,)), checked)
+    assert checked == {first, second}
+    with pytest.raises(VerificationError, match=r"operand 0 is not defined before its use"):
+        verify(Function("f", (x,), (second, first), (z,)), checked)
+    with pytest.raises(VerificationError, match="a result is defined already"):
+        verify(Function("f", (x,), (first, first), (y,)), checked)
+    wrong = negation(x, Value(TensorType(FLOAT64, (4,))))
+    with pytest.raises(VerificationError, match="result has type"):
+        verify(Function("f", (x,), (first, wrong), (y,)), checked)
+    assert wrong not in checked
