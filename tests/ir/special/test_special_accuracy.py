@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 from tracejit.ir.special.table import evaluate, names, special
+from tracejit.runtime.executable import Executable
 
-from ...support import function_of, native
+from ...support import function_of
 from .cases import Array, Case, all_cases, truth_of, ulp_error
 
 CASES = all_cases()
@@ -27,28 +29,32 @@ def arguments(case: Case, count: int, key: str = "") -> list[Array]:
     return case.sample(rng, count)
 
 
-def compiled(name: str, orders: tuple[int, ...], values: list[Array]) -> Array:
+@functools.cache
+def executable(
+    name: str, orders: tuple[int, ...], *types: tuple[np.dtype[Any], tuple[int, ...]]
+) -> Executable:
+    """The function `name` compiled for arrays of these dtypes and shapes."""
+
     def build(b: Any, *params: Any) -> Any:
         return getattr(b, f"special{len(params)}")(*params, function=name, orders=orders)
 
-    (result,) = native(function_of(name, values, build), values)
+    return Executable(function_of(name, [np.empty(shape, dtype) for dtype, shape in types], build))
+
+
+def compiled(name: str, orders: tuple[int, ...], values: list[Array]) -> Array:
+    (result,) = executable(name, orders, *[(value.dtype, value.shape) for value in values])(values)
     return result
-
-
-def errors_of(case: Case, orders: tuple[int, ...], values: list[Array], results: Array) -> Array:
-    errors = []
-    for row, value in zip(zip(*values, strict=True), results.tolist(), strict=True):
-        floor = case.floor(*row) if callable(case.floor) else case.floor
-        errors.append(ulp_error(value, truth_of(case, orders, list(map(float, row))), floor))
-    return np.array(errors)
 
 
 def check(case: Case, orders: tuple[int, ...], bound: float, count: int) -> None:
     values = arguments(case, count, repr(orders))
+    rows = [list(map(float, row)) for row in zip(*values, strict=True)]
+    truths = [truth_of(case, orders, row) for row in rows]
+    floors = [case.floor(*row) if callable(case.floor) else case.floor for row in rows]
     for results in (evaluate(case.name, orders, values), compiled(case.name, orders, values)):
-        errors = errors_of(case, orders, values, results)
+        errors = np.array([*map(ulp_error, results.tolist(), truths, floors)])
         worst = int(np.argmax(errors))
-        point = ", ".join(repr(float(value[worst])) for value in values)
+        point = ", ".join(map(repr, rows[worst]))
         assert errors[worst] <= bound, f"{case.name}({point}), derivative {orders}: {errors[worst]:.1f} ulp"
 
 
@@ -93,9 +99,9 @@ def test_inverses_undo_the_function(name: str) -> None:
 def test_float32_is_rounded_from_float64(name: str) -> None:
     case = CASES.get(name) or CASES[INVERSES[name]]
     with np.errstate(all="ignore"):
-        values = [value.astype(np.float32) for value in arguments(case, 40)]
+        values = [value.astype(np.float32) for value in arguments(case, POINTS)]
     if name in INVERSES:
-        values[-1] = np.linspace(0.01, 0.99, 40, dtype=np.float32)
+        values[-1] = np.linspace(0.01, 0.99, POINTS, dtype=np.float32)
     orders = (0,) * len(values)
     wide = compiled(name, orders, [value.astype(np.float64) for value in values])
     with np.errstate(all="ignore"):
@@ -106,10 +112,11 @@ def test_float32_is_rounded_from_float64(name: str) -> None:
 def test_results_do_not_depend_on_neighbours(name: str) -> None:
     """The bits of each element are the same in a vector and alone."""
     case = CASES.get(name) or CASES[INVERSES[name]]
-    values = arguments(case, 9)
+    values = arguments(case, POINTS)
     if name in INVERSES:
         values[-1] = np.linspace(0.01, 0.99, len(values[0]))
     orders = (0,) * len(values)
     together = compiled(name, orders, values)
-    alone = [compiled(name, orders, [value[i : i + 1] for value in values])[0] for i in range(3)]
-    assert np.array_equal(together[:3], alone, equal_nan=True)
+    places = [0, 1, POINTS - 1]
+    alone = [compiled(name, orders, [value[[place]] for value in values])[0] for place in places]
+    assert np.array_equal(together[places], alone, equal_nan=True)

@@ -111,6 +111,6 @@ def test_gradients_of_inverses(name: str, forward: str, at: tuple[float, ...]) -
     for place in range(len(at)):
         slope = tj.jit(tj.grad(f, argnums=place))
         assert float(slope(*values)) == pytest.approx(difference(f, place), rel=1e-7)
-        for other in range(len(at)):
+        for other in range(place, len(at)):
             bend = float(tj.jit(tj.grad(slope, argnums=other))(*values))
             assert bend == pytest.approx(difference(slope, other), rel=1e-6, abs=1e-8)
