@@ -10,23 +10,16 @@ from __future__ import annotations
 
 import datetime
 import gc
-import hashlib
 import os
 import shutil
 import signal
 import tempfile
-import threading
 import zlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import tracejit.runtime.native.support  # noqa: F401, has LLVM's own `emit_object`: the runtime's parts are as ever
-from tracejit.codegen.llvm import compiler
-from tracejit.codegen.llvm.target import host
-from tracejit.codegen.tiers import Effort
+from .emission import CODE, OBJECTS
 
 # read by tracejit.ir.passes.run_passes at each call, and inherited by the processes that tests start
 os.environ.setdefault("TRACEJIT_VERIFY", "1")
@@ -48,51 +41,7 @@ ANEW = (
 )  # fmt: skip
 #: Tests of the code that LLVM makes, beside those.
 OPTIMIZED = (*ANEW, "codegen/maths/", "tracejit/jitted/")
-#: The folder of object files that the processes of a test run share, by hash of what they were compiled from.
-OBJECTS = "TRACEJIT_TEST_OBJECTS"
 _TESTS = Path(__file__).parent
-_EMIT: Callable[..., Any] = compiler.emit_object
-
-
-class _Current:
-    """How code is compiled for the test that runs."""
-
-    anew = True
-    effort: Effort | None = None
-
-
-def _emit_object(text: str, effort: Effort = Effort.FULL, **options: Any) -> Any:
-    """`compiler.emit_object` with the effort of the test that runs."""
-    return _EMIT(text, _Current.effort or effort, **options)
-
-
-def _shared(emit: Callable[..., bytes]) -> Callable[..., bytes]:
-    """`emit`, which compiles a module or a piece of one, with what was emitted before kept on disk."""
-
-    def emitted(text: str, effort: Effort, *options: Any) -> bytes:
-        if _Current.anew:
-            return emit(text, effort, *options)
-        *settings, clock = options
-        source = repr((emit.__name__, text, effort, settings, host()))
-        path = Path(os.environ[OBJECTS]) / hashlib.sha256(source.encode()).hexdigest()
-        try:
-            image = path.read_bytes()
-        except FileNotFoundError:
-            image = emit(text, effort, *options)
-            partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-            partial.write_bytes(image)
-            partial.replace(path)
-        else:
-            for phase in ("parse", "optimize", "codegen"):
-                clock.lap(phase)
-        return image
-
-    return emitted
-
-
-compiler.emit_object = _emit_object
-compiler._emit = _shared(compiler._emit)
-compiler._emit_apart = _shared(compiler._emit_apart)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -100,9 +49,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Nine of ten tests of values do without LLVM's optimization."""
     path = item.path.relative_to(_TESTS).as_posix()
     tenth = str(zlib.crc32(item.nodeid.encode()) % 10)
-    optimized = TENTH in (tenth, "all") or path.startswith(OPTIMIZED)
-    _Current.anew = path.startswith(ANEW)
-    _Current.effort = None if optimized else Effort.PLAIN
+    if path.startswith(ANEW):
+        os.environ[CODE] = "anew"
+    else:
+        optimized = TENTH in (tenth, "all") or path.startswith(OPTIMIZED)
+        os.environ[CODE] = "shared" if optimized else "plain"
 
 
 def pytest_report_header() -> str:

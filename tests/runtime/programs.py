@@ -12,6 +12,7 @@ import numpy as np
 
 from tracejit.ir.graph import Function
 
+from ..emission import CODE
 from ..support import Array, function_of
 
 ROOT = Path(__file__).parent.parent.parent
@@ -59,7 +60,11 @@ def compiled(name: str, x: Array) -> Function:
 
 
 def python(code: str, timeout: float = 60, **environment: str) -> str:
-    """Run `code` in a fresh interpreter, where a crash is an exit status; returns what it printed."""
+    """Run `code` in a fresh interpreter, where a crash is an exit status; returns what it printed.
+
+    LLVM optimizes there as it does for the test that asks."""
+    if os.environ.get(CODE) in ("plain", "shared"):
+        code = f"import tests.emission\n{code}"
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-X", "faulthandler", "-c", code],
         capture_output=True, text=True, timeout=timeout, cwd=ROOT, check=False,

@@ -1,0 +1,60 @@
+"""How LLVM compiles for tests of values: without optimization for nine of ten, and each text once.
+
+Importing this replaces `compiler.emit_object`. Tests import it in ``conftest.py``, which sets `CODE` for each
+of them, and programs that they run in processes of their own import it first (`runtime.programs.python`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tracejit.runtime.native.support  # noqa: F401, has LLVM's own `emit_object`: the runtime's parts are as ever
+from tracejit.codegen.llvm import compiler
+from tracejit.codegen.llvm.target import host
+from tracejit.codegen.tiers import Effort
+
+#: The environment variable that says how code is compiled: ``anew`` as for users, ``shared`` so and once for
+#: all, ``plain`` without optimization and once for all.
+CODE = "TRACEJIT_TEST_CODE"
+#: The folder of object files that the processes of a test run share, by hash of what they were compiled from.
+OBJECTS = "TRACEJIT_TEST_OBJECTS"
+_EMIT: Callable[..., Any] = compiler.emit_object
+
+
+def _emit_object(text: str, effort: Effort = Effort.FULL, **options: Any) -> Any:
+    """`compiler.emit_object` with the effort of the test that runs."""
+    return _EMIT(text, Effort.PLAIN if os.environ.get(CODE) == "plain" else effort, **options)
+
+
+def _shared(emit: Callable[..., bytes]) -> Callable[..., bytes]:
+    """`emit`, which compiles a module or a piece of one, with what was emitted before kept on disk."""
+
+    def emitted(text: str, effort: Effort, *options: Any) -> bytes:
+        if os.environ.get(CODE) not in ("plain", "shared"):
+            return emit(text, effort, *options)
+        *settings, clock = options
+        source = repr((emit.__name__, text, effort, settings, host()))
+        path = Path(os.environ[OBJECTS]) / hashlib.sha256(source.encode()).hexdigest()
+        try:
+            image = path.read_bytes()
+        except FileNotFoundError:
+            image = emit(text, effort, *options)
+            partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+            partial.write_bytes(image)
+            partial.replace(path)
+        else:
+            for phase in ("parse", "optimize", "codegen"):
+                clock.lap(phase)
+        return image
+
+    return emitted
+
+
+compiler.emit_object = _emit_object
+compiler._emit = _shared(compiler._emit)
+compiler._emit_apart = _shared(compiler._emit_apart)
