@@ -28,7 +28,8 @@ from .methods import (
 from .oracle import Call, difference
 
 FIRST = int(os.environ.get("TRACEJIT_FUZZ_SEED", "0"))
-FEW, MANY = 20, 40
+#: Calls of each function; the longer tests run the same ones and more.
+FEW, MANY = 10, 40
 
 
 def _makers() -> dict[str, Callable[[Arguments], Call]]:

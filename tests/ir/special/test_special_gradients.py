@@ -52,27 +52,31 @@ def points(name: str) -> list[float]:
     ]
 
 
+def derivatives(f: Any, firsts: list[int], seconds: list[tuple[int, int]]) -> Any:
+    """Slopes and second derivatives of `f` as one jitted function."""
+    slopes = [tj.grad(f, argnums=place) for place in firsts]
+    bends = [tj.grad(tj.grad(f, argnums=first), argnums=second) for first, second in seconds]
+    return tj.jit(lambda *values: ([slope(*values) for slope in slopes], [bend(*values) for bend in bends]))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_gradients(name: str) -> None:
     """``tj.grad`` of the function, and of its gradient, jitted and not."""
     case, at = CASES[name], points(name)
-    definition = special(name)
-    places = [place for place, slope in enumerate(definition.slopes) if slope is not None]
+    places = [place for place, slope in enumerate(special(name).slopes) if slope is not None]
+    pairs = [] if ORDERS.get(name) == 1 else [*itertools.combinations_with_replacement(places, 2)]
     f = function(name)
     values = [tj.tensor(value, dtype=tj.float64) for value in at]
-    for place in places:
-        slope = tj.grad(f, argnums=place)
+    slopes, bends = derivatives(f, places, pairs)(*values)
+    for place, slope in zip(places, slopes, strict=True):
         orders = tuple(int(other == place) for other in range(len(at)))
         truth = float(truth_of(case, orders, at))
-        assert float(slope(*values)) == pytest.approx(truth, rel=1e-11), (place, at)
-        assert float(tj.jit(slope)(*values)) == pytest.approx(truth, rel=1e-11)
-    if ORDERS.get(name) == 1:
-        return
-    for first, second in itertools.combinations_with_replacement(places, 2):
+        assert float(tj.grad(f, argnums=place)(*values)) == pytest.approx(truth, rel=1e-11), (place, at)
+        assert float(slope) == pytest.approx(truth, rel=1e-11), (place, at)
+    for (first, second), bend in zip(pairs, bends, strict=True):
         orders = tuple((first == other) + (second == other) for other in range(len(at)))
         truth = float(truth_of(case, orders, at))
-        bend = tj.jit(tj.grad(tj.grad(f, argnums=first), argnums=second))
-        assert float(bend(*values)) == pytest.approx(truth, rel=1e-9, abs=1e-12), (first, second, at)
+        assert float(bend) == pytest.approx(truth, rel=1e-9, abs=1e-12), (first, second, at)
 
 
 @pytest.mark.parametrize("name", ["gammainc", "betainc", "zeta", "log_ndtr"])
@@ -108,9 +112,11 @@ def test_gradients_of_inverses(name: str, forward: str, at: tuple[float, ...]) -
     def shifted(fn: Any, place: int, by: float) -> float:
         return float(fn(*[value + by * (other == place) for other, value in enumerate(values)]))
 
-    for place in range(len(at)):
-        slope = tj.jit(tj.grad(f, argnums=place))
-        assert float(slope(*values)) == pytest.approx(difference(f, place), rel=1e-7)
-        for other in range(place, len(at)):
-            bend = float(tj.jit(tj.grad(slope, argnums=other))(*values))
-            assert bend == pytest.approx(difference(slope, other), rel=1e-6, abs=1e-8)
+    places = [*range(len(at))]
+    pairs = [*itertools.combinations_with_replacement(places, 2)]
+    slopes, bends = derivatives(f, places, pairs)(*values)
+    for place, slope in zip(places, slopes, strict=True):
+        assert float(slope) == pytest.approx(difference(f, place), rel=1e-7), place
+    for (first, second), bend in zip(pairs, bends, strict=True):
+        slope = tj.grad(f, argnums=first)
+        assert float(bend) == pytest.approx(difference(slope, second), rel=1e-6, abs=1e-8), (first, second)

@@ -1,6 +1,7 @@
 """Public functions on arrays with axes of 0 and 1 elements: NumPy's results and errors, jitted as eager.
 
-All calls of a function that have results are one jitted program.
+All calls of a function that have results are one jitted program; of calls with two arrays those of every
+second pair of shapes with floats, and those of the others with integers.
 """
 
 from __future__ import annotations
@@ -121,8 +122,10 @@ def test_empty_axes(name: str) -> None:
                 tj.trace(lambda *arrays, attrs=attrs: ours(*arrays, **attrs), *args)
             continue
         compare(got, want, text)
-        done.append((args, attrs))
-        expected.append(got)
+        pair = sum(SHAPES.index(argument.shape) for argument in args)
+        if len(args) == 1 or args[0].dtype.kind == "fi"[pair % 2]:
+            done.append((args, attrs))
+            expected.append(got)
     arrays = [array for args, _ in done for array in args]
 
     def every(*arrays: Any) -> Any:
