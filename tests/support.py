@@ -9,6 +9,7 @@ of summation did.
 from __future__ import annotations
 
 import doctest
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,11 @@ def native(function: Function, arrays: list[Array]) -> list[Array]:
     return results
 
 
+def sometimes(holds: Callable[[], bool], tries: int = 12) -> bool:
+    """Whether a bound on time holds at one of some tries: other processes break it, and never keep it."""
+    return any(holds() for _ in range(tries))
+
+
 def check_round_trip(function: Function) -> Function:
     """Print, parse, print: the same text, valid, with the same types; returns what was parsed."""
     text = print_function(function)
@@ -102,7 +108,17 @@ def check_round_trip(function: Function) -> Function:
     return parsed
 
 
-__all__ = ["Array", "check_round_trip", "function_of", "interpret", "mismatch", "native", "type_of", "ulps"]
+__all__ = [
+    "Array",
+    "check_round_trip",
+    "function_of",
+    "interpret",
+    "mismatch",
+    "native",
+    "sometimes",
+    "type_of",
+    "ulps",
+]
 
 
 def check_document(name: str, *, least: int) -> None:

@@ -22,7 +22,7 @@ BY_NAME = {workload.name: workload for workload in WORKLOADS}
 def test_a_quick_run() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.busy", "--quick", "--only", "dispatch-arr", "--peers", "numpy"],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     lines = done.stdout.splitlines()
     rows = [line.split("|") for line in lines if line.startswith("|") and "dispatch-array" in line]

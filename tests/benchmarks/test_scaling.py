@@ -22,7 +22,7 @@ def test_a_quick_run() -> None:
     command = "-m benchmarks.scaling --quick --only dispatch-arr --peers numpy --threads 2"
     done = subprocess.run(
         [sys.executable, *command.split()],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.stdout, done.stderr
     lines = done.stdout.splitlines()

@@ -16,9 +16,9 @@ NARROWER = pytest.mark.parametrize(
 )
 
 
-def run_narrow(program: str, features: str, bits: int, seconds: int = 120) -> None:
+def run_narrow(program: str, features: str, bits: int) -> None:
     """Run `program`, which prints "fine" at its end. Skipped where vectors cannot be made `bits` wide: on
     machines that have less, and on other ones than x86."""
     if platform.machine() not in ("x86_64", "AMD64") or host().vector_bits < bits:
         pytest.skip(f"this machine cannot have vectors of {bits} bits by switching off {features}")
-    assert python(program, seconds, TRACEJIT_CPU_FEATURES=features).strip() == "fine"
+    assert python(program, TRACEJIT_CPU_FEATURES=features).strip() == "fine"

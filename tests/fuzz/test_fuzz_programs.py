@@ -59,7 +59,7 @@ for index in range(3000, 3060):
     assert not failures, (index, failures)
 print("fine")
 """
-    run_narrow(code, features, bits, 600)
+    run_narrow(code, features, bits)
 
 
 @pytest.mark.slow

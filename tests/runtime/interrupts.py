@@ -41,7 +41,7 @@ def interrupted(run, after=0.3, number=signal.SIGINT, error=KeyboardInterrupt):
 '''
 
 
-def run(program: str, timeout: float = 240, **environment: str) -> None:
+def run(program: str, timeout: float = 600, **environment: str) -> None:
     """Run `program` in a process of its own; it fails where that fails, or does not end."""
     ended = python(
         f"{_PRELUDE}\n{program}\nprint('fine')", timeout, **{"TRACEJIT_NUM_THREADS": "2", **environment}

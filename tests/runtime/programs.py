@@ -59,7 +59,7 @@ def compiled(name: str, x: Array) -> Function:
     return function_of(name, [x], PROGRAMS[name])
 
 
-def python(code: str, timeout: float = 60, **environment: str) -> str:
+def python(code: str, timeout: float = 600, **environment: str) -> str:
     """Run `code` in a fresh interpreter, where a crash is an exit status; returns what it printed.
 
     LLVM optimizes there as it does for the test that asks."""

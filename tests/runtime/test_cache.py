@@ -48,7 +48,7 @@ def run(folder: Path, program: str = PROGRAM, **environment: str) -> str:
         capture_output=True,
         text=True,
         env=settings,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -169,7 +169,7 @@ def test_processes_at_once(folder: Path) -> None:
     while any(one.poll() is None for one in many):
         CACHE.clear()
         time.sleep(0.02)
-    results = {str(one.communicate(timeout=300)[0]).split()[0] for one in many}
+    results = {str(one.communicate(timeout=600)[0]).split()[0] for one in many}
     assert {one.returncode for one in many} == {0}
     assert len(results) == 1
 

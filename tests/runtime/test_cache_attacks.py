@@ -161,7 +161,7 @@ def test_what_is_no_entry_counts_as_missing(name: str, folder: Path) -> None:
     PLACES[name](path, good)
     start = time.monotonic()
     assert not executable().found
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60
     assert not CACHE.problem
     if path.is_dir() and not path.is_symlink():  # stays, and everything works beside it
         assert CACHE.failure
@@ -339,7 +339,7 @@ def test_writers_readers_and_those_who_clear_at_once(folder: Path) -> None:
     threads = [threading.Thread(target=lambda: [CACHE.clear() for _ in range(300)]) for _ in range(2)]
     for thread in threads:
         thread.start()
-    answers = [process.communicate(timeout=300)[0].strip() for process in processes]
+    answers = [process.communicate(timeout=600)[0].strip() for process in processes]
     for thread in threads:
         thread.join()
     assert answers == ["0", "0", "0"]

@@ -130,7 +130,7 @@ print("alive")
 
 
 def test_forks_in_the_middle_of_imports() -> None:
-    assert python(IN_EACH_IMPORT, 300).strip() == "alive"
+    assert python(IN_EACH_IMPORT).strip() == "alive"
 
 
 FORGOTTEN = (
@@ -164,7 +164,7 @@ print("alive")
 
 
 def test_an_import_that_was_cut_off_is_begun_anew() -> None:
-    assert python(FORGOTTEN, 300).strip() == "alive"
+    assert python(FORGOTTEN).strip() == "alive"
 
 
 EAGER = (
@@ -183,7 +183,7 @@ print("alive")
 
 def test_forks_while_eager_operations_become_native() -> None:
     """The fork waits for that thread, which needs LLVM: so it does not take LLVM's lock before."""
-    assert python(EAGER, 300).strip() == "alive"
+    assert python(EAGER).strip() == "alive"
 
 
 def test_every_lock_is_free_in_a_child() -> None:

@@ -44,7 +44,7 @@ def run(program: str, cache: Path, tiers: str = "0") -> list[str]:
     environment.pop("TRACEJIT_CACHE", None)
     environment.pop("TRACEJIT_CHECK", None)
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

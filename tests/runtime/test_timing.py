@@ -15,6 +15,7 @@ from tracejit.runtime.executable import Executable
 from tracejit.runtime.timing import MAX_EVENTS, TimedExecutable, measure_kernels, timed
 
 from ..fuzz.graphs import program
+from ..support import sometimes
 
 
 def executable(f: Any, *args: Any) -> Executable:
@@ -50,9 +51,14 @@ def test_a_slow_host_call_takes_what_it_takes() -> None:
         return x
 
     made = executable(lambda x: tj.pure_callback(slow, tj.TensorType(tj.float64, (3,)), x) * 2, tj.ones(3))
-    times = {kernel.kind: kernel.seconds for kernel in measure_kernels(made, [np.ones(3)], repeats=1)}
-    assert 0.02 <= times["host call"] < 1.0
-    assert times["map nest"] < 0.02
+
+    def right() -> bool:
+        kernels = measure_kernels(made, [np.ones(3)], repeats=1)
+        seconds = {kernel.kind: kernel.seconds for kernel in kernels}
+        assert seconds["host call"] >= 0.02
+        return seconds["host call"] < 1.0 and seconds["map nest"] < 0.02
+
+    assert sometimes(right)
 
 
 def test_loops_have_their_kernels_as_children() -> None:

@@ -267,7 +267,7 @@ def test_fork() -> None:
     queue = context.Queue()
     child = context.Process(target=_in_child, args=(f, queue))
     child.start()
-    assert queue.get(timeout=20) == [0.0, 0.0]
+    assert queue.get(timeout=120) == [0.0, 0.0]
     child.join(20)
 
 

@@ -45,7 +45,7 @@ def test_output() -> None:
         env={**os.environ, "PYTHONPATH": str(_ROOT)},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=600,
         check=False,
     )
     assert ran.stderr == ""

@@ -139,7 +139,7 @@ print('fine')
 
 
 def test_the_same_for_every_number_of_threads() -> None:
-    assert python(SPLIT, 60).strip() == "fine"
+    assert python(SPLIT).strip() == "fine"
 
 
 NARROW = """

@@ -149,7 +149,7 @@ print("fine")
 
 @NARROWER
 def test_narrower_vectors(features: str, bits: int) -> None:
-    run_narrow(FUZZ.format(bits=bits), features, bits, seconds=300)
+    run_narrow(FUZZ.format(bits=bits), features, bits)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i8", "?"])

@@ -258,7 +258,7 @@ def test_random_products() -> None:
 
 @NARROWER
 def test_narrower_vectors(features: str, bits: int) -> None:
-    run_narrow(FUZZ.format(bits=bits), features, bits, seconds=300)
+    run_narrow(FUZZ.format(bits=bits), features, bits)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])

@@ -153,7 +153,7 @@ print('fine')
 
 
 def test_large_gathers_on_several_threads() -> None:
-    assert python(THREADS, 60).strip() == "fine"
+    assert python(THREADS).strip() == "fine"
 
 
 SCATTERS = """
@@ -184,7 +184,7 @@ print('fine')
 
 def test_scatters_on_several_threads() -> None:
     """The same bits from any number; long slices also in the order of one thread."""
-    assert python(SCATTERS, 60).strip() == "fine"
+    assert python(SCATTERS).strip() == "fine"
 
 
 NARROW = """

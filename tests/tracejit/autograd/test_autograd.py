@@ -318,14 +318,14 @@ def _resident():
 def test_a_chain_of_100_000_operations(op):
     before = _resident()
     x = leaf(1.0, 2.0)
-    start = time.perf_counter()
+    start = time.process_time()
     y = x
     for _ in range(100_000):
         y = op(y)
     node = weakref.ref(y.grad_fn)
     assert sys.getrecursionlimit() < 100_000
     y.sum().backward()
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 20
     assert np.isfinite(x.grad.numpy()).all()
     gc.disable()
     try:

@@ -381,7 +381,7 @@ print("fine")
 def test_in_a_process_of_its_own(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONMALLOC", "debug")  # what was freed is overwritten
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", program], capture_output=True, text=True, timeout=120
+        [sys.executable, "-X", "faulthandler", "-c", program], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "fine"

@@ -445,7 +445,7 @@ print("fine")
 
 @pytest.mark.parametrize("program", [BALANCE, THREADS, BACKGROUND], ids=["balance", "threads", "background"])
 def test_in_a_process_of_its_own(program: str) -> None:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "fine"
 

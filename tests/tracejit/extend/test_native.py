@@ -17,6 +17,8 @@ import tracejit as tj
 from tracejit.codegen.llvm.compiler import compile_module
 from tracejit.codegen.tiers import Effort
 
+from ...support import sometimes
+
 
 @pytest.fixture(autouse=True)
 def _isolated() -> Iterator[None]:
@@ -119,7 +121,7 @@ def test_a_user_op_costs_what_a_built_in_costs() -> None:
         return min(seconds)
 
     # the machine code is the same, so the bound is for noise alone
-    assert min(best(mine) / best(built_in) for _ in range(3)) < 1.5
+    assert sometimes(lambda: best(mine) < 1.5 * best(built_in))
 
 
 @pytest.mark.parametrize(

@@ -312,7 +312,7 @@ def _subprocess(text):
         cwd=_ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

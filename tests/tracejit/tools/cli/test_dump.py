@@ -72,7 +72,7 @@ def run(folder, *args):
     environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
     return subprocess.run(
         [sys.executable, "-W", "error", "-m", "tracejit", *args],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
 
 
@@ -262,7 +262,7 @@ def test_a_closed_pipe_is_no_traceback(folder):
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as writer:
-        subprocess.run([sys.executable, "-c", code], stdin=writer.stdout, check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", code], stdin=writer.stdout, check=True, timeout=600)
         writer.stdout.close()
         err = writer.stderr.read().decode()
         writer.wait(60)

@@ -29,7 +29,7 @@ def run(folder, **variables):
     environment |= {"PYTHONPATH": str(_ROOT), **variables}
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", PROGRAM],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ assert "verify" in loaded
 assert not loaded & {"dump", "opt", "run", "fmt", "doctor", "demo", "completion"}, loaded
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], input="", capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], input="", capture_output=True, text=True, check=False, timeout=600
     )
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -110,7 +110,7 @@ def test_completion(cli, shell):
         assert word in done.out
     if shutil.which(shell):
         syntax = ["-n"] if shell != "fish" else ["--no-execute"]
-        subprocess.run([shell, *syntax], input=done.out, text=True, check=True, timeout=60)
+        subprocess.run([shell, *syntax], input=done.out, text=True, check=True, timeout=600)
 
 
 def test_completion_in_bash(cli):
@@ -130,7 +130,7 @@ def test_completion_in_bash(cli):
             f"_shtab_tracejit tracejit '{words[-1]}' '{words[-2]}'; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         )
         assert name
-        done = subprocess.run(["bash"], input=code, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(["bash"], input=code, capture_output=True, text=True, check=True, timeout=600)
         offered = done.stdout.split()
         assert wanted in offered, (words, offered, done.stderr)
         assert unwanted not in offered

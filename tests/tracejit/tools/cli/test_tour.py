@@ -38,7 +38,7 @@ def output_of(command: str, capsys) -> str:
     else:
         rest = command
     done = subprocess.run(
-        ["bash", "-c", rest], input=text, capture_output=True, text=True, check=True, timeout=60,
+        ["bash", "-c", rest], input=text, capture_output=True, text=True, check=True, timeout=600,
         env={**os.environ, "LC_ALL": "C"},
     )  # fmt: skip
     return done.stdout

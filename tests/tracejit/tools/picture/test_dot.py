@@ -160,7 +160,7 @@ def test_graphviz_agrees(text):
         (PictureNode("a", ("x" + text,), "op", text), PictureNode("b", ())), (PictureEdge("a", "b", text),)
     )
     done = subprocess.run(
-        ["dot", "-Tsvg"], input=to_dot(picture), capture_output=True, text=True, check=True, timeout=60
+        ["dot", "-Tsvg"], input=to_dot(picture), capture_output=True, text=True, check=True, timeout=600
     )
     assert "Error" not in done.stderr
     found = [one.text for one in ElementTree.fromstring(done.stdout).iter() if one.tag.endswith("}text")]

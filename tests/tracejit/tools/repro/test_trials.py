@@ -43,7 +43,7 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def trials(setup: str) -> Iterator[Trials]:
-    with Trials([setup], timeout=30) as made:
+    with Trials([setup], timeout=300) as made:
         yield made
 
 
@@ -81,10 +81,13 @@ def test_no_valid_function(trials: Trials) -> None:
 
 def test_an_endless_loop(setup: str) -> None:
     endless = case_of(lambda x: tj.while_loop(lambda c: c > 0, lambda c: c + 1, x), np.array(1.0))
-    with Trials(timeout=1.5) as quick:
-        verdict = quick.run(endless)
-        assert (verdict.kind, verdict.is_wrong) == ("timeout", True)
-        assert quick.run(case_of(lambda x: x + 1, np.ones(3))).kind == "agrees"
+    for seconds in (1.5, 6, 30):  # which is long enough for the other case depends on the machine
+        with Trials(timeout=seconds) as trials:
+            verdict = trials.run(endless)
+            assert (verdict.kind, verdict.is_wrong) == ("timeout", True)
+            if trials.run(case_of(lambda x: x + 1, np.ones(3))).kind == "agrees":
+                return
+    raise AssertionError("nothing runs after an endless loop")
 
 
 def test_tolerance() -> None:
