@@ -25,7 +25,7 @@ from .dtypes import DType, Operand
 from .errors import AttributeValueError, TracejitError
 from .kinds import Kind as Kind
 from .records import field, record
-from .types import TensorType
+from .types import Shape, TensorType
 
 Attrs: TypeAlias = Mapping[str, Any]
 #: The type rule: operand types and attributes to result types.
@@ -122,6 +122,25 @@ class External:
     owner: Any = None
 
 
+@record(eq=False)
+class Builtin:
+    """One of NumPy's builtin functions, which does to arrays what an op does: eager code calls it natively.
+
+    It is called with the arrays of the operands and then with `arguments`; those of an op of any number of
+    operands come first. What it raises an exception or returns None for, the op's eager function serves.
+    """
+
+    function: Callable[..., Any]
+    #: The names of the arguments that are no operands. With ``keepdims``, reduced axes may stay with size 1.
+    arguments: tuple[str, ...] = ()
+    #: The op's attributes, ``attrs(shape of the first operand, first argument)``; without it they are the
+    #: arguments.
+    attrs: Callable[[Shape, Any], Attrs] | None = None
+    #: What the second argument of all must be, so that NumPy means by it what the op does: "any", "axis",
+    #: "key", "matrix" or "shape". See `codegen.native.eager.arguments`.
+    second: str = "any"
+
+
 def _unregistered(*operands: Any, **attrs: Any) -> Any:
     raise TracejitError("an op that is in no registry has no kernel for eager mode")
 
@@ -165,6 +184,9 @@ class Op:
     quotient: bool = False
     #: For ops of kind HOST: a C function over arrays that native code calls in place of `eval`.
     native: External | None = None
+    #: For views and structured ops, the function of NumPy's that does the same. Others may have a ufunc in
+    #: `eval`.
+    builtin: Builtin | None = None
     #: The values of attributes that a call may leave out.
     defaults: Mapping[str, Any] = field(default_factory=dict)
     #: What eager mode calls: `eval`, or what asks the active backend or a profile first. See `use_kernels`.

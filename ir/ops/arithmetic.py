@@ -6,6 +6,7 @@ maximum or minimum shares the cotangent equally; abs and sign have slope 0 at 0.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..dtypes import BOOL, SHORT_NAME, is_float, result_type
 from ..errors import DTypeError
-from ..registry import Kind
+from ..registry import Builtin, Kind
 from ..transforms.batching import batch_pointwise
 from ..types import TensorType
 from .define import define, elementwise, floating_function, same_shape
@@ -214,7 +215,7 @@ CLIP = elementwise(
 COPY = define(
     "copy", Kind.COMPOSITE, "x", doc="x, in memory of its own where there is memory",
     infer=lambda types, attrs: types, eval=np.copy, vjp={"x": lambda b, ct: ct},
-    decompose=lambda b, x: x, batch=batch_pointwise,
+    decompose=lambda b, x: x, batch=batch_pointwise, builtin=Builtin(np.ndarray.__copy__),
 )  # fmt: skip
 
 CONTIGUOUS = define(
@@ -248,7 +249,7 @@ WHERE = define(
         "x": lambda b, ct, condition: b.where(condition, ct, 0.0),
         "y": lambda b, ct, condition: b.where(condition, 0.0, ct),
     },
-    emit=lambda b, condition, x, y: b.select(condition, x, y),
+    emit=lambda b, condition, x, y: b.select(condition, x, y), builtin=Builtin(np.where),
 )  # fmt: skip
 
 
@@ -287,8 +288,16 @@ def _cast_eval(x: Any, dtype: Any) -> Any:
         return np.asarray(x).astype(dtype)
 
 
+_is_lossless = functools.lru_cache(maxsize=4096)(np.can_cast)
+
+
+def _converted(x: Any, dtype: Any) -> Any:
+    # what loses nothing warns of nothing, so that no warning has to be held back
+    return x.astype(dtype) if _is_lossless(x.dtype, dtype) else _cast_eval(x, dtype)
+
+
 CAST = define(
     "cast", Kind.ELEMENTWISE, "x", doc="x converted to `dtype`, as astype does",
     infer=_cast_infer, eval=_cast_eval, vjp={"x": _cast_vjp}, attrs={"dtype": (np.dtype,)},
-    emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]),
+    emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]), builtin=Builtin(_converted, ("dtype",)),
 )  # fmt: skip

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, Final
 
 import numpy as np
 
 from ..dtypes import INT64
 from ..errors import DTypeError, ShapeError
-from ..registry import Attrs, Kind, Op
+from ..registry import Attrs, Builtin, Kind, Op
 from ..transforms.batching import batch_gather, batch_scatter
 from ..types import TensorType
 from .arithmetic import ADD, MAXIMUM, MINIMUM, MUL
@@ -47,7 +48,7 @@ def _gather_rule(b: Any, ct: Any, x_type: TensorType, indices: Any) -> Any:
 GATHER = define(
     "gather", Kind.GATHER, "x *indices", infer=_gather_infer, eval=lambda x, *indices: x[indices],
     doc="x[i0, i1, ...] for index arrays on the first axes; negative counts from the end",
-    vjp={"x": _gather_rule}, batch=batch_gather,
+    vjp={"x": _gather_rule}, batch=batch_gather, builtin=Builtin(operator.getitem),
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..dtypes import BOOL, INT64, is_float
 from ..errors import DTypeError, ShapeError
-from ..registry import NONDIFF, Attrs, Kind, Nondiff, Op, Reduction
+from ..registry import NONDIFF, Attrs, Builtin, Kind, Nondiff, Op, Reduction
 from ..transforms.batching import batch_axes
 from ..types import TensorType, normalize_axes, normalize_axis, remove_axes
 from .define import define
@@ -36,12 +36,13 @@ def _reduced(name: str, operand: TensorType, attrs: Attrs, *, needs_elements: bo
 
 def _reduction(
     name: str,
-    kernel: Callable[..., Any],
+    ufunc: np.ufunc,
     doc: str,
     vjp: dict[str, Callable[..., Any]] | Nondiff,
     fold: Reduction,
     *,
     needs_elements: bool = False,
+    typed: bool = False,
     only: Callable[[np.dtype[Any]], bool] = lambda dtype: True,
 ) -> Op:
     def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
@@ -50,12 +51,22 @@ def _reduction(
         return (_reduced(name, types[0], attrs, needs_elements=needs_elements),)
 
     def evaluate(x: Any, axes: tuple[int, ...]) -> Any:
-        return kernel(x, axis=axes)
+        return ufunc.reduce(x, axis=axes, dtype=x.dtype if typed else None)
 
     return define(
         name, Kind.REDUCTION, "x", infer=infer, eval=evaluate, vjp=vjp, doc=doc, attrs=_AXES,
-        reduction=fold,
+        reduction=fold, builtin=_reducing(name, ufunc.reduce),
     )  # fmt: skip
+
+
+def _reducing(name: str, function: Callable[..., Any]) -> Builtin:
+    """`function` with the arguments of ``numpy.ufunc.reduce``."""
+
+    @functools.lru_cache(maxsize=4096)
+    def attrs(shape: tuple[int, ...], axis: Any) -> Attrs:
+        return {"axes": normalize_axes(name, axis, len(shape))}
+
+    return Builtin(function, ("axis", "dtype", "out", "keepdims"), attrs, second="axis")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -71,22 +82,15 @@ def spread(b: Any, reduced: Any, shape: tuple[int, ...], axes: tuple[int, ...]) 
     return reduced if kept == shape else b.broadcast(reduced, shape=shape)
 
 
-def _typed_sum(x: Any, axis: tuple[int, ...]) -> Any:
-    return np.add.reduce(x, axis=axis, dtype=x.dtype)
-
-
-def _typed_prod(x: Any, axis: tuple[int, ...]) -> Any:
-    return np.multiply.reduce(x, axis=axis, dtype=x.dtype)
-
-
 SUM = _reduction(
-    "sum", _typed_sum, "the sum, in the operand's dtype",
+    "sum", np.add, "the sum, in the operand's dtype",
     {"x": lambda b, ct, x_type, axes: spread(b, ct, x_type.shape, axes)},
     Reduction(
         lambda dtype: 0,
         lambda b, acc, x: b.or_(acc, x) if x.dtype == "bool" else b.add(acc, x),
         additive=True,
     ),
+    typed=True,
 )  # fmt: skip
 
 
@@ -122,8 +126,9 @@ def _prod_rule(b: Any, ct: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 PROD = _reduction(
-    "prod", _typed_prod, "the product, in the operand's dtype", {"x": _prod_rule},
+    "prod", np.multiply, "the product, in the operand's dtype", {"x": _prod_rule},
     Reduction(lambda dtype: 1, lambda b, acc, x: b.mul(acc, x)),
+    typed=True,
 )  # fmt: skip
 
 
@@ -153,20 +158,20 @@ def _limit(dtype: str, infinity: float) -> Any:
 
 
 MAX = _reduction(
-    "max", np.maximum.reduce, "the largest; NaN if any is NaN", {"x": _extremum_rule},
+    "max", np.maximum, "the largest; NaN if any is NaN", {"x": _extremum_rule},
     Reduction(lowest, lambda b, acc, x: b.fold_maximum(acc, x), idempotent=True), needs_elements=True,
 )  # fmt: skip
 MIN = _reduction(
-    "min", np.minimum.reduce, "the smallest; NaN if any is NaN", {"x": _extremum_rule},
+    "min", np.minimum, "the smallest; NaN if any is NaN", {"x": _extremum_rule},
     Reduction(highest, lambda b, acc, x: b.fold_minimum(acc, x), idempotent=True), needs_elements=True,
 )  # fmt: skip
 ALL = _reduction(
-    "all", np.logical_and.reduce, "whether all are true", NONDIFF,
+    "all", np.logical_and, "whether all are true", NONDIFF,
     Reduction(lambda dtype: True, lambda b, acc, x: b.and_(acc, x), idempotent=True),
     only=lambda dtype: dtype is BOOL,
 )  # fmt: skip
 ANY = _reduction(
-    "any", np.logical_or.reduce, "whether any is true", NONDIFF,
+    "any", np.logical_or, "whether any is true", NONDIFF,
     Reduction(lambda dtype: False, lambda b, acc, x: b.or_(acc, x), idempotent=True),
     only=lambda dtype: dtype is BOOL,
 )  # fmt: skip
@@ -195,9 +200,22 @@ def _mean_eval(x: Any, axes: tuple[int, ...]) -> Any:
     return np.true_divide(np.add.reduce(x, axis=axes), x.dtype.type(_count(x.shape, axes)))
 
 
+_sum: Callable[..., Any] = np.add.reduce
+
+
+def _means(x: Any, axis: Any, dtype: None, out: None, keepdims: bool) -> Any:
+    """The mean of floats, None of other numbers and of nothing."""
+    kind = x.dtype.type
+    if not issubclass(kind, np.floating) or x.size == 0:
+        return None
+    total = _sum(x, axis, None, None, keepdims)
+    return total / kind(x.size // total.size)
+
+
 MEAN = define(
     "mean", Kind.COMPOSITE, "x", doc="the arithmetic mean; NaN of nothing", attrs=_AXES,
     infer=_mean_infer, eval=_mean_eval, vjp={"x": _mean_rule}, decompose=_mean_by_sum,
+    builtin=_reducing("mean", _means),
 )  # fmt: skip
 
 
@@ -211,6 +229,7 @@ def _arg_reduction(name: str, kernel: Callable[..., Any], doc: str, better: Call
     return define(
         name, Kind.ARG_REDUCTION, "x", infer=infer, eval=lambda x, axis: kernel(x, axis=axis),
         vjp=NONDIFF, doc=doc, attrs={"axis": (int,)}, emit=better, batch=batch_axes,
+        builtin=Builtin(getattr(np.ndarray, name), ("axis",), second="axis"),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ is composed from them in ``tracejit.array``.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -14,14 +15,14 @@ import numpy as np
 
 from ..dtypes import SHORT_NAME, is_float
 from ..errors import AxisError, DTypeError, ShapeError
-from ..registry import NONDIFF, Access, Attrs, Kind
+from ..registry import NONDIFF, Access, Attrs, Builtin, Kind
 from ..transforms.batching import (
     batch_matmul,
     batch_shaped,
     batch_sliced,
     shifted,
 )
-from ..types import TensorType, broadcastable, normalize_axis
+from ..types import Shape, TensorType, broadcastable, normalize_axis, resolve_reshape
 from .define import define
 
 Types = tuple[TensorType, ...]
@@ -45,11 +46,17 @@ def _reshape_access(source: TensorType, result: TensorType, attrs: Attrs) -> Acc
     return Access(tuple((None, 0, 0) if size == 1 else (next(following), 1, 0) for size in source.shape))
 
 
+@functools.lru_cache(maxsize=4096)
+def _reshape_attrs(before: Shape, shape: Any) -> Attrs:
+    return {"shape": resolve_reshape("reshape", before, shape)}
+
+
 RESHAPE = define(
     "reshape", Kind.VIEW, "x", doc="the same elements in row-major order, in another shape",
     attrs={"shape": (tuple,)}, infer=_reshape_infer, eval=lambda x, shape: np.asarray(x).reshape(shape),
     vjp={"x": lambda b, ct, x_type: b.reshape(ct, shape=x_type.shape)}, access=_reshape_access,
     put=lambda b, x, new, shape: b.reshape(new, shape=x.shape), batch=batch_shaped("shape"),
+    builtin=Builtin(np.ndarray.reshape, ("shape",), _reshape_attrs, second="shape"),
 )  # fmt: skip
 
 
@@ -73,12 +80,21 @@ def _transpose_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size:
     return [b.transpose(operands[0], perm=(0, *shifted(perm, len(perm))))]
 
 
+@functools.lru_cache(maxsize=4096)
+def _transpose_attrs(shape: Shape, axes: Any) -> Attrs:
+    rank = len(shape)
+    if axes is None:
+        return {"perm": tuple(range(rank))[::-1]}
+    return {"perm": tuple([axis % rank for axis in (axes if isinstance(axes, tuple) else (axes,))])}
+
+
 TRANSPOSE = define(
     "transpose", Kind.VIEW, "x", doc="axes permuted: result axis i is operand axis perm[i]",
     attrs={"perm": (tuple,)}, infer=_transpose_infer, eval=lambda x, perm: np.asarray(x).transpose(perm),
     vjp={"x": lambda b, ct, perm: b.transpose(ct, perm=inverse(perm))},
     access=lambda source, result, attrs: Access(tuple((i, 1, 0) for i in inverse(attrs["perm"]))),
     put=lambda b, x, new, perm: b.transpose(new, perm=inverse(perm)), batch=_transpose_batch,
+    builtin=Builtin(np.ndarray.transpose, ("axes",), _transpose_attrs, second="axis"),
 )  # fmt: skip
 
 
@@ -208,9 +224,19 @@ def _concat_joint(b: Any, ct: Any, inputs: Any, out: Any, types: Types, attrs: A
     return parts
 
 
+def concatenated(axis: int, *arrays: Any) -> Any:
+    """NumPy's concatenation of arrays of one dtype, None of others."""
+    dtype = arrays[0].dtype
+    for array in arrays:
+        if array.dtype is not dtype:
+            return None
+    return np.concatenate(arrays, axis)
+
+
 CONCAT = define(
     "concat", Kind.CONCAT, "*xs", doc="joined along `axis`", attrs={"axis": (int,)}, joint=_concat_joint,
     infer=_concat_infer, eval=lambda *xs, axis: np.concatenate(xs, axis=axis), vjp={"*xs": _concat_rule},
+    builtin=Builtin(concatenated, ("axis",)),
 )  # fmt: skip
 
 
@@ -267,6 +293,7 @@ def _matmul_eval(x: Any, y: Any) -> Any:
 MATMUL = define(
     "matmul", Kind.CONTRACTION, "x y", doc="matrix product over the last two axes, batched over the others",
     infer=_matmul_infer, eval=_matmul_eval, batch=batch_matmul,
+    builtin=Builtin(np.matmul, second="matrix"),
     vjp={
         "x": lambda b, ct, y: b.matmul(ct, swap_last(b, y)),
         "y": lambda b, ct, x: b.matmul(swap_last(b, x), ct),

@@ -96,7 +96,7 @@ class NativeOps:
         gives what that returns as a Tensor.
 
         ``slow(*arguments)`` is called for what does not suit it, and where `kernel` raises or returns None;
-        ``remember(*arguments, result)`` where an operand requires a gradient and the result is floating. With
+        ``remember(result, *arguments)`` where an operand requires a gradient and the result is floating. With
         a `step`, a result in the memory of the first argument becomes its view, by ``(step, second
         argument)``: see `views`. `second` says what the second argument must be: see `eager_arguments`.
         """
@@ -113,7 +113,7 @@ class NativeOps:
         """A function ``(arrays, axis)`` that joins the Tensors of a list or a tuple along an axis, a new one
         where that is `stacking`.
 
-        ``slow(arrays, axis)`` is called for what does not suit it; ``remember(axis, result, *arrays)``, with
+        ``slow(arrays, axis)`` is called for what does not suit it; ``remember(result, axis, *arrays)``, with
         the axis counted from the front, where an operand requires a gradient and the result is floating.
         """
         header = {
@@ -132,7 +132,7 @@ class NativeOps:
         """The native function of the op that `ufunc` computes.
 
         `slow` is called for what the ufunc's loops do not serve, with `floats` just those of floating dtypes;
-        `remember` with operands and result where an operand requires a gradient.
+        `remember` with result and operands where an operand requires a gradient.
         """
         return self._made(ufunc, slow, remember, floats=floats)
 

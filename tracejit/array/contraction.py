@@ -9,14 +9,12 @@ import math
 import operator
 from typing import Any, Final
 
-import numpy as np
-
 from ..arguments.errors import named
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..ir.errors import AxisError, ShapeError
+from ..ir.registry import OPS
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
-from .elementwise.recorders import of_matmul
 from .manipulation import moveaxis, ravel
 from .operands import broadcast, permuted, promoted, promoted_arrays, reshaped, run
 
@@ -49,7 +47,7 @@ def _matmul(x: Any, y: Any) -> Tensor:
     return reshaped(result, shape)
 
 
-_MATMUL: Final = NativeCall(np.matmul, _matmul, of_matmul, "matmul", operands=2, second="matrix")
+_MATMUL: Final = NativeCall(OPS["matmul"], _matmul)
 
 
 def matmul(x: Any, y: Any, /) -> Tensor:

@@ -7,21 +7,18 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from ..arguments.errors import named
 from ..eager.native_ops import NativeCall, NativeJoin
 from ..eager.tensor import Tensor
 from ..ir.dtypes import as_dtype
 from ..ir.errors import ShapeError
-from ..ir.registry import OPS, Attrs
+from ..ir.ops.shape import concatenated
+from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import normalize_axis
 from ..tape.plans import Composite, Written
-from ..tape.recording import joint_recorder
-from .elementwise.recorders import new_axis
 from .least_ranks import atleast_1d, atleast_2d
 from .manipulation import expand_dims, ravel
-from .operands import as_tensor, cast, promoted_arrays, run, sliced
+from .operands import as_tensor, cast, new_axis, promoted_arrays, run, sliced
 
 __all__ = [
     "array_split",
@@ -42,15 +39,6 @@ def _parts(name: str, arrays: Any) -> list[Tensor]:
     return promoted_arrays(*given)
 
 
-def _joined(axis: int, *arrays: Any) -> Any:
-    """NumPy's concatenation of arrays of one dtype, None of others."""
-    dtype = arrays[0].dtype
-    for array in arrays:
-        if array.dtype is not dtype:
-            return None
-    return np.concatenate(arrays, axis)
-
-
 def _written_stack(types: Sequence[Any], attrs: Attrs) -> Written:
     """``stack`` as a concat of its parts with the new axis."""
     axis, (shape, _) = attrs["axis"], types[0]
@@ -59,22 +47,18 @@ def _written_stack(types: Sequence[Any], attrs: Attrs) -> Written:
     return Written(_CONCAT_OP, attrs, result, result, [(*before, 1, *after)] * len(types))
 
 
+def _stacked(axis: int, *arrays: Any) -> Any:
+    """NumPy's stack of arrays of one dtype, None of others."""
+    rank = arrays[0].ndim + 1
+    if not -rank <= axis < rank:
+        return None
+    axis %= rank
+    key = new_axis(axis)
+    return concatenated(axis, *[array[key] for array in arrays])
+
+
 _CONCAT_OP: Final = OPS["concat"]
-_STACK_OP: Final = Composite("stack", (_CONCAT_OP,), _written_stack)
-
-
-_record_concat = joint_recorder(_CONCAT_OP, "axis")
-_record_stack = joint_recorder(_STACK_OP, "axis", alike=True)
-
-
-def _of_concat(axis: int, *tensors: Tensor) -> None:
-    *parts, result = tensors
-    _record_concat(axis % result._data.ndim, result, *parts)
-
-
-def _of_stack(axis: int, *tensors: Tensor) -> None:
-    *parts, result = tensors
-    _record_stack(axis % result._data.ndim, result, *parts)
+_STACK_OP: Final = Composite("stack", (_CONCAT_OP,), _written_stack, Builtin(_stacked, ("axis",)))
 
 
 @named("concatenate")
@@ -95,14 +79,7 @@ def _concatenate(arrays: Any, axis: Any, dtype: Any) -> Tensor:
     return run("concat", *parts, axis=place)
 
 
-_CONCAT_NUMPY: Final = NativeCall(
-    _joined,
-    lambda axis, *arrays: _concatenate(arrays, axis, None),
-    _of_concat,
-    "concat",
-    first=1,
-    operands=0,
-)
+_CONCAT_NUMPY: Final = NativeCall(_CONCAT_OP, lambda axis, *arrays: _concatenate(arrays, axis, None))
 
 
 def _concatenate_any(arrays: Any, axis: Any) -> Tensor:
@@ -111,7 +88,7 @@ def _concatenate_any(arrays: Any, axis: Any) -> Tensor:
     return _concatenate(arrays, axis, None)
 
 
-_CONCAT: Final = NativeJoin(_concatenate_any, _record_concat, "concat", stacking=False)
+_CONCAT: Final = NativeJoin(_CONCAT_OP, _concatenate_any)
 
 
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
@@ -157,26 +134,7 @@ def _stack(arrays: Any, axis: Any, dtype: Any) -> Tensor:
     return concatenate([expand_dims(part, place) for part in parts], place, dtype)
 
 
-def _stacked(axis: int, *arrays: Any) -> Any:
-    """NumPy's stack of arrays of one dtype, None of others."""
-    rank = arrays[0].ndim + 1
-    if not -rank <= axis < rank:
-        return None
-    axis %= rank
-    key = new_axis(axis)
-    return _joined(axis, *[array[key] for array in arrays])
-
-
-_STACK_NUMPY: Final = NativeCall(
-    _stacked,
-    lambda axis, *arrays: _stack(arrays, axis, None),
-    _of_stack,
-    "concat",
-    "slice",
-    "reshape",
-    first=1,
-    operands=0,
-)
+_STACK_NUMPY: Final = NativeCall(_STACK_OP, lambda axis, *arrays: _stack(arrays, axis, None))
 
 
 def _stack_any(arrays: Any, axis: Any) -> Tensor:
@@ -185,7 +143,7 @@ def _stack_any(arrays: Any, axis: Any) -> Tensor:
     return _stack(arrays, axis, None)
 
 
-_STACK: Final = NativeJoin(_stack_any, _record_stack, "concat", "slice", "reshape", stacking=True)
+_STACK: Final = NativeJoin(_STACK_OP, _stack_any)
 
 
 def vstack(arrays: Any, dtype: Any = None) -> Tensor:

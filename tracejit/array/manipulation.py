@@ -9,8 +9,6 @@ import functools
 from importlib import import_module
 from typing import Any, Final
 
-import numpy as np
-
 from ..arguments.errors import named
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
@@ -28,9 +26,8 @@ from ..ir.types import (
     remove_axes,
     resolve_reshape,
 )
-from .elementwise import recorders
 from .indexing.access import getitem
-from .operands import as_tensor, broadcast, cast, permuted, run, tensor_argument
+from .operands import as_tensor, broadcast, cast, new_axis, permuted, run, tensor_argument
 
 __all__ = [
     "astype",
@@ -74,25 +71,9 @@ def _cast(x: Any, dtype: Any) -> Tensor:
     return cast(as_tensor(x), dtype, copy=True)
 
 
-_RESHAPE: Final = NativeCall(
-    np.ndarray.reshape, _reshape, recorders.of_reshape, "reshape", second="shape", step=recorders.reshaping
-)
-_TRANSPOSE: Final = NativeCall(
-    np.ndarray.transpose, _transpose, recorders.of_transpose, "transpose",
-    second="axis", step=recorders.transposing,
-)  # fmt: skip
-
-
-def _converted(x: Any, dtype: Any) -> Any:
-    """The op's cast. What loses nothing warns of nothing, so that no warning has to be held back."""
-    key = x.dtype, dtype
-    if key not in _LOSSLESS:
-        _LOSSLESS[key] = np.can_cast(x.dtype, dtype)
-    return x.astype(dtype) if _LOSSLESS[key] else OPS["cast"].eval(x, dtype)
-
-
-_LOSSLESS: Final[dict[Any, bool]] = {}
-_CAST: Final = NativeCall(_converted, _cast, recorders.of_cast, "cast")
+_RESHAPE: Final = NativeCall(OPS["reshape"], _reshape)
+_TRANSPOSE: Final = NativeCall(OPS["transpose"], _transpose)
+_CAST: Final = NativeCall(OPS["cast"], _cast)
 
 
 @named("copy")
@@ -100,7 +81,7 @@ def _copy(x: Any) -> Tensor:
     return cast(as_tensor(x), as_tensor(x).dtype, copy=True)
 
 
-_COPY: Final = NativeCall(np.ndarray.__copy__, _copy, recorders.of_copy, "copy")
+_COPY: Final = NativeCall(OPS["copy"], _copy)
 
 
 def _in_order(x: Any, shape: Any, order: str, copy: bool | None = None) -> Tensor:
@@ -286,7 +267,7 @@ def expand_dims(x: Any, axis: Any) -> Tensor:
     Raises AxisError. Semantics: ``numpy.expand_dims``.
     """
     if type(axis) is int and type(x) is Tensor and -x.ndim - 1 <= axis <= x.ndim:
-        return getitem(x, recorders.new_axis(axis % (x.ndim + 1)))
+        return getitem(x, new_axis(axis % (x.ndim + 1)))
     x = tensor_argument("expand_dims", x)
     if axis is None:
         raise AxisError("expand_dims: axis must be an integer or a tuple of integers, got None")

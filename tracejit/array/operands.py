@@ -5,6 +5,7 @@ Relies on ``tracejit.dispatch`` alone, so that each other module of the package 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -196,6 +197,12 @@ def permuted(x: Tensor, perm: Sequence[int]) -> Tensor:
     """`x` with its axes in the order `perm`; itself where that is the order."""
     order = tuple(perm)
     return x if order == tuple(range(len(order))) else run("transpose", x, perm=order)
+
+
+@functools.cache
+def new_axis(axis: int) -> tuple[Any, ...]:
+    """The index that makes a new axis at the place `axis`."""
+    return (*[slice(None)] * axis, None, Ellipsis)
 
 
 def with_an_axis(x: Tensor, axis: Any) -> Tensor:

@@ -17,8 +17,8 @@ from ..arguments.errors import checked, named
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_float
+from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
-from .elementwise.recorders import of_reduction
 from .operands import as_tensor, cast, filled, reshaped, run, with_an_axis
 
 __all__ = [
@@ -56,17 +56,14 @@ def kept(result: Tensor, shape: Shape, axes: Shape, keepdims: bool) -> Tensor:
     return reshaped(result, remove_axes(shape, axes, keepdims=True)) if keepdims else result
 
 
-def _native(
-    name: str, kernel: Callable[..., Any], operand: Callable[[Any, Any], Tensor], *, graded: bool = True
-) -> NativeCall:
-    """The native form of the reduction `name`, with the arguments of ``numpy.ufunc.reduce``: `kernel` does
-    what the op does to what `operand` makes of `x` and `dtype`."""
+def _native(name: str, operand: Callable[[Any, Any], Tensor]) -> NativeCall:
+    """The native form of the reduction `name` of what `operand` makes of `x` and `dtype`."""
 
     @named(name)
     def slow(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:
         return _reduced(name, operand(x, dtype), axis, keepdims)
 
-    return NativeCall(kernel, slow, of_reduction(name) if graded else None, name, second="axis")
+    return NativeCall(OPS[name], slow)
 
 
 def accumulated(x: Tensor, dtype: Any) -> Tensor:
@@ -99,8 +96,8 @@ def _truths(x: Any, dtype: None) -> Tensor:
     return cast(as_tensor(x), BOOL)
 
 
-_SUM: Final = _native("sum", np.add.reduce, _summand)
-_PROD: Final = _native("prod", np.multiply.reduce, _summand)
+_SUM: Final = _native("sum", _summand)
+_PROD: Final = _native("prod", _summand)
 
 
 def sum(
@@ -159,16 +156,7 @@ def averaged(x: Any, dtype: Any) -> Tensor:
     return x if is_float(x.dtype) else cast(x, default_dtype())
 
 
-def _averages(x: Any, axis: Any, dtype: None, out: None, keepdims: bool) -> Any:
-    """The op's mean of floats, None of other numbers and of nothing."""
-    kind = x.dtype.type
-    if not issubclass(kind, np.floating) or x.size == 0:
-        return None
-    total: Any = _SUM.kernel(x, axis, None, None, keepdims)
-    return total / kind(x.size // total.size)
-
-
-_MEAN: Final = _native("mean", _averages, averaged)
+_MEAN: Final = _native("mean", averaged)
 
 
 def mean(
@@ -206,10 +194,10 @@ def counted(name: str, x: Tensor, axis: Any) -> int:
     return math.prod(x.shape[place] for place in normalize_axes(name, axis, x.ndim))
 
 
-_MAX: Final = _native("max", np.maximum.reduce, _itself)
-_MIN: Final = _native("min", np.minimum.reduce, _itself)
-_ALL: Final = _native("all", np.logical_and.reduce, _truths, graded=False)
-_ANY: Final = _native("any", np.logical_or.reduce, _truths, graded=False)
+_MAX: Final = _native("max", _itself)
+_MIN: Final = _native("min", _itself)
+_ALL: Final = _native("all", _truths)
+_ANY: Final = _native("any", _truths)
 
 
 def max(
@@ -287,16 +275,16 @@ def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
     return kept(run(name, x, axis=place), x.shape, (place,), keepdims)
 
 
-def _native_index(name: str, kernel: Callable[..., Any]) -> NativeCall:
+def _native_index(name: str) -> NativeCall:
     @named(name)
     def slow(x: Any, axis: Any, keepdims: bool = False) -> Tensor:
         return _indexed(name, x, axis, keepdims)
 
-    return NativeCall(kernel, slow, None, name, second="axis")
+    return NativeCall(OPS[name], slow)
 
 
-_ARGMAX: Final = _native_index("argmax", np.ndarray.argmax)
-_ARGMIN: Final = _native_index("argmin", np.ndarray.argmin)
+_ARGMAX: Final = _native_index("argmax")
+_ARGMIN: Final = _native_index("argmin")
 
 
 def argmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:

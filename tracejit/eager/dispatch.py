@@ -171,7 +171,7 @@ def unary(name: str) -> Callable[[Any], Tensor]:
     for operators and methods saves a few nanoseconds."""
     op = OPS[name]
     kernel = op.kernel
-    remember = recorder(op, 1)
+    remember = recorder(op)
 
     def use(other: Callable[..., Any]) -> None:
         nonlocal kernel
@@ -197,7 +197,7 @@ def unary(name: str) -> Callable[[Any], Tensor]:
             result._grad = result._node = result._version = result._aliases = result._hooks = None
             result._requires_grad = False
             if x._requires_grad and out.dtype.kind == "f":
-                remember(x, result)
+                remember(result, x)
             return result
         except Exception as error:
             explain(call.__name__, call, (x,), {}, error, op.name)
@@ -226,7 +226,7 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
     """The callable of the binary elementwise op `name`; its attribute ``lean`` takes the operands alone."""
     op = OPS[name]
     kernel = op.kernel
-    remember = recorder(op, 2)
+    remember = recorder(op)
 
     def use(other: Callable[..., Any]) -> None:
         nonlocal kernel
@@ -254,7 +254,7 @@ def binary(name: str) -> Callable[[Any, Any], Tensor]:
             if out.dtype.kind == "f" and (
                 (type(x) is Tensor and x._requires_grad) or (type(y) is Tensor and y._requires_grad)
             ):
-                remember(x, y, result)
+                remember(result, x, y)
             return result
         except Exception as error:
             explain(call.__name__, call, (x, y), {}, error, op.name)

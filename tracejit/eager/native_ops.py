@@ -21,9 +21,11 @@ from ..ir.ops.define import ufunc_behind
 from ..ir.process.forking import FORKS
 from ..ir.process.locks import ForkLock
 from ..ir.records import record
-from ..ir.registry import OPS, Op
-from ..ir.types import Shape
+from ..ir.registry import OPS, Kind, Op
+from ..tape.plans import Composite, ops_of
+from ..tape.recording import recorder
 from .layout import entry_layout_of_tensors
+from .views import step_of
 
 if TYPE_CHECKING:
     from ..runtime.native.eager import NativeOp, NativeOps
@@ -49,7 +51,7 @@ class _Progress:
 
 
 _OFFERS: Final[list[_Offer]] = []
-_QUICK_CALLS: Final[list[_NativeFunction]] = []
+_NATIVE_FUNCTIONS: Final[list[_NativeFunction]] = []
 #: The native functions on ndarrays, by op, with the kernels that they stand for.
 _ON_ARRAYS: Final[dict[Op, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
 #: Whom to tell when there are native functions.
@@ -66,7 +68,7 @@ def offer(
 ) -> None:
     """Offer the eager function `plain` of the elementwise `op`.
 
-    ``become(function)`` is called with what is to run in its place. ``remember(*operands, result)`` puts a
+    ``become(function)`` is called with what is to run in its place. ``remember(result, *operands)`` puts a
     result on the tape where this thread records.
     """
     known = ufunc_behind(op.eval)
@@ -87,18 +89,19 @@ def _counted(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _NativeFunction(abc.ABC):
-    """What an eager function calls: ``run``, which is a Python function at first and then a native one.
+    """What an eager function calls for `op`: ``run``, which is the Python function `slow` at first and then a
+    native one, with the arguments of the op's builtin function.
 
-    `ops` names the ops that it stands for: somebody else's kernel of one of them is called by `slow`.
+    Where the kernel of an op that it stands for is another than the record's, `slow` is called.
     """
 
-    __slots__ = ("_evals", "remember", "run", "slow")
+    __slots__ = ("_evals", "op", "remember", "run", "slow")
 
-    def __init__(self, slow: Callable[..., Any], remember: Callable[..., Any] | None, *ops: str) -> None:
-        self.slow, self.remember = slow, remember
-        self._evals = [(OPS[name], OPS[name].eval) for name in ops]
+    def __init__(self, op: Op | Composite, slow: Callable[..., Any]) -> None:
+        self.op, self.slow, self.remember = op, slow, recorder(op)
+        self._evals = [(each, each.eval) for each in ops_of(op)]
         self.run: Callable[..., Any] = slow
-        _QUICK_CALLS.append(self)
+        _NATIVE_FUNCTIONS.append(self)
 
     @abc.abstractmethod
     def make(self, natives: NativeOps, slow: Callable[..., Any]) -> NativeOp:
@@ -109,7 +112,7 @@ class _NativeFunction(abc.ABC):
         native = self.make(natives, self.slow)
 
         def follow(used: Callable[..., Any]) -> None:
-            native.switch(all(op.kernel is known for op, known in self._evals))
+            native.switch(all(op.kernel is own for op, own in self._evals))
 
         for op, _ in self._evals:
             OPS.follow_kernel(op, follow)
@@ -117,55 +120,41 @@ class _NativeFunction(abc.ABC):
 
 
 class NativeCall(_NativeFunction):
-    """A `_NativeFunction` where one of NumPy's builtin functions can do all of the work.
+    """A `_NativeFunction` that calls the op's builtin function of NumPy's (`registry.Builtin`).
 
-    Natively it calls `kernel` with the arrays of the operands, which
-    are `operands` arguments from `first` on (0: all of those), wraps the result, and calls
-    ``remember(*arguments, result)`` where an operand requires a gradient and the result is floating; what
-    does not suit it, and what `kernel` raises an exception or returns None for, goes to `slow`. With a
-    `step`, what lies in the memory of the first argument becomes its view: see `views`. `second` says what
-    the second argument must be: see `codegen.native.eager.arguments`.
+    It wraps what that gives for the arrays of the operands, and records it where an operand requires a
+    gradient and the result is floating. The result of a view in the memory of its operand becomes its view.
     """
 
-    __slots__ = ("_needs", "kernel")
+    __slots__ = ("step",)
 
-    def __init__(
-        self,
-        kernel: Callable[..., Any],
-        slow: Callable[..., Any],
-        remember: Callable[..., Any] | None,
-        *ops: str,
-        first: int = 0,
-        operands: int = 1,
-        second: str = "any",
-        step: Callable[[Any, Shape], Any] | None = None,
-    ) -> None:
-        super().__init__(slow, remember, *ops)
-        self.kernel = kernel
-        self._needs: dict[str, Any] = {"first": first, "operands": operands, "second": second, "step": step}
+    def __init__(self, op: Op | Composite, slow: Callable[..., Any]) -> None:
+        super().__init__(op, slow)
+        #: Of a view, what makes its steps.
+        self.step = step_of(op) if all(each.kind is Kind.VIEW for each in ops_of(op)) else None
         self.run = _counted(slow)
 
     def make(self, natives: NativeOps, slow: Callable[..., Any]) -> NativeOp:
-        return natives.make_call(self.kernel, slow, self.remember, **self._needs)
+        builtin, params = self.op.builtin, self.op.params
+        assert builtin is not None
+        first, operands = (len(builtin.arguments), 0) if params[0].startswith("*") else (0, len(params))
+        return natives.make_call(
+            builtin.function, slow, self.remember,
+            first=first, operands=operands, second=builtin.second, step=self.step,
+        )  # fmt: skip
 
 
 class NativeJoin(_NativeFunction):
     """A `_NativeFunction` that joins Tensors, as ``run(arrays, axis)``: see `codegen.native.eager.joins`.
+    Composites join them along a new axis.
 
     Calls are counted by what `slow` calls, which serves large arrays, views and numbers.
     """
 
-    __slots__ = ("_stacking",)
-
-    def __init__(
-        self, slow: Callable[..., Any], remember: Callable[..., Any], *ops: str, stacking: bool
-    ) -> None:
-        super().__init__(slow, remember, *ops)
-        self._stacking = stacking
+    __slots__ = ()
 
     def make(self, natives: NativeOps, slow: Callable[..., Any]) -> NativeOp:
-        assert self.remember is not None
-        return natives.make_join(slow, self.remember, stacking=self._stacking)
+        return natives.make_join(slow, self.remember, stacking=isinstance(self.op, Composite))
 
 
 def kernel_on_arrays(op: Op) -> Callable[..., Any]:
@@ -210,7 +199,7 @@ def load() -> str:
             if _PROGRESS.problem:
                 for offer in _OFFERS:
                     offer.become(offer.plain)
-                for call in _QUICK_CALLS:
+                for call in _NATIVE_FUNCTIONS:
                     call.run = call.slow
             _PROGRESS.done = True
         return _PROGRESS.problem
@@ -228,7 +217,7 @@ def _change_over() -> str:
     natives = runtime.NativeOps(layout)
     for offer in _OFFERS:
         _change_over_one(natives, offer)
-    for call in _QUICK_CALLS:
+    for call in _NATIVE_FUNCTIONS:
         call.change_over(natives)
     for tell in _WAITING:
         tell()

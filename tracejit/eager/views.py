@@ -19,6 +19,7 @@ from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import Shape
 from ..state import STATE
+from ..tape.plans import Composite
 from .tensor import Tensor
 
 _RESHAPE: Final = OPS["reshape"]
@@ -29,15 +30,9 @@ class ViewStep:
 
     __slots__ = ("attrs", "op")
 
-    def __init__(self, op: Op, attrs: Attrs) -> None:
+    def __init__(self, op: Op | Composite, attrs: Attrs) -> None:
         self.op = op
         self.attrs = attrs
-
-
-class KeyStep(tuple[Any]):
-    """One index without arrays that made a view: ``(key,)``."""
-
-    __slots__ = ()
 
 
 class DiagonalStep:
@@ -48,7 +43,7 @@ class DiagonalStep:
 
     def __init__(self, offset: int, flatten: Attrs, every: Attrs) -> None:
         self.offset = offset
-        self.ops = (ViewStep(_RESHAPE, flatten), ViewStep(OPS["slice"], every))
+        self.ops = ((_RESHAPE, flatten), (OPS["slice"], every))
 
     def array(self, array: Any) -> Any:
         """The view of `array`, which may be written where `array` may; NumPy's ``diagonal`` may not."""
@@ -60,17 +55,28 @@ class DiagonalStep:
 
 #: A step as native code notes it: a function, and what to call it with before the shape of what it is a step
 #: from.
-NativeStep = tuple[Callable[[Any, Shape], "ViewStep | KeyStep"], Any]
+NativeStep = tuple[Callable[[Any, Shape], ViewStep], Any]
 #: What leads from a tensor to a view of it.
-Step = ViewStep | KeyStep | DiagonalStep
+Step = ViewStep | DiagonalStep
+
+
+def step_of(op: Op | Composite) -> Callable[[Any, Shape], ViewStep]:
+    """What makes the steps of `op` for a `NativeStep`: of the argument of its builtin function, and the shape
+    of what it is a step from."""
+    builtin = op.builtin
+    assert builtin is not None
+    (name,), attrs = builtin.arguments, builtin.attrs
+    if attrs is None:
+        return lambda argument, shape: ViewStep(op, {name: argument})
+    return lambda argument, shape: ViewStep(op, attrs(shape, argument))
 
 
 def made_step(step: Step | NativeStep, shape: Shape) -> Step:
     """`step`, from something of `shape`, as a record."""
     if isinstance(step, Step):
         return step
-    how, given = step
-    return how(given, shape)
+    how, argument = step
+    return how(argument, shape)
 
 
 #: After the step of a view that was made while nothing was recorded, of a tensor that requires grad: it
@@ -78,7 +84,7 @@ def made_step(step: Step | NativeStep, shape: Shape) -> Step:
 UNRECORDED = ViewStep.__new__(ViewStep)
 
 
-def share(source: Tensor, view: Tensor, step: Step) -> None:
+def share(source: Tensor, view: Tensor, step: Step | NativeStep) -> None:
     """`view` is `step` of `source` and shares its memory."""
     if source._version is None:
         source._version = [0]
@@ -171,14 +177,16 @@ def _like(base: Tensor) -> Any:
 
 def array_of_steps(array: Any, steps: Sequence[Step | NativeStep]) -> Any:
     """The view of `array` that `steps` lead to. Raises ValueError where a reshape would need a copy."""
-    for one in steps:
-        if one is UNRECORDED:
+    for noted in steps:
+        if noted is UNRECORDED:
             continue
-        step = made_step(one, array.shape)
-        if isinstance(step, KeyStep):
-            array = array[step[0]]
-        elif isinstance(step, DiagonalStep):
+        step = made_step(noted, array.shape)
+        if isinstance(step, DiagonalStep):
             array = step.array(array)
+        elif isinstance(step.op, Composite):
+            builtin = step.op.builtin
+            assert builtin is not None
+            array = builtin.function(array, *step.attrs.values())
         elif step.op is _RESHAPE:
             array = np.reshape(array, step.attrs["shape"], copy=False)
         else:

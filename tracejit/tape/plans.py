@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from ..ir.errors import GradientError
 from ..ir.records import record
-from ..ir.registry import Attrs, Op, Rule
+from ..ir.registry import Attrs, Builtin, Op, Rule
 from ..ir.transforms.reverse import variadic_index
-from ..ir.types import Shape, TensorType
+from ..ir.types import Shape, TensorType, remove_axes
 
 #: (shape, dtype) of an operand, as nodes hold it; None of one that requires no gradient.
 OperandType = tuple[Any, Any] | None
@@ -72,11 +72,33 @@ class Composite:
         name: what its nodes are called, as those of an op.
         ops: the ops that it may be written with.
         written: ``written(operand types, attributes)``.
+        builtin: the function of NumPy's that does it.
     """
 
     name: str
     ops: tuple[Op, ...]
     written: Callable[[Sequence[Any], Attrs], Written]
+    builtin: Builtin | None = None
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The operands' names: those of the ops that it is written with."""
+        return self.ops[0].params
+
+
+def ops_of(op: Op | Composite) -> tuple[Op, ...]:
+    """`op`, or the ops that it may be written with."""
+    return op.ops if isinstance(op, Composite) else (op,)
+
+
+def with_kept_axes(op: Op) -> Composite:
+    """The reduction `op` with the reduced axes left at size 1."""
+
+    def written(types: Sequence[Any], attrs: Attrs) -> Written:
+        (shape, _), axes = types[0], attrs["axes"]
+        return Written(op, attrs, remove_axes(shape, axes), remove_axes(shape, axes, keepdims=True))
+
+    return Composite(op.name, (op,), written)
 
 
 class SavePlan:
@@ -205,23 +227,29 @@ def _reshaped(b: Any, x: Any, shape: Shape) -> Any:
     return x if x.shape == shape else b.reshape(x, shape=shape)
 
 
-#: The plans by op and tracked operands; ops of any number of operands have many.
-PLANS: Final[dict[tuple[Op | Composite, tuple[bool, ...]], SavePlan]] = {}
-_PLANS_LIMIT: Final = 1 << 12
+#: The plans by tracked operands, of each op; those of any number of operands have many.
+_PLANS: Final[dict[Op | Composite, dict[tuple[bool, ...], SavePlan]]] = {}
+_PLANS_LIMIT: Final = 1 << 10
+
+
+def plans_of(op: Op | Composite) -> dict[tuple[bool, ...], SavePlan]:
+    """The plans of `op` that there are, by tracked operands."""
+    return _PLANS.setdefault(op, {})
 
 
 def plan_of(op: Op | Composite, tracked: tuple[bool, ...]) -> SavePlan:
     """The plan of `op` where just the `tracked` operands require gradients."""
-    plan = PLANS.get((op, tracked))
+    plans = plans_of(op)
+    plan = plans.get(tracked)
     if plan is None:
-        if len(PLANS) >= _PLANS_LIMIT:
-            PLANS.clear()
-        plan = PLANS[op, tracked] = SavePlan(op, tracked)
+        if len(plans) >= _PLANS_LIMIT:
+            plans.clear()
+        plan = plans[tracked] = SavePlan(op, tracked)
     return plan
 
 
 def forget_plans(op: Op) -> None:
     """Plan `op`, and what is written with it, anew from now on: it has got another gradient."""
-    for key in list(PLANS):
-        if key[0] is op or (isinstance(key[0], Composite) and op in key[0].ops):
-            PLANS.pop(key, None)
+    for planned, plans in list(_PLANS.items()):
+        if op in ops_of(planned):
+            plans.clear()

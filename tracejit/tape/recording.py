@@ -15,13 +15,14 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor
+from ..eager.views import UNRECORDED
 from ..ir.dtypes import FLOAT64
 from ..ir.graph import Value
-from ..ir.registry import Attrs, Op
+from ..ir.registry import Attrs, Builtin, Op
 from ..location import user_location
 from ..state import STATE
 from .nodes import OpNode
-from .plans import GENERATED, PLANS, Composite, plan_of
+from .plans import GENERATED, Composite, plan_of, plans_of, with_kept_axes
 from .saved import pack
 
 _SCALARS: Final = frozenset((bool, int, float))
@@ -116,19 +117,31 @@ def observe_recording(change: int) -> None:
     _observers[0] += change
 
 
-def recorder(op: Op | Composite, count: int) -> Callable[..., bool]:
-    """`record` for `op` of `count` operands as ``(*operands, result, attributes)``, where an operand requires
-    a gradient and this thread does not trace. Returns whether this thread records."""
+def recorder(op: Op | Composite) -> Callable[..., None]:
+    """`record` for `op` as ``(result, *arguments)``, where an operand requires a gradient and this thread
+    does not trace. The arguments are those of the op's builtin function, else its operands.
+
+    A view that is made while nothing is recorded is marked as such.
+    """
+    if op.params[0].startswith("*"):
+        return _joint_recorder(op)
+    builtin = op.builtin or _PLAIN
+    code = _recorder_code(len(op.params), builtin.arguments, computed=builtin.attrs is not None)
+    kept = with_kept_axes(op) if "keepdims" in builtin.arguments and isinstance(op, Op) else op
     scope: dict[str, Any] = {
-        "KEY": (op, _TRACKED), "NEW": _NEW, "NO_ATTRS": _NO_ATTRS, "OpNode": OpNode, "PLANS": PLANS,
-        "SCALAR": _SCALAR, "SCALARS": _SCALARS, "STATE": STATE, "TRACKED": _TRACKED, "Tensor": Tensor,
-        "observers": _observers, "op": op, "plan_of": plan_of, "record": record, "ref": weakref.ref,
-        "save": _saved,
+        "ATTRS": builtin.attrs, "KEPT": kept, "KEPT_PLANS": plans_of(kept), "NEW": _NEW,
+        "NO_ATTRS": _NO_ATTRS, "OP": op, "OpNode": OpNode, "PLANS": plans_of(op), "SCALAR": _SCALAR,
+        "SCALARS": _SCALARS, "STATE": STATE, "TRACKED": _TRACKED, "Tensor": Tensor,
+        "UNRECORDED": UNRECORDED, "observers": _observers, "plan_of": plan_of, "record": record,
+        "ref": weakref.ref, "save": _saved,
     }  # fmt: skip
-    exec(_recorder_code(count), scope)
-    generated: Callable[..., bool] = scope["recorder"]
+    exec(code, scope)
+    generated: Callable[..., None] = scope["recorder"]
     return generated
 
+
+#: Of an op whose arguments are its operands.
+_PLAIN: Final = Builtin(record)
 
 #: What a recorder notes of a Tensor that requires a gradient, and of one of several operands; # is its place.
 _OF_TRACKED: Final = """
@@ -149,31 +162,42 @@ _OF_OPERAND: Final = """
 
 
 @functools.cache
-def _recorder_code(count: int) -> CodeType:
-    """The code of a recorder of an op of `count` operands. A single operand is a Tensor that requires a
-    gradient; several are Tensors and Python numbers, of which some do."""
+def _recorder_code(count: int, arguments: tuple[str, ...], *, computed: bool) -> CodeType:
+    """The code of a recorder of an op of `count` operands and further `arguments`, which are its attributes
+    unless those are `computed`. A single operand is a Tensor that requires a gradient; several are Tensors
+    and Python numbers, of which some do."""
 
     def each(text: str, joined_by: str = "") -> str:
         return joined_by.join(text.replace("#", str(place)) for place in range(count))
 
+    attrs = "NO_ATTRS"
+    if computed:
+        attrs = f"ATTRS(x0.shape, {arguments[0]})"
+    elif arguments:
+        attrs = f"{{{', '.join(f'{name!r}: {name}' for name in arguments)}}}"
+    op, plans = "OP", "PLANS"
+    if "keepdims" in arguments:
+        op, plans = "(KEPT if keepdims else OP)", "(KEPT_PLANS if keepdims else PLANS)"
     if count == 1:
-        facts, unusual, plan = "", "observers[0]", "PLANS.get(KEY) or plan_of(op, TRACKED)"
+        facts, unusual, plan = "", "observers[0]", f"{plans}.get(TRACKED) or plan_of({op}, TRACKED)"
         notes, saved, bare = each(_OF_TRACKED), "save(x#, memories) if keep[#] else None, ", "None, "
     else:
         facts = f"{each('is#, ')} = {each('type(x#) is Tensor, ')}"
         unusual = "observers[0] or not " + each("(is# or type(x#) in SCALARS)", " or not ")
         flags, notes = each("is# and x#._requires_grad, "), each(_OF_OPERAND)
-        plan = f"PLANS.get((op, tracked := ({flags}))) or plan_of(op, tracked)"
+        plan = f"{plans}.get(tracked := ({flags})) or plan_of({op}, tracked)"
         saved = "(save(x#, memories) if keep[#] else None) if is# else x#, "
         bare = "None if is# else x#, "
     source = f"""
-def recorder({each("x#, ")}result, attrs=NO_ATTRS):
+def recorder(result, {each("x#, ")}{"".join(f"{name}, " for name in arguments)}):
     if not STATE.recording:
-        return False
+        if result._aliases is not None:
+            result._aliases = (*result._aliases, UNRECORDED)
+        return
     {facts}
     if {unusual}:
-        record(op, ({each("x#, ")}), attrs, result)
-        return True
+        record({op}, ({each("x#, ")}), {attrs}, result)
+        return
     plan = {plan}
     node = NEW(OpNode)
     constants = node.hooks = node.location = None
@@ -185,26 +209,27 @@ def recorder({each("x#, ")}result, attrs=NO_ATTRS):
         node.memories = memories
     else:
         node.saved, node.output, node.memories = ({each(bare)}), None, ()
-    node.plan, node.attrs, node.constants = plan, attrs, constants
+    node.plan, node.attrs, node.constants = plan, {attrs.replace("x0.shape", "type0[0]")}, constants
     node.parents, node.types = ({each("parent#, ")}), ({each("type#, ")})
     result._node = node
     result._requires_grad = True
-    return True
 """
     return compile(source, GENERATED, "exec")
 
 
-def joint_recorder(op: Op | Composite, attribute: str, *, alike: bool = False) -> Callable[..., None]:
-    """`record` for `op` of any number of Tensors as ``(attribute, result, *operands)``, where one of them
-    requires a gradient and this thread does not trace. Operands that are `alike` have one type."""
-    key = op, _TRACKED
+def _joint_recorder(op: Op | Composite) -> Callable[..., None]:
+    """`recorder` of an op that joins any number of Tensors, as ``(result, axis, *operands)``. What a
+    composite joins has one type."""
+    plans, alike = plans_of(op), isinstance(op, Composite)
 
-    def joint(value: Any, result: Tensor, *operands: Tensor) -> None:
+    def joint(result: Tensor, axis: int, *operands: Tensor) -> None:
         if not STATE.recording:
             return
-        plan = PLANS.get(key) or plan_of(op, _TRACKED)
+        if axis < 0:
+            axis += result._data.ndim
+        plan = plans.get(_TRACKED) or plan_of(op, _TRACKED)
         if _observers[0] or not plan.joint:
-            record(op, operands, {attribute: value}, result)
+            record(op, operands, {"axis": axis}, result)
             return
         parents: list[Any] = []
         types: list[Any] = []
@@ -223,7 +248,7 @@ def joint_recorder(op: Op | Composite, attribute: str, *, alike: bool = False) -
             data = operands[0]._data
             types = [(data.shape, data.dtype)] * len(operands)
         node = _NEW(OpNode)
-        node.plan, node.attrs, node.constants = plan, {attribute: value}, constants
+        node.plan, node.attrs, node.constants = plan, {"axis": axis}, constants
         node.parents, node.types = tuple(parents), tuple(types)
         node.saved, node.memories = (None,) * len(operands), ()
         node.output = node.hooks = node.location = None

@@ -3,7 +3,7 @@
 A ``METH_FASTCALL`` function whose ``self`` is a bytes object with the address of a table (`CALL_TABLE`). Some
 of its arguments are operands: Tensors, or Python numbers. It calls the table's `kernel` with their arrays and
 the other arguments as they are, and wraps what comes back. Where an operand requires a gradient and the
-result is floating it calls `remember` with the arguments and the result. Where the table has a `step`, what
+result is floating it calls `remember` with the result and the arguments. Where the table has a `step`, what
 is in the memory of the first argument is made its view, as `tracejit.eager.views.share` would, by the step
 ``(step, second argument)``. `second` says what the second argument must be: see `arguments`.
 
@@ -57,9 +57,9 @@ def eager_call(f: NativeWriter, self: Annotated[Pointer, bytes_of(CALL)], args: 
         descr = array["descr"]
         floating = f.or_(f.is_object(descr, "float32"), f.is_object(descr, "float64"))
         with f.if_(f.all_(tracked, floating, f.not_(f.is_null(table["remember"])))):
+            values[0] = result
             with f.for_(nargs) as i:
-                values[i] = args[i]
-            values[nargs] = result
+                values[f.add(i, 1)] = args[i]
             f.take(vectorcall(f, table["remember"], values, f.add(nargs, 1), None), raised)
         f.ret(result)
     f.ret(vectorcall(f, table["slow"], args, nargs, None))

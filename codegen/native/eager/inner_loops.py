@@ -87,8 +87,7 @@ def eager_op(f: NativeWriter, self: Annotated[Pointer, bytes_of(OP)], args: Obje
                     tracked.value = f.or_(tracked.value, requires_grad(f, value))
         with f.if_(tracked.value):
             recorded = f.array(OBJECT, 3)
-            recorded[0], recorded[1] = x, y.value
-            recorded[nargs] = tensor
+            recorded[0], recorded[1], recorded[2] = tensor, x, y.value
             f.take(vectorcall(f, table["remember"], recorded, f.add(nargs, 1), None), f.returning(None))
         f.ret(tensor)
     f.ret(vectorcall(f, table["slow"], args, nargs, None))

@@ -4,7 +4,7 @@ A ``METH_FASTCALL`` function whose ``self`` is a bytes object with the address o
 a `JOIN_KIND` for each dtype that it serves). `arrays` is a list or a tuple of Tensors with contiguous arrays
 of one dtype and one shape, of any size along the axis unless the table says that the axis is a new one. They
 are copied in blocks (`copies`) to a new array, which is wrapped. Where an operand requires a gradient and the
-result is floating, it calls ``remember(axis, result, *operands)``, the axis counted from the front.
+result is floating, it calls ``remember(result, axis, *operands)``, the axis counted from the front.
 
 Everything else goes to `slow`, in the same call. Making the Tensor may run Python code (a collection of
 garbage), which may change the list, or give its Tensors other arrays. So everything is looked at before, to
@@ -183,12 +183,11 @@ def _extents(
 def _record(
     f: NativeWriter, table: Pointer, axis: Reg, result: Pointer, recorded: Pointer, count: Reg
 ) -> None:
-    """Put the join on the tape; `recorded` has room for the axis and the result before the operands."""
+    """Put the join on the tape; `recorded` has room for the result and the axis before the operands."""
     operands = recorded.at(2)
     # a list may let go of its items before they are taken
     incref_all(f, operands, count)
     f.defer(lambda: decref_all(f, operands, 0, count))
     raised = f.returning(None)
-    recorded[0] = f.take(new_long(f, axis), raised)
-    recorded[1] = result
+    recorded[0], recorded[1] = result, f.take(new_long(f, axis), raised)
     f.take(vectorcall(f, table["remember"], recorded, f.add(count, 2), None), raised)

@@ -33,14 +33,14 @@ def _loaded() -> None:
 @contextmanager
 def slowly() -> Iterator[None]:
     """Only Python functions."""
-    known = [(call, call.run) for call in native_ops._QUICK_CALLS]
-    for one, _ in known:
-        one.run = one.slow
+    native = [(call, call.run) for call in native_ops._NATIVE_FUNCTIONS]
+    for call, _ in native:
+        call.run = call.slow
     try:
         yield
     finally:
-        for one, run in known:
-            one.run = run
+        for call, run in native:
+            call.run = run
 
 
 AXES = (None, 0, 1, -1, -2, 5, (0,), (0, 1), (1, 1), (), True, np.int64(0), 0.0, "0")
@@ -182,16 +182,14 @@ def test_most_calls_are_native() -> None:
     natives = NativeOps(entry_layout_of_tensors())  # type: ignore[arg-type]
     arguments = {
         "sum": (0, None, None, True), "mean": (None, None, None, False), "argmax": (1,),
-        "reshape": ((3, -1),), "transpose": (None,), "slice": ((slice(1), None, ...),),
+        "reshape": ((3, -1),), "transpose": (None,), "getitem": ((slice(1), None, ...),),
         "cast": (np.dtype("f4"),), "copy": (),
         "where": (x, 0.5), "gather": (tj.tensor([1]),),
     }  # fmt: skip
-    for call in native_ops._QUICK_CALLS:
-        name = call._evals[0][0].name
+    for call in native_ops._NATIVE_FUNCTIONS:
+        name = call.op.name
         if name in arguments:
-            native = natives.make_call(
-                call.kernel, lambda *given: missed.append(given), call.remember, **call._needs
-            )
+            native = call.make(natives, lambda *given: missed.append(given))
             native.switch(True)
             assert isinstance(native.call(x, *arguments.pop(name)), tj.Tensor), name
     assert not missed

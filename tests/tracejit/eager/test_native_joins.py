@@ -243,7 +243,7 @@ def test_nothing_is_kept(concat: Native, stack: Native) -> None:
 
 
 def test_what_recording_raises_is_raised() -> None:
-    def remember(axis: Any, result: Any, *parts: Any) -> None:
+    def remember(result: Any, axis: Any, *parts: Any) -> None:
         assert (axis, result.shape, len(parts)) == (1, (3, 2), 2)
         raise KeyError("no")
 

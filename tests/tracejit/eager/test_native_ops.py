@@ -291,7 +291,7 @@ def test_what_recording_raises_is_raised(natives: NativeOps) -> None:
     found = ufunc_behind(OPS["sin"].eval)
     assert found is not None
 
-    def remember(x: Any, result: Any) -> None:
+    def remember(result: Any, x: Any) -> None:
         raise KeyError("no")
 
     native = natives.make(found[0], OFFERS["sin"].plain, remember, floats=True)

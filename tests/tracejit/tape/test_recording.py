@@ -9,10 +9,12 @@ import pytest
 
 import tracejit as tj
 from tracejit import Tensor
+from tracejit.array import joining
 from tracejit.eager.tensor import wrap
-from tracejit.ir.registry import OPS
+from tracejit.ir.registry import OPS, Op
 from tracejit.tape.nodes import OpNode
-from tracejit.tape.recording import joint_recorder, observe_recording, record, recorder
+from tracejit.tape.plans import Composite
+from tracejit.tape.recording import observe_recording, record, recorder
 
 
 def tensor(*, tracked: bool) -> Tensor:
@@ -46,12 +48,12 @@ def test_a_recorder_does_what_record_does(name: str, kinds: str) -> None:
     op = OPS[name]
     operands = [2.0 if kind == "n" else tensor(tracked=kind == "t") for kind in kinds]
     fast, slow, observed = (wrap(np.ones(2)) for _ in range(3))
-    generated = recorder(op, len(kinds))
-    assert generated(*operands, fast) is True
+    generated = recorder(op)
+    generated(fast, *operands)
     record(op, operands, {}, slow)
     observe_recording(+1)
     try:
-        assert generated(*operands, observed) is True
+        generated(observed, *operands)
     finally:
         observe_recording(-1)
     memories = [memory for memory, _ in (*fast._node.memories, *slow._node.memories)]
@@ -62,28 +64,52 @@ def test_a_recorder_does_what_record_does(name: str, kinds: str) -> None:
         assert facts(fast)[:6] == facts(slow)[:6] == facts(observed)[:6]
     with tj.no_grad():
         unrecorded = wrap(np.ones(2))
-        assert generated(*operands, unrecorded) is False
+        generated(unrecorded, *operands)
         assert unrecorded._node is None
 
 
 def test_nodes_of_arrays_are_left_to_record() -> None:
     x, array, result = tensor(tracked=True), np.array([3.0, 4.0]), wrap(np.ones(2))
-    recorder(OPS["mul"], 2)(x, array, result)
+    recorder(OPS["mul"])(result, x, array)
     saved = result._node.saved
     array[0] = 9.0
     assert saved[1].tolist() == [3.0, 4.0], "nobody counts the writes to a user's array: it is copied"
 
 
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_attributes_follow_from_arguments(keepdims: bool) -> None:
+    x, result = tj.tensor(np.ones((2, 3)), requires_grad=True), wrap(np.ones(2))
+    recorder(OPS["sum"])(result, x, -1, None, None, keepdims)
+    node = result._node
+    assert node.attrs == {"axes": (1,)}
+    assert isinstance(node.op, Composite) == keepdims
+    assert node.op.name == "sum"
+    recorder(OPS["cast"])(result, x, np.dtype("f4"))
+    assert result._node.attrs == {"dtype": np.dtype("f4")}
+    recorder(OPS["reshape"])(result, x, (3, -1))
+    assert result._node.attrs == {"shape": (3, 2)}
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if op.builtin is not None], ids=lambda op: op.name)
+def test_builtin_functions_have_the_attributes(op: Op) -> None:
+    builtin = op.builtin
+    assert builtin is not None
+    if builtin.attrs is None:
+        assert set(builtin.arguments) == set(op.attrs)
+    else:
+        argument = (6,) if "shape" in builtin.arguments else (0, 1)
+        assert set(builtin.attrs((2, 3), argument)) == set(op.attrs)
+
+
 @pytest.mark.parametrize("kinds", ["t", "tt", "tc", "cct"])
-@pytest.mark.parametrize("alike", [True, False])
-def test_the_recorder_of_joins_does_what_record_does(kinds: str, alike: bool) -> None:
-    op = OPS["concat"]
+@pytest.mark.parametrize("op", [OPS["concat"], joining._STACK_OP])
+def test_the_recorder_of_joins_does_what_record_does(kinds: str, op: Op | Composite) -> None:
     operands = [tensor(tracked=kind == "t") for kind in kinds]
     fast, slow = wrap(np.ones(2)), wrap(np.ones(2))
-    joint_recorder(op, "axis", alike=alike)(0, fast, *operands)
+    recorder(op)(fast, -1, *operands)
     record(op, operands, {"axis": 0}, slow)
     assert facts(fast) == facts(slow)
     with tj.no_grad():
         unrecorded = wrap(np.ones(2))
-        joint_recorder(op, "axis")(0, unrecorded, *operands)
+        recorder(op)(unrecorded, 0, *operands)
         assert unrecorded._node is None

@@ -15,10 +15,10 @@ from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array
 from ...ir.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, Operand, as_dtype, is_float, result_type
 from ...ir.errors import DTypeError
+from ...ir.registry import OPS
 from ..indexing.searching import nonzero
 from ..operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run, tensor_argument
 from .arithmetic import power
-from .recorders import of_where
 
 __all__ = [
     "around",
@@ -69,7 +69,7 @@ def _adopting(value: Any, dtype: Operand) -> Any:
     return cast(value, dtype) if isinstance(value, Tensor) else as_array(value).astype(dtype).item()
 
 
-_WHERE: Final = NativeCall(np.where, _choice, of_where, "where", operands=3)
+_WHERE: Final = NativeCall(OPS["where"], _choice)
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:

@@ -15,15 +15,13 @@ import numpy as np
 from ...arguments.errors import explain, named
 from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array, wrap
-from ...eager.views import KeyStep, share
+from ...eager.views import share, step_of
 from ...ir.dtypes import BOOL, INT64, DType
 from ...ir.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
-from ...ir.registry import OPS, Attrs
+from ...ir.registry import OPS, Attrs, Builtin
 from ...ir.types import Shape, broadcastable
 from ...state import STATE
 from ...tape.plans import Composite, Written
-from ...tape.recording import recorder
-from ..elementwise.recorders import of_gather, unrecorded
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, filled, permuted, reshaped, run
 from .keys import KeyPlan, known_plan, name_of_key, plan_key, refuse_masks
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
@@ -85,13 +83,13 @@ def _memory_view(x: Tensor, key: Any) -> Tensor | None:
     if type(data) is np.ndarray:
         view = wrap(data)
         if x._requires_grad:
-            _record_key(x, view, {"key": key})
-        share(x, view, KeyStep((key,)))
+            _GETITEM.remember(view, x, key)
+        share(x, view, (_KEY_STEP, key))
         return view
     # NumPy gives an immutable scalar for one element: writing to the result must not reach x
     element = wrap(np.asarray(data))
     if x._requires_grad:
-        _record_key(x, element, {"key": key})
+        _GETITEM.remember(element, x, key)
     return element
 
 
@@ -106,23 +104,12 @@ def _written_key(types: Sequence[Any], attrs: Attrs) -> Written:
 
 _RESHAPE_OP: Final = OPS["reshape"]
 _SLICE_OP: Final = OPS["slice"]
-_record_key: Final = recorder(Composite("getitem", (_SLICE_OP, _RESHAPE_OP), _written_key), 1)
-
-
-def _of_key(x: Tensor, key: Any, result: Tensor) -> None:
-    if not _record_key(x, result, {"key": key}):
-        unrecorded(result)
-
-
-def _reading(key: Any, before: Shape) -> KeyStep:
-    """The step of a view that ``x[key]`` made."""
-    return KeyStep((key,))
-
-
-_GATHER: Final = NativeCall(OPS["gather"].eval, _by_plan, of_gather, "gather", operands=2)
-_GETITEM: Final = NativeCall(
-    operator.getitem, _getitem, _of_key, "slice", "reshape", second="key", step=_reading
+_KEYED: Final = Composite(
+    "getitem", (_SLICE_OP, _RESHAPE_OP), _written_key, Builtin(operator.getitem, ("key",), second="key")
 )
+_KEY_STEP: Final = step_of(_KEYED)
+_GATHER: Final = NativeCall(OPS["gather"], _by_plan)
+_GETITEM: Final = NativeCall(_KEYED, _getitem)
 
 
 def _view(x: Tensor, plan: KeyPlan) -> Tensor:

@@ -18,10 +18,8 @@ from ...eager.tensor import Tensor, wrap
 from ...eager.views import (
     UNRECORDED,
     DiagonalStep,
-    KeyStep,
     NativeStep,
     Step,
-    ViewStep,
     array_of_steps,
     chain_of,
     made_step,
@@ -34,9 +32,11 @@ from ...ir.registry import OPS, Attrs, Kind, Op, OpNamespace
 from ...state import STATE
 from ...tape.hooks import move_retained
 from ...tape.liveness import InputNode
+from ...tape.plans import Composite
 from ...tape.recording import memory_of, record
-from .keys import plan_key
 
+#: An op of a view, with its attributes.
+_OpStep = tuple[Op, Attrs]
 _SLICE: Final = OPS["slice"]
 _RESHAPE: Final = OPS["reshape"]
 _UPDATE: Final = OPS["update"]
@@ -204,50 +204,49 @@ def _refresh(base: Tensor) -> None:
         if unrecorded and not isinstance(base._data, Value):
             continue
         fresh = base
-        for step in _expanded(base, chain[1]):
-            fresh = apply(step.op, (fresh,), step.attrs)
+        for op, attrs in _expanded(base, chain[1]):
+            fresh = apply(op, (fresh,), attrs)
         if unrecorded:
             assert tracer is not None
             fresh = wrap(tracer.run(OPS["stop_gradient"], (fresh,), {}))
         _move(view, fresh)
 
 
-def _expanded(base: Tensor, steps: tuple[Step | NativeStep, ...]) -> list[ViewStep]:
+def _expanded(base: Tensor, steps: tuple[Step | NativeStep, ...]) -> list[_OpStep]:
     """`steps` from `base` as ops."""
-    found: list[ViewStep] = []
+    expanded: list[_OpStep] = []
     shape = base.shape
-    for one in steps:
-        if one is UNRECORDED:
+    for noted in steps:
+        if noted is UNRECORDED:
             continue
-        step = made_step(one, shape)
-        if isinstance(step, KeyStep):
-            plan = plan_key("view", shape, step[0])
-            if not plan.whole:
-                found.append(ViewStep(_SLICE, {"start": plan.start, "size": plan.size, "step": plan.step}))
-            if plan.whole or plan.middle != plan.size:
-                found.append(ViewStep(_RESHAPE, {"shape": plan.middle}))
-            shape = plan.middle
-        elif isinstance(step, DiagonalStep):
-            found.extend(step.ops)
-            shape = step.ops[-1].attrs["size"]
+        step = made_step(noted, shape)
+        if isinstance(step, DiagonalStep):
+            expanded.extend(step.ops)
+            shape = expanded[-1][1]["size"]
+        elif isinstance(step.op, Composite):
+            written = step.op.written(((shape, base.dtype),), step.attrs)
+            expanded.append((written.op, written.attrs))
+            if written.inner != written.result:
+                expanded.append((_RESHAPE, {"shape": written.result}))
+            shape = written.result
         else:
-            found.append(step)
+            expanded.append((step.op, step.attrs))
             shape = step.attrs["size"] if step.op is _SLICE else step.attrs.get("shape", shape)
             if "perm" in step.attrs:
                 shape = tuple(shape[axis] for axis in step.attrs["perm"])
-    return found
+    return expanded
 
 
-def _put_back(base: Tensor, steps: list[ViewStep], new: Tensor) -> Tensor:
+def _put_back(base: Tensor, steps: list[_OpStep], new: Tensor) -> Tensor:
     """`base` with `new` where `steps` read from it."""
     ops = _TRACED if isinstance(base._data, Value) else _WRITTEN
     sources = [before(base, keep=False)]
-    for step in steps[:-1]:
-        sources.append(apply(step.op, (sources[-1],), step.attrs))
-    for source, step in zip(reversed(sources), reversed(steps), strict=True):
-        if step.op.put is None:
-            raise TracejitError(f"a view made by {step.op.name} cannot be written; use copy()")
-        new = step.op.put(ops, source, new, **step.attrs)
+    for op, attrs in steps[:-1]:
+        sources.append(apply(op, (sources[-1],), attrs))
+    for source, (op, attrs) in zip(reversed(sources), reversed(steps), strict=True):
+        if op.put is None:
+            raise TracejitError(f"a view made by {op.name} cannot be written; use copy()")
+        new = op.put(ops, source, new, **attrs)
     return new
 
 
