@@ -1,15 +1,17 @@
 """Dispatch: where an op on Tensors goes. Eagerly to its NumPy kernel, and onto the tape where an operand
 requires a gradient; under a trace into the graph.
 
-`apply` serves every op. `unary` and `binary` make the callables of elementwise ops, which do the same with
+`apply` serves every op. `elementwise` generates the callables of elementwise ops, which do the same with
 fewer steps, since small eager operations are bound by Python overhead, and become native functions where a
 program runs many of them (`native_ops`).
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from ..ir.types import TensorType
 from ..state import STATE
+from ..tape.plans import GENERATED
 from ..tape.recording import record, recorder
 from ..tracing.tracer import Tracer
 from .native_ops import offer
@@ -166,114 +169,66 @@ def _with_options(call: Any, operands: tuple[Any, ...], out: Any, where: Any, dt
         raise
 
 
-def unary(name: str) -> Callable[[Any], Tensor]:
-    """The callable of the unary elementwise op `name`; its attribute ``lean`` takes the operand alone, which
-    for operators and methods saves a few nanoseconds."""
-    op = OPS[name]
-    kernel = op.kernel
-    remember = recorder(op)
-
-    def use(other: Callable[..., Any]) -> None:
-        nonlocal kernel
-        kernel = other
-
-    OPS.follow_kernel(op, use)
-
-    def plain(x: Any, /) -> Tensor:
-        try:
-            tracer = STATE.tracer
-            if tracer is not None:
-                return _traced(tracer, op, (x,), _NO_ATTRS)  # type: ignore[no-any-return]
-            if type(x) is not Tensor:
-                x = wrap(as_array(x))
-            try:
-                out = kernel(x._data)
-            except (TypeError, ValueError) as error:
-                raise _explained(op, (x._data,), error) from error
-            if type(out) is not _ndarray:
-                out = np.asarray(out)
-            result = _new(Tensor)
-            result._data = out
-            result._grad = result._node = result._version = result._aliases = result._hooks = None
-            result._requires_grad = False
-            if x._requires_grad and out.dtype.kind == "f":
-                remember(result, x)
-            return result
-        except Exception as error:
-            explain(call.__name__, call, (x,), {}, error, op.name)
-            raise
-
-    run: Callable[[Any], Tensor] = plain
-
-    def lean(x: Any, /) -> Tensor:
-        return run(x)
-
-    def call(x: Any, /, out: Any = None, where: Any = True, dtype: Any = None) -> Any:
-        if out is None and where is True and dtype is None:
-            return run(x)
-        return _with_options(call, (x,), out, where, dtype)
-
-    def become(function: Callable[[Any], Tensor]) -> None:
-        nonlocal run
-        run = function
-
-    offer(op, plain, remember, become)
-    call.lean = checks_itself(lean)  # type: ignore[attr-defined]
+def elementwise(op: Op) -> Callable[..., Any]:
+    """The callable of the elementwise `op`, generated from its operands: it takes them, and the options of
+    NumPy's ufuncs. Its attribute ``lean`` takes the operands alone, which for operators and methods saves a
+    few nanoseconds."""
+    scope: dict[str, Any] = {
+        "NEW": _new, "NO_ATTRS": _NO_ATTRS, "STATE": STATE, "Tensor": Tensor, "__name__": __name__,
+        "array_of": as_array if len(op.params) == 1 else operand, "asarray": np.asarray, "explain": explain,
+        "explained": _explained, "ndarray": _ndarray, "op": op, "remember": recorder(op), "traced": _traced,
+        "with_options": _with_options,
+    }  # fmt: skip
+    exec(_elementwise_code(op.params), scope)
+    call: Callable[..., Any] = scope["call"]
+    OPS.follow_kernel(op, functools.partial(scope.__setitem__, "kernel"))
+    scope["run"] = scope["plain"]
+    offer(op, scope["plain"], scope["remember"], functools.partial(scope.__setitem__, "run"))
+    setattr(call, "lean", checks_itself(scope["lean"]))  # noqa: B010
     return checks_itself(call)
 
 
-def binary(name: str) -> Callable[[Any, Any], Tensor]:
-    """The callable of the binary elementwise op `name`; its attribute ``lean`` takes the operands alone."""
-    op = OPS[name]
-    kernel = op.kernel
-    remember = recorder(op)
-
-    def use(other: Callable[..., Any]) -> None:
-        nonlocal kernel
-        kernel = other
-
-    OPS.follow_kernel(op, use)
-
-    def plain(x: Any, y: Any, /) -> Tensor:
+@functools.cache
+def _elementwise_code(params: tuple[str, ...]) -> CodeType:
+    """The functions of an op of the operands `params`: ``plain`` runs its kernel, ``run`` is that or what is
+    native, and ``call`` and ``lean`` run it."""
+    operands = "".join(f"{name}, " for name in params)
+    declared = "".join(f"{name}: Any, " for name in params)
+    arrays = "".join(f"{name}_array, " for name in params)
+    convert = "; ".join(
+        f"{name}_array = {name}._data if type({name}) is Tensor else array_of({name})" for name in params
+    )
+    tracked = " or ".join(f"(type({name}) is Tensor and {name}._requires_grad)" for name in params)
+    source = f"""
+def plain({operands}/):
+    try:
+        tracer = STATE.tracer
+        if tracer is not None:
+            return traced(tracer, op, ({operands}), NO_ATTRS)
+        {convert}
         try:
-            tracer = STATE.tracer
-            if tracer is not None:
-                return _traced(tracer, op, (x, y), _NO_ATTRS)  # type: ignore[no-any-return]
-            a = x._data if type(x) is Tensor else operand(x)
-            b = y._data if type(y) is Tensor else operand(y)
-            try:
-                out = kernel(a, b)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise _explained(op, (a, b), error) from error
-            if type(out) is not _ndarray:
-                out = np.asarray(out)
-            result = _new(Tensor)
-            result._data = out
-            result._grad = result._node = result._version = result._aliases = result._hooks = None
-            result._requires_grad = False
-            if out.dtype.kind == "f" and (
-                (type(x) is Tensor and x._requires_grad) or (type(y) is Tensor and y._requires_grad)
-            ):
-                remember(result, x, y)
-            return result
-        except Exception as error:
-            explain(call.__name__, call, (x, y), {}, error, op.name)
-            raise
+            out = kernel({arrays})
+        except (TypeError, ValueError, OverflowError) as error:
+            raise explained(op, ({arrays}), error) from error
+        if type(out) is not ndarray:
+            out = asarray(out)
+        result = NEW(Tensor)
+        result._data = out
+        result._grad = result._node = result._version = result._aliases = result._hooks = None
+        result._requires_grad = False
+        if ({tracked}) and out.dtype.kind == "f":
+            remember(result, {operands})
+        return result
+    except Exception as error:
+        explain(call.__name__, call, ({operands}), {{}}, error, op.name)
+        raise
 
-    run: Callable[[Any, Any], Tensor] = plain
+def lean({operands}/):
+    return run({operands})
 
-    def lean(x: Any, y: Any, /) -> Tensor:
-        return run(x, y)
-
-    def call(x: Any, y: Any, /, out: Any = None, where: Any = True, dtype: Any = None) -> Any:
-        if out is None and where is True and dtype is None:
-            return run(x, y)
-        return _with_options(call, (x, y), out, where, dtype)
-
-    def become(function: Callable[[Any, Any], Tensor]) -> None:
-        nonlocal run
-        run = function
-
-    offer(op, plain, remember, become)
-    call.lean = checks_itself(lean)  # type: ignore[attr-defined]
-    return checks_itself(call)
+def call({declared}/, out: Any = None, where: Any = True, dtype: Any = None) -> Any:
+    if out is None and where is True and dtype is None:
+        return run({operands})
+    return with_options(call, ({operands}), out, where, dtype)
+"""
+    return compile(source, GENERATED, "exec")  # annotations are strings, as those of this module

@@ -1,11 +1,11 @@
 """Small eager operations: a ``METH_FASTCALL`` function that runs NumPy's own inner loop.
 
 Its ``self`` is a bytes object that holds the address of an op's table (`EAGER_TABLE`, then an `EAGER_LOOP`
-for each dtype that it serves). It takes one or two Tensors, or a Tensor and a Python number, whose arrays are
-contiguous, of one dtype, and of one shape or the one of rank 0. It makes the result's array, runs over it the
-loop that the ufunc itself would run, and wraps it: the values are NumPy's to the bit, without the ufunc's
-search for what to run. Where an operand requires a gradient it calls the table's `remember` to put the result
-on the tape. Tables without `tensors` are for ndarrays, as backward passes have them, in and out.
+for each dtype that it serves). It takes one or two Tensors or ndarrays, or one and a Python number, whose
+arrays are contiguous, of one dtype, and of one shape or the one of rank 0. It makes the result's array, runs
+over it the loop that the ufunc itself would run, and wraps it: the values are NumPy's to the bit, without the
+ufunc's search for what to run. Where an operand requires a gradient it calls the table's `remember` to put
+the result on the tape. Tables without `tensors` are for ndarrays, as backward passes have them, in and out.
 
 Everything else goes to the table's `slow`, in the same call: other operands, large arrays, whatever sets a
 floating-point flag (NumPy decides what a division by zero means), and every call while a thread traces or
@@ -83,7 +83,7 @@ def eager_op(f: NativeWriter, self: Annotated[Pointer, bytes_of(OP)], args: Obje
         tracked = f.variable("bool", False)
         with f.if_(f.ne(loop["gradients"], 0)):
             for value, operand_array in ((x, x_array), (y.value, y_array.value)):
-                with f.if_(f.not_(f.is_null(operand_array))):
+                with f.if_(f.not_(f.is_null(operand_array))), f.if_(f.is_type(value, "Tensor")):
                     tracked.value = f.or_(tracked.value, requires_grad(f, value))
         with f.if_(tracked.value):
             recorded = f.array(OBJECT, 3)

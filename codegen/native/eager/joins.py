@@ -61,6 +61,7 @@ def joinable(f: NativeWriter, item: Object, descr: Object, rank: Int, sizes: Wor
     for that of the axis `free` (-1: none), which is a small one. Else null."""
     no = f.returning(None)
     no.when(f.is_null(item))
+    no.unless(f.is_type(item, "Tensor"))
     array = array_of(f, item, True)
     no.when(f.is_null(array))
     no.unless(f.and_(f.eq(array["descr"], descr), f.eq(f.cast(array["rank"], "i64"), rank)))
@@ -116,6 +117,7 @@ def eager_join(f: NativeWriter, self: Annotated[Pointer, bytes_of(JOIN)], args: 
         slow.when(f.is_null(items))
         slow.unless(f.below(f.sub(count.value, 1), MOST_JOINED))
         slow.when(f.is_null(items[0]))
+        slow.unless(f.is_type(items[0], "Tensor"))
         lead = array_of(f, items[0], True)
         slow.when(f.is_null(lead))
         descr = lead["descr"]

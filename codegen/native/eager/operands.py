@@ -1,4 +1,4 @@
-"""What eager ops take: Tensors with contiguous arrays, and Python numbers. See `inner_loops`."""
+"""What eager ops take: Tensors with contiguous arrays, such arrays, and Python numbers. See `inner_loops`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from ..writer import NativeWriter, Pointer
 
 @native(ARRAY)
 def array_of(f: NativeWriter, value: Object, tensors: Bool) -> None:
-    """The contiguous ndarray that `value` is, or with `tensors` that it holds as a Tensor; else null."""
+    """The contiguous ndarray that `value` is, or with `tensors` may hold as a Tensor; else null."""
     no = f.returning(None)
     array = f.variable(ARRAY, value)
-    with f.if_(tensors):
-        no.unless(f.is_type(value, "Tensor"))
+    with f.if_(f.and_(tensors, f.is_type(value, "Tensor"))):
         array.value = value.as_(TENSOR)["data"]
         no.when(f.is_null(array.value))
     no.unless(f.is_type(array.value, "ndarray"))

@@ -108,6 +108,7 @@ def test_which_are_native(concat: Native, stack: Native) -> None:
         (stack, [row, row], 1), (concat, [row, tj.ones(1)], 1), (concat, [tj.ones(4097)], 1),
         (concat, [*many, tj.ones(1)], 1), (stack, [deep[None]], 1), (concat, [deep[None]], 0),
         (concat, [deep[None, None]], 1), (concat, [tj.ones((64, 65))], 1), (concat, [tj.ones((2, 3)).T], 1),
+        (concat, [np.ones(4)], 1), (stack, [row, np.ones(4096)], 1),
         (concat, [tj.ones(4)[::2]], 1), (concat, [tj.ones(4)[1:]] * 2, 0),
     ):  # fmt: skip
         before = native.missed

@@ -199,6 +199,30 @@ def test_numbers_take_the_loop(natives: NativeOps) -> None:
     assert op.missed == 3
 
 
+def test_arrays_take_the_loop(natives: NativeOps) -> None:
+    op, rng = Native(natives, "mul"), np.random.default_rng(0)
+    for dtype in (np.float64, np.float32, np.int64):
+        x = values(dtype, (3, 5), rng)
+        array = x.numpy() + 1
+        for operands in ((x, array), (array, x), (array, array), (array, 2), (x, array[0, 0:1].reshape(()))):
+            assert outcome(op.call, operands) == outcome(op.plain, operands), dtype
+    assert op.missed == 0
+    x, masked = tj.ones(3), np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False])
+    for other in (np.ones(3, "f2"), np.ones(3, ">f8"), np.ones(6)[::2], np.ones(3, "i2"), masked):
+        assert outcome(op.call, (x, other)) == outcome(op.plain, (x, other))
+    assert op.missed == 5
+
+
+def test_gradients_keep_the_values_of_arrays(natives: NativeOps) -> None:
+    op, x, array = Native(natives, "mul"), tj.tensor([0.5, 2.0], requires_grad=True), np.array([3.0, 4.0])
+    for result in (op.call(x, array), op.call(array, x)):
+        array[0] = 9.0  # the user's own: nobody counts writes to it
+        (gradient,) = tj.autograd.grad(result.sum(), x)
+        assert gradient.tolist() == [3.0, 4.0]
+        array[0] = 3.0
+    assert op.missed == 0
+
+
 def odd_operands() -> Iterator[tuple[Any, ...]]:
     x = tj.asarray(np.arange(12.0).reshape(3, 4))
     yield x, tj.ones(4)

@@ -11,9 +11,10 @@ from importlib import import_module
 from typing import Any
 
 from ...arguments.errors import checks_itself, explain
-from ...eager.dispatch import binary, unary
+from ...eager.dispatch import elementwise
 from ...eager.tensor import Tensor
 from ...ir.dtypes import is_float
+from ...ir.registry import OPS
 from ...state import STATE
 from ..operands import as_tensor
 from .documented import add_ufunc_methods
@@ -237,9 +238,9 @@ rint = _unary(
     "tensor([0., 2., 2.])",
 )
 
-_pow = binary("pow")
+_pow = elementwise(OPS["pow"])
 _pow.__name__ = "power"
-_square = unary("square")
+_square = elementwise(OPS["square"])
 
 
 @checks_itself

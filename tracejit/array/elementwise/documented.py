@@ -7,8 +7,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ...eager.dispatch import binary, unary
+from ...eager.dispatch import elementwise
 from ...eager.tensor import Tensor
+from ...ir.registry import OPS
 
 #: Functions that NumPy lacks, and where their meaning is from.
 _SOURCES = {"erf": "C99's ``erf``", "erfc": "C99's ``erfc``", "rsqrt": "``torch.rsqrt``"}
@@ -16,7 +17,7 @@ _SOURCES = {"erf": "C99's ``erf``", "erfc": "C99's ``erfc``", "rsqrt": "``torch.
 
 def documented_unary(op: str, name: str, meaning: str, example: str, shows: str) -> Callable[[Any], Tensor]:
     """The callable of the unary elementwise op `op`, called `name`."""
-    call = unary(op)
+    call = elementwise(OPS[op])
     _document(
         call, name, meaning, "`x` is anything that `asarray` takes; the result has its shape.", example, shows
     )
@@ -27,7 +28,7 @@ def documented_binary(
     op: str, name: str, meaning: str, example: str, shows: str
 ) -> Callable[[Any, Any], Tensor]:
     """The callable of the binary elementwise op `op`, called `name`."""
-    call: Any = binary(op)
+    call: Any = elementwise(OPS[op])
     _document(call, name, meaning, "`x` and `y` broadcast; ShapeError where they do not.", example, shows)
     add_ufunc_methods(call, name)
     return call  # type: ignore[no-any-return]

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...arguments.errors import named
-from ...eager.dispatch import binary
+from ...eager.dispatch import elementwise
 from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array
 from ...ir.dtypes import BOOL, FLOAT32, FLOAT64, INT64, DType, Operand, as_dtype, is_float, result_type
@@ -41,8 +41,8 @@ __all__ = [
     "where",
 ]
 
-_floor_divide = binary("floor_divide")
-_remainder = binary("remainder")
+_floor_divide = elementwise(OPS["floor_divide"])
+_remainder = elementwise(OPS["remainder"])
 #: Ten to this power is the largest that is a float.
 _MOST_DECIMALS: Final = 308
 _INT32 = as_dtype("i32")
