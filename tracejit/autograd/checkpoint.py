@@ -25,7 +25,7 @@ from ..ir.types import TensorType
 from ..pytree import flatten
 from ..state import STATE
 from ..tape.liveness import Instant, as_at
-from ..tape.recording import memory_of
+from ..tape.recording import memory_of, versions_of
 from ..tape.saved import Packed, unpacked
 from ..tracing.regions import RegionTracer, apply_with_regions, trace_region
 from .graph import saved_tensors_hooks
@@ -102,8 +102,7 @@ class _Run:
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         # the tensors in their place in the graph now, whatever becomes of the user's handles
         self.arguments = [_Argument(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-        self.memories = [memory_of(tensor) for tensor in tensors]
-        self.versions = [memory[0] for memory in self.memories]
+        self.memories = versions_of(tensors)
         self.random = DEFAULT.state
         self.moment = Instant()
         self.saved = 0
@@ -139,7 +138,7 @@ class _Run:
             values.append(tensor)
             return tensor
 
-        if [memory[0] for memory in self.memories] != self.versions:
+        if any(memory[0] != version for memory, version in self.memories):
             raise GradientError(
                 "checkpoint: an argument was modified in place after the function ran, so that it cannot be "
                 "computed again in backward"

@@ -169,7 +169,7 @@ def _with_options(call: Any, operands: tuple[Any, ...], out: Any, where: Any, dt
         raise
 
 
-def elementwise(op: Op) -> Callable[..., Any]:
+def elementwise(op: Op) -> Callable[..., Tensor]:
     """The callable of the elementwise `op`, generated from its operands: it takes them, and the options of
     NumPy's ufuncs. Its attribute ``lean`` takes the operands alone, which for operators and methods saves a
     few nanoseconds."""
@@ -180,7 +180,7 @@ def elementwise(op: Op) -> Callable[..., Any]:
         "with_options": _with_options,
     }  # fmt: skip
     exec(_elementwise_code(op.params), scope)
-    call: Callable[..., Any] = scope["call"]
+    call: Callable[..., Tensor] = scope["call"]
     OPS.follow_kernel(op, functools.partial(scope.__setitem__, "kernel"))
     scope["run"] = scope["plain"]
     offer(op, scope["plain"], scope["remember"], functools.partial(scope.__setitem__, "run"))

@@ -8,14 +8,13 @@ from typing import Any
 
 from ..eager.tensor import Tensor
 from ..ir.dtypes import is_float
-from ..ir.errors import GradientError
 from ..ir.registry import OPS, Attrs, Op, Regions
 from ..ir.types import TensorType
 from ..location import user_location
 from ..state import STATE
 from ..tape.cotangents import Cotangents
 from ..tape.nodes import Node, Output, Wanted
-from ..tape.recording import memory_of
+from ..tape.recording import versions_of
 from ..tape.saved import Packed, unpacked
 from .pullback import joint_of, no_gradient
 from .tables import TABLES
@@ -25,9 +24,9 @@ def several_results(name: str) -> Regions:
     """How an op of kind HOST is evaluated and differentiated in a graph: all of its results at once."""
 
     def types(
-        given: tuple[TensorType, ...], attrs: Attrs, regions: tuple[Any, ...]
+        operands: tuple[TensorType, ...], attrs: Attrs, regions: tuple[Any, ...]
     ) -> tuple[TensorType, ...]:
-        return OPS[name].infer(given, attrs)
+        return OPS[name].infer(operands, attrs)
 
     def run(call: Any, regions: tuple[Any, ...], operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
         outcome = OPS[name].eval(*operands, **attrs)
@@ -35,18 +34,18 @@ def several_results(name: str) -> Regions:
 
     def pull(b: Any, instruction: Any, cotangents: Sequence[Any]) -> list[Any]:
         results = instruction.results
-        given = [
+        incoming = [
             b.full(value=0.0, shape=result.shape, dtype=result.dtype)
             if ct is None and is_float(result.dtype)
             else ct
             for ct, result in zip(cotangents, results, strict=True)
         ]
         operand_types = [operand.type for operand in instruction.operands]
-        found: list[Any] = _joint(OPS[name])(
-            b, tuple(given) if len(results) > 1 else given[0], instruction.operands,
+        gradients: list[Any] = _joint(OPS[name])(
+            b, tuple(incoming) if len(results) > 1 else incoming[0], instruction.operands,
             tuple(results) if len(results) > 1 else results[0], operand_types, instruction.attrs,
         )  # fmt: skip
-        return found
+        return gradients
 
     return Regions(types, run, pull)
 
@@ -61,7 +60,7 @@ def _joint(op: Op) -> Any:
 class SeveralNode(Node):
     """The node of a user's op with several results, in eager mode."""
 
-    __slots__ = ("attrs", "inputs", "memories", "op", "outputs", "result_types", "versions")
+    __slots__ = ("attrs", "inputs", "op", "outputs", "result_types")
 
     several = True
 
@@ -83,9 +82,8 @@ class SeveralNode(Node):
         held = [operand for operand, keep in zip(operands, kept, strict=True) if keep] + [
             results[i] for i in outs
         ]
-        self.memories: Sequence[list[Any]] = [memory_of(tensor) for tensor in held]
-        self.versions: Sequence[int] = [memory[0] for memory in self.memories]
-        self.inputs: list[Any] | None = [
+        self.memories = versions_of(held)
+        self.inputs: list[Any] = [
             _packed(operand) if keep else None for operand, keep in zip(operands, kept, strict=True)
         ]
         self.outputs = [_packed(result) if i in outs else None for i, result in enumerate(results)]
@@ -100,33 +98,28 @@ class SeveralNode(Node):
         return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
 
     def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
-        if self.inputs is None:
-            raise self._freed()
-        for memory, version in zip(self.memories, self.versions, strict=True):
-            if memory[0] != version:
-                raise GradientError(
-                    f"a tensor that {self.op.name} saved for backward was modified in place by {memory[1]}: "
-                    f"it is at version {memory[0]}, expected version {version}"
-                )
-        given: list[Any] = []
+        self.check_saved()
+        incoming: list[Any] = []
         for index, type_ in enumerate(self.result_types):
             ct = cotangents[index]
-            given.append(engine.zeros(*type_) if ct is None and is_float(type_[1]) else ct)
-        inputs, outputs = [list(map(unpacked, one)) for one in (self.inputs, self.outputs)]
+            incoming.append(engine.zeros(*type_) if ct is None and is_float(type_[1]) else ct)
+        inputs, outputs = list(map(unpacked, self.inputs)), list(map(unpacked, self.outputs))
         if engine.tensors:
             inputs = [engine.operand(self, i, input_) for i, input_ in enumerate(inputs)]
             outputs = [
                 None if output is None else engine.output(self, i, output) for i, output in enumerate(outputs)
             ]
         types = [TensorType(dtype, shape) for shape, dtype in self.types]
-        found: list[Any] = _joint(self.op)(
-            engine.namespace, tuple(given), inputs, tuple(outputs), types, self.attrs
+        gradients: list[Any] = _joint(self.op)(
+            engine.namespace, tuple(incoming), inputs, tuple(outputs), types, self.attrs
         )
-        return found
+        return gradients
+
+    def describe_saved(self, position: int) -> str:
+        return f"a tensor that {self.op.name} saved for backward"
 
     def free(self) -> None:
-        self.inputs, self.outputs = None, []
-        self.memories = self.versions = ()
+        self.inputs, self.outputs, self.memories = [], [], None
 
 
 def _packed(tensor: Tensor) -> Any:

@@ -143,7 +143,7 @@ _UNCOUNTED: Final = [0]
 class CallNode(Node):
     """The node of a compiled call: its backward is a compiled Function."""
 
-    __slots__ = ("inputs", "memories", "plan", "residuals", "versions")
+    __slots__ = ("inputs", "plan", "residuals")
 
     several = True
 
@@ -153,21 +153,21 @@ class CallNode(Node):
         self.residuals = residuals
         parents: list[Any] = []
         arrays: list[Any] = []
-        memories: list[list[Any]] = []
+        memories: list[tuple[list[Any], int]] = []
         for input_, tracked, type_ in zip(inputs, plan.tracked, plan.types, strict=True):
             if isinstance(input_, Tensor):
                 parents.append((input_._node or input_) if tracked else None)
                 arrays.append(input_._data)
-                memories.append(input_._version or memory_of(input_))
+                memory = input_._version or memory_of(input_)
+                memories.append((memory, memory[0]))
             else:
                 parents.append(None)
                 arrays.append(np.asarray(input_, type_[1]))
-                memories.append(_UNCOUNTED)
+                memories.append((_UNCOUNTED, 0))
         self.parents = tuple(parents)
         #: The arguments, for a gradient that is to be differentiated; None once freed.
         self.inputs: list[Any] | None = arrays
         self.memories = memories
-        self.versions: list[int] = [memory[0] for memory in memories]
         self.hooks = self.location = None
         if STATE.saved_hooks is not None:
             self._pack(STATE.saved_hooks)
@@ -195,10 +195,8 @@ class CallNode(Node):
         return None if self.inputs is None else unpacked(self.inputs[position])
 
     def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
-        if self.inputs is None:
-            raise self._freed()
-        if [memory[0] for memory in self.memories] != self.versions:
-            raise self._modified()
+        self.check_saved()
+        assert self.inputs is not None
         plan = self.plan
         incoming: list[Any] = []
         for index in plan.split.differentiable:
@@ -218,18 +216,11 @@ class CallNode(Node):
             outgoing[position] = gradients[place]
         return outgoing
 
-    def _modified(self) -> GradientError:
-        position = next(i for i, memory in enumerate(self.memories) if memory[0] != self.versions[i])
-        memory = self.memories[position]
-        return GradientError(
-            f"argument {position} of the jitted function, of shape {self.types[position][0]}, was modified "
-            f"in place by {memory[1]}: it is at version {memory[0]}, "
-            f"expected version {self.versions[position]}"
-        )
+    def describe_saved(self, position: int) -> str:
+        return f"argument {position} of the jitted function, of shape {self.types[position][0]},"
 
     def free(self) -> None:
-        self.inputs, self.residuals = None, []
-        self.memories, self.versions = [], []
+        self.inputs, self.residuals, self.memories = None, [], None
 
 
 def call(compiled: CompiledFunction, inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -16,7 +16,7 @@ from .cotangents import Cotangents
 from .engine import connected, standing_for
 from .nodes import Node, Output, Wanted
 from .recording import memory_of
-from .saved import Packed, unpacked
+from .saved import Packed, modified_in_place, unpacked
 
 if TYPE_CHECKING:
     from ..autograd.context import FunctionCtx
@@ -49,10 +49,7 @@ class SavedTensor:
         """The saved tensor, in its place in the graph."""
         if self.memory[0] != self.version:
             name = "a function" if node is None else node.name()
-            raise GradientError(
-                f"a tensor that {name} saved for backward was modified in place by {self.memory[1]}: it is "
-                f"at version {self.memory[0]}, expected version {self.version}"
-            )
+            raise modified_in_place(f"a tensor that {name} saved for backward", self.memory, self.version)
         data = unpacked(self.data)
         if self.output is not None:
             return wrap(data) if node is None else connected(data, Output(node, self.output))

@@ -18,7 +18,7 @@ from ..ir.graph import Location
 from ..ir.registry import Attrs, Op
 from .hooks import Hooks, RemovableHandle, hooks_of_leaf
 from .plans import Composite, SavePlan
-from .saved import PackedValues, unpacked
+from .saved import PackedValues, modified_in_place, unpacked
 
 if TYPE_CHECKING:
     from .cotangents import Cotangents
@@ -33,7 +33,7 @@ DEAD: Final = object()
 class Node(abc.ABC):
     """One recorded operation; what ``grad_fn`` shows. Subclasses say how it is differentiated."""
 
-    __slots__ = ("__weakref__", "hooks", "location", "parents", "types", "witness")
+    __slots__ = ("__weakref__", "hooks", "location", "memories", "parents", "types", "witness")
 
     #: Whether it has several outputs: then `pull` gets a list of cotangents, and edges are `Output`s.
     several: ClassVar[bool] = False
@@ -43,6 +43,9 @@ class Node(abc.ABC):
     #: Per operand: (shape, dtype) of what has a parent.
     types: tuple[Any, ...]
     hooks: Hooks | None
+    #: Of the values that it saved: the count of writes (`Tensor._version`), and what that was. None once they
+    #: are freed.
+    memories: Sequence[tuple[list[Any], int]] | None
     #: The user's line, where somebody asked for it.
     location: Location | None
     #: A leaf that the graph behind the node reaches, or `DEAD`; unset until `liveness` looks for one.
@@ -113,12 +116,21 @@ class Node(abc.ABC):
     def __repr__(self) -> str:
         return f"<{self.name()}>"
 
-    def _freed(self) -> GradientError:
-        return GradientError(
-            "trying to backward through the graph a second time, after its saved values were freed; "
-            "compute the result again, or pass retain_graph=True to the first backward. Between steps of a "
-            "loop, carry values over with detach()"
-        )
+    def check_saved(self) -> None:
+        """Raise GradientError where the saved values are freed, or were written since."""
+        if self.memories is None:
+            raise GradientError(
+                "trying to backward through the graph a second time, after its saved values were freed; "
+                "compute the result again, or pass retain_graph=True to the first backward. Between steps of "
+                "a loop, carry values over with detach()"
+            )
+        for position, (memory, version) in enumerate(self.memories):
+            if memory[0] != version:
+                raise modified_in_place(self.describe_saved(position), memory, version)
+
+    def describe_saved(self, position: int) -> str:
+        """What an error calls the saved value whose memory is at `position`."""
+        return f"a tensor that {self.name()} saved for backward"
 
 
 class Output:
@@ -178,7 +190,6 @@ class OpNode(Node):
     __slots__ = (
         "attrs",
         "constants",
-        "memories",
         "output",
         "plan",
         "saved",
@@ -190,8 +201,6 @@ class OpNode(Node):
     saved: tuple[Any, ...] | None
     #: The result's array where a rule needs it.
     output: Any
-    #: Of each saved input, then of the output: its count of writes (`Tensor._version`), and what that was.
-    memories: Sequence[tuple[list[Any], int]]
     #: Weak references to the operands that need no gradient, by position, for `graph_of`.
     constants: dict[int, weakref.ref[Any]] | None
 
@@ -218,11 +227,8 @@ class OpNode(Node):
         return type(self.saved) is PackedValues
 
     def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
-        if self.saved is None:
-            raise self._freed()
-        for memory, version in self.memories:
-            if memory[0] != version:
-                raise self._modified(memory, version)
+        if self.memories != ():
+            self.check_saved()
         inputs, out = self.values() if type(self.saved) is not tuple else (self.saved, self.output)
         if engine.tensors:
             inputs = [engine.operand(self, i, input_) for i, input_ in enumerate(inputs)]
@@ -232,22 +238,17 @@ class OpNode(Node):
             pull = self.plan.pull_some([parent is not None and wanted(parent) for parent in self.parents])
         return pull(engine.namespace, cotangents, inputs, out, self.types, self.attrs)
 
-    def _modified(self, memory: list[Any], then: int) -> GradientError:
-        which = next(i for i, counted in enumerate(self.memories) if counted[0] is memory)
-        kept = [i for i, keep in enumerate(self.plan.inputs) if keep and hasattr(self.saved[i], "shape")]  # type: ignore[index]
-        now = memory[0]
+    def describe_saved(self, position: int) -> str:
+        assert self.saved is not None
         where = f", recorded at {self.location.file}:{self.location.line}," if self.location else ""
-        if which < len(kept):
-            shape = self.saved[kept[which]].shape  # type: ignore[index]
-            what = f"a tensor of shape {tuple(shape)} that {self.op.name}{where} saved for backward"
-        else:
-            what = f"the result of {self.op.name}{where}, which its gradient needs,"
-        return GradientError(
-            f"{what} was modified in place by {memory[1]}: it is at version {now}, expected version {then}. "
-            "Compute a new tensor instead of writing this one, or write it after backward"
-        )
+        # the saved operands come first
+        shapes = [value.shape for value in self.saved if hasattr(value, "shape")]
+        if position < len(shapes):
+            return (
+                f"a tensor of shape {tuple(shapes[position])} that {self.op.name}{where} saved for backward"
+            )
+        return f"the result of {self.op.name}{where}, which its gradient needs,"
 
     def free(self) -> None:
         if self.memories:  # a node that saved nothing can be passed again
-            self.saved = self.output = None
-            self.memories = ()
+            self.saved = self.output = self.memories = None

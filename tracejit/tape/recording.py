@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any, Final
 
@@ -40,6 +40,11 @@ def memory_of(tensor: Tensor) -> list[Any]:
     if memory is None:
         memory = tensor._version = [0]
     return memory
+
+
+def versions_of(tensors: Iterable[Tensor]) -> list[tuple[list[Any], int]]:
+    """The counts of writes to `tensors`, and what they are now."""
+    return [(memory, memory[0]) for memory in map(memory_of, tensors)]
 
 
 def _saved(tensor: Tensor, memories: list[Any]) -> Any:

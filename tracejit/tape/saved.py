@@ -5,7 +5,7 @@ Semantics: ``torch.autograd.graph.saved_tensors_hooks``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +72,14 @@ def pack(node: OpNode) -> None:
     )
     if isinstance(node.output, np.ndarray):
         node.output = Packed(node.output, hooks)
+
+
+def modified_in_place(what: str, memory: Sequence[Any], version: int) -> GradientError:
+    """The error of a saved value, called `what`, whose count of writes in `memory` is no longer `version`."""
+    return GradientError(
+        f"{what} was modified in place by {memory[1]}: it is at version {memory[0]}, expected version "
+        f"{version}. Compute a new tensor instead of writing this one, or write it after backward"
+    )
 
 
 def unpacked(saved: Any) -> Any:

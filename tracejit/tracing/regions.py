@@ -21,7 +21,7 @@ from ..location import user_location
 from ..state import STATE
 from ..tape.cotangents import Cotangents
 from ..tape.nodes import Node, Output, Wanted
-from ..tape.recording import memory_of
+from ..tape.recording import versions_of
 from ..tape.refusing import refuse_gradients
 from .tracer import Tracer, as_value, tracing
 
@@ -107,7 +107,7 @@ def trace_region(
 class RegionNode(Node):
     """The node of an op with regions: differentiated by the rule of its record."""
 
-    __slots__ = ("attrs", "memories", "op", "regions", "results", "saved", "versions")
+    __slots__ = ("attrs", "op", "regions", "results", "saved")
 
     several = True
 
@@ -130,8 +130,7 @@ class RegionNode(Node):
             operand if traced and not isinstance(operand._data, Value) else operand._data
             for operand in operands
         ]
-        self.memories: list[Any] = [] if traced else [memory_of(operand) for operand in operands]
-        self.versions: list[Any] = [memory[0] for memory in self.memories]
+        self.memories = [] if traced else versions_of(operands)
         self.saved: tuple[list[Any], list[Any]] | None = (inputs, [result._data for result in results])
         self.hooks = None
         self.location = None if STATE.tracer is None else STATE.tracer.location
@@ -144,24 +143,21 @@ class RegionNode(Node):
         return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
 
     def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
-        if self.saved is None:
-            raise self._freed()
-        for position, (memory, version) in enumerate(zip(self.memories, self.versions, strict=True)):
-            if memory[0] != version:
-                raise GradientError(
-                    f"operand {position} of {self.op.name}, of shape {self.types[position][0]}, was modified "
-                    f"in place by {memory[1]}: it is at version {memory[0]}, expected version {version}"
-                )
-        inputs = [engine.operand(self, i, one) for i, one in enumerate(self.saved[0])]
-        outputs = [engine.output(self, i, one) for i, one in enumerate(self.saved[1])]
-        given = [*cotangents, *[None] * (len(outputs) - len(cotangents))]
-        present = [one for one in given if one is not None]
-        function, positions = self._pullback([one is not None for one in given])
+        self.check_saved()
+        assert self.saved is not None
+        inputs = [engine.operand(self, i, data) for i, data in enumerate(self.saved[0])]
+        outputs = [engine.output(self, i, data) for i, data in enumerate(self.saved[1])]
+        incoming = [*cotangents, *[None] * (len(outputs) - len(cotangents))]
+        present = [cotangent for cotangent in incoming if cotangent is not None]
+        function, positions = self._pullback([cotangent is not None for cotangent in incoming])
         parts = replay(function, [*inputs, *outputs, *present])
-        found: list[Any] = [None] * len(self.parents)
+        outgoing: list[Any] = [None] * len(self.parents)
         for position, part in zip(positions, parts, strict=True):
-            found[position] = part._data if isinstance(part, Tensor) and not engine.tensors else part
-        return found
+            outgoing[position] = part._data if isinstance(part, Tensor) and not engine.tensors else part
+        return outgoing
+
+    def describe_saved(self, position: int) -> str:
+        return f"operand {position} of {self.op.name}, of shape {self.types[position][0]},"
 
     def _pullback(self, present: Sequence[bool]) -> tuple[Function, list[int]]:
         """The gradient rule as a Function of the operands, the results and the cotangents that there are; and
@@ -182,8 +178,7 @@ class RegionNode(Node):
         return b.finish("pullback", [parts[i] for i in positions]), positions
 
     def free(self) -> None:
-        self.saved = None
-        self.memories = self.versions = []
+        self.saved = self.memories = None
 
 
 def apply_with_regions(

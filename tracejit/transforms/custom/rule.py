@@ -161,10 +161,11 @@ class RuleNode(Node):
         self.leaves: list[Leaf] = [leaf_of(leaf) for leaf in leaves]
         self.outputs = [(output.shape, output.dtype) for output in outputs]
         kept, self.residual_structure = flatten(residuals)
-        #: What forward kept, and the arguments for running it again; None once freed.
-        self.residuals: list[Any] | None = [_saved(one) for one in kept]
+        #: What forward kept, and the arguments for running it again; they know of writes themselves.
+        self.residuals: list[Any] = [_saved(leaf) for leaf in kept]
         self.inputs = [_saved(leaf) for leaf in leaves]
         self.random = random
+        self.memories = ()
         self.hooks = None
         self.location = None
         if STATE.tracer is not None:
@@ -180,17 +181,16 @@ class RuleNode(Node):
         return f"{self.rule.name}Backward"
 
     def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
-        if self.residuals is None:
-            raise self._freed()
-        given = []
+        self.check_saved()
+        incoming = []
         for index, (shape, dtype) in enumerate(self.outputs):
             cotangent = cotangents[index]
             if cotangent is None:
                 cotangent = engine.namespace.full(value=dtype.type(0).item(), shape=shape, dtype=dtype)
-            given.append(engine.as_tensor(cotangent))
+            incoming.append(engine.as_tensor(cotangent))
         residuals = self._again() if STATE.recording else self._kept(self.residuals)
-        found = self.rule.backward(residuals, self.output_structure.unflatten(given))
-        gradients = checked_gradients(self.rule.gradients_by, self.structure, self.leaves, found)
+        returned = self.rule.backward(residuals, self.output_structure.unflatten(incoming))
+        gradients = checked_gradients(self.rule.gradients_by, self.structure, self.leaves, returned)
         return [
             None if gradient is None or parent is None else engine.from_tensor(gradient)
             for gradient, parent in zip(gradients, self.parents, strict=True)
@@ -217,7 +217,7 @@ class RuleNode(Node):
         return saved.tensor(None) if isinstance(saved, SavedTensor) else saved
 
     def free(self) -> None:
-        self.residuals, self.inputs = None, []
+        self.residuals, self.inputs, self.memories = [], [], None
 
 
 def _saved(leaf: Any) -> Any:
