@@ -214,9 +214,7 @@ class ElementWriter(PackingWriter, abc.ABC):
             wrapped.append([])
             for axis, index in enumerate(indices):
                 at, size = self.element(index, number), source.shape[axis]
-                good = w.label("good")
-                w.branch_if(w.and_(w.ge(at, -size), w.lt(at, size)), good, labels[axis])
-                w.start(good)
+                w.exit_unless(w.and_(w.ge(at, -size), w.lt(at, size)), labels[axis])
                 wrapped[-1].append(w.select(w.lt(at, 0), w.add(at, size), at))
         stretch = int(np.prod(source.shape[len(indices) :], dtype=np.int64))
         found: list[Reg] = []

@@ -33,11 +33,9 @@ class ExitWriter(abc.ABC):
 
     def check_status(self, status: str, base: int) -> None:
         """Leave with `base` + status where `status` is not 0."""
-        w = self.w
-        failed, good = w.label("failed"), w.label("good")
-        w.branch_if(w.ne(Reg(status, "i32"), 0), failed, good)
+        failed = self.w.label("failed")
         self.failures.append((failed, status, base))
-        w.start(good)
+        self.w.exit_if(self.w.ne(Reg(status, "i32"), 0), failed)
 
     def fail(self, message: str) -> None:
         """End the block: leave with `message`."""
@@ -54,9 +52,7 @@ class ExitWriter(abc.ABC):
     def leave_if(self, interrupted: Reg) -> None:
         """Leave where what was called was left so."""
         self.stop = self.stop or self.w.label("interrupted")
-        good = self.w.label("good")
-        self.w.branch_if(interrupted, self.stop, good)
-        self.w.start(good)
+        self.w.exit_if(interrupted, self.stop)
 
     def exits(self) -> None:
         """Write the blocks in which the function is left, behind its end."""

@@ -61,33 +61,25 @@ class Stack:
     def room(self, address: Reg, capacity: Reg, index: Reg) -> tuple[Reg, Reg]:
         """Pointer and capacity once there is room for record `index`."""
         w = self.w
-        grow, enough = w.label("grow"), w.label("enough")
-        before = w.block
-        w.branch_if(w.ge(index, capacity), grow, enough)
-        w.start(grow)
-        first = max(1, FIRST_BYTES // self.nbytes)
-        larger = w.max(w.mul(capacity, 2), first)
-        old = w.at_address(address)
-        # sizes beyond 2^63 would wrap around: an address space has no room for half of that
-        fits = w.lt(larger, (1 << 62) // self.nbytes)
-        size = w.select(fits, w.add(w.mul(larger, self.nbytes), _HEADER), constant(-1, "i64"))
-        block = w.result_of("stack_grow", "ptr", 1, pointer(old), size).text
-        moved = w.address_of(block)
-        missing, kept = w.label("missing"), w.label("kept")
-        w.branch_if(w.eq(moved, 0), missing, kept)
-        w.start(missing)
-        self.fails()
-        w.start(kept)
-        room = w.sub(w.load(block, "i64"), _HEADER)  # a block that was kept may have more
-        larger = w.integer("udiv", room, self.nbytes)
-        w.store(moved, self.slot)
-        w.store(larger, w.offset(self.slot, "u8", 8))
-        w.branch(enough)
-        w.start(enough)
-        return (
-            w.phi((address, before), (moved, kept)),
-            w.phi((capacity, before), (larger, kept)),
-        )
+
+        def grow() -> list[Reg]:
+            first = max(1, FIRST_BYTES // self.nbytes)
+            larger = w.max(w.mul(capacity, 2), first)
+            old = w.at_address(address)
+            # sizes beyond 2^63 would wrap around: an address space has no room for half of that
+            fits = w.lt(larger, (1 << 62) // self.nbytes)
+            size = w.select(fits, w.add(w.mul(larger, self.nbytes), _HEADER), constant(-1, "i64"))
+            block = w.result_of("stack_grow", "ptr", 1, pointer(old), size).text
+            moved = w.address_of(block)
+            w.when(w.eq(moved, 0), self.fails)
+            room = w.sub(w.load(block, "i64"), _HEADER)  # a block that was kept may have more
+            larger = w.integer("udiv", room, self.nbytes)
+            w.store(moved, self.slot)
+            w.store(larger, w.offset(self.slot, "u8", 8))
+            return [moved, larger]
+
+        address, capacity = w.when(w.ge(index, capacity), grow, [address, capacity])
+        return address, capacity
 
     def record(self, address: Reg, index: Reg) -> list[str]:
         """Pointers to the values of record `index`."""

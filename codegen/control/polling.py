@@ -27,20 +27,13 @@ def steps_between_polls(cycles: float) -> int:
 def poll(w: FunctionWriter, stop: str) -> None:
     """Go to the label `stop` where the function is to be left."""
     w.declare(POLL, f"i32 @{POLL}() cold")
-    answer = w.result_of(POLL, "i32", 1)
-    goes_on = w.label("goes_on")
-    w.branch_if(w.ne(answer, 0), stop, goes_on)
-    w.start(goes_on)
+    w.exit_if(w.ne(w.result_of(POLL, "i32", 1), 0), stop)
 
 
 def poll_or_return(w: FunctionWriter) -> None:
     """Leave a function without result where it is to be left."""
-    stop, after = w.label("stop"), w.label("after")
-    poll(w, stop)
-    w.branch(after)
-    w.start(stop)
-    w.ret()
-    w.start(after)
+    w.declare(POLL, f"i32 @{POLL}() cold")
+    w.when(w.ne(w.result_of(POLL, "i32", 1), 0), w.ret)
 
 
 def polled_loop(

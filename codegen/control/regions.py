@@ -8,6 +8,7 @@ they lie. The steps of a ``rewind`` write their carries into the next record of 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Final, Protocol
 
@@ -17,7 +18,6 @@ from ...ir.records import record
 from ...ir.registry import Kind
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
-from ..llvm.operations import Phi
 from ..module.buffers import FIRST_VALUE, IN_PLACE, BufferLayout, BufferPlan, on_stack
 from .loop_records import Stack, no_memory
 from .polling import polled_loop, steps_between_polls
@@ -112,17 +112,14 @@ class _ControlWriter:
         if index_type is BOOL:
             index = w.cast(w.load(self.operands[0], "u8"), "i64")
         else:
-            given = w.load(self.operands[0], "i64")
-            index = w.min(w.max(given, 0), len(self.instruction.regions) - 1)
+            selector = w.load(self.operands[0], "i64")
+            index = w.min(w.max(selector, 0), len(self.instruction.regions) - 1)
         codes = [self._region(i, 1.0) for i in range(len(self.instruction.regions))]
-        labels = [w.label("case") for _ in codes]
-        after = w.label("chosen")
-        w.branch_to_one(index, labels)
-        for code, label in zip(codes, labels, strict=True):
-            w.start(label)
+
+        def part(code: RegionCode) -> None:
             self.writer.call_region(code, [self.arena, *self.operands[1:], *self.results])
-            w.branch(after)
-        w.start(after)
+
+        w.one_of(index, [functools.partial(part, code) for code in codes])
 
     # -- carries ----------------------------------------------------------------------------------
 
@@ -173,24 +170,16 @@ class _ControlWriter:
         spares = self._spares(self.operands)
         flag = w.offset(self.arena, "u8", self.layout.condition)
         invariants = self.operands[count:]
-        head, inside, done = w.label("while"), w.label("do"), w.label("done")
-        before = w.block
-        w.branch(head)
-        w.start(head)
-        steps = Reg(w.fresh("steps"), "i64")
-        position = len(w.operations)
+        region = w.begin_while([constant(0, "i64")])
+        (steps,) = region.carried
         first = w.eq(steps, 0)
         even = w.eq(w.and_(steps, 1), 0)
         read, written = self._buffers(self.operands, spares, even, first)
         self.writer.call_region(condition, [self.arena, *read, *invariants, flag])
-        w.branch_if(w.load(flag, "bool"), inside, done)
-        w.start(inside)
+        w.break_unless(region, w.load(flag, "bool"))
         self.writer.call_region(body, [self.arena, *read, *invariants, *written])
         self._poll_at_times(steps, condition, body)
-        following = w.add(steps, 1)
-        w.operations.insert(position, Phi(steps, [("0", before), (following.text, w.block)]))
-        w.branch(head)
-        w.start(done)
+        w.end_while(region, [w.add(steps, 1)])
 
         def copy() -> None:
             for position, (source, spare) in enumerate(zip(read, spares, strict=True)):
@@ -277,28 +266,18 @@ class _ControlWriter:
                 w.copy(buffer, self.operands[position], self.instruction.operands[position].type.nbytes)
         start = stack.open() if stack else (constant(0, "i64"), constant(0, "i64"))
         flag = w.offset(self.arena, "u8", self.layout.condition)
-        head, inside, done = w.label("while"), w.label("do"), w.label("done")
-        before = w.block
-        w.branch(head)
-        w.start(head)
-        steps, address, capacity = [Reg(w.fresh("c"), "i64") for _ in range(3)]
-        position = len(w.operations)
+        region = w.begin_while([constant(0, "i64"), *start])
+        steps, address, capacity = region.carried
         read = self._carries(stack, address, steps)
         self.writer.call_region(codes[0], [self.arena, *read, *invariants, flag])
-        w.branch_if(w.load(flag, "bool"), inside, done)
-        w.start(inside)
+        w.break_unless(region, w.load(flag, "bool"))
         room = stack.room(address, capacity, steps) if stack else start
         following = w.add(steps, 1)
         read = self._carries(stack, room[0], steps)
         written = self._carries(stack, room[0], following)
         self.writer.call_region(codes[1], [self.arena, *read, *invariants, *written])
         self._poll_at_times(steps, *codes[:2])
-        phis = zip((steps, address, capacity), (constant(0, "i64"), *start), (following, *room), strict=True)
-        w.operations[position:position] = [
-            Phi(phi, [(init.text, before), (new.text, w.block)]) for phi, init, new in phis
-        ]
-        w.branch(head)
-        w.start(done)
+        w.end_while(region, [following, *room])
         return steps, address
 
     def _carries(self, stack: Stack | None, address: Reg, step: Reg) -> list[str]:

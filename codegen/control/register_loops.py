@@ -7,11 +7,12 @@ by element. Anything else has no such code: `register_kernel` returns None, and 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Final
 
 from ...ir.dtypes import BOOL, SHORT_NAME
-from ...ir.graph import Instruction, Value
+from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.loops.register_state import MAX_ELEMENTS, cycles_of_step, operations
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
@@ -20,7 +21,6 @@ from ..kernels.lowering import LoweringContext
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
 from ..llvm.loops import FunctionWriter
-from ..llvm.operations import Phi
 from ..module.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, listed, parted
 from .loop_records import Stack, no_memory
@@ -168,38 +168,19 @@ class _RegisterWriter(ElementWriter):
         self, instruction: Instruction, start: list[Reg], sizes: list[int], invariants: list[Elements]
     ) -> list[Reg]:
         w, (condition, body) = self.w, instruction.regions
-        head, done = w.label("while"), w.label("done")
-        before = w.block
-        w.branch(head)
-        w.start(head)
-        phis = [Reg(w.fresh("c"), reg.dtype) for reg in start]
-        left = Reg(w.fresh("left"), "i64")
-        position = len(w.operations)
-        state, ends = phis, list[tuple[str, list[Reg]]]()
         copies = self._steps_together(instruction)
-        for _ in range(copies):
-            inside = w.label("do")
-            (test,) = self.function(condition, [*parted(state, sizes), *invariants])
-            w.branch_if(self.element(test, 0), inside, done)
-            ends.append((str(w.block), state))
-            w.start(inside)
-            made = self.function(body, [*parted(state, sizes), *invariants])
-            state = [reg for elements in made for reg in listed(elements)]
-        fewer = w.sub(left, 1)
-        latch, ask = w.block, w.label("ask")
-        w.branch_if(w.eq(fewer, 0), ask, head)
-        w.start(ask)
-        self._poll()
         every = constant(steps_between_polls(cycles_of_step(instruction) * copies), "i64")
-        w.operations[position:position] = [
-            Phi(phi, [(init.text, before), (new.text, latch), (again.text, w.block)])
-            for phi, init, new, again in zip(
-                [left, *phis], [every, *start], [fewer, *state], [every, *state], strict=True
-            )
-        ]
-        w.branch(head)
-        w.start(done)
-        return self._merged(ends)
+        region = w.begin_while([every, *start])
+        left, *state = region.carried
+        for _ in range(copies):
+            (test,) = self.function(condition, [*parted(state, sizes), *invariants])
+            w.break_unless(region, self.element(test, 0), state)
+            results = self.function(body, [*parted(state, sizes), *invariants])
+            state = [reg for elements in results for reg in listed(elements)]
+        fewer = w.sub(left, 1)
+        w.continue_unless(region, w.eq(fewer, 0), [fewer, *state])
+        self._poll()
+        return w.end_while(region, [every, *state])
 
     def _steps_together(self, instruction: Instruction) -> int:
         """How many steps of a while loop are counted as one: where there is little in a step, counting would
@@ -208,13 +189,6 @@ class _RegisterWriter(ElementWriter):
         if work is None or any(inner.regions for r in instruction.regions for inner in r.body):
             return 1
         return max(1, min(self.most_steps, int(_TOGETHER / max(work.code, 1.0))))
-
-    def _merged(self, ends: list[tuple[str, list[Reg]]]) -> list[Reg]:
-        """The registers that the blocks in `ends` bring to this one."""
-        merged = []
-        for regs in zip(*[regs for _, regs in ends], strict=True):
-            merged.append(self.w.phi(*[(reg, block) for reg, (block, _) in zip(regs, ends, strict=True)]))
-        return merged
 
     def _rewind(
         self, instruction: Instruction, start: list[Reg], sizes: list[int], others: list[Elements]
@@ -228,17 +202,11 @@ class _RegisterWriter(ElementWriter):
         values = [value for value, on in zip(instruction.operands, kept, strict=False) if on]
         stack = Stack(w, values, lambda: self._no_memory(values)) if values else None
         limits = stack.open() if stack else (constant(0, "i64"), constant(0, "i64"))
-        head, inside, done = w.label("while"), w.label("do"), w.label("done")
-        before = w.block
-        w.branch(head)
-        w.start(head)
-        steps, address, capacity = [Reg(w.fresh("c"), "i64") for _ in range(3)]
-        phis = [Reg(w.fresh("c"), reg.dtype) for reg in start]
-        position = len(w.operations)
-        carries = parted(phis, sizes)
+        region = w.begin_while([constant(0, "i64"), *limits, *start])
+        steps, address, capacity, *state = region.carried
+        carries = parted(state, sizes)
         (test,) = self.function(condition, [*carries, *invariants])
-        w.branch_if(self.element(test, 0), inside, done)
-        w.start(inside)
+        w.break_unless(region, self.element(test, 0))
         room = stack.room(address, capacity, steps) if stack else limits
         for stored, elements in zip(
             self._record(stack, room[0], steps, values),
@@ -246,22 +214,12 @@ class _RegisterWriter(ElementWriter):
             strict=True,
         ):
             self.store(elements, stored, 0)
-        made = self.function(body, [*carries, *invariants])
+        results = self.function(body, [*carries, *invariants])
         cycles = cycles_of_step(instruction)
         every = steps_between_polls(cycles)
         w.when(w.eq(w.and_(steps, every - 1), every - 1), self._poll)
-        following = [w.add(steps, 1), *room, *[reg for elements in made for reg in listed(elements)]]
-        w.operations[position:position] = [
-            Phi(phi, [(init.text, before), (new.text, w.block)])
-            for phi, init, new in zip(
-                (steps, address, capacity, *phis),
-                (constant(0, "i64"), *limits, *start),
-                following,
-                strict=True,
-            )
-        ]
-        w.branch(head)
-        w.start(done)
+        state = [reg for elements in results for reg in listed(elements)]
+        w.end_while(region, [w.add(steps, 1), *room, *state])
         lengths = [result.type.size for result in instruction.results]
 
         def step(index: Reg, regs: list[Reg]) -> Sequence[Reg]:
@@ -289,22 +247,18 @@ class _RegisterWriter(ElementWriter):
 
     def _switch(self, instruction: Instruction, operands: list[Elements]) -> list[list[Reg]]:
         w, count = self.w, len(instruction.regions)
-        given = self.element(operands[0], 0)
+        selector = self.element(operands[0], 0)
         if instruction.operands[0].dtype is BOOL:
-            index = w.cast(given, "i64")
+            index = w.cast(selector, "i64")
         else:
-            index = w.min(w.max(given, 0), count - 1)
-        labels = [w.label("case") for _ in range(count)]
-        after = w.label("chosen")
-        w.branch_to_one(index, labels)
-        ends: list[tuple[str, list[Reg]]] = []
-        for region, label in zip(instruction.regions, labels, strict=True):
-            w.start(label)
-            made = self.function(region, operands[1:])
-            ends.append((str(w.block), [reg for elements in made for reg in listed(elements)]))
-            w.branch(after)
-        w.start(after)
-        return parted(self._merged(ends), [result.type.size for result in instruction.results])
+            index = w.min(w.max(selector, 0), count - 1)
+
+        def part(region: Function) -> list[Reg]:
+            results = self.function(region, operands[1:])
+            return [reg for elements in results for reg in listed(elements)]
+
+        values = w.one_of(index, [functools.partial(part, region) for region in instruction.regions])
+        return parted(values, [result.type.size for result in instruction.results])
 
 
 def _results_in_registers(instruction: Instruction) -> int:

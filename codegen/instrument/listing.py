@@ -6,11 +6,21 @@ Loops and conditionals are indented. What is loaded or stored is written as elem
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from ..llvm.control_operations import Loop, Origins, RegionBegin, RegionEnd, When
+from ..llvm.control_operations import (
+    Choice,
+    Loop,
+    Origins,
+    RegionBegin,
+    RegionEnd,
+    RegionPart,
+    SideExit,
+    While,
+)
 from ..llvm.function import Code, FunctionCode
 from ..llvm.operations import Load, MaskedAccess, Operation, Store
+from ..llvm.registers import Reg
 from .addresses import Addresses
 
 
@@ -26,9 +36,13 @@ def _lines(function: FunctionCode) -> Iterator[str]:
     read = set(_read_as_values(function.operations))
     for operation in function.operations:
         if isinstance(operation, RegionEnd):
-            if isinstance(operation.region, Loop):
-                yield from _indented(_handed_on(operation.region), depth)
+            yield from _indented(_ending(operation.region), depth)
             depth -= 1
+            continue
+        if isinstance(operation, RegionPart):
+            yield from _indented(_handed_on(operation.region, operation.number - 1), depth)
+            part = "else:" if operation.region.is_conditional else f"case {operation.number}:"
+            yield from _indented([part], depth - 1)
             continue
         inner = addresses.read(operation)
         result = operation.result
@@ -48,11 +62,20 @@ def _text(operation: Operation, addresses: Addresses) -> list[str]:
     if isinstance(operation, Loop):
         step = f" by {operation.step}" if operation.step != 1 else ""
         bounds = [addresses.sum_of(bound).text() for bound in (operation.start, operation.stop)]
-        pairs = zip(operation.carried, operation.first, strict=True)
-        carried = "".join(f", {phi} = {value.text}" for phi, value in pairs)
+        carried = "".join(_entering(operation.carried, operation.first))
         return [f"for {operation.index.text} from {bounds[0]} to {bounds[1]}{step}{carried}:"]
-    if isinstance(operation, When):
-        return [f"if {operation.condition}:"]
+    if isinstance(operation, Choice):
+        selector = operation.selector.text
+        return [f"if {selector}:"] if operation.is_conditional else [f"choose by {selector}, case 0:"]
+    if isinstance(operation, While):
+        carried = "".join(_entering(operation.carried, operation.ways_in[0][1]))
+        return [f"repeat {operation.head} until {operation.done}{carried}:"]
+    if isinstance(operation, SideExit):
+        values = ", ".join(value.text for value in operation.values)
+        return [
+            f"go to {operation.target} {'if' if operation.holds else 'unless'} {operation.condition.text}"
+            f"{' with ' * bool(values)}{values}"
+        ]
     access = addresses.accessed(operation)
     if access is None or (operation.result is None and not isinstance(operation, (Store, MaskedAccess))):
         return [operation.line().strip()]
@@ -69,10 +92,30 @@ def _text(operation: Operation, addresses: Addresses) -> list[str]:
     return [f"store {operation.arguments[0]}, {place} where {where}"]
 
 
-def _handed_on(loop: Loop) -> list[str]:
-    """The values that a step hands on, and those behind the loop where it may have no step."""
-    lines = [f"next {phi.text} = {value.text}" for phi, value in zip(loop.carried, loop.last, strict=True)]
-    return lines + [f"leaves {merged.text}" for merged in loop.merged]
+def _entering(carried: Sequence[Reg], first: Sequence[Reg]) -> Iterator[str]:
+    return (f", {phi} = {value.text}" for phi, value in zip(carried, first, strict=True))
+
+
+def _ending(region: RegionBegin) -> Iterator[str]:
+    """The values that the end of a region hands on, and those behind it."""
+    if isinstance(region, Choice):
+        yield from (*_handed_on(region, len(region.labels) - 1), *_handed_on(region, -1))
+        return
+    assert isinstance(region, (Loop, While))
+    following = region.last if isinstance(region, Loop) else region.ways_in[-1][1]
+    for phi, value in zip(region.carried, following, strict=True):
+        yield f"next {phi.text} = {value.text}"
+    if isinstance(region, While) and region.more is not None:
+        yield f"go to {region.done} unless {region.more.text}"
+    yield from (f"leaves {merged.text}" for merged in region.merged)
+
+
+def _handed_on(choice: Choice, number: int) -> Iterator[str]:
+    """The values that a part of a choice hands on, or those there are without any."""
+    if number in choice.ways_out:
+        part = "then" if number >= 0 else "else"
+        values = choice.ways_out[number][1]
+        yield from (f"{part} {x.text} = {y.text}" for x, y in zip(choice.merged, values, strict=True))
 
 
 def _read_as_values(operations: Iterable[Operation]) -> Iterator[str]:
@@ -94,6 +137,6 @@ def _read_as_values(operations: Iterable[Operation]) -> Iterator[str]:
 def _operands(operation: Operation) -> Iterable[str]:
     if isinstance(operation, Loop):
         return [value.text for value in operation.first]
-    if isinstance(operation, RegionEnd):
-        return [value.text for value in operation.region.last] if isinstance(operation.region, Loop) else ()
+    if isinstance(operation, RegionEnd) and isinstance(operation.region, Loop):
+        return [value.text for value in operation.region.last]
     return operation.operands()

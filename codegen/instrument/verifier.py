@@ -20,8 +20,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...ir.errors import CompileError
-from ..llvm.control_operations import Branch, Label, Loop, RegionBegin, RegionEnd, Return, Switch
-from ..llvm.function import Code, FunctionCode
+from ..llvm.control_operations import (
+    Branch,
+    Label,
+    Loop,
+    RegionBegin,
+    RegionEnd,
+    Return,
+    SideExit,
+    Switch,
+    While,
+)
+from ..llvm.function import ENTRY, Code, FunctionCode
 from ..llvm.operations import Arrange, Compute, Convert, FunctionCall, Offset, Operation, Phi, Store
 from ..llvm.registers import Reg, llvm_type
 from .addresses import Addresses
@@ -45,7 +55,7 @@ class _Verifier:
         self.function = function
         #: Type, block and place in the block of each definition.
         self.types: dict[str, str] = dict(function.parameters)
-        self.places: dict[str, tuple[str, int]] = dict.fromkeys(self.types, (function.entry, -1))
+        self.places: dict[str, tuple[str, int]] = dict.fromkeys(self.types, (ENTRY, -1))
         self.blocks: dict[str, list[Operation]] = {}
         self.targets: dict[str, Sequence[str]] = {}
 
@@ -53,7 +63,7 @@ class _Verifier:
         self._regions()
         self._blocks()
         before = self._predecessors()
-        dominators = _dominators(self.function.entry, self.blocks, self.targets, before)
+        dominators = _dominators(ENTRY, self.blocks, self.targets, before)
         for label, operations in self.blocks.items():
             if label in dominators:  # LLVM does not look into what cannot be reached either
                 self._block(label, operations, before[label], dominators)
@@ -77,7 +87,7 @@ class _Verifier:
 
     def _blocks(self) -> None:
         """Cut the instructions into blocks, and note what they define."""
-        label, block = self.function.entry, list[Operation]()
+        label, block = ENTRY, list[Operation]()
         self.blocks[label] = block
         for operation in self.function.instructions:
             if isinstance(operation, Label):
@@ -178,13 +188,17 @@ class _Verifier:
         addresses = Addresses()
         if tasks:
             addresses.ranges |= {"%begin": (0, tasks - 1), "%end": (1, tasks)}
-        conditional = 0
+        conditional, loops = 0, set[str]()
         for operation in self.function.operations:
             addresses.read(operation)
-            if isinstance(operation, Branch):
+            if isinstance(operation, (Branch, Return)):
+                return
+            if isinstance(operation, SideExit) and operation.target not in loops:
                 return
             if isinstance(operation, RegionBegin):
                 conditional += _may_be_skipped(operation)
+                if isinstance(operation, While):
+                    loops |= {operation.head, operation.done}
             elif isinstance(operation, RegionEnd):
                 conditional -= _may_be_skipped(operation.region)
             access = addresses.accessed(operation)

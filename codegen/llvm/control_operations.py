@@ -7,10 +7,13 @@ it begins, a `RegionEnd` where it ends, and operations stay one list, in the ord
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from .operations import Compute, Operation, Phi
 from .registers import Reg, constant
+
+#: A block, by its label, and the values that come from it.
+Way: TypeAlias = tuple[str, Sequence[Reg]]
 
 
 class Label(Operation):
@@ -170,11 +173,8 @@ class Loop(RegionBegin):
                 Label(enter),
             ]
         operations += [Branch("", self.head), Label(self.head)]
-        entering = [(self.index, self.start, self.following)]
-        entering += zip(self.carried, self.first, self.last, strict=True)
-        for phi, first, last in entering:
-            operations.append(Phi(phi, [(first.text, self.before), (last.text, self.latch)]))
-        return operations
+        ways = [(self.before, [self.start, *self.first]), (self.latch, [self.following, *self.last])]
+        return operations + _phis([self.index, *self.carried], ways)
 
     def ending(self) -> list[Operation]:
         operations: list[Operation] = [
@@ -187,24 +187,105 @@ class Loop(RegionBegin):
             return operations
         _, _, skipped = self.guard
         operations += [Branch("", self.joined), Label(skipped), Branch("", self.joined), Label(self.joined)]
-        for merged, first, last in zip(self.merged, self.first, self.last, strict=True):
-            operations.append(Phi(merged, [(last.text, self.done), (first.text, skipped)]))
-        return operations
+        return operations + _phis(self.merged, [(self.done, self.last), (skipped, self.first)])
 
 
-class When(RegionBegin):
-    """What is done where a condition holds."""
+class While(RegionBegin):
+    """Steps until a `SideExit` leads to `done`, or until `more` does not hold at the end of one.
 
-    __slots__ = ("after", "condition", "then")
+    `carried` are the values of a step, which `ways_in` bring, the first one from before the loop. `merged`
+    are the values behind it, which `ways_out` bring.
+    """
 
-    def __init__(self, condition: str, then: str, after: str) -> None:
-        self.condition, self.then, self.after = condition, then, after
+    __slots__ = ("carried", "done", "head", "merged", "more", "ways_in", "ways_out")
+
+    def __init__(self, carried: list[Reg], first: Sequence[Reg], before: str, head: str, done: str) -> None:
+        self.carried, self.head, self.done = carried, head, done
+        self.ways_in: list[Way] = [(before, first)]
+        self.ways_out: list[Way] = []
+        self.merged: list[Reg] = []
+        self.more: Reg | None = None
 
     def lowered(self) -> list[Operation]:
-        return [Branch(self.condition, self.then, self.after), Label(self.then)]
+        return [Branch("", self.head), Label(self.head), *_phis(self.carried, self.ways_in)]
 
     def ending(self) -> list[Operation]:
-        return [Branch("", self.after), Label(self.after)]
+        back = Branch("", self.head) if self.more is None else Branch(self.more.text, self.head, self.done)
+        return [back, Label(self.done), *_phis(self.merged, self.ways_out)]
+
+
+class Choice(RegionBegin):
+    """One of several parts: the first where the bool `selector` holds, else the second, if there are two; or
+    the part of this number, the last one for other numbers.
+
+    A `RegionPart` stands before each part but the first. `merged` are the values behind them. `ways_out`
+    bring those, by the number of the part, or -1 for no part; a part without one leaves the function.
+    """
+
+    __slots__ = ("joined", "labels", "merged", "selector", "ways_out")
+
+    def __init__(self, selector: Reg, labels: Sequence[str], joined: str) -> None:
+        self.selector, self.labels, self.joined = selector, labels, joined
+        self.ways_out: dict[int, Way] = {}
+        self.merged: list[Reg] = []
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether it chooses by a bool."""
+        return self.selector.dtype == "bool"
+
+    def lowered(self) -> list[Operation]:
+        if not self.is_conditional:
+            return [Switch(self.selector, self.labels), Label(self.labels[0])]
+        then, otherwise = [*self.labels, self.joined][:2]
+        return [Branch(self.selector.text, then, otherwise), Label(then)]
+
+    def part(self, number: int) -> list[Operation]:
+        """The instructions that the begin of a part behind the first one becomes."""
+        return [*self._leaving(number - 1), Label(self.labels[number])]
+
+    def ending(self) -> list[Operation]:
+        leaving = self._leaving(len(self.labels) - 1)
+        return [*leaving, Label(self.joined), *_phis(self.merged, self.ways_out.values())]
+
+    def _leaving(self, number: int) -> list[Operation]:
+        return [Branch("", self.joined)] if number in self.ways_out else []
+
+
+class RegionPart(Structure):
+    """The end of a part of a `Choice`, and the begin of the next one."""
+
+    __slots__ = ("number", "region")
+
+    def __init__(self, region: Choice, number: int) -> None:
+        self.region, self.number = region, number
+
+    def lowered(self) -> list[Operation]:
+        return self.region.part(self.number)
+
+
+class SideExit(Structure):
+    """A way out of regions, with `values`: to the label `target` where a condition holds, or where not."""
+
+    __slots__ = ("condition", "following", "holds", "target", "values")
+
+    def __init__(
+        self, condition: Reg, target: str, following: str, values: Sequence[Reg] = (), *, holds: bool
+    ) -> None:
+        self.condition, self.target, self.following = condition, target, following
+        self.values, self.holds = values, holds
+
+    def lowered(self) -> list[Operation]:
+        ways = self.target, self.following
+        return [Branch(self.condition.text, *(ways if self.holds else ways[::-1])), Label(self.following)]
+
+
+def _phis(results: Sequence[Reg], ways: Iterable[Way]) -> list[Operation]:
+    """The values that blocks bring, each as a phi."""
+    return [
+        Phi(result, [(values[place].text, label) for label, values in ways])
+        for place, result in enumerate(results)
+    ]
 
 
 def instructions(operations: Iterable[Operation]) -> list[Operation]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from .control_writer import ControlFlowWriter
 from .literals import folded, literal
-from .operation_writer import OperationWriter
 from .operations import Convert
 from .registers import BITS as BITS
 from .registers import LLVM_SCALAR as LLVM_SCALAR
@@ -28,7 +28,7 @@ from .registers import suffix as suffix
 INT_OF: Final = {"f32": "i32", "f64": "i64"}
 
 
-class Emitter(OperationWriter):
+class Emitter(ControlFlowWriter):
     """Writes arithmetic, comparisons, conversions and moves of lanes."""
 
     # -- operands ---------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from .control_operations import Origins, Structure, instructions
 from .operations import FunctionCall, Operation
@@ -11,21 +11,17 @@ from .operations import FunctionCall, Operation
 #: A line of text with the numbers of the traced ops that it is for.
 Marked: TypeAlias = tuple[str, tuple[int, ...]]
 
+#: The label of the first block.
+ENTRY: Final = "entry"
+
 
 class FunctionCode:
     """A function. `operations` are structured; `instructions` are what they become, a line of text each."""
 
-    __slots__ = ("_instructions", "_lines", "attributes", "entry", "name", "operations", "signature")
+    __slots__ = ("_instructions", "_lines", "attributes", "name", "operations", "signature")
 
-    def __init__(
-        self, signature: str, attributes: str, operations: Sequence[Operation], entry: str = "entry"
-    ) -> None:
-        self.signature, self.attributes, self.operations, self.entry = (
-            signature,
-            attributes,
-            operations,
-            entry,
-        )
+    def __init__(self, signature: str, attributes: str, operations: Sequence[Operation]) -> None:
+        self.signature, self.attributes, self.operations = signature, attributes, operations
         self.name = signature.partition("@")[2].partition("(")[0]
         self._instructions: list[Operation] | None = None
         self._lines: list[str] | None = None
@@ -40,7 +36,7 @@ class FunctionCode:
     @property
     def head(self) -> str:
         """Its first lines, up to the label of its first block."""
-        return f"define {self.signature} {self.attributes} {{\n{self.entry}:"
+        return f"define {self.signature} {self.attributes} {{\n{ENTRY}:"
 
     @property
     def instructions(self) -> list[Operation]:
@@ -70,7 +66,7 @@ class FunctionCode:
 
     def rewritten(self, operations: Sequence[Operation]) -> FunctionCode:
         """The same with other operations."""
-        return FunctionCode(self.signature, self.attributes, operations, self.entry)
+        return FunctionCode(self.signature, self.attributes, operations)
 
     def marked_lines(self, default: tuple[int, ...]) -> list[Marked]:
         """Its lines, each with the traced ops that it is for; `default` where that is not said, as of loops

@@ -1,8 +1,4 @@
-"""Structured control flow over the emitter: counted loops, branches, and memory access.
-
-A `FunctionWriter` writes one LLVM function as `operations`. Loops are rotated (test at the end) and carry
-values through phi nodes; bounds may be constants or registers, and are i64.
-"""
+"""Memory access over the emitter: a `FunctionWriter` writes one LLVM function as `operations`."""
 
 from __future__ import annotations
 
@@ -10,12 +6,11 @@ from collections.abc import Callable, Sequence
 
 from ..maths import MathsEmitter
 from . import strided_reads
-from .control_operations import Loop, Origins, RegionEnd, Switch, When
+from .control_operations import Origins
+from .control_writer import Bound as Bound
 from .declarations import Declarations
-from .operations import Compute, Copy, Load, MaskedAccess, Offset, Phi, Slot, Store
-from .registers import BITS, Number, Reg, constant, memory_type, pointer, suffix
-
-Bound = Reg | int
+from .operations import Compute, Copy, Load, MaskedAccess, Offset, Slot, Store
+from .registers import BITS, Number, Reg, memory_type, pointer, suffix
 
 
 class FunctionWriter(MathsEmitter):
@@ -23,7 +18,6 @@ class FunctionWriter(MathsEmitter):
 
     def __init__(self, declarations: Declarations | None = None) -> None:
         super().__init__(declarations)
-        self._labels = 0
         self.origins: tuple[int, ...] = ()
         #: Slots with pointers to memory that the function allocates, or null.
         self.held: list[str] = []
@@ -43,87 +37,16 @@ class FunctionWriter(MathsEmitter):
             self.origins = origins
             self.operations.append(Origins(origins))
 
-    def label(self, name: str) -> str:
-        self._labels += 1
-        return f"{name}.{self._labels}"  # not a name that `fresh` gives: LLVM has one space of names
-
-    def branch_to_one(self, value: Reg, targets: Sequence[str]) -> None:
-        """Jump to ``targets[value]``, to the last of them where there is none."""
-        self.operations.append(Switch(value, targets))
-
-    def when(self, condition: Reg, body: Callable[[], None]) -> None:
-        """Run `body` where the scalar `condition` holds."""
-        region = When(condition.text, self.label("then"), self.label("after"))
-        self.operations.append(region)
-        self.block = region.then
-        body()
-        self.operations.append(RegionEnd(region))
-        self.block = region.after
-
-    # -- loops ------------------------------------------------------------------------------------
-
-    def loop(
-        self,
-        start: Bound,
-        stop: Bound,
-        step: int,
-        body: Callable[[Reg, list[Reg]], Sequence[Reg]],
-        carried: Sequence[Reg] = (),
-        *,
-        nonempty: bool = False,
-    ) -> list[Reg]:
-        """``for i in range(start, stop, step)``, with `body(i, carried) -> carried`.
-
-        Without registers the trip count is known: no iterations write nothing, one writes the body alone.
-        `nonempty` promises at least one iteration where bounds are registers.
-        """
-        if isinstance(start, int) and isinstance(stop, int):
-            trips = -(-(stop - start) // step)
-            if trips <= 0:
-                return list(carried)
-            if trips == 1:
-                return list(body(constant(start, "i64"), list(carried)))
-            nonempty = True
-        first, last = _bound(start), _bound(stop)
-        head, done = self.label("loop"), self.label("done")
-        guard = None
-        if not nonempty:
-            skipped = self.label("skip")
-            enter = self.label("enter")
-            guard = self.fresh(), enter, skipped
-            self.block = enter
-        before = self.block
-        index = Reg(self.fresh("i"), "i64")
-        phis = [Reg(self.fresh("c"), value.dtype, value.lanes) for value in carried]
-        region = Loop(first, last, step, index, phis, carried, before, head, done, guard)
-        self.operations.append(region)
-        self.block = head
-        out = list(body(index, list(phis)))
-        region.end(out, self.block, Reg(self.fresh(), "i64"), self.fresh())
-        self.operations.append(RegionEnd(region))
-        self.block = done
-        if guard is None:
-            return out
-        self.block = region.joined = self.label("joined")
-        region.merged = [Reg(self.fresh(), value.dtype, value.lanes) for value in out]
-        return list(region.merged)
-
     def until(
         self, start: Reg, stop: Bound, step: int, body: Callable[[Reg], tuple[Reg, Reg]]
     ) -> tuple[Reg, Reg]:
         """``body(i) -> (whether to end, value)`` for i in range(start, stop, step), at least once, until it
         says so; the last i and its value."""
-        before, head, done = self.block, self.label("loop"), self.label("done")
-        self.branch(head)
-        self.start(head)
-        index = Reg(self.fresh("i"), "i64")
-        position = len(self.operations)
+        region = self.begin_while([start])
+        (index,) = region.carried
         ends, value = body(index)
         following = self.add(index, step)
-        phi = Phi(index, [(start.text, before), (following.text, self.block)])
-        self.operations.insert(position, phi)
-        self.branch_if(self.and_(self.not_(ends), self.lt(following, stop)), head, done)
-        self.start(done)
+        self.end_while(region, [following], self.and_(self.not_(ends), self.lt(following, stop)))
         return index, value
 
     # -- memory -----------------------------------------------------------------------------------
@@ -385,10 +308,6 @@ def _steps(stride: int, lanes: int) -> Reg:
 def _all(lanes: int) -> Reg:
     """The mask of all lanes."""
     return Reg("splat (i1 true)", "bool", lanes)
-
-
-def _bound(value: Bound) -> Reg:
-    return value if isinstance(value, Reg) else constant(value, "i64")
 
 
 def _alignment(dtype: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .control_operations import Branch, Label, Return
 from .declarations import Declarations
-from .function import FunctionCode
+from .function import ENTRY, FunctionCode
 from .operations import Arrange, Compute, Convert, FunctionCall, Operation, Phi, Verbatim, VerbatimValue
 from .registers import Reg, llvm_type
 
@@ -13,7 +13,7 @@ class OperationWriter:
     """Appends operations to those of one LLVM function, and names what they define."""
 
     #: The block that is being written.
-    block = "entry"
+    block = ENTRY
 
     def __init__(self, declarations: Declarations | None = None) -> None:
         #: Stack slots, at the top of the entry block, and what follows them.
@@ -109,6 +109,6 @@ class OperationWriter:
             self.declare(name, f"{llvm_type(dtype, lanes)} @{name}({', '.join([arg.type for arg in args])})")
         return self.result_of(name, dtype, lanes, *args)
 
-    def function(self, signature: str, attributes: str = "", entry: str = "entry") -> FunctionCode:
+    def function(self, signature: str, attributes: str = "") -> FunctionCode:
         """The finished function: ``define <signature> { ... }``."""
-        return FunctionCode(signature, attributes, [*self.slots, *self.operations], entry)
+        return FunctionCode(signature, attributes, [*self.slots, *self.operations])

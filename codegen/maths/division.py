@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 from ..llvm.emitter import BITS, Emitter, Reg
-from ..llvm.operations import Phi
 from .support import INFINITY, BlockEmitter, bit_pattern, per_lane_function, rarely
 
 #: Quotients from here on do not fit a significand.
@@ -26,27 +25,17 @@ def _step(b: Emitter, x: Reg, y: Reg, quotient: Reg) -> Reg:
 
 def _far_remainder(b: Emitter, x: Reg, y: Reg) -> Reg:
     """x mod y for scalars x / y >= 2^p: a loop that takes about p bits off the quotient at a time."""
-    assert isinstance(b, BlockEmitter)
-    dtype, whole = x.dtype, WHOLE[x.dtype]
-    entry, before = b.block, b.fresh("far")[1:]
-    body, after = f"{before}.body", f"{before}.after"
-    b.branch(before)
-    b.start(before)
-    rest = Reg(f"%{before}.rest", dtype)
-    head = len(b.operations)  # the value of the next round is not known yet
+    dtype, exponent_mask = x.dtype, bit_pattern(INFINITY, x.dtype)
+    region = b.begin_while([x])
+    (rest,) = region.carried
     quotient = b.div(rest, y)
-    b.branch_if(b.ge(quotient, whole), body, after)
-    b.start(body)
-    exponent_mask = bit_pattern(INFINITY, dtype)
+    b.break_unless(region, b.ge(quotient, WHOLE[dtype]))
     scaled = y
     for _ in range(3):  # the quotient may overflow twice
         held = b.min(b.div(rest, scaled), LARGEST[dtype])
         power = b.bitcast(b.and_(b.bits(held), exponent_mask), dtype)
-        scaled = b.mul(scaled, b.max(b.mul(power, 8 / whole), 1.0))
-    smaller = _step(b, rest, scaled, b.div(rest, scaled))
-    b.branch(before)
-    b.operations.insert(head, Phi(rest, [(x.text, entry), (smaller.text, body)]))
-    b.start(after)
+        scaled = b.mul(scaled, b.max(b.mul(power, 8 / WHOLE[dtype]), 1.0))
+    b.end_while(region, [_step(b, rest, scaled, b.div(rest, scaled))])
     return _step(b, rest, y, quotient)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..llvm.emitter import BITS, Emitter, Reg, suffix
-from ..llvm.operations import Compute, Phi
 from .support import any_lane
 
 
@@ -42,25 +41,13 @@ def int_pow(b: Emitter, x: Reg, n: Reg) -> Reg:
     if name not in b.declarations:
         kind = x.type
         inner = Emitter(b.declarations)
-        inner.branch("loop")
-        inner.start("loop")
-        total, base, left, new_total, new_base, new_left = (
-            Reg(f"%{text}", x.dtype, x.lanes)
-            for text in ("total", "base", "left", "nexttotal", "nextbase", "nextleft")
-        )
-        first = (b.const(1, x).text, "%x", "%n")
-        for phi, start, new in zip((total, base, left), first, (new_total, new_base, new_left), strict=True):
-            inner.operations.append(Phi(phi, [(start, "start"), (new.text, "loop")]))
+        region = inner.begin_while([b.const(1, x), Reg("%x", x.dtype, x.lanes), Reg("%n", x.dtype, x.lanes)])
+        total, base, left = region.carried
         odd = inner.ne(inner.and_(left, 1), 0)
         factor = inner.select(odd, base, 1)
-        inner.operations += [
-            Compute(new_total.text, x.dtype, x.lanes, "mul", (total, factor)),
-            Compute(new_base.text, x.dtype, x.lanes, "mul", (base, base)),
-            Compute(new_left.text, x.dtype, x.lanes, "lshr", (left, b.const(1, x))),
-        ]
-        inner.branch_if(any_lane(inner, inner.ne(new_left, 0)), "loop", "out")
-        inner.start("out")
-        inner.ret(new_total)
+        following = [inner.mul(total, factor), inner.mul(base, base), inner.lshr(left, 1)]
+        inner.end_while(region, following, any_lane(inner, inner.ne(following[2], 0)))
+        inner.ret(following[0])
         signature = f"internal {kind} @{name}({kind} %x, {kind} %n)"
-        b.declarations[name] = inner.function(signature, "nounwind", entry="start")
+        b.declarations[name] = inner.function(signature, "nounwind")
     return b.result_of(name, x.dtype, x.lanes, x, n)

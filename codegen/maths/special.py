@@ -14,7 +14,6 @@ from ...ir.special.evaluator import Evaluator
 from ...ir.special.jets import Index
 from ...ir.special.table import compute_checked
 from ..llvm.emitter import Reg, constant, llvm_type
-from ..llvm.operations import Phi
 from .support import BlockEmitter, any_lane, polynomial, two_product
 
 
@@ -103,7 +102,6 @@ class LaneEvaluator(Evaluator):
         self.lanes = lanes
         #: The lanes whose results matter here, or None for all.
         self.active: Reg | None = None
-        self._labels = 0
 
     def reg(self, value: Any) -> Reg:
         """`value` as a register of vectors of its width."""
@@ -138,10 +136,6 @@ class LaneEvaluator(Evaluator):
 
     # -- control ---------------------------------------------------------------------------------------
 
-    def _label(self, name: str) -> str:
-        self._labels += 1
-        return f"special.{name}.{self._labels}"
-
     def _masked(self, mask: Reg) -> Reg:
         masked: Reg = mask if self.active is None else self.b.and_(mask, self.active)
         return masked
@@ -149,34 +143,21 @@ class LaneEvaluator(Evaluator):
     def loop_values(
         self, condition: Callable[..., Any], body: Callable[..., Any], state: list[Any], limit: int
     ) -> list[Any]:
-        b, before = self.b, self.b.block
-        start = [self.reg(value) for value in state]
-        head, inside, after = (self._label(name) for name in ("head", "body", "after"))
-        b.branch(head)
-        b.start(head)
-        phis = [Reg(b.fresh(), reg.dtype, reg.lanes) for reg in start]
-        turn = Reg(b.fresh(), "i64")
-        position = len(b.operations)
-        values = [Lanes(b, phi) for phi in phis]
+        b = self.b
+        region = b.begin_while([*map(self.reg, state), constant(0, "i64")])
+        *carried, turn = region.carried
+        values = [Lanes(b, register) for register in carried]
         going = self._masked(condition(*values).reg)
         more = b.compute("icmp ult", "bool", 1, turn, constant(limit, "i64"))
-        both = b.and_(any_lane(b, going), more)
-        b.branch_if(both, inside, after)
-        b.start(inside)
-        new = [b.select(going, self.reg(x), phi) for x, phi in zip(body(*values), phis, strict=True)]
-        following = b.add(turn, 1)
-        b.branch(head)
-        entering = zip([*phis, turn], [*start, constant(0, "i64")], [*new, following], strict=True)
-        b.operations[position:position] = [
-            Phi(phi, [(first.text, before), (last.text, b.block)]) for phi, first, last in entering
-        ]
-        b.start(after)
+        b.break_unless(region, b.and_(any_lane(b, going), more))
+        new = [b.select(going, self.reg(x), old) for x, old in zip(body(*values), carried, strict=True)]
+        b.end_while(region, [*new, b.add(turn, 1)])
         return list(values)
 
     def choose_values(
         self, operands: list[Any], branches: list[tuple[Any, Callable[..., list[Any]]]]
     ) -> list[Any]:
-        b, outer = self.b, self.active
+        b = self.b
         rest: Reg | None = None
         results: list[Reg] | None = None
         for mask, function in branches:
@@ -184,31 +165,34 @@ class LaneEvaluator(Evaluator):
             if mask is not None:
                 other = b.not_(mask.reg)
                 rest = other if rest is None else b.and_(rest, other)
-            here, inside, after = b.block, self._label("branch"), self._label("joined")
             needed = None if chosen is None else self._masked(chosen)
-            if needed is None:
-                b.branch(inside)
-            else:
-                b.branch_if(any_lane(b, needed), inside, after)
-            b.start(inside)
-            self.active = needed if needed is not None else outer
-            parts = [self.reg(x) for x in function(*operands)]
-            self.active = outer
-            previous = results or [constant(0.0, "f64", self.lanes)] * len(parts)
-            merged = [
-                part if needed is None else b.select(needed, part, old)
-                for part, old in zip(parts, previous, strict=True)
-            ]
-            last = b.block
-            b.branch(after)
-            b.start(after)
-            if needed is None:
-                results = merged
-            else:
-                pairs = zip(merged, previous, strict=True)
-                results = [b.phi((old, here), (new, last)) for new, old in pairs]
+            results = self._branch(function, operands, needed, results)
         assert results is not None
         return [Lanes(b, reg) for reg in results]
+
+    def _branch(
+        self,
+        function: Callable[..., list[Any]],
+        operands: list[Any],
+        needed: Reg | None,
+        previous: list[Reg] | None,
+    ) -> list[Reg]:
+        """What `function` returns where `needed` holds, in all lanes without it; `previous` elsewhere."""
+        b, outer = self.b, self.active
+        if needed is None:
+            return [self.reg(x) for x in function(*operands)]
+        others = list(previous or ())
+
+        def selected() -> list[Reg]:
+            self.active = needed
+            parts = [self.reg(x) for x in function(*operands)]
+            self.active = outer
+            if not others:  # how many there are is known here
+                others.extend([constant(0.0, "f64", self.lanes)] * len(parts))
+            return [b.select(needed, part, other) for part, other in zip(parts, others, strict=True)]
+
+        selections: list[Reg] = b.when(any_lane(b, needed), selected, others)
+        return selections
 
     def call_values(self, name: str, orders: Index, operands: Sequence[Any]) -> Any:
         return Lanes(self.b, _call(self.b, name, orders, [self.reg(x) for x in operands]))
@@ -227,12 +211,11 @@ def _call(b: BlockEmitter, name: str, orders: Index, operands: Sequence[Reg]) ->
     if full not in b.declarations:
         b.declarations[full] = ""  # taken, while it is written
         inner = type(b).__mro__[0](b.declarations)
-        inner.block = "start"
         parameters = [Reg(f"%p{i}", "f64", lanes) for i in range(len(operands))]
         evaluator = LaneEvaluator(inner, lanes)
         values = [Lanes(inner, parameter) for parameter in parameters]
         result = evaluator.reg(compute_checked(evaluator, name, orders, values))
         inner.ret(result)
         signature = f"internal {kind} @{full}({', '.join(map(str, parameters))})"
-        b.declarations[full] = inner.function(signature, "noinline nounwind", entry="start")
+        b.declarations[full] = inner.function(signature, "noinline nounwind")
     return b.result_of(full, "f64", lanes, *operands)

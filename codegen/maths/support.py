@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..llvm.emitter import BITS, INT_OF, Emitter, Number, Reg, llvm_type, suffix
-from ..llvm.operations import Compute, Phi
 
 #: Bits of the significand that are stored.
 STORED: Final = {"f32": 23, "f64": 52}
@@ -44,7 +43,7 @@ def bit_pattern(value: float, dtype: str) -> int:
 def muladd(b: Emitter, x: Number, y: Number, z: Number) -> Reg:
     """x * y + z, as one FMA where the machine has it and as two operations elsewhere."""
     model = next(reg for reg in (x, y, z) if isinstance(reg, Reg))
-    p, q, r = (b.like(one, model) for one in (x, y, z))
+    p, q, r = (b.like(operand, model) for operand in (x, y, z))
     return b.call(f"llvm.fmuladd.{suffix(p.dtype, p.lanes)}", p.dtype, p.lanes, p, q, r)
 
 
@@ -103,16 +102,11 @@ def rarely(b: BlockEmitter, condition: Reg, name: str, common: Reg, *args: Reg) 
     """`common`, or where `condition` holds in some lane what the function `name` makes of (common, *args)."""
     if not b.branches:
         return b.result_of(name, common.dtype, common.lanes, common, *args)
-    here, rare, after = (b.fresh(label)[1:] for label in ("maths.near", "maths.rare", "maths.joined"))
-    needed = any_lane(b, condition)
-    b.branch(here)
-    b.start(here)
-    b.branch_if(needed, rare, after)
-    b.start(rare)
-    corrected = b.result_of(name, common.dtype, common.lanes, common, *args)
-    b.branch(after)
-    b.start(after)
-    return b.phi((common, here), (corrected, rare))
+    return b.when(
+        any_lane(b, condition),
+        lambda: [b.result_of(name, common.dtype, common.lanes, common, *args)],
+        [common],
+    )[0]
 
 
 def per_lane_function(
@@ -135,39 +129,25 @@ def per_lane_function(
     inner.branches = False
     parameters = [Reg(f"%p{i}", arg.dtype, arg.lanes) for i, arg in enumerate(args)]
     kind = llvm_type(dtype, lanes)
-    whole, before, corrected, result = (
-        Reg(text, dtype, lanes) for text in ("%p0", "%sofar", "%new", "%result")
-    )
-    lane, following, more = Reg("%i", "i64"), Reg("%next", "i64"), Reg("%more", "bool")
-    inner.branch_if(any_lane(inner, needed(inner, list(parameters))), "loop", "out")
-    inner.start("loop")
-    inner.operations += [
-        Phi(lane, [("0", "start"), (following.text, "latch")]),
-        Phi(before, [(whole.text, "start"), (corrected.text, "latch")]),
-    ]
-    if lanes == 1:
+
+    def correct(lane: Reg, before: list[Reg]) -> list[Reg]:
         scalars = parameters
-    else:
-        scalars = [inner.arrange("extractelement", p.dtype, 1, p, lane) for p in parameters]
-    inner.branch_if(needed(inner, scalars), "work", "latch")
-    inner.start("work")
-    value = work(inner, scalars)
-    if lanes > 1:
-        value = inner.arrange("insertelement", dtype, lanes, before, value, lane)
-    worked = inner.block
-    inner.branch("latch")
-    inner.start("latch")
-    inner.operations += [
-        Phi(corrected, [(before.text, "loop"), (value.text, worked)]),
-        Compute(following.text, "i64", 1, "add", (lane, Reg("1", "i64"))),
-        Compute(more.text, "bool", 1, "icmp ult", (following, Reg(str(lanes), "i64"))),
-    ]
-    inner.branch_if(more, "loop", "out")
-    inner.start("out")
-    inner.operations.append(Phi(result, [(whole.text, "start"), (corrected.text, "latch")]))
-    inner.ret(result)
+        if lanes > 1:
+            scalars = [inner.arrange("extractelement", p.dtype, 1, p, lane) for p in parameters]
+
+        def corrected() -> list[Reg]:
+            value = work(inner, scalars)
+            if lanes == 1:
+                return [value]
+            return [inner.arrange("insertelement", dtype, lanes, *before, value, lane)]
+
+        return inner.when(needed(inner, scalars), corrected, before)
+
+    some = any_lane(inner, needed(inner, list(parameters)))
+    results = inner.when(some, lambda: inner.loop(0, lanes, 1, correct, parameters[:1]), parameters[:1])
+    inner.ret(*results)
     signature = f"internal {kind} @{full}({', '.join(map(str, parameters))})"
-    b.declarations[full] = inner.function(signature, "cold noinline nounwind", entry="start")
+    b.declarations[full] = inner.function(signature, "cold noinline nounwind")
     return full
 
 

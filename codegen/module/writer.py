@@ -7,6 +7,7 @@ from within through a callback.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -31,7 +32,7 @@ from ..llvm.declarations import Declarations
 from ..llvm.emitter import Reg, constant, pointer
 from ..llvm.function import Code, calls, code_length
 from ..llvm.loops import FunctionWriter
-from ..llvm.operations import Convert, Phi, Slot
+from ..llvm.operations import Convert, Slot
 from ..llvm.target import Target
 from ..nest.fusions import Fusions
 from ..tiers import OPTIMIZED, ScheduleParameters
@@ -163,9 +164,20 @@ class _ModuleWriter(ExitWriter):
         self.declarations[ARENA] = f"@{ARENA} = internal global ptr null"
         w.declare("aligned_alloc", "ptr @aligned_alloc(i64, i64)")
         w.declare("free", "void @free(ptr)")
-        kept = w.exchange(f"@{ARENA}", pointer("null"))
-        w.branch_if(w.compute("icmp eq", "bool", 1, kept, pointer("null")), "allocate", "ready")
-        w.start("allocate")
+        null = pointer("null")
+        kept = w.exchange(f"@{ARENA}", null)
+
+        def allocate() -> list[Reg]:
+            fresh = self._allocated(size)
+            w.when(w.compute("icmp eq", "bool", 1, fresh, null), functools.partial(self._no_memory, size))
+            return [fresh]
+
+        (arena,) = w.when(w.compute("icmp eq", "bool", 1, kept, null), allocate, [kept])
+        w.operations.append(Convert("%arena", "ptr", 1, "bitcast", arena))
+
+    def _allocated(self, size: int) -> Reg:
+        """A new arena; null where there is no memory."""
+        w = self.w
         page = machine().huge_page_bytes
         large = size >= 2 * page
         align, whole = (page, -(-size // page) * page) if large else (64, size)
@@ -175,12 +187,12 @@ class _ModuleWriter(ExitWriter):
             advised = (size + page // 2) // page * page
             w.declare("madvise", "i32 @madvise(ptr, i64, i32)")
             w.result_of("madvise", "i32", 1, fresh, constant(advised, "i64"), constant(_HUGE_PAGES, "i32"))
-        w.branch_if(w.compute("icmp eq", "bool", 1, fresh, pointer("null")), "nomemory", "ready")
-        w.start("nomemory")
+        return fresh
+
+    def _no_memory(self, size: int) -> None:
+        """Leave `main` with an error."""
         self.errors.append(out_of_memory(size))
-        w.ret(constant(1, "i32"))
-        w.start("ready")
-        w.operations.append(Phi(pointer("%arena"), [(kept.text, "entry"), (fresh.text, "allocate")]))
+        self.w.ret(constant(1, "i32"))
 
     def close_arena(self, label: str) -> None:
         w = self.w

@@ -78,13 +78,8 @@ def divisor_of(w: FunctionWriter, y: Reg, lanes: int) -> Divisor:
 
 def quotient(w: FunctionWriter, x: Reg, y: Reg, divisor: Divisor) -> Reg:
     """x / y."""
-    ordinary, odd, after = w.label("ordinary"), w.label("odd"), w.label("divided")
-    w.branch_if(divisor.ordinary, ordinary, odd)
-    w.start(ordinary)
-    fast = w.fma(x, divisor.high, w.mul(x, divisor.low))
-    w.branch(after)
-    w.start(odd)
-    slow = w.div(x, y)
-    w.branch(after)
-    w.start(after)
-    return w.phi((fast, ordinary), (slow, odd))
+    (result,) = w.one_of(
+        divisor.ordinary,
+        [lambda: [w.fma(x, divisor.high, w.mul(x, divisor.low))], lambda: [w.div(x, y)]],
+    )
+    return result

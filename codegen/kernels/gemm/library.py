@@ -286,13 +286,12 @@ class _Driver(_Writer):
     def _run(self, task: str, context: str, tasks: Reg) -> None:
         """All tasks, by the pool if there is one."""
         w = self.w
-        alone, shared, after = w.label("alone"), w.label("shared"), w.label("after")
-        w.branch_if(w.compute("icmp ne", "bool", 1, pointer("%parallel"), pointer("null")), shared, alone)
-        w.start(shared)
+        there = w.compute("icmp ne", "bool", 1, pointer("%parallel"), pointer("null"))
         arguments = [pointer(f"@{task}"), pointer(context), tasks, constant(1, "i64")]
-        w.operations.append(FunctionCall("%parallel", arguments))
-        w.branch(after)
-        w.start(alone)
-        w.run(task, pointer(context), constant(0, "i64"), tasks)
-        w.branch(after)
-        w.start(after)
+        w.one_of(
+            there,
+            [
+                lambda: w.operations.append(FunctionCall("%parallel", arguments)),
+                lambda: w.run(task, pointer(context), constant(0, "i64"), tasks),
+            ],
+        )

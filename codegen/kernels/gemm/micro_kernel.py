@@ -49,21 +49,20 @@ class _Micro:
         """Whole tiles, parts, and those of few rows."""
         w, tile = self.w, self.tile
         self._fetch()
-        few, many = w.label("few"), w.label("many")
-        half = -(-tile.rows // 2)
-        w.branch_if(w.le(Reg("%rows", "i64"), half), few, many)
-        w.start(few)
-        self._part(self._sums(half))
-        w.ret()
-        w.start(many)
+        rows, half = Reg("%rows", "i64"), -(-tile.rows // 2)
+
+        def few() -> None:
+            self._part(self._sums(half))
+            w.ret()
+
+        w.when(w.le(rows, half), few)
         sums = self._sums(tile.rows)
-        whole = w.and_(w.eq(Reg("%rows", "i64"), tile.rows), w.eq(Reg("%columns", "i64"), tile.columns))
-        full, part = w.label("full"), w.label("part")
-        w.branch_if(whole, full, part)
-        w.start(full)
-        self._whole(sums)
-        w.ret()
-        w.start(part)
+
+        def whole() -> None:
+            self._whole(sums)
+            w.ret()
+
+        w.when(w.and_(w.eq(rows, tile.rows), w.eq(Reg("%columns", "i64"), tile.columns)), whole)
         self._part(sums)
         w.ret()
 
@@ -129,23 +128,23 @@ class _Micro:
 
     def _whole(self, sums: list[Reg]) -> None:
         w, tile = self.w, self.tile
-        first, more, end = w.label("first"), w.label("more"), w.label("end")
         places = [self._place(i, v) for i in range(tile.rows) for v in range(tile.vectors)]
-        w.branch_if(Reg("%first", "bool"), first, more)
-        w.start(first)
-        for place, total in zip(places, sums, strict=True):
-            w.store(total, place)
-        w.branch(end)
-        w.start(more)
-        # read all, then write: a write holds up a read that is whole pages away from it, as rows often are
-        totals = [
-            w.add(w.load(place, tile.dtype, tile.lanes), total)
-            for place, total in zip(places, sums, strict=True)
-        ]
-        for place, total in zip(places, totals, strict=True):
-            w.store(total, place)
-        w.branch(end)
-        w.start(end)
+
+        def store() -> None:
+            for place, total in zip(places, sums, strict=True):
+                w.store(total, place)
+
+        def add() -> None:
+            # read all, then write: a write holds up a read that is whole pages away from it, as rows
+            # often are
+            totals = [
+                w.add(w.load(place, tile.dtype, tile.lanes), total)
+                for place, total in zip(places, sums, strict=True)
+            ]
+            for place, total in zip(places, totals, strict=True):
+                w.store(total, place)
+
+        w.one_of(Reg("%first", "bool"), [store, add])
 
     def _part(self, sums: list[Reg]) -> None:
         """Through the stack, from where the part that is there is copied."""

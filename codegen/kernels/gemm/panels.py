@@ -44,24 +44,18 @@ class _Packing:
 
     def write(self, *, register_transposes: bool) -> FunctionCode:
         w = self.w
-        neighbours, others, turned, turn, single = (
-            w.label(name) for name in ("neighbours", "others", "turned", "turn", "single")
-        )
-        w.branch_if(w.eq(self.across, 1), neighbours, others)
-        w.start(neighbours)
-        self._copy()
-        w.ret()
-        w.start(others)
-        if not register_transposes:  # they are half of the text
-            turned = single
-        w.branch_if(w.eq(self.along, 1), turned, single)
-        if register_transposes:
-            w.start(turned)
-            w.branch_if(w.ge(self.k, self.lanes), turn, single)
-            w.start(turn)
+
+        def copied() -> None:
+            self._copy()
+            w.ret()
+
+        def turned_whole() -> None:
             self._strips(self._turn)
             w.ret()
-        w.start(single)
+
+        w.when(w.eq(self.across, 1), copied)
+        if register_transposes:  # they are half of the text
+            w.when(w.and_(w.eq(self.along, 1), w.ge(self.k, self.lanes)), turned_whole)
         self._strips(self._element_by_element)
         w.ret()
         return w.function(
@@ -102,15 +96,7 @@ class _Packing:
         if self.fast_masks:
             body(mask)
             return
-        whole, part, after = w.label("whole"), w.label("part"), w.label("after")
-        w.branch_if(w.eq(valid, self.lanes), whole, part)
-        w.start(whole)
-        body(None)
-        w.branch(after)
-        w.start(part)
-        body(mask)
-        w.branch(after)
-        w.start(after)
+        w.one_of(w.eq(valid, self.lanes), [lambda: body(None), lambda: body(mask)])
 
     def _copy(self) -> None:
         """Row by row through all panels: memory is read in the order in which it lies."""

@@ -6,6 +6,7 @@ Indices are checked before anything is read or written at them.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -124,11 +125,7 @@ def check_indices(
     """Return i32, 1 + axis where an index is out of range; `lanes` are looked at together."""
     for axis in range(axes):
         inside = _all_inside(w, f"%b{first + axis}", shape[axis], count, lanes)
-        good, bad = w.label("good"), w.label("bad")
-        w.branch_if(inside, good, bad)
-        w.start(bad)
-        w.ret(constant(axis + 1, "i32"))
-        w.start(good)
+        w.when(w.not_(inside), functools.partial(w.ret, constant(axis + 1, "i32")))
 
 
 def over_indices(

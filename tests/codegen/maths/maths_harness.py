@@ -12,12 +12,11 @@ import mpmath as mp
 import numpy as np
 from numpy.typing import NDArray
 
-from tracejit.codegen.llvm.control_operations import instructions
 from tracejit.codegen.llvm.declarations import Declarations
-from tracejit.codegen.llvm.emitter import LLVM_SCALAR, Reg, llvm_type
+from tracejit.codegen.llvm.emitter import LLVM_SCALAR, Reg
 from tracejit.codegen.llvm.function import text_of
+from tracejit.codegen.llvm.loops import FunctionWriter
 from tracejit.codegen.llvm.target import host
-from tracejit.codegen.maths import MathsEmitter
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -51,44 +50,23 @@ def module_text(
 
     With AVX-512's tables where this machine has them, unless `wide_tables` says otherwise.
     """
-    b = MathsEmitter(Declarations(host().wide_tables if wide_tables is None else wide_tables))
-    b.branches = branches
-    args = []
-    for position, dtype in enumerate(dtypes):
-        where = b.assign(f"getelementptr {LLVM_SCALAR[dtype]}, ptr %a{position}, i64 %i", "i64")
-        memory = "i8" if dtype == "bool" else dtype
-        kind = llvm_type(memory, lanes)
-        if dtype == "bool":
-            where = b.assign(f"getelementptr i8, ptr %a{position}, i64 %i", "i64")
-        value = b.assign(f"load {kind}, ptr {where.text}, align 1", memory, lanes)
-        args.append(b.cast(value, "bool") if dtype == "bool" else value)
-    result: Reg = getattr(b, method)(*args)
-    if result.dtype == "bool":
-        result = b.assign(f"zext {result} to {llvm_type('i8', lanes)}", "i8", lanes)
-    where = b.assign(f"getelementptr {LLVM_SCALAR[result.dtype]}, ptr %out, i64 %i", "i64")
-    b.line(f"store {result}, ptr {where.text}, align 1")
+    w = FunctionWriter(Declarations(host().wide_tables if wide_tables is None else wide_tables))
+    w.branches = branches
+
+    def step(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+        places = [w.offset(f"%a{position}", dtype, index) for position, dtype in enumerate(dtypes)]
+        arguments = [w.load(place, dtype, lanes) for place, dtype in zip(places, dtypes, strict=True)]
+        result: Reg = getattr(w, method)(*arguments)
+        w.store(result, w.offset("%out", result.dtype, index))
+        return ()
+
+    w.loop(0, Reg("%n", "i64"), lanes, step, nonempty=True)
+    w.ret()
     parameters = ", ".join(
         ["ptr noalias %out", *(f"ptr noalias %a{i}" for i in range(len(dtypes))), "i64 %n"]
     )
-    head = [
-        f'define void @{name}({parameters}) nounwind "prefer-vector-width"="512" {{',
-        "entry:",
-        "  br label %loop",
-        "loop:",
-        "  %i = phi i64 [ 0, %entry ], [ %next, %latch ]",
-    ]
-    tail = [
-        "  br label %latch",
-        "latch:",
-        f"  %next = add i64 %i, {lanes}",
-        "  %more = icmp ult i64 %next, %n",
-        "  br i1 %more, label %loop, label %exit",
-        "exit:",
-        "  ret void",
-        "}",
-    ]
-    body = [operation.line() for operation in instructions(b.operations)]
-    return "\n".join([text_of([*b.declarations.values()]), *head, *body, *tail])
+    function = w.function(f"void @{name}({parameters})", 'nounwind "prefer-vector-width"="512"')
+    return text_of([*w.declarations.values(), function])
 
 
 def link(text: str, name: str) -> tuple[int, Any]:
