@@ -12,7 +12,6 @@ into.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -20,30 +19,36 @@ from ...ir.graph import Instruction
 from ...ir.records import record
 from ..interface import FAILED, REPORT
 from ..kernels.kernel import Kernel
-from ..llvm.function import Code, FunctionCode
-from ..llvm.operations import Convert, Copy, FunctionCall, Load, MaskedAccess, Offset, Operation, Slot, Store
+from ..llvm.function import Code, FunctionCode, Table
+from ..llvm.operations import (
+    Arrange,
+    AtomicUpdate,
+    Clear,
+    Convert,
+    Copy,
+    FunctionCall,
+    Load,
+    MaskedAccess,
+    Offset,
+    Operation,
+    Slot,
+    Store,
+)
 from ..llvm.registers import Reg, constant, llvm_type, pointer
+from .addresses import BYTES
 from .variants import Instrument, ModuleContext
 from .verifier import verify_code
 
 _TRASH_BYTES: Final = 4096
-
-_TABLE: Final = re.compile(r"(@[\w.]+) = internal constant \[(\d+) x (\w+)\]")
-_WIDTH: Final = {"double": 8, "float": 4, "half": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "i1": 1, "ptr": 8}
 
 
 @record
 class _Buffer:
     """What a pointer points into: its start, its size in bytes, and what messages call it."""
 
-    start: str
-    nbytes: int
+    start: Reg
+    nbytes: Reg
     text: str
-
-    @property
-    def arguments(self) -> tuple[Reg, Reg]:
-        """Its start and size, for checks."""
-        return pointer(self.start), constant(self.nbytes, "i64")
 
 
 class AccessChecks(Instrument):
@@ -62,10 +67,14 @@ class AccessChecks(Instrument):
         """Verify the kernel, then rewrite its accesses."""
         verify_code(kernel.code)  # not its buffers: what leaves them is reported where it happens
         parameters = _parameters(instruction, extents)
-        tables = dict(_table(part) for part in kernel.code if isinstance(part, str))
+        tables = {
+            part.name: _own(part.name, part.nbytes, "table")
+            for part in kernel.code
+            if isinstance(part, Table)
+        }
         code: Code = []
         for part in kernel.code:
-            if isinstance(part, str):
+            if not isinstance(part, FunctionCode):
                 code.append(part)
                 continue
             # the parts of a kernel take what it takes, under the same names; tasks from their context
@@ -77,7 +86,7 @@ class AccessChecks(Instrument):
     def before(self, writing: ModuleContext, instruction: Instruction, name: str) -> None:
         """Forget what another call may have left."""
         self._messages = []
-        writing.w.line(f"store atomic i64 0, ptr @{REPORT} seq_cst, align 8")
+        writing.w.operations.append(Store(constant(0, "i64"), f"@{REPORT}", 8, order="seq_cst"))
 
     def after(self, writing: ModuleContext, mark: Any) -> None:
         """Leave with the message of the first check that failed."""
@@ -141,18 +150,41 @@ class _FunctionChecks:
             if operation.pointer in self.buffers:
                 self.buffers[operation.text] = self.buffers[operation.pointer]
         elif isinstance(operation, Slot):
-            nbytes = operation.count * _WIDTH[operation.element]
-            name = operation.text
-            self.buffers[name] = _Buffer(name, nbytes, f"a stack slot of {nbytes} bytes")
+            nbytes = operation.count * BYTES[operation.element]
+            self.buffers[operation.text] = _own(operation.text, nbytes, "stack slot")
+        elif isinstance(operation, Arrange) and operation.code == "select" and operation.dtype == "ptr":
+            return [*self._chosen(operation), operation]
         elif isinstance(operation, Load):
             return self._load(operation)
+        elif isinstance(operation, AtomicUpdate):
+            nbytes = BYTES[llvm_type(operation.dtype)]
+            check, safe = self._contiguous(operation, operation.pointer, nbytes, nbytes)
+            return [
+                *check,
+                AtomicUpdate(operation.text, operation.code, safe, operation.value, operation.order),
+            ]
         elif isinstance(operation, Store):
             return self._store(operation)
         elif isinstance(operation, MaskedAccess):
             return self._by_lanes(operation) if operation.by_lanes else self._masked(operation)
-        elif isinstance(operation, Copy):
-            return self._copy(operation)
+        elif isinstance(operation, (Copy, Clear)):
+            return self._bytes(operation)
         return [operation]
+
+    def _chosen(self, choice: Arrange) -> list[Operation]:
+        """Note the buffer that `choice` of two pointers leads into; its start and size, where that depends on
+        the condition."""
+        condition, *pointers = choice.arguments
+        if not all(place.text in self.buffers for place in pointers):
+            return []
+        first, second = [self.buffers[place.text] for place in pointers]
+        if first == second:
+            self.buffers[choice.text] = first
+            return []
+        start = Arrange(f"{choice.text}.start", "ptr", 1, "select", (condition, first.start, second.start))
+        nbytes = Arrange(f"{choice.text}.bytes", "i64", 1, "select", (condition, first.nbytes, second.nbytes))
+        self.buffers[choice.text] = _Buffer(start, nbytes, f"{first.text} or {second.text}")
+        return [start, nbytes]
 
     def _buffer(self, operation: Operation, pointer: str) -> _Buffer | None:
         buffer = self.buffers.get(pointer)
@@ -168,14 +200,14 @@ class _FunctionChecks:
             if load.text in self.parameters:
                 self.buffers[load.text] = self.parameters[load.text]
             return [load]
-        nbytes = load.lanes * _WIDTH[llvm_type(load.dtype)]
+        nbytes = load.lanes * BYTES[llvm_type(load.dtype)]
         check, safe = self._contiguous(load, load.pointer, nbytes, load.align)
         return [*check, Load(load.text, load.dtype, load.lanes, safe, load.align)]
 
     def _store(self, store: Store) -> list[Operation]:
         if store.value.dtype == "ptr" or store.value.text == "zeroinitializer":
             return [store]
-        nbytes = store.value.lanes * _WIDTH[llvm_type(store.value.dtype)]
+        nbytes = store.value.lanes * BYTES[llvm_type(store.value.dtype)]
         check, safe = self._contiguous(store, store.pointer, nbytes, store.align)
         return [*check, Store(store.value, safe, store.align, past_cache=store.past_cache)]
 
@@ -187,7 +219,7 @@ class _FunctionChecks:
         if buffer is None:
             return [], place
         site = self._site(access, buffer)
-        arguments = [pointer(place), *buffer.arguments, *_numbers(nbytes, align, site)]
+        arguments = [pointer(place), buffer.start, buffer.nbytes, *_numbers(nbytes, align, site)]
         safe = FunctionCall("@check", arguments, f"%safe{site}", "ptr")
         return [safe], safe.text
 
@@ -199,7 +231,7 @@ class _FunctionChecks:
         bits = Convert(f"%bits{site}", f"i{access.mask.lanes}", 1, "bitcast", access.mask)
         wide = Convert(f"%wide{site}", "i128", 1, "zext", bits)
         numbers = _numbers(access.element_bytes, access.align, site)
-        arguments = [access.pointer, *buffer.arguments, *numbers, wide]
+        arguments = [access.pointer, buffer.start, buffer.nbytes, *numbers, wide]
         safe = FunctionCall("@check_masked", arguments, f"%safe{site}", "ptr")
         return [bits, wide, safe, access.through(safe)]
 
@@ -210,34 +242,32 @@ class _FunctionChecks:
         site = self._site(access, buffer)
         lanes = access.pointer.lanes
         numbers = _numbers(access.element_bytes, access.align, site)
-        arguments = [access.pointer, *buffer.arguments, *numbers, access.mask]
+        arguments = [access.pointer, buffer.start, buffer.nbytes, *numbers, access.mask]
         safe = FunctionCall(f"@{self.checks.by_lanes(lanes)}", arguments, f"%safe{site}", "ptr", lanes)
         return [safe, access.through(safe)]
 
-    def _copy(self, copy: Copy) -> list[Operation]:
-        target, source, count, volatile = copy.arguments
+    def _bytes(self, access: Copy | Clear) -> list[Operation]:
+        """The same with a count of 0 where it leaves a buffer."""
+        target, source, count, volatile = access.arguments
         operations: list[Operation] = []
-        for place in (target, source):
-            buffer = self._buffer(copy, place.text)
+        for place in (target, source) if isinstance(access, Copy) else (target,):
+            buffer = self._buffer(access, place.text)
             if buffer is not None:
-                site = self._site(copy, buffer)
-                arguments = [place, *buffer.arguments, count, *_numbers(site)]
+                site = self._site(access, buffer)
+                arguments = [place, buffer.start, buffer.nbytes, count, *_numbers(site)]
                 checked = FunctionCall("@check_copy", arguments, f"%count{site}", "i64")
                 operations.append(checked)
                 count = checked
-        return [*operations, Copy(copy.callee, (target, source, count, volatile))]
+        return [*operations, type(access)(access.callee, (target, source, count, volatile))]
 
 
 def _numbers(*values: int) -> list[Reg]:
     return [constant(value, "i64") for value in values]
 
 
-def _table(part: str) -> tuple[str, _Buffer]:
-    """A table of the kernel's, by its name."""
-    match = _TABLE.match(part)
-    assert match is not None, part
-    nbytes = int(match[2]) * _WIDTH[match[3]]
-    return match[1], _Buffer(match[1], nbytes, f"a table of {nbytes} bytes")
+def _own(name: str, nbytes: int, what: str) -> _Buffer:
+    """Memory of the kernel's own, by its name."""
+    return _Buffer(pointer(name), constant(nbytes, "i64"), f"a {what} of {nbytes} bytes")
 
 
 def _parameters(instruction: Instruction, extents: Sequence[int]) -> dict[str, _Buffer]:
@@ -251,7 +281,7 @@ def _parameters(instruction: Instruction, extents: Sequence[int]) -> dict[str, _
             text = f"{what} ({values[i].type}, {nbytes} bytes)"
         else:
             text = f"the workspace of {nbytes} bytes"
-        buffers[f"%b{i}"] = _Buffer(f"%b{i}", nbytes, text)
+        buffers[f"%b{i}"] = _Buffer(pointer(f"%b{i}"), constant(nbytes, "i64"), text)
     return buffers
 
 

@@ -48,7 +48,7 @@ def marked_lines(code: Code, of_function: dict[str, tuple[int, ...]]) -> list[Ma
         if isinstance(part, FunctionCode):
             lines += part.marked_lines(of_function.get(part.name, ()))
         else:
-            lines += [(line, ()) for line in part.split("\n")]
+            lines += [(line, ()) for line in str(part).split("\n")]
     return lines
 
 

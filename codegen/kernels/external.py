@@ -6,7 +6,7 @@ from typing import Final
 
 from ...ir.graph import Instruction
 from ...ir.registry import Kind
-from ..llvm.function import Code
+from ..llvm.function import Code, Table
 from ..llvm.loops import FunctionWriter
 from ..llvm.operations import FunctionCall
 from ..llvm.registers import constant, pointer
@@ -24,17 +24,12 @@ def external_kernel(name: str, instruction: Instruction, context: LoweringContex
         return None
     values = [*instruction.operands, *instruction.results]
     sizes = [size for value in values for size in value.shape]
-    held = ", ".join(f"i64 {size}" for size in sizes or [0])
-    kind = f"[{max(len(sizes), 1)} x i64]"
-    w, table = FunctionWriter(), f"@{name}_sizes"
+    w, table = FunctionWriter(), Table(f"@{name}_sizes", "i64", sizes or [0])
     address = w.at_address(constant(function.address, "i64"))
-    arguments = [pointer(text) for text in (*[f"%b{i}" for i in range(len(values))], table)]
+    arguments = [pointer(text) for text in (*[f"%b{i}" for i in range(len(values))], table.name)]
     w.operations.append(FunctionCall(address, arguments))
     w.ret()
-    code: Code = [
-        f"{table} = internal constant {kind} [{held}]",
-        w.function(signature(name, len(values)), "nounwind"),
-    ]
+    code: Code = [table, w.function(signature(name, len(values)), "nounwind")]
     return Kernel(name, code, f"{name}: C function of {instruction.op.name}", cycles=_CYCLES)
 
 

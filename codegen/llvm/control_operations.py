@@ -50,17 +50,19 @@ class Branch(Operation):
 
 
 class Switch(Operation):
-    """A jump to ``targets[value]``; to the last of them where there is none."""
+    """A jump to the target of a value that is one of `numbers` (from 0 on), to the last one for others."""
 
-    __slots__ = ("targets", "value")
+    __slots__ = ("numbers", "targets", "value")
     ends_block = True
 
-    def __init__(self, value: Reg, targets: Sequence[str]) -> None:
+    def __init__(self, value: Reg, targets: Sequence[str], numbers: Sequence[int] = ()) -> None:
         self.value, self.targets = value, targets
+        self.numbers = numbers or range(len(targets) - 1)
 
     def line(self) -> str:
         kind = self.value.type
-        cases = " ".join([f"{kind} {i}, label %{label}" for i, label in enumerate(self.targets[:-1])])
+        pairs = zip(self.numbers, self.targets, strict=False)
+        cases = " ".join([f"{kind} {number}, label %{label}" for number, label in pairs])
         return f"  switch {self.value}, label %{self.targets[-1]} [ {cases} ]"
 
     def operands(self) -> tuple[str, ...]:

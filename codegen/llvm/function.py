@@ -83,6 +83,24 @@ class FunctionCode:
         return [*lines, ("}", default)]
 
 
+class Table:
+    """A constant array of integers beside functions; `name` has its ``@``."""
+
+    __slots__ = ("dtype", "name", "values")
+
+    def __init__(self, name: str, dtype: str, values: Sequence[int]) -> None:
+        self.name, self.dtype, self.values = name, dtype, values
+
+    @property
+    def nbytes(self) -> int:
+        """Its size."""
+        return len(self.values) * int(self.dtype[1:]) // 8
+
+    def __str__(self) -> str:
+        values = ", ".join([f"{self.dtype} {value}" for value in self.values])
+        return f"{self.name} = internal constant [{len(self.values)} x {self.dtype}] [{values}]"
+
+
 def text_of(code: Code) -> str:
     """The LLVM text of parts of a module."""
     return "\n".join([str(part) for part in code])
@@ -90,7 +108,7 @@ def text_of(code: Code) -> str:
 
 def code_length(code: Code) -> int:
     """About how many characters that has."""
-    return sum(len(part) if isinstance(part, str) else part.length for part in code)
+    return sum(part.length if isinstance(part, FunctionCode) else len(str(part)) for part in code)
 
 
 def calls(code: Code, name: str) -> bool:
@@ -103,5 +121,5 @@ def calls(code: Code, name: str) -> bool:
     )
 
 
-#: Parts of a module: functions, and what is written as text (tables, functions by hand).
-Code: TypeAlias = list[FunctionCode | str]
+#: Parts of a module: functions, tables, and as text what has no operations (declarations, variables).
+Code: TypeAlias = list[FunctionCode | Table | str]

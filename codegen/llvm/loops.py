@@ -9,7 +9,19 @@ from . import strided_reads
 from .control_operations import Origins
 from .control_writer import Bound as Bound
 from .declarations import Declarations
-from .operations import Compute, Copy, Load, MaskedAccess, Offset, Slot, Store
+from .operations import (
+    AtomicUpdate,
+    Clear,
+    CompareExchange,
+    Compute,
+    Copy,
+    Fence,
+    Load,
+    MaskedAccess,
+    Offset,
+    Slot,
+    Store,
+)
 from .registers import BITS, Number, Reg, memory_type, pointer, suffix
 
 
@@ -95,11 +107,23 @@ class FunctionWriter(MathsEmitter):
 
     def exchange(self, pointer: str, value: Reg, order: str = "acq_rel") -> Reg:
         """Store `value` at `pointer` and return what was there, as one step to other threads."""
-        return self.assign(f"atomicrmw xchg ptr {pointer}, {value} {order}", value.dtype)
+        return self.update("xchg", pointer, value, order)
+
+    def update(self, code: str, pointer: str, value: Reg, order: str = "seq_cst") -> Reg:
+        """The same with what ``code`` (add, or) makes of the two."""
+        result = AtomicUpdate(self.fresh(), code, pointer, value, order)
+        self.operations.append(result)
+        return result
+
+    def compare_exchange(self, pointer: str, expected: Reg, value: Reg) -> Reg:
+        """Store `value` at `pointer` where `expected` is there; whether it was."""
+        pair = CompareExchange(self.fresh("pair"), pointer, expected, value)
+        self.operations.append(pair)
+        return self.arrange("extractvalue", "bool", 1, pair, tail=", 1")
 
     def fence(self) -> None:
         """Keep loads and stores from moving across this place."""
-        self.line("fence seq_cst")
+        self.operations.append(Fence())
 
     def address_of(self, pointer: str) -> Reg:
         """`pointer` as an i64."""
@@ -250,7 +274,8 @@ class FunctionWriter(MathsEmitter):
         """Set bytes to zero."""
         self.declare("llvm.memset.p0.i64", "void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         count = nbytes if isinstance(nbytes, Reg) else Reg(str(nbytes), "i64")
-        self.run("llvm.memset.p0.i64", pointer(target), Reg("0", "i8"), count, Reg("false", "bool"))
+        arguments = (pointer(target), Reg("0", "i8"), count, Reg("false", "bool"))
+        self.operations.append(Clear("@llvm.memset.p0.i64", arguments))
 
     def tail_mask(self, remaining: int, lanes: int) -> Reg:
         """The first `remaining` lanes."""

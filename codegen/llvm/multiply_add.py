@@ -21,7 +21,7 @@ _FLAG: Final = " contract "
 def contracted(code: Code) -> str:
     """The LLVM text of `code` without ``contract``, its products that only one sum reads joined with that."""
     types: dict[str, str] = {}
-    parts = [_contracted(part, types) if isinstance(part, FunctionCode) else part for part in code]
+    parts = [_contracted(part, types) if isinstance(part, FunctionCode) else str(part) for part in code]
     declared = [f"declare {type_} @{name}({type_}, {type_}, {type_})" for name, type_ in types.items()]
     there = {part for part in code if isinstance(part, str)}
     return "\n".join([*sorted(set(declared) - there), *parts])

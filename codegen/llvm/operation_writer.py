@@ -5,7 +5,7 @@ from __future__ import annotations
 from .control_operations import Branch, Label, Return
 from .declarations import Declarations
 from .function import ENTRY, FunctionCode
-from .operations import Arrange, Compute, Convert, FunctionCall, Operation, Phi, Verbatim, VerbatimValue
+from .operations import Arrange, Compute, Convert, FunctionCall, Operation, Phi
 from .registers import Reg, llvm_type
 
 
@@ -31,16 +31,6 @@ class OperationWriter:
         return f"%{prefix}{self._counter}"
 
     # -- values -----------------------------------------------------------------------------------
-
-    def line(self, text: str) -> None:
-        """Append an operation that no visitor has to look into."""
-        self.operations.append(Verbatim(text))
-
-    def assign(self, text: str, dtype: str, lanes: int = 1) -> Reg:
-        """Append such an operation with a result, and return that."""
-        result = VerbatimValue(self.fresh(), dtype, lanes, text)
-        self.operations.append(result)
-        return result
 
     def compute(self, code: str, dtype: str, lanes: int, *arguments: Reg) -> Reg:
         """Append ``code`` on arguments of one type, with a result of `dtype` x `lanes`."""

@@ -8,13 +8,10 @@ An operand is a `Reg`; where only a pointer can stand, it is the pointer's name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from .registers import Reg, llvm_type
-
-_NAME: Final = re.compile(r"%[\w.$-]+")
 
 
 def typed(arguments: Iterable[Reg]) -> str:
@@ -51,36 +48,6 @@ class RegisterDefinition(Reg, Operation):
     @property
     def result(self) -> Reg | None:
         return self
-
-
-class Verbatim(Operation):
-    """LLVM text that no visitor has to look into, such as a fence."""
-
-    __slots__ = ("written",)
-
-    def __init__(self, written: str) -> None:
-        self.written = written
-
-    def line(self) -> str:
-        return f"  {self.written}"
-
-    def operands(self) -> list[str]:
-        return _NAME.findall(self.written)
-
-
-class VerbatimValue(RegisterDefinition):
-    """The same with a result, such as an atomic operation."""
-
-    __slots__ = ("written",)
-
-    def __init__(self, text: str, dtype: str, lanes: int, written: str) -> None:
-        self.text, self.dtype, self.lanes, self.written = text, dtype, lanes, written
-
-    def line(self) -> str:
-        return f"  {self.text} = {self.written}"
-
-    def operands(self) -> list[str]:
-        return _NAME.findall(self.written)
 
 
 # -- values ------------------------------------------------------------------------------------------
@@ -198,6 +165,22 @@ class Slot(RegisterDefinition):
         return ()
 
 
+class DynamicSlot(RegisterDefinition):
+    """Memory on the stack whose size is known where it is taken."""
+
+    __slots__ = ("count", "element")
+
+    def __init__(self, text: str, element: str, count: Reg) -> None:
+        self.text, self.dtype, self.lanes = text, "ptr", 1
+        self.element, self.count = element, count
+
+    def line(self) -> str:
+        return f"  {self.text} = alloca {self.element}, {self.count}"
+
+    def operands(self) -> tuple[str, ...]:
+        return (self.count.text,)
+
+
 class Offset(RegisterDefinition):
     """A pointer moved by elements of an LLVM type; by several numbers of them, a vector of pointers."""
 
@@ -215,36 +198,93 @@ class Offset(RegisterDefinition):
 
 
 class Load(RegisterDefinition):
-    """A load of contiguous elements; `align` 0 is the type's own."""
+    """A load of contiguous elements; `align` 0 is the type's own, an `order` makes it atomic."""
 
-    __slots__ = ("align", "pointer")
+    __slots__ = ("align", "order", "pointer")
 
-    def __init__(self, text: str, dtype: str, lanes: int, pointer: str, align: int = 0) -> None:
-        self.text, self.dtype, self.lanes, self.pointer, self.align = text, dtype, lanes, pointer, align
+    def __init__(
+        self, text: str, dtype: str, lanes: int, pointer: str, align: int = 0, order: str = ""
+    ) -> None:
+        self.text, self.dtype, self.lanes = text, dtype, lanes
+        self.pointer, self.align, self.order = pointer, align, order
 
     def line(self) -> str:
         align = f", align {self.align}" if self.align else ""
-        return f"  {self.text} = load {llvm_type(self.dtype, self.lanes)}, ptr {self.pointer}{align}"
+        kind = llvm_type(self.dtype, self.lanes)
+        if self.order:
+            return f"  {self.text} = load atomic {kind}, ptr {self.pointer} {self.order}{align}"
+        return f"  {self.text} = load {kind}, ptr {self.pointer}{align}"
 
     def operands(self) -> tuple[str, ...]:
         return (self.pointer,)
 
 
 class Store(Operation):
-    """A store of contiguous elements; `past_cache` ones leave the caches as they are."""
+    """A store of contiguous elements; `past_cache` ones leave the caches as they are, an `order` makes it
+    atomic."""
 
-    __slots__ = ("align", "past_cache", "pointer", "value")
+    __slots__ = ("align", "order", "past_cache", "pointer", "value")
 
-    def __init__(self, value: Reg, pointer: str, align: int = 0, *, past_cache: bool = False) -> None:
-        self.value, self.pointer, self.align, self.past_cache = value, pointer, align, past_cache
+    def __init__(
+        self, value: Reg, pointer: str, align: int = 0, *, past_cache: bool = False, order: str = ""
+    ) -> None:
+        self.value, self.pointer, self.align = value, pointer, align
+        self.past_cache, self.order = past_cache, order
 
     def line(self) -> str:
         align = f", align {self.align}" if self.align else ""
+        if self.order:
+            return f"  store atomic {self.value}, ptr {self.pointer} {self.order}{align}"
         hint = ", !nontemporal !{i32 1}" if self.past_cache else ""
         return f"  store {self.value}, ptr {self.pointer}{align}{hint}"
 
     def operands(self) -> tuple[str, ...]:
         return self.value.text, self.pointer
+
+
+class AtomicUpdate(RegisterDefinition):
+    """What was at `pointer` before `code` put something of `value` there, as one step to other threads."""
+
+    __slots__ = ("code", "order", "pointer", "value")
+
+    def __init__(self, text: str, code: str, pointer: str, value: Reg, order: str) -> None:
+        self.text, self.dtype, self.lanes = text, value.dtype, 1
+        self.code, self.pointer, self.value, self.order = code, pointer, value, order
+
+    def line(self) -> str:
+        return f"  {self.text} = atomicrmw {self.code} ptr {self.pointer}, {self.value} {self.order}"
+
+    def operands(self) -> tuple[str, ...]:
+        return self.pointer, self.value.text
+
+
+class CompareExchange(RegisterDefinition):
+    """What was at `pointer`, and whether that was `expected`: then `value` is there now."""
+
+    __slots__ = ("expected", "pointer", "value")
+
+    def __init__(self, text: str, pointer: str, expected: Reg, value: Reg) -> None:
+        self.text, self.dtype, self.lanes = text, f"{{ {value.type}, i1 }}", 1
+        self.pointer, self.expected, self.value = pointer, expected, value
+
+    def line(self) -> str:
+        ends = f"{self.expected}, {self.value} seq_cst seq_cst"
+        return f"  {self.text} = cmpxchg ptr {self.pointer}, {ends}"
+
+    def operands(self) -> tuple[str, ...]:
+        return self.pointer, self.expected.text, self.value.text
+
+
+class Fence(Operation):
+    """Keeps loads and stores from moving across it."""
+
+    __slots__ = ()
+
+    def line(self) -> str:
+        return "  fence seq_cst"
+
+    def operands(self) -> tuple[str, ...]:
+        return ()
 
 
 class MaskedAccess(FunctionCall):
@@ -275,5 +315,11 @@ class MaskedAccess(FunctionCall):
 
 class Copy(FunctionCall):
     """A copy of bytes, from the second argument to the first."""
+
+    __slots__ = ()
+
+
+class Clear(FunctionCall):
+    """Bytes from the first argument on, as many as the third says, set to zero."""
 
     __slots__ = ()

@@ -8,10 +8,11 @@ pi/2 costs 61 of them (Muller, Elementary Functions, 11.3).
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
 from ..llvm.emitter import Emitter, Reg, constant
-from ..llvm.operations import VerbatimValue
+from ..llvm.operations import Load, Offset
 from .support import BlockEmitter, flip_sign, muladd, polynomial, two_sum
 from .tables.coefficients import COS_QUARTER, SIN_QUARTER
 
@@ -28,58 +29,40 @@ PI_HALF_LOW: Final = float.fromhex("0x1.1a62633145c07p-54")
 TABLE: Final = "tracejit.two_over_pi"
 FUNCTION: Final = "tracejit.huge_sincos"
 RESULT: Final = "[4 x double]"
+_BITS_42: Final = (1 << 42) - 1
 
-#: From %x: the quadrant %q, and the fraction of a quadrant, at most 1/2 in size, as the exact sum %a + %b +
-#: %c of three parts with 42 bits each.
-REDUCTION: Final = """\
-  %bits = bitcast double %x to i64
-  %field0 = lshr i64 %bits, 52
-  %field = and i64 %field0, 2047
-  %m0 = and i64 %bits, 4503599627370495
-  %m = or i64 %m0, 4503599627370496
-  %at = sub i64 %field, 1013
-  %word = lshr i64 %at, 6
-  %shift = and i64 %at, 63
-  %a0 = getelementptr i64, ptr @{table}, i64 %word
-  %a1 = getelementptr i64, ptr %a0, i64 1
-  %a2 = getelementptr i64, ptr %a0, i64 2
-  %a3 = getelementptr i64, ptr %a0, i64 3
-  %w0 = load i64, ptr %a0
-  %w1 = load i64, ptr %a1
-  %w2 = load i64, ptr %a2
-  %w3 = load i64, ptr %a3
-  %top = call i64 @llvm.fshl.i64(i64 %w0, i64 %w1, i64 %shift)
-  %mid = call i64 @llvm.fshl.i64(i64 %w1, i64 %w2, i64 %shift)
-  %bot = call i64 @llvm.fshl.i64(i64 %w2, i64 %w3, i64 %shift)
-  %mw = zext i64 %m to i128
-  %botw = zext i64 %bot to i128
-  %midw = zext i64 %mid to i128
-  %topw = zext i64 %top to i128
-  %p0 = mul i128 %mw, %botw
-  %p1 = mul i128 %mw, %midw
-  %p2 = mul i128 %mw, %topw
-  %carry = lshr i128 %p0, 64
-  %s1 = add i128 %p1, %carry
-  %s2 = shl i128 %p2, 64
-  %turns = add i128 %s1, %s2
-  %rounded = add i128 %turns, 42535295865117307932921825928971026432
-  %q128 = lshr i128 %rounded, 126
-  %q = trunc i128 %q128 to i64
-  %whole = shl i128 %q128, 126
-  %frac = sub i128 %turns, %whole
-  %upper = ashr i128 %frac, 84
-  %upper64 = trunc i128 %upper to i64
-  %lower = lshr i128 %frac, 42
-  %lower64 = trunc i128 %lower to i64
-  %lower42 = and i64 %lower64, 4398046511103
-  %last64 = trunc i128 %frac to i64
-  %last42 = and i64 %last64, 4398046511103
-  %upperf = sitofp i64 %upper64 to double
-  %lowerf = sitofp i64 %lower42 to double
-  %lastf = sitofp i64 %last42 to double
-  %a = fmul double %upperf, 0x3D50000000000000
-  %b = fmul double %lowerf, 0x3AB0000000000000
-  %c = fmul double %lastf, 0x3810000000000000"""
+
+def _reduced(b: Emitter, x: Reg) -> tuple[Reg, list[Reg]]:
+    """The quadrant of |x|, and the fraction of a quadrant, at most 1/2 in size, as the exact sum of three
+    parts with 42 bits each."""
+
+    def word(at: Reg) -> Reg:
+        place = Offset(b.fresh("at"), "i64", f"@{TABLE}", at)
+        value = Load(b.fresh(), "i64", 1, place.text)
+        b.operations += [place, value]
+        return value
+
+    bits = b.bitcast(x, "i64")
+    exponent = b.and_(b.lshr(bits, 52), 2047)
+    significand = b.convert("zext", b.or_(b.and_(bits, (1 << 52) - 1), 1 << 52), "i128")
+    first = b.sub(exponent, 1013)
+    place, shift = b.lshr(first, 6), b.and_(first, 63)
+    words = [word(b.add(place, number)) for number in range(4)]
+    high, middle, low = [
+        b.mul(significand, b.convert("zext", b.call("llvm.fshl.i64", "i64", 1, *pair, shift), "i128"))
+        for pair in itertools.pairwise(words)
+    ]
+    turns = b.add(b.add(middle, b.lshr(low, 64)), b.shl(high, 64))
+    quadrant = b.lshr(b.add(turns, 1 << 125), 126)
+    fraction = b.sub(turns, b.shl(quadrant, 126))
+    parts = [
+        b.convert("trunc", b.integer("ashr", fraction, 84), "i64"),
+        b.and_(b.convert("trunc", b.lshr(fraction, 42), "i64"), _BITS_42),
+        b.and_(b.convert("trunc", fraction, "i64"), _BITS_42),
+    ]
+    scales = 2.0**-42, 2.0**-84, 2.0**-126
+    floats = [b.exact("fmul", b.cast(part, "f64"), scale) for part, scale in zip(parts, scales, strict=True)]
+    return b.convert("trunc", quadrant, "i64"), floats
 
 
 def sin_quarter(b: Emitter, r: Reg, low: Reg) -> tuple[Reg, Reg]:
@@ -106,15 +89,10 @@ def declare(b: BlockEmitter) -> str:
     items = ", ".join(f"i64 {word - (1 << 64) if word >> 63 else word}" for word in TWO_OVER_PI)
     kind = f"[{len(TWO_OVER_PI)} x i64]"
     b.declarations[TABLE] = f"@{TABLE} = private unnamed_addr constant {kind} [{items}]"
-    b.declare("llvm.fshl.i64", "i64 @llvm.fshl.i64(i64, i64, i64)")
-    inner = Emitter(b.declarations)
-    for line in REDUCTION.format(table=TABLE).split("\n"):
-        name, _, text = line.strip().partition(" = ")
-        inner.operations.append(VerbatimValue(name, "", 1, text))
-    first, second, third, x = (Reg(name, "f64") for name in ("%a", "%b", "%c", "%x"))
+    inner, x = Emitter(b.declarations), Reg("%x", "f64")
+    quadrant, (first, second, third) = _reduced(inner, x)
     high, low = two_sum(inner, first, second)
     high, low = two_sum(inner, high, inner.add(low, third))
-    quadrant = Reg("%q", "i64")
     half = constant(PI_HALF_HIGH, "f64")
     r = inner.exact("fmul", high, half)
     error = inner.fma(high, half, inner.neg(r))

@@ -7,7 +7,7 @@ from ...ir.content import NoContent
 from ...ir.graph import Instruction
 from ..kernels.kernel import Kernel
 from ..kernels.lowering import Lowering, LoweringContext
-from ..llvm.function import Code, FunctionCode
+from ..llvm.function import Code, FunctionCode, Table
 
 
 class KernelDeduplication:
@@ -51,7 +51,7 @@ class KernelDeduplication:
 
 def _shape(code: Code) -> tuple[int, ...]:
     """How long the parts of `code` are."""
-    return tuple([0 if isinstance(part, str) else len(part.operations) for part in code])
+    return tuple([len(part.operations) if isinstance(part, FunctionCode) else 0 for part in code])
 
 
 def _nameless(code: Code) -> str:
@@ -59,8 +59,8 @@ def _nameless(code: Code) -> str:
     own = {_symbol(part): f"@{number}" for number, part in enumerate(code)}
     lines = []
     for part in code:
-        if isinstance(part, str):
-            lines.append(part.replace(_symbol(part), own[_symbol(part)]))
+        if not isinstance(part, FunctionCode):
+            lines.append(str(part).replace(_symbol(part), own[_symbol(part)], 1))
             continue
         lines.append(part.head.replace(_symbol(part), own[_symbol(part)]))
         for operation, line in zip(part.instructions, part.lines, strict=True):
@@ -71,9 +71,9 @@ def _nameless(code: Code) -> str:
     return "\n".join(lines)
 
 
-def _symbol(part: FunctionCode | str) -> str:
+def _symbol(part: FunctionCode | Table | str) -> str:
     """The name of a function or table, with its ``@``."""
-    return part.partition(" ")[0] if isinstance(part, str) else f"@{part.name}"
+    return f"@{part.name}" if isinstance(part, FunctionCode) else str(part).partition(" ")[0]
 
 
 def _content_of(lowering: Lowering, instruction: Instruction, context: LoweringContext) -> str | None:

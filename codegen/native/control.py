@@ -10,12 +10,15 @@ loop. What `defer` notes is written at every way out of its scope::
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ...ir.records import record
+from ..llvm.control_operations import Label, Switch
 from ..llvm.declarations import Declarations
 from ..llvm.emitter import Number, Reg, constant
+from ..llvm.function import FunctionCode
 from ..llvm.loops import FunctionWriter
 from ..llvm.operations import Slot
 
@@ -76,14 +79,6 @@ class ControlWriter(FunctionWriter):
 
     # -- blocks -------------------------------------------------------------------------------------------
 
-    def line(self, text: str) -> None:
-        assert not self.ended, f"{self.name}: {text!r} cannot be reached"
-        super().line(text)
-
-    def assign(self, text: str, dtype: str, lanes: int = 1) -> Reg:
-        assert not self.ended, f"{self.name}: {text!r} cannot be reached"
-        return super().assign(text, dtype, lanes)
-
     def branch(self, label: str) -> None:
         self._reached.add(label)
         super().branch(label)
@@ -130,8 +125,7 @@ class ControlWriter(FunctionWriter):
         labels = {number: self.label("case") for number in cases}
         done = self.label("done")
         self._reached.update([done, *labels.values()])
-        choices = " ".join(f"{value.type} {number}, label %{label}" for number, label in labels.items())
-        self.line(f"switch {value}, label %{done} [ {choices} ]")
+        self.operations.append(Switch(value, [*labels.values(), done], list(labels)))
         self.ended = True
         for number, case in cases.items():
             self.start(labels[number])
@@ -197,6 +191,13 @@ class ControlWriter(FunctionWriter):
         with self.scope():
             yield exit
         self.start(exit.label)
+
+    def function(self, signature: str, attributes: str = "") -> FunctionCode:
+        for operation, following in itertools.pairwise(self.operations):
+            assert not operation.ends_block or isinstance(following, Label), (
+                f"{self.name}: `{following.line().strip()}` cannot be reached"
+            )
+        return super().function(signature, attributes)
 
     # -- scopes -------------------------------------------------------------------------------------------
 

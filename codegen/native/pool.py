@@ -22,6 +22,7 @@ from typing import Annotated, Final
 
 from ..interface import CANCELLED, PARALLEL_FOR, POLL, THREADS
 from ..llvm.emitter import Reg
+from ..llvm.operations import FunctionCall
 from .atomics import atomic_add, atomic_load, atomic_store, compare_and_swap
 from .functions import Bool, Bytes, ImportedFunction, Int, ModuleVariable, native
 from .module import NativeModule
@@ -79,7 +80,7 @@ def _cancelled(f: NativeWriter) -> Pointer:
 def _pause(f: NativeWriter) -> None:
     """Tell the core that this is a loop that waits."""
     code = "pause" if f.module.numbers["x86"] else "yield"
-    f.line(f'call void asm sideeffect "{code}", "~{{memory}}"()')
+    f.operations.append(FunctionCall(f'asm sideeffect "{code}", "~{{memory}}"', ()))
 
 
 def _wake(f: NativeWriter, condition: ModuleVariable) -> None:
@@ -151,7 +152,7 @@ def parallel_for(f: NativeWriter, task: Task, context: Bytes, tasks: Int, size: 
         alone.when(f.eq(atomic_load(f, _workers(f)), 0))
         alone.unless(f.below(size, tasks))
         alone.unless(compare_and_swap(f, _busy(f), 0, 1))
-        total = f.assign(f"udiv i64 {f.sub(f.add(tasks, size), 1).text}, {size.text}", "i64")
+        total = f.integer("udiv", f.sub(f.add(tasks, size), 1), size)
         generation = _publish(f, {"task": task, "context": context, "tasks": tasks, "size": size}, total)
         with f.if_(f.ne(atomic_load(f, _sleeping(f)), 0)):
             atomic_store(f, _caller_core(f), _this_core(f) if f.module.numbers["linux"] else -1)
@@ -214,7 +215,7 @@ def wait_for(f: NativeWriter, total: Int) -> None:
 def worker(f: NativeWriter, argument: Bytes) -> None:
     """A worker's life, entered by pthread_create with its number; it never returns. It works while its number
     is below the number of workers wanted."""
-    number = f.assign(f"ptrtoint {argument} to i64", "i64")
+    number = f.address_of(argument.text)
     last = f.variable("i64", 1 << 32)  # no generation
     with f.repeat():
         with f.attempt() as start:

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..llvm.emitter import LLVM_SCALAR, Number, Reg, constant
-from ..llvm.operations import Slot
+from ..llvm.operations import DynamicSlot, FunctionCall, Load, Slot, Store
 from .control import ControlWriter, Exit
 from .module import NativeModule, type_text
 from .structs import BYTES, OBJECT, CFunctionType, Inline, Items, Struct, Type
@@ -115,12 +115,6 @@ class NativeWriter(ControlWriter):
         """A register with this text."""
         return Reg(text, type) if isinstance(type, str) else Pointer(text, type, self)
 
-    def evaluate(self, text: str, type: Type) -> Any:
-        """The value of an instruction."""
-        name = self.fresh()
-        self.line(f"{name} = {text}")
-        return self.typed(name, type)
-
     def coerced(self, value: Operand, type: Type) -> Reg:
         """`value` as a register of `type`: numbers become constants, None a null pointer."""
         if value is None:
@@ -136,7 +130,7 @@ class NativeWriter(ControlWriter):
         return value
 
     def is_null(self, pointer: Reg) -> Reg:
-        return self.assign(f"icmp eq ptr {pointer.text}, null", "bool")
+        return self.compute("icmp eq", "bool", 1, pointer, Reg("null", "ptr"))
 
     def select(self, condition: Reg, x: Operand, y: Operand) -> Any:
         """`x` where `condition` holds, else `y`."""
@@ -146,7 +140,7 @@ class NativeWriter(ControlWriter):
             assert y is not None
             return super().select(condition, x, y)
         a, b = self.coerced(x, model.target), self.coerced(y, model.target)
-        return self.evaluate(f"select {condition}, {a}, {b}", model.target)
+        return self.typed(self.choose(condition, a.text, b.text), model.target)
 
     def all_(self, *conditions: Reg) -> Reg:
         """Whether all `conditions`, which are computed in any case, hold."""
@@ -172,7 +166,7 @@ class NativeWriter(ControlWriter):
         """Room on the stack for `count` values."""
         name, memory = self.fresh("slot"), "i8" if type == "bool" else type_text(type)
         if isinstance(count, Reg):
-            self.line(f"{name} = alloca {memory}, {count}")
+            self.operations.append(DynamicSlot(name, memory, count))
         else:
             self.slots.append(Slot(name, memory, int(count), 8))
         return Pointer(name, Items(type), self, count)
@@ -223,7 +217,7 @@ class NativeWriter(ControlWriter):
         """The value of `type` at an address."""
         if isinstance(type, str):
             return self.load(pointer.text, type)
-        return self.evaluate(f"load ptr, ptr {pointer.text}, align 8", type)
+        return self.typed(self.load_pointer(pointer.text, 8), type)
 
     def write(self, pointer: Pointer, place: str | Number, value: Operand) -> None:
         """Store a field or an item."""
@@ -233,7 +227,7 @@ class NativeWriter(ControlWriter):
         if isinstance(where.target.type, str):
             self.store(source, where.text)
         else:
-            self.line(f"store {source}, ptr {where.text}, align 8")
+            self.operations.append(Store(source, where.text, 8))
 
     def global_(self, name: str, type: Type) -> Pointer:
         """A variable of the module, or one that it is linked with."""
@@ -242,10 +236,13 @@ class NativeWriter(ControlWriter):
 
     def load_unaligned(self, pointer: Pointer, dtype: str) -> Reg:
         """A scalar at any address."""
-        return self.assign(f"load {type_text(dtype)}, ptr {pointer.text}, align 1", dtype)
+        value = Load(self.fresh(), dtype, 1, pointer.text, 1)
+        self.operations.append(value)
+        return value
 
     def store_unaligned(self, value: Reg, pointer: Pointer) -> None:
-        self.line(f"store {value}, ptr {pointer.text}, align 1")
+        """The same of a store."""
+        self.operations.append(Store(value, pointer.text, 1))
 
     def object_named(self, name: str) -> Pointer:
         """One of `interface.ENTRY_OBJECTS`."""
@@ -269,11 +266,14 @@ class NativeWriter(ControlWriter):
         values = [
             self.coerced(value, type) for value, type in zip(arguments, signature.parameters, strict=True)
         ]
-        text = f"call {type_text(signature.result)} {callee}({', '.join(map(str, values))})"
-        if signature.result is None:
-            self.line(text)
+        result = signature.result
+        if result is None:
+            self.operations.append(FunctionCall(callee, values))
             return None
-        return self.evaluate(text, signature.result)
+        dtype = result if isinstance(result, str) else "ptr"
+        call = FunctionCall(callee, values, self.fresh(), dtype)
+        self.operations.append(call)
+        return self.typed(call.text, result)
 
     def invoke_at(self, function: Pointer, *arguments: Operand) -> Any:
         """Call the function at an address."""
@@ -291,11 +291,11 @@ class NativeWriter(ControlWriter):
         result = self.signature.result
         if result is None:
             self.clean(0)
-            self.line("ret void")
+            super().ret()
         else:
             register = self.coerced(value, result)
             self.clean(0, kept=register.text)
-            self.line(f"ret {register}")
+            super().ret(register)
         self.ended = True
 
     def own(self, reference: Pointer) -> Pointer:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..codegen.llvm.emitter import Emitter, Reg, constant, llvm_type
+from ..codegen.llvm.emitter import Emitter, Reg, constant
+from ..codegen.llvm.operations import FunctionCall
 from ..ir.dtypes import BY_NAME, SHORT_NAME, as_dtype
 from ..ir.errors import TracejitError
 from ..ir.records import record
@@ -104,19 +105,20 @@ def element_emitter(op: Op, function: CFunction) -> Callable[..., Reg]:
     def emit(b: Emitter, *operands: Reg, **attrs: Any) -> Reg:
         lanes = max(operand.lanes for operand in operands)
         types = tuple(TensorType(BY_NAME[operand.dtype], ()) for operand in operands)
-        wanted = SHORT_NAME[op.infer(types, attrs)[0].dtype]
-        arguments = function.arguments or ("f64",) * len(operands)
-        given = [b.cast(operand, dtype) for operand, dtype in zip(operands, arguments, strict=True)]
-        kind = llvm_type(function.result)
-        called = f"inttoptr (i64 {function.address} to ptr)"
-        found = constant(0, function.result, lanes)
+        dtype = SHORT_NAME[op.infer(types, attrs)[0].dtype]
+        taken = function.arguments or ("f64",) * len(operands)
+        converted = [b.cast(operand, argument) for operand, argument in zip(operands, taken, strict=True)]
+        results = constant(0, function.result, lanes)
         for lane in range(lanes):
-            parts = ", ".join(str(b.extract(reg, lane)) for reg in given)
-            result = b.assign(f"call {kind} {called}({parts})", function.result)
+            arguments = [b.extract(register, lane) for register in converted]
+            address = f"inttoptr (i64 {function.address} to ptr)"
+            result = FunctionCall(address, arguments, b.fresh(), function.result)
+            b.operations.append(result)
             if lanes == 1:
-                found = result
+                results = result
             else:
-                found = b.assign(f"insertelement {found}, {result}, i64 {lane}", function.result, lanes)
-        return b.cast(found, wanted)
+                place = constant(lane, "i64")
+                results = b.arrange("insertelement", function.result, lanes, results, result, place)
+        return b.cast(results, dtype)
 
     return emit

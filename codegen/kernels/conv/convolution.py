@@ -19,7 +19,7 @@ from ....ir.graph import Instruction
 from ....ir.machine import machine
 from ....ir.registry import Kind
 from ...llvm.emitter import BITS, Reg, constant, pointer
-from ...llvm.function import Code, FunctionCode
+from ...llvm.function import Code, FunctionCode, Table
 from ...llvm.loops import FunctionWriter
 from ..gemm.batches import accumulate
 from ..gemm.tiles import parallel_work
@@ -108,9 +108,7 @@ class _Tiles(ResultPart):
 
     def code(self) -> Code:
         """The table of offsets and the function."""
-        held = self.cut.offsets()
-        numbers = ", ".join(f"i32 {number}" for number in held)
-        return [f"@{self.symbol}_table = internal constant [{len(held)} x i32] [{numbers}]", *super().code()]
+        return [Table(f"@{self.symbol}_table", "i32", self.cut.offsets()), *super().code()]
 
     def write(self) -> None:
         w, cut = self.w, self.cut

@@ -17,7 +17,7 @@ from ....ir.types import TensorType, contiguous_strides
 from ...interface import PARALLEL_FOR, product_symbol
 from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, pointer
-from ...llvm.function import Code
+from ...llvm.function import Code, Table
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..kernel import Kernel, empty_kernel, signature
@@ -178,15 +178,13 @@ class _PackedKernel:
         w, dtype, cut = self.w, self.dtype, self.cut
         x, y = self.operands
         numbers = descriptor(cut, x.strides[-2:], y.strides[-2:])
-        held = ", ".join(f"i64 {number}" for number in numbers)
-        table = f"@{self.name}_numbers = internal constant [{len(numbers)} x i64] [{held}]"
+        table = Table(f"@{self.name}_numbers", "i64", numbers)
         work = w.slot(dtype, cut.workspace * 8 // int(dtype[1:])) if self.batched else "%b3"
         pool = f"@{PARALLEL_FOR}" if self.pooled else "null"
 
         def multiply(at: list[str]) -> None:
             a, b, c = at
-            numbers = f"@{self.name}_numbers"
-            w.run(product_symbol(dtype), *map(pointer, (numbers, a, b, c, work, pool)))
+            w.run(product_symbol(dtype), *map(pointer, (table.name, a, b, c, work, pool)))
 
         starts = [x.start(w, dtype), y.start(w, dtype), "%b2"]
         tasks = (Reg("%begin", "i64"), Reg("%end", "i64")) if self.batched else None

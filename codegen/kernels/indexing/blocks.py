@@ -114,4 +114,8 @@ def status_of(w: FunctionWriter, bad: Reg) -> Reg:
 
 def note(w: FunctionWriter, bad: Reg, status: str) -> None:
     """Add `bad` to the note at `status`, which tasks share."""
-    w.when(w.ne(bad, 0), lambda: w.line(f"atomicrmw or ptr {status}, {bad} seq_cst"))
+
+    def add() -> None:
+        w.update("or", status, bad)
+
+    w.when(w.ne(bad, 0), add)

@@ -12,6 +12,7 @@ import pytest
 import tracejit as tj
 from tracejit.codegen.instrument.access_checks import AccessChecks
 from tracejit.codegen.instrument.variants import PLAIN
+from tracejit.codegen.kernels.indexing import bincount
 from tracejit.codegen.nest import fusions
 from tracejit.codegen.nest.loop_nest import Memory, Nest, Write
 from tracejit.ir.errors import CompileError
@@ -145,16 +146,16 @@ def test_reductions_that_are_split(f: Any, shape: Any, change: Any, monkeypatch:
 
 
 def test_alignment() -> None:
-    made = checked(double, tj.ones(4))
+    executable = checked(double, tj.ones(4))
     memory = np.zeros(100, np.uint8)
     start = memory.ctypes.data + (-memory.ctypes.data) % 8
     pointers = [(ctypes.c_void_p * 1)(start + 1), (ctypes.c_void_p * 1)(start + 40)]
-    status = made._main(*map(ctypes.addressof, pointers))
+    status = executable._main(*map(ctypes.addressof, pointers))
     assert status != 0
     with pytest.raises(CompileError, match=r"leaves operand 0 .* or is not aligned: it begins at byte 0"):
-        made.fail(status)
+        executable.fail(status)
     pointers[0][0] = start
-    assert made._main(*map(ctypes.addressof, pointers)) == 0
+    assert executable._main(*map(ctypes.addressof, pointers)) == 0
 
 
 def test_users_errors_stay_what_they_are() -> None:
@@ -185,6 +186,8 @@ def test_users_errors_stay_what_they_are() -> None:
         (lambda x: tj.random.normal(tj.random.key(0), (100,)) * x, [np.ones(1)]),
         (tj.grad(lambda x: (x[tj.asarray([0, 0, 1])] ** 2).sum()), [np.ones(50)]),
         (lambda x: tj.gcd(x, 12), [np.arange(9)]),
+        (lambda i: tj.bincount(i, length=50), [np.arange(100_000) % 50]),  # tasks choose where to add
+        (lambda x, i: tj.index_add(x, i, 1.0), [np.zeros(50), np.arange(100_000) % 50]),
         (lambda x: (x - x.mean()).std(), [np.arange(500_000.0)]),  # split over tasks, with workspaces
         (lambda x: x.sum(axis=0), [np.arange(400_000.0).reshape(-1, 8)]),
         (lambda x: x @ x.T, [np.eye(300)]),
@@ -205,14 +208,25 @@ def test_right_kernels_give_what_they_gave(f: Any, arrays: Any) -> None:
     assert checks.unchecked == []
 
 
+def test_a_choice_of_two_pointers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first chunk is counted in the result, others in the workspace: no other place will do."""
+    sums_of = bincount._Writer._sums_of
+    monkeypatch.setattr(
+        bincount._Writer, "_sums_of", lambda self, number: self.w.offset(sums_of(self, number), "u8", 1 << 30)
+    )
+    index = np.arange(100_000) % 50
+    with pytest.raises(CompileError, match=r"leaves result 0 \(.*\) or the workspace of \d+ bytes"):
+        checked(lambda i: tj.bincount(i, length=50), tj.asarray(index))([index])
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed: int) -> None:
-    made = program(seed)
+    random = program(seed)
     checks = AccessChecks()
-    got = Executable(made.function, checks)(made.arrays)
-    want = Executable(made.function, PLAIN)(made.arrays)
-    for one, other in zip(got, want, strict=True):
-        np.testing.assert_array_equal(one, other)
+    got = Executable(random.function, checks)(random.arrays)
+    want = Executable(random.function, PLAIN)(random.arrays)
+    for result, expected in zip(got, want, strict=True):
+        np.testing.assert_array_equal(result, expected)
     assert checks.unchecked == []
 
 

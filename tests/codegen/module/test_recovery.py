@@ -19,7 +19,7 @@ from tracejit.codegen.kernels.indexing.movement import CONCATENATION
 from tracejit.codegen.kernels.lowering import Lowering
 from tracejit.codegen.llvm.control_operations import Return
 from tracejit.codegen.llvm.function import FunctionCode
-from tracejit.codegen.llvm.operations import Verbatim
+from tracejit.codegen.llvm.operations import Operation
 from tracejit.codegen.module import writer
 from tracejit.codegen.nest import fusions
 from tracejit.codegen.nest.writing import nest_writer
@@ -205,6 +205,19 @@ def test_no_fusion_and_no_way_around(monkeypatch: pytest.MonkeyPatch) -> None:
     run_degraded(rows, "NumPy computes it")
 
 
+class _Wrong(Operation):
+    """An operation that prints as `text`."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def line(self) -> str:
+        return f"  {self.text}"
+
+    def operands(self) -> tuple[str, ...]:
+        return ()
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("text", ["%x = no such thing", "%x = add i32 1, 2.0"])
 def test_text_that_llvm_rejects(program: Any, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +228,7 @@ def test_text_that_llvm_rejects(program: Any, text: str, monkeypatch: pytest.Mon
         kernel = before(self, instruction, *more)
         function = next(part for part in kernel.code if isinstance(part, FunctionCode))
         assert isinstance(function.operations[-1], Return)
-        operations = [*function.operations[:-1], Verbatim(text), function.operations[-1]]
+        operations = [*function.operations[:-1], _Wrong(text), function.operations[-1]]
         kernel.code[kernel.code.index(function)] = function.rewritten(operations)
         return kernel
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tracejit.codegen.llvm.compiler import compile_module
+from tracejit.codegen.llvm.emitter import constant
 from tracejit.codegen.native.functions import Int, NativeFunction, Objects, native
 from tracejit.codegen.native.module import NativeModule
 from tracejit.codegen.native.structs import OBJECT, Items, words
@@ -90,7 +91,7 @@ def scopes(f: NativeWriter, way: Int) -> None:
     """Leaves its scopes in the way that has this number; what is noted tells what was undone."""
 
     def note(number: int) -> None:
-        f.line(f"call void @note(i64 {number})")
+        f.run("note", constant(number, "i64"))
 
     f.declare("note", "void @note(i64)")
     with f.attempt() as out:
