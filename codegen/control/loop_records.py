@@ -14,7 +14,7 @@ from typing import Final
 from ...ir.graph import Value
 from ..llvm.declarations import Declarations
 from ..llvm.emitter import Reg, constant, pointer
-from ..llvm.function import Code
+from ..llvm.function import Code, FunctionCode
 from ..llvm.loops import FunctionWriter
 
 #: A new stack takes about so many bytes, and at least one record.
@@ -100,67 +100,55 @@ def no_memory(count: int) -> str:
 def _define(w: FunctionWriter) -> None:
     """The module's functions for blocks: to get one, or a larger one (null where there is no memory, and the
     old one stays), and to give one back."""
+    if "stack_grow" in w.declarations:
+        return
     w.declare("realloc", "ptr @realloc(ptr, i64)")
     w.declare("free", "void @free(ptr)")
     w.declarations[_KEPT] = f"@{_KEPT} = internal global ptr null"
-    w.declarations["stack_grow"] = _GROW
-    w.declarations["stack_give_back"] = _GIVE_BACK
+    w.declarations["stack_grow"] = _stack_grow()
+    w.declarations["stack_give_back"] = _stack_give_back()
 
 
-_GROW: Final = f"""define internal ptr @stack_grow(ptr %old, i64 %bytes) cold noinline nounwind {{
-entry:
-  %first = icmp eq ptr %old, null
-  br i1 %first, label %look, label %resize
-look:
-  %kept = atomicrmw xchg ptr @{_KEPT}, ptr null acq_rel
-  %none = icmp eq ptr %kept, null
-  br i1 %none, label %resize, label %check
-check:
-  %size = load i64, ptr %kept, align 8
-  %enough = icmp uge i64 %size, %bytes
-  br i1 %enough, label %take, label %drop
-take:
-  ret ptr %kept
-drop:
-  call void @free(ptr %kept)
-  br label %resize
-resize:
-  %made = call ptr @realloc(ptr %old, i64 %bytes)
-  %missing = icmp eq ptr %made, null
-  br i1 %missing, label %done, label %note
-note:
-  store i64 %bytes, ptr %made, align 8
-  br label %done
-done:
-  ret ptr %made
-}}"""
+_NULL: Final = pointer("null")
 
-_GIVE_BACK: Final = f"""define internal void @stack_give_back(ptr %block) nounwind {{
-entry:
-  %none = icmp eq ptr %block, null
-  br i1 %none, label %done, label %some
-some:
-  %size = load i64, ptr %block, align 8
-  %small = icmp ule i64 %size, {KEPT_BYTES}
-  br i1 %small, label %keep, label %drop
-keep:
-  %before = atomicrmw xchg ptr @{_KEPT}, ptr %block acq_rel
-  call void @free(ptr %before)
-  br label %done
-drop:
-  call void @free(ptr %block)
-  br label %done
-done:
-  ret void
-}}"""
+
+def _stack_grow() -> FunctionCode:
+    w, old, nbytes = FunctionWriter(), pointer("%old"), Reg("%bytes", "i64")
+
+    def reuse() -> None:
+        kept = w.exchange(f"@{_KEPT}", _NULL)
+
+        def check() -> None:
+            w.when(w.ge(w.load(kept.text, "i64"), nbytes), lambda: w.ret(kept))
+            w.run("free", kept)
+
+        w.when(w.compute("icmp ne", "bool", 1, kept, _NULL), check)
+
+    w.when(w.compute("icmp eq", "bool", 1, old, _NULL), reuse)
+    block = w.result_of("realloc", "ptr", 1, old, nbytes)
+    w.when(w.compute("icmp ne", "bool", 1, block, _NULL), lambda: w.store(nbytes, block.text))
+    w.ret(block)
+    return w.function("internal ptr @stack_grow(ptr %old, i64 %bytes)", "cold noinline nounwind")
+
+
+def _stack_give_back() -> FunctionCode:
+    w, block = FunctionWriter(), pointer("%block")
+
+    def give_back() -> None:
+        small = w.le(w.load(block.text, "i64"), KEPT_BYTES)
+        (unused,) = w.when(small, lambda: [w.exchange(f"@{_KEPT}", block)], [block])
+        w.run("free", unused)
+
+    w.when(w.compute("icmp ne", "bool", 1, block, _NULL), give_back)
+    w.ret()
+    return w.function("internal void @stack_give_back(ptr %block)", "nounwind")
 
 
 def release_function(declarations: Declarations) -> Code:
     """``void @release()``, which frees what the module keeps between calls; no function where that is
     nothing."""
-    lines = []
-    for slot in (ARENA, _KEPT):
-        if slot in declarations:
-            lines.append(f"  %{slot} = atomicrmw xchg ptr @{slot}, ptr null acq_rel")
-            lines.append(f"  call void @free(ptr %{slot})")
-    return ["\n".join(["define void @release() nounwind {", *lines, "  ret void\n}"])] if lines else []
+    slots, w = [slot for slot in (ARENA, _KEPT) if slot in declarations], FunctionWriter()
+    for slot in slots:
+        w.run("free", w.exchange(f"@{slot}", _NULL))
+    w.ret()
+    return [w.function("void @release()", "nounwind")] if slots else []

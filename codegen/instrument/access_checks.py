@@ -13,7 +13,7 @@ into.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from ...ir.graph import Instruction
 from ...ir.records import record
@@ -36,10 +36,9 @@ from ..llvm.operations import (
 )
 from ..llvm.registers import Reg, constant, llvm_type, pointer
 from .addresses import BYTES
+from .check_functions import TRASH, TRASH_BYTES, check_functions
 from .variants import Instrument, ModuleContext
 from .verifier import verify_code
-
-_TRASH_BYTES: Final = 4096
 
 
 @record
@@ -103,9 +102,9 @@ class AccessChecks(Instrument):
         """Add the functions that checks call."""
         writing.globals += [
             f"@{REPORT} = global [2 x i64] zeroinitializer, align 64",
-            f"@check_trash = internal global [{_TRASH_BYTES} x i8] zeroinitializer, align 64",
+            f"@{TRASH} = internal global [{TRASH_BYTES} x i8] zeroinitializer, align 64",
         ]
-        writing.functions += [_CHECK_TEXT, *(_lanes_text(count) for count in sorted(self._lanes))]
+        writing.functions += check_functions(self._lanes, writing.declarations)
 
     # -- of the checks of a function ---------------------------------------------------------------
 
@@ -283,98 +282,3 @@ def _parameters(instruction: Instruction, extents: Sequence[int]) -> dict[str, _
             text = f"the workspace of {nbytes} bytes"
         buffers[f"%b{i}"] = _Buffer(pointer(f"%b{i}"), constant(nbytes, "i64"), text)
     return buffers
-
-
-_CHECK_TEXT: Final = f"""\
-declare i128 @llvm.cttz.i128(i128, i1)
-declare i128 @llvm.ctlz.i128(i128, i1)
-define internal void @check_failed(i64 %site, i64 %first) nounwind noinline {{
-  %pair = cmpxchg ptr @{REPORT}, i64 0, i64 %site seq_cst seq_cst
-  %won = extractvalue {{ i64, i1 }} %pair, 1
-  br i1 %won, label %note, label %leave
-note:
-  %slot = getelementptr i64, ptr @{REPORT}, i64 1
-  store i64 %first, ptr %slot
-  br label %leave
-leave:
-  ret void
-}}
-define internal i1 @check_good(ptr %p, ptr %base, i64 %extent, i64 %size, i64 %align, i64 %site) nounwind {{
-  %a = ptrtoint ptr %p to i64
-  %b = ptrtoint ptr %base to i64
-  %first = sub i64 %a, %b
-  %last = add i64 %first, %size
-  %low = icmp slt i64 %first, 0
-  %high = icmp sgt i64 %last, %extent
-  %below = sub i64 %align, 1
-  %rest = and i64 %a, %below
-  %odd = icmp ne i64 %rest, 0
-  %out = or i1 %low, %high
-  %bad = or i1 %out, %odd
-  br i1 %bad, label %fail, label %fine
-fail:
-  call void @check_failed(i64 %site, i64 %first)
-  ret i1 false
-fine:
-  ret i1 true
-}}
-define internal ptr @check(ptr %p, ptr %base, i64 %extent, i64 %size, i64 %align, i64 %site)
-    nounwind noinline {{
-  %good = call i1 @check_good(ptr %p, ptr %base, i64 %extent, i64 %size, i64 %align, i64 %site)
-  %safe = select i1 %good, ptr %p, ptr @check_trash
-  ret ptr %safe
-}}
-define internal i64 @check_copy(ptr %p, ptr %base, i64 %extent, i64 %count, i64 %site) nounwind noinline {{
-  %good = call i1 @check_good(ptr %p, ptr %base, i64 %extent, i64 %count, i64 1, i64 %site)
-  %safe = select i1 %good, i64 %count, i64 0
-  ret i64 %safe
-}}
-define internal ptr @check_masked(
-    ptr %p, ptr %base, i64 %extent, i64 %size, i64 %align, i64 %site, i128 %mask)
-    nounwind noinline {{
-  %none = icmp eq i128 %mask, 0
-  br i1 %none, label %fine, label %look
-fine:
-  ret ptr %p
-look:
-  %low = call i128 @llvm.cttz.i128(i128 %mask, i1 true)
-  %high = call i128 @llvm.ctlz.i128(i128 %mask, i1 true)
-  %skip = trunc i128 %low to i64
-  %zeros = trunc i128 %high to i64
-  %top = sub i64 128, %zeros
-  %lanes = sub i64 %top, %skip
-  %offset = mul i64 %skip, %size
-  %begin = getelementptr i8, ptr %p, i64 %offset
-  %bytes = mul i64 %lanes, %size
-  %good = call i1 @check_good(ptr %begin, ptr %base, i64 %extent, i64 %bytes, i64 %align, i64 %site)
-  %safe = select i1 %good, ptr %p, ptr @check_trash
-  ret ptr %safe
-}}"""
-
-
-def _lanes_text(count: int) -> str:
-    """``@check_lanes8``: each lane of a gather or scatter by itself."""
-    lines = [
-        f"define internal <{count} x ptr> @check_lanes{count}(<{count} x ptr> %p, ptr %base, i64 %extent, "
-        f"i64 %size, i64 %align, i64 %site, <{count} x i1> %mask) nounwind noinline {{",
-        "entry:",
-        "  br label %lane0",
-    ]
-    for i in range(count):
-        before = "%p" if i == 0 else f"%v{i - 1}"
-        lines += [
-            f"lane{i}:",
-            f"  %on{i} = extractelement <{count} x i1> %mask, i64 {i}",
-            f"  %p{i} = extractelement <{count} x ptr> %p, i64 {i}",
-            f"  br i1 %on{i}, label %look{i}, label %next{i}",
-            f"look{i}:",
-            f"  %good{i} = call i1 @check_good(ptr %p{i}, ptr %base, i64 %extent, i64 %size, i64 %align, "
-            "i64 %site)",
-            f"  %safe{i} = select i1 %good{i}, ptr %p{i}, ptr @check_trash",
-            f"  br label %next{i}",
-            f"next{i}:",
-            f"  %q{i} = phi ptr [ %p{i}, %lane{i} ], [ %safe{i}, %look{i} ]",
-            f"  %v{i} = insertelement <{count} x ptr> {before}, ptr %q{i}, i64 {i}",
-            f"  br label %{f'lane{i + 1}' if i + 1 < count else 'done'}",
-        ]
-    return "\n".join([*lines, "done:", f"  ret <{count} x ptr> %v{count - 1}", "}"])

@@ -14,6 +14,8 @@ from typing import Final
 from ...ir.graph import Instruction
 from ...ir.records import record
 from ..kernels.kernel import Kernel
+from ..llvm.function import FunctionCode
+from ..llvm.loops import FunctionWriter
 from ..llvm.registers import Reg, constant, pointer
 from .variants import Instrument, ModuleContext
 
@@ -93,52 +95,39 @@ class Probes(Instrument):
         """Add the functions that the probes call."""
         writing.declarations["clock_gettime"] = "declare i32 @clock_gettime(i32, ptr)"
         events = HEAD_WORDS + SITE_WORDS * len(self.sites)
-        writing.functions += [_CLOCK_TEXT, _PROBE_TEXT.replace("EVENTS", str(events))]
+        writing.functions += [_clock(), _probe(events)]
 
 
-_CLOCK_TEXT: Final = f"""\
-define internal i64 @probe_clock() nounwind {{
-  %now = alloca [2 x i64]
-  %ignored = call i32 @clock_gettime(i32 {_CLOCK}, ptr %now)
-  %seconds = load i64, ptr %now
-  %slot = getelementptr i64, ptr %now, i64 1
-  %rest = load i64, ptr %slot
-  %scaled = mul i64 %seconds, 1000000000
-  %sum = add i64 %scaled, %rest
-  ret i64 %sum
-}}"""
+def _clock() -> FunctionCode:
+    """The time in nanoseconds."""
+    w = FunctionWriter()
+    now = w.slot("i64", 2)
+    w.result_of("clock_gettime", "i32", 1, constant(_CLOCK, "i32"), pointer(now))
+    seconds, rest = w.load(now, "i64"), w.load(w.offset(now, "i64", 1), "i64")
+    w.ret(w.add(w.mul(seconds, 1_000_000_000), rest))
+    return w.function("internal i64 @probe_clock()", "nounwind")
 
-_PROBE_TEXT: Final = f"""\
-define internal void @probe(ptr %times, i64 %site, i64 %begin) nounwind noinline {{
-  %end = call i64 @probe_clock()
-  %spent = sub i64 %end, %begin
-  %place = mul i64 %site, {SITE_WORDS}
-  %first = add i64 %place, {HEAD_WORDS}
-  %runs = getelementptr i64, ptr %times, i64 %first
-  %total = getelementptr i64, ptr %runs, i64 1
-  %r0 = load i64, ptr %runs
-  %r1 = add i64 %r0, 1
-  store i64 %r1, ptr %runs
-  %t0 = load i64, ptr %total
-  %t1 = add i64 %t0, %spent
-  store i64 %t1, ptr %total
-  %written = load i64, ptr %times
-  %more = add i64 %written, 1
-  store i64 %more, ptr %times
-  %limit = getelementptr i64, ptr %times, i64 1
-  %room = load i64, ptr %limit
-  %fits = icmp slt i64 %written, %room
-  br i1 %fits, label %note, label %leave
-note:
-  %behind = mul i64 %written, {EVENT_WORDS}
-  %at = add i64 %behind, EVENTS
-  %event = getelementptr i64, ptr %times, i64 %at
-  store i64 %site, ptr %event
-  %begun = getelementptr i64, ptr %event, i64 1
-  store i64 %begin, ptr %begun
-  %ended = getelementptr i64, ptr %event, i64 2
-  store i64 %end, ptr %ended
-  br label %leave
-leave:
-  ret void
-}}"""
+
+def _probe(events: int) -> FunctionCode:
+    """Notes a run of a site that began at some time, and its event, for which words from `events` on are."""
+    w, times, site, begin = FunctionWriter(), "%times", Reg("%site", "i64"), Reg("%begin", "i64")
+    end = w.result_of("probe_clock", "i64", 1)
+
+    def add(place: str, value: Reg | int) -> Reg:
+        before = w.load(place, "i64")
+        w.store(w.add(before, value), place)
+        return before
+
+    runs = w.offset(times, "i64", w.add(w.mul(site, SITE_WORDS), HEAD_WORDS))
+    add(runs, 1)
+    add(w.offset(runs, "i64", 1), w.sub(end, begin))
+    written = add(times, 1)
+
+    def note() -> None:
+        event = w.offset(times, "i64", w.add(w.mul(written, EVENT_WORDS), events))
+        for number, value in enumerate((site, begin, end)):
+            w.store(value, w.offset(event, "i64", number))
+
+    w.when(w.lt(written, w.load(w.offset(times, "i64", 1), "i64")), note)
+    w.ret()
+    return w.function("internal void @probe(ptr %times, i64 %site, i64 %begin)", "nounwind noinline")

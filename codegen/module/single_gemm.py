@@ -18,6 +18,9 @@ from ..interface import LONE_NUMBERS, POLL, product_symbol
 from ..kernels.gemm.contraction import as_packed
 from ..kernels.gemm.library import FIELDS, declaration, descriptor
 from ..kernels.gemm.tiles import parallel_work
+from ..llvm.emitter import Reg, constant, pointer
+from ..llvm.function import text_of
+from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
 
 #: The numbers at `LONE_NUMBERS`: those of `descriptor`, which parameters x and y are and where in them they
@@ -77,37 +80,25 @@ def single_gemm_product(function: Function, target: Target) -> SingleGemm | None
 
 def single_gemm_text(dtype: str) -> str:
     """LLVM text of ``@main`` for a product of `dtype`."""
-    at = {name: f"getelementptr (i64, ptr @{LONE_NUMBERS}, i64 {i})" for i, name in enumerate(NUMBERS)}
-    return f"""@{LONE_NUMBERS} = external global [{len(NUMBERS)} x i64]
-declare ptr @aligned_alloc(i64, i64)
-declare void @free(ptr)
-declare i32 @{POLL}()
-{declaration(dtype)}
+    w = FunctionWriter()
+    numbers = f"@{LONE_NUMBERS}"
+    w.declarations[LONE_NUMBERS] = f"{numbers} = external global [{len(NUMBERS)} x i64]"
+    w.declarations[product_symbol(dtype)] = declaration(dtype)
+    w.declare("free", "void @free(ptr)")
 
-define i32 @main(ptr %inputs, ptr %outputs) nounwind {{
-entry:
-  %bytes = load i64, ptr {at["workspace"]}
-  %work = call ptr @aligned_alloc(i64 64, i64 %bytes)
-  %failed = icmp eq ptr %work, null
-  br i1 %failed, label %nomemory, label %ready
-nomemory:
-  ret i32 1
-ready:
-  %x_place = load i64, ptr {at["x"]}
-  %y_place = load i64, ptr {at["y"]}
-  %x_offset = load i64, ptr {at["x_offset"]}
-  %y_offset = load i64, ptr {at["y_offset"]}
-  %xp = getelementptr ptr, ptr %inputs, i64 %x_place
-  %yp = getelementptr ptr, ptr %inputs, i64 %y_place
-  %x_base = load ptr, ptr %xp
-  %y_base = load ptr, ptr %yp
-  %x = getelementptr i8, ptr %x_base, i64 %x_offset
-  %y = getelementptr i8, ptr %y_base, i64 %y_offset
-  %result = load ptr, ptr %outputs
-  %pool = load ptr, ptr {at["pool"]}
-  call void @{product_symbol(dtype)}(ptr @{LONE_NUMBERS}, ptr %x, ptr %y, ptr %result, ptr %work, ptr %pool)
-  call void @free(ptr %work)
-  %answer = call i32 @{POLL}()
-  ret i32 %answer
-}}
-"""
+    def place_of(name: str) -> str:
+        return w.offset(numbers, "i64", NUMBERS.index(name))
+
+    def operand(name: str) -> Reg:
+        number, offset = [w.load(place_of(field), "i64") for field in (name, f"{name}_offset")]
+        base = w.load_pointer(w.offset("%inputs", "ptr", number))
+        return pointer(w.offset(base, "i8", offset))
+
+    work = w.call("aligned_alloc", "ptr", 1, constant(64, "i64"), w.load(place_of("workspace"), "i64"))
+    missing = w.compute("icmp eq", "bool", 1, work, pointer("null"))
+    w.when(missing, lambda: w.ret(constant(1, "i32")))
+    places = w.load_pointer("%outputs"), work.text, w.load_pointer(place_of("pool"))
+    w.run(product_symbol(dtype), pointer(numbers), operand("x"), operand("y"), *map(pointer, places))
+    w.run("free", work)
+    w.ret(w.call(POLL, "i32", 1))
+    return text_of([*w.declarations.values(), w.function("i32 @main(ptr %inputs, ptr %outputs)", "nounwind")])

@@ -14,7 +14,7 @@ from ...llvm.declarations import Declarations
 from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.function import FunctionCode
 from ...llvm.loops import FunctionWriter
-from ...llvm.operations import FunctionCall, Store
+from ...llvm.operations import FunctionCall, Load, Store, typed
 from ...llvm.target import Target
 from ...tiers import ScheduleParameters
 from .micro_kernel import NAME as MICRO
@@ -85,15 +85,14 @@ def driver_text(target: Target, dtype: str) -> str:
     return "\n".join(map(str, [*declarations.values(), *parts, *functions]))
 
 
-def _forwarding(signature: str, types: Sequence[str], number: int) -> str:
+def _forwarding(signature: str, types: Sequence[str], number: int) -> FunctionCode:
     """A function that calls the kernel at `number` of the table: another one may come to stand there."""
-    taken = ", ".join(f"{type_} %a{i}" for i, type_ in enumerate(types))
-    return f"""define {signature}({taken}) nounwind {{
-  %place = getelementptr ptr, ptr @{PRODUCT_TABLE}, i64 {number}
-  %kernel = load atomic ptr, ptr %place monotonic, align 8
-  call void %kernel({taken})
-  ret void
-}}"""
+    w = FunctionWriter()
+    arguments = [Reg(f"%a{place}", kind) for place, kind in enumerate(types)]
+    kernel = Load("%kernel", "ptr", 1, w.offset(f"@{PRODUCT_TABLE}", "ptr", number), 8, "monotonic")
+    w.operations += [kernel, FunctionCall(kernel.text, arguments)]
+    w.ret()
+    return w.function(f"{signature}({typed(arguments)})", "nounwind")
 
 
 class _Writer:
