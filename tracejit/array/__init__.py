@@ -40,9 +40,10 @@ from .elementwise.arithmetic import (
     hypot, maximum, minimum, mod, multiply, negative, pow, power, reciprocal, remainder, rint, rsqrt, sign,
     sqrt, square, subtract, true_divide, trunc,
 )
+from .elementwise.float_parts import frexp, ldexp, modf
 from .elementwise.floats import (
-    around, clip, deg2rad, degrees, divmod, fabs, fix, float_power, frexp, ldexp, modf, nan_to_num,
-    positive, rad2deg, radians, round, sinc, where,
+    around, clip, deg2rad, degrees, divmod, fabs, fix, float_power, nan_to_num, positive,
+    rad2deg, radians, round, sinc, where,
 )
 from .indexing.access import getitem, index_add, index_update, setitem
 from .indexing.dynamic_slices import dynamic_slice, dynamic_update_slice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -265,11 +266,13 @@ def tile(x: Any, reps: Any) -> Tensor:
     return copied_from(x, run("reshape", wide, shape=shape))
 
 
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
+def repeat(
+    x: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None
+) -> Tensor:
     """Each element `repeats` times along `axis`, or of the raveled array if that is None.
 
-    `repeats` is an int, or one count per element; its values decide the shape, so a traced tensor raises
-    ConcretizationError.
+    `repeats` is an int, or one count per element; its values decide the shape. With `total_repeat_length`
+    there are that many, cut off or filled with the last element; compiled code needs to know.
 
     Example:
         >>> import tracejit as tj
@@ -278,13 +281,19 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
         >>> tj.repeat([1, 2], [1, 3])
         tensor([1, 2, 2, 2])
 
-    Raises ShapeError. Semantics: ``numpy.repeat``.
+    Raises ShapeError, and ConcretizationError for traced `repeats` without `total_repeat_length`. Semantics:
+    ``numpy.repeat``; `total_repeat_length` as in ``jax.numpy.repeat``.
     """
     x = as_tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
     x = with_an_axis(x, axis)
     place = normalize_axis("repeat", axis, x.ndim)
+    if total_repeat_length is not None:
+        sized: Any = import_module(".selection.sized", __package__)
+        return sized.repeat(x, as_tensor(repeats), place, total_repeat_length)  # type: ignore[no-any-return]
+    if isinstance(repeats, Tensor):
+        repeats = repeats._concrete("repeat by a tensor", "repeat(..., total_repeat_length=n)")
     counts = as_array(repeats)
     if counts.size == 0:
         counts = counts.astype(INT64)  # an empty list has no dtype of its own

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -173,9 +174,9 @@ def _partitioned(name: str, x: Any, kth: Any, axis: int | None) -> tuple[Tensor,
     """What to sort along which axis. Raises ShapeError for `kth` outside."""
     x, place = _line(name, x, axis)
     extent = x.shape[place]
-    for one in np.atleast_1d(kth).tolist() if x.size else ():
-        if not -extent <= operator.index(one) < extent:
-            raise ShapeError(f"{name}: kth={one} is outside of an axis of {extent} elements")
+    for place_of_kth in np.atleast_1d(kth).tolist() if x.size else ():
+        if not -extent <= operator.index(place_of_kth) < extent:
+            raise ShapeError(f"{name}: kth={place_of_kth} is outside of an axis of {extent} elements")
     return x, place
 
 
@@ -209,26 +210,38 @@ def unique(
     axis: int | None = None,
     *,
     equal_nan: bool = True,
+    sorted: bool = True,
+    size: int | None = None,
+    fill_value: Any = None,
 ) -> Any:
     """The distinct elements of `x` in ascending order, or its distinct slices along `axis`.
 
     With the others, a tuple: also the index of each one's first occurrence, the indices that make `x` of them
-    again, and how often each occurs. Their number depends on values, so this is eager only.
+    again, and how often each occurs. Their number depends on values. With `size` it is that: the smallest
+    ones, and behind them `fill_value`, by default the first of them, which occur 0 times; compiled code needs
+    to know. Gradients go to the first occurrences. NumPy's `sorted` makes no difference.
 
     Example:
         >>> import tracejit as tj
         >>> tj.unique([3, 1, 3, 2])
         tensor([1, 2, 3])
+        >>> tj.jit(lambda x: tj.unique(x, size=4, fill_value=0))(tj.tensor([3, 1, 3, 2]))
+        tensor([1, 2, 3, 0])
 
-    Raises ConcretizationError under a trace. Semantics: ``numpy.unique``.
+    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.unique``; `size` as in
+    ``jax.numpy.unique``.
     """
-    data = as_tensor(x)._concrete("unique(x)", "tj.sort(x), whose shape is known")
-    wanted = {
-        "return_index": return_index,
-        "return_inverse": return_inverse,
-        "return_counts": return_counts,
-    }
+    x = as_tensor(x)
     if axis is not None:
-        axis = normalize_axis("unique", axis, data.ndim)
-    result: Any = np.unique(data, axis=axis, equal_nan=equal_nan, **wanted)  # type: ignore[call-overload]
-    return tuple(wrap(one) for one in result) if isinstance(result, tuple) else wrap(result)
+        axis = normalize_axis("unique", axis, x.ndim)
+    flags = (True, return_index, return_inverse, return_counts)
+    if size is None:
+        data = x._concrete("unique(x)", "unique(x, size=n), which gives n elements")
+        result: Any = np.unique(data, *flags[1:], axis=axis, equal_nan=equal_nan)
+        if not x.requires_grad:
+            return tuple(map(wrap, result)) if isinstance(result, tuple) else wrap(result)
+        size = (result[0] if isinstance(result, tuple) else result).shape[axis or 0]
+    sized = import_module(".selection.sized", __package__)
+    parts = sized.unique("unique", x, axis, size, fill_value, equal_nan=equal_nan)
+    chosen = tuple(part for part, flag in zip(parts, flags, strict=True) if flag)
+    return chosen if len(chosen) > 1 else chosen[0]

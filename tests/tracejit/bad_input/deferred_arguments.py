@@ -13,6 +13,7 @@ import tracejit as tj
 from .valid_arguments import B, F, Fresh, I, N, V
 
 _LINE = np.array([1.0, 2.0, 4.0])
+_SIZED = {"size": 2, "fill_value": 1}
 _REDUCTION = {"x": F, "axis": 0, "keepdims": True}
 
 
@@ -110,7 +111,7 @@ OF_DEFERRED: dict[str, Any] = {
     "indices": {"dimensions": (2, 3), "dtype": "int64", "sparse": True},
     "insert": {"x": F, "obj": 1, "values": 0.5, "axis": 0},
     "interp": {"x": F, "xp": _LINE, "fp": V, "left": 0.0, "right": 1.0, "period": None},
-    "intersect1d": {"x": N, "y": I, "assume_unique": False, "return_indices": True},
+    "intersect1d": {"x": N, "y": I, "assume_unique": False, "return_indices": True, **_SIZED},
     "isdtype": {"dtype": np.dtype("f8"), "kind": "real floating"},
     "isin": {"element": I, "test_elements": N, "assume_unique": True, "invert": True},
     "isscalar": {"element": 1.0},
@@ -162,15 +163,16 @@ OF_DEFERRED: dict[str, Any] = {
     "savez": {"file": _file(), "arrays": (F, V)},
     "savez_compressed": {"file": _file(), "arrays": (F, V)},
     "select": {"condlist": [B], "choicelist": [F], "default": 0.0},
-    "setdiff1d": {"x": I, "y": N, "assume_unique": False},
-    "setxor1d": {"x": I, "y": N, "assume_unique": False},
+    "setdiff1d": {"x": I, "y": N, "assume_unique": False, **_SIZED},
+    "setxor1d": {"x": I, "y": N, "assume_unique": False, **_SIZED},
     "shares_memory": {"x": F, "y": F},
     "size": {"x": F, "axis": 0},
     "trapezoid": {"y": V, "x": _LINE, "dx": 1.0, "axis": 0},
     **{key: {"n": 3, "k": 1, "m": 3} for key in ["tril_indices", "triu_indices"]},
     **{key: {"x": F, "k": 1} for key in ["tril_indices_from", "triu_indices_from"]},
     "trim_zeros": {"filt": V, "trim": "fb", "axis": 0},
-    "union1d": {"x": N, "y": N},
+    "union1d": {"x": N, "y": N, **_SIZED},
+    **{f"unique_{kind}": {"x": I, **_SIZED} for kind in ["all", "counts", "inverse", "values"]},
     "unpackbits": {"x": np.arange(3, dtype=np.uint8), "axis": 0, "count": 5, "bitorder": "big"},
     "unravel_index": {"indices": N, "shape": (3, 3), "order": "F"},
     "unwrap": {"p": V, "discont": 1.0, "axis": 0, "period": 6.25},

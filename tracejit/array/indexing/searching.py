@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from importlib import import_module
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from ..operands import (
     constant_of,
     copied_from,
     holds_tensors,
+    reshaped,
     run,
     sliced,
     with_an_axis,
@@ -112,27 +114,44 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Tensor:
     return getitem(x, tuple(key))
 
 
-def nonzero(x: Any) -> tuple[Tensor, ...]:
+def nonzero(x: Any, *, size: int | None = None, fill_value: Any = 0) -> tuple[Tensor, ...]:
     """The indices of the elements that are not zero, one array per axis.
 
-    Their number depends on values, so under a trace this raises ConcretizationError: use
-    ``tj.where(condition, a, b)`` there.
+    Their number depends on values. With `size` it is that: the first ones, and behind them `fill_value`, a
+    number or a tuple of one per axis; compiled code needs to know.
 
     Example:
         >>> import tracejit as tj
         >>> tj.nonzero([0, 7, 0, 8])
         (tensor([1, 3]),)
+        >>> tj.jit(lambda x: tj.nonzero(x, size=3, fill_value=-1))(tj.tensor([0, 7, 0, 8]))
+        (tensor([ 1,  3, -1]),)
 
-    Raises ShapeError at rank 0. Semantics: ``numpy.nonzero``.
+    Raises ShapeError at rank 0, and ConcretizationError under a trace without `size`. Semantics:
+    ``numpy.nonzero``; `size` as in ``jax.numpy.nonzero``.
     """
-    data = as_tensor(x)._concrete("nonzero(x)", "tj.where(condition, a, b), whose shape is known")
-    if data.ndim == 0:
-        raise ShapeError("nonzero: expected rank 1 or more; use atleast_1d")
+    return indices_of_nonzero("nonzero", as_tensor(x), size, fill_value)
+
+
+def indices_of_nonzero(name: str, x: Tensor, size: Any, fill_value: Any) -> tuple[Tensor, ...]:
+    """``nonzero`` on behalf of the function `name`."""
+    if x.ndim == 0:
+        raise ShapeError(f"{name}: expected rank 1 or more; use atleast_1d")
+    if size is not None:
+        return _sized().nonzero(name, x, size, fill_value)  # type: ignore[no-any-return]
+    data = x._concrete(f"{name}(x)", _WITH_SIZE.format(name))
     return tuple(wrap(array) for array in np.nonzero(data))
 
 
-def argwhere(x: Any) -> Tensor:
-    """The indices of the elements that are not zero, one row each. Eager only, as ``nonzero``.
+_WITH_SIZE: Final = "{}(x, size=n), which gives n indices, or tj.where(condition, a, b)"
+
+
+def _sized() -> Any:
+    return import_module("..selection.sized", __package__)
+
+
+def argwhere(x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
+    """The indices of the elements that are not zero, one row each; see ``nonzero`` for `size`.
 
     Example:
         >>> import tracejit as tj
@@ -140,10 +159,15 @@ def argwhere(x: Any) -> Tensor:
         tensor([[1],
                 [3]])
 
-    Semantics: ``numpy.argwhere``.
+    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.argwhere``; `size` as in
+    ``jax.numpy.argwhere``.
     """
-    data = as_tensor(x)._concrete("argwhere(x)", "tj.where(condition, a, b), whose shape is known")
-    return wrap(np.argwhere(data))
+    x = as_tensor(x)
+    if size is None:
+        return wrap(np.argwhere(x._concrete("argwhere(x)", _WITH_SIZE.format("argwhere"))))
+    columns = _sized().nonzero("argwhere", x if x.ndim else reshaped(x, (1,)), size, fill_value)
+    rows = run("concat", *[reshaped(column, (column.size, 1)) for column in columns], axis=1)
+    return sliced(rows, 1, 0, x.ndim)
 
 
 def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
@@ -165,7 +189,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if order == 0:
         return result
     place = normalize_axis("diff", axis, result.ndim)
-    parts = [_extension(result, one, place) for one in (prepend, append)]
+    parts = [_extension(result, value, place) for value in (prepend, append)]
     whole = [tensor for tensor in (parts[0], result, parts[1]) if tensor is not None]
     if len(whole) > 1:
         result = concatenate(whole, place)

@@ -11,12 +11,12 @@ from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, INT64
 from ...ir.errors import DomainError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.types import normalize_axis
-from ..indexing.searching import nonzero, take
+from ..indexing.searching import indices_of_nonzero, take
 from ..joining import stack
 from ..manipulation import broadcast_arrays, broadcast_to, ravel
 from ..numpy_calls.options import write_out
-from ..operands import as_tensor, cast, filled, promoted, reshaped, run
-from ..reductions import sum
+from ..operands import as_tensor, cast, filled, promoted, reshaped, run, sliced
+from . import sized
 
 __all__ = ["choose", "compress", "extract", "flatnonzero", "piecewise", "select"]
 
@@ -161,20 +161,12 @@ def compress(
         x, axis = ravel(x), 0
     place = normalize_axis("compress", axis, x.ndim)
     mask = cast(mask, BOOL)
-    extent = min(mask.shape[0], x.shape[place])
     if size is None:
         data = mask._concrete("compress", "compress(..., size=n), whose shape is known")
         return take(x, np.flatnonzero(data), place)
     if mask.shape[0] > x.shape[place]:
-        mask = run("slice", mask, start=(0,), size=(extent,), step=(1,))
-    size = int(size)
-    order = run("argsort", cast(run("logical_not", mask), np.dtype("u1")))
-    order = take(order, np.minimum(np.arange(size), max(extent - 1, 0)))
-    chosen = take(x, order, place)
-    sides = [1] * x.ndim
-    sides[place] = size
-    valid = run("lt", as_tensor(np.arange(size)), sum(cast(mask, INT64)))
-    return run("where", reshaped(valid, tuple(sides)), chosen, cast(as_tensor(fill_value), x.dtype))
+        mask = sliced(mask, 0, 0, x.shape[place])
+    return sized.kept("compress", x, mask, place, size, fill_value)
 
 
 def extract(condition: Any, x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
@@ -204,7 +196,4 @@ def flatnonzero(x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tens
     Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.flatnonzero``; `size` as in
     ``jax.numpy.flatnonzero``.
     """
-    line = ravel(as_tensor(x))
-    if size is None:
-        return nonzero(line)[0]
-    return compress(cast(line, BOOL), np.arange(line.size), size=size, fill_value=fill_value)
+    return indices_of_nonzero("flatnonzero", ravel(as_tensor(x)), size, fill_value)[0]
