@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.array.aggregates.quantile_methods import METHODS
+
 from .arguments import DTYPES, INTEGERS, Arguments, Fixed
 
 #: The positional and the keyword arguments of a call.
@@ -94,7 +96,7 @@ def quantile_arguments(most: int) -> Maker:
         options: list[Any] = [0.5, 0, 1, [0.0, 0.25], [[0.5], [1.0]], np.float32(0.5), 0.3]
         share = np.multiply(a.pick(options), most)
         q = share.item() if share.ndim == 0 else Fixed(share)
-        methods = ["linear", "lower", "higher", "nearest", "midpoint"]
+        methods = ["linear", a.pick(METHODS)]
         return (x, q), {"axis": a.axis(x.ndim), **optional(a, method=a.pick(methods), keepdims=True)}
 
     return make

@@ -124,9 +124,6 @@ _BY_REASON = {
     ],
     "the input is not overwritten": [
         "median",
-        "nanmedian",
-        "nanpercentile",
-        "nanquantile",
         "percentile",
         "quantile",
     ],

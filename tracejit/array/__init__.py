@@ -75,9 +75,6 @@ from .reductions import (
 )
 from .indexing.searching import argwhere, diff, nonzero, take, take_along_axis
 from .out_argument import takes_out
-from .order_statistics import (
-    median, percentile, quantile,
-)
 from .sorting import (
     argpartition, argsort, lexsort, partition, searchsorted, sort, unique,
 )
@@ -236,7 +233,6 @@ __all__ = [
     "max",
     "maximum",
     "mean",
-    "median",
     "meshgrid",
     "min",
     "minimum",
@@ -256,14 +252,12 @@ __all__ = [
     "outer",
     "pad",
     "partition",
-    "percentile",
     "permute_dims",
     "positive",
     "pow",
     "power",
     "prod",
     "ptp",
-    "quantile",
     "rad2deg",
     "radians",
     "ravel",
@@ -359,10 +353,7 @@ for _name in [
     "fix",
     "isneginf",
     "isposinf",
-    "median",
-    "percentile",
     "ptp",
-    "quantile",
     "rad2deg",
     "radians",
     "round",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .aggregates.covariance import *  # noqa: F403
     from .aggregates.histograms import *  # noqa: F403
     from .aggregates.nan_aware import *  # noqa: F403
+    from .aggregates.quantiles import *  # noqa: F403
     from .assembly.bits import *  # noqa: F403
     from .assembly.blocks import *  # noqa: F403
     from .assembly.grids import *  # noqa: F403
@@ -44,9 +45,9 @@ _NAMES: Final = {
     "aggregates.covariance": "corrcoef cov",
     "aggregates.histograms": "digitize histogram histogram2d histogram_bin_edges histogramdd",
     "aggregates.nan_aware": """
-        nanargmax nanargmin nancumprod nancumsum nanmax nanmedian nanmin nanpercentile nanprod nanquantile
-        nanstd nanvar
+        nanargmax nanargmin nancumprod nancumsum nanmax nanmin nanprod nanstd nanvar
     """,
+    "aggregates.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "assembly.bits": "packbits unpackbits",
     "assembly.blocks": "append block column_stack dsplit dstack hsplit resize rollaxis row_stack vsplit",
     "assembly.grids": "c_ fromfunction indices ix_ mgrid ogrid r_",
@@ -172,9 +173,6 @@ _TAKES_OUT: Final = frozenset(
         "nanargmin",
         "nancumprod",
         "nancumsum",
-        "nanmedian",
-        "nanpercentile",
-        "nanquantile",
         "nanstd",
         "nanvar",
     ]

@@ -1,5 +1,5 @@
 """Sorting, and what is read off sorted elements: places and distinct values. Medians and quantiles are in
-``order_statistics``.
+``aggregates.quantiles``.
 
 NaN counts as larger than everything else, as in NumPy.
 """

@@ -133,7 +133,7 @@ def test_unique(rng):
     for ours, numpys in zip(tj.unique(x, True, True, True), np.unique(x, True, True, True), strict=True):
         np.testing.assert_array_equal(ours, numpys)
     np.testing.assert_array_equal(tj.unique(x, axis=0), np.unique(x, axis=0))
-    with pytest.raises(ConcretizationError, match=r"tj\.sort"):
+    with pytest.raises(ConcretizationError, match=r"size=n"):
         tj.jit(tj.unique)(x)
 
 
@@ -184,8 +184,6 @@ def test_errors():
         tj.sort([1, 2], kind="bogo")
     with pytest.raises(ShapeError, match="between 0 and 1"):
         tj.quantile([1.0, 2.0], 1.5)
-    with pytest.raises(DTypeError, match="method must be"):
-        tj.quantile([1.0, 2.0], 0.5, method="weibull")
     with pytest.raises(ShapeError, match="no elements"):
         tj.quantile(np.zeros((3, 0)), 0.5, 1)
     with pytest.raises(ShapeError, match="rank 1"):

@@ -131,8 +131,10 @@ OF_DEFERRED: dict[str, Any] = {
     "nanprod": {**_REDUCTION, "dtype": "float64", "initial": 1.0, "where": B},
     "nancumprod": {"x": F, "axis": 0, "dtype": "float64"},
     "nancumsum": {"x": F, "axis": 0, "dtype": "float64"},
-    "nanpercentile": {"x": F, "q": 50.0, "axis": 0, "method": "linear", "keepdims": True},
-    "nanquantile": {"x": F, "q": 0.5, "axis": 0, "method": "linear", "keepdims": True},
+    **{
+        key: {"x": F, "q": 0.5, "axis": 0, "method": "inverted_cdf", "keepdims": True, "weights": F}
+        for key in ["nanpercentile", "nanquantile", "percentile", "quantile"]
+    },
     **{
         key: {**_REDUCTION, "dtype": "float64", "ddof": 1, "correction": 1, "where": B, "mean": None}
         for key in ["nanstd", "nanvar"]

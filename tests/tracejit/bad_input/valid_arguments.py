@@ -278,7 +278,6 @@ OF_FUNCTIONS: dict[str, Any] = {
     "moveaxis": {"x": F, "source": 0, "destination": 1},
     "pad": {"x": F, "pad_width": 1, "mode": "constant", "constant_values": 0},
     "partition": {"x": F, "kth": 1, "axis": -1},
-    "percentile": {"x": F, "q": 50.0, "axis": 0, "method": "linear", "keepdims": True},
     "profile": {"f": total, "args": (F,)},
     "pure_callback": {"fn": np.sin, "result_spec": tj.TensorType(np.dtype("f8"), (3, 3)), "args": (F,)},
     "register_backend": {"name": "spare", "factory": lambda: None, "priority": 1},

@@ -1,4 +1,5 @@
-"""Reductions that leave out NaN: extremes, products, running sums, variances and order statistics.
+"""Reductions that leave out NaN: extremes, products, running sums and variances. Order statistics are in
+``quantiles``.
 
 Of lines that hold nothing else the result is NaN, without NumPy's warning.
 """
@@ -11,14 +12,11 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import INT64, is_float
-from ...ir.errors import DomainError, ShapeError
-from ...ir.types import normalize_axes, remove_axes
+from ...ir.dtypes import is_float
+from ...ir.errors import DomainError
 from .. import cumulative, reductions
-from ..indexing.searching import take_along_axis
 from ..numpy_calls.options import write_out
-from ..operands import as_tensor, broadcast, cast, filled, permuted, reshaped, run
-from ..order_statistics import quantile
+from ..operands import as_tensor, cast, filled, run
 from ..reductions import averaged
 from ..statistics import root
 from .options import mask_of, masked, variance_of_selected
@@ -29,11 +27,8 @@ __all__ = [
     "nancumprod",
     "nancumsum",
     "nanmax",
-    "nanmedian",
     "nanmin",
-    "nanpercentile",
     "nanprod",
-    "nanquantile",
     "nanstd",
     "nanvar",
 ]
@@ -226,123 +221,3 @@ def nanstd(
     return root(
         nanvar(x, axis, dtype, ddof=ddof, correction=correction, keepdims=keepdims, where=where, mean=mean)
     )
-
-
-def nanmedian(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The median along `axis` of the elements that are not NaN.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.nanmedian([1.0, float("nan"), 3.0])
-        tensor(2.)
-
-    Raises AxisError. Semantics: ``numpy.nanmedian``.
-    """
-    lines, axes, shape = _sorted_lines("nanmedian", averaged(x, None), axis)
-    if lines.shape[-1] == 0:
-        value = filled(math.nan, lines.shape[:-1], lines.dtype)
-    else:
-        count = _count(lines)
-        low = run("floor_divide", run("maximum", run("sub", count, 1), 0), 2)
-        first, second = _picked(lines, low), _picked(lines, run("floor_divide", count, 2))
-        middle = run("add", run("mul", first, 0.5), run("mul", second, 0.5))
-        value = run("where", run("eq", run("remainder", count, 2), 1), first, middle)
-        value = run("where", run("eq", count, 0), filled(math.nan, (), lines.dtype), value)
-    return reshaped(value, remove_axes(shape, axes, keepdims=True)) if keepdims else value
-
-
-def nanquantile(
-    x: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
-) -> Tensor:
-    """``quantile`` of the elements along `axis` that are not NaN.
-
-    `method` is one of ``linear``, ``lower``, ``higher``, ``nearest`` and ``midpoint``.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.nanquantile([1.0, float("nan"), 3.0], [0.0, 0.5])
-        tensor([1., 2.])
-
-    Raises AxisError, and ShapeError for `q` outside of 0 to 1. Semantics: ``numpy.nanquantile``.
-    """
-    return _quantile("nanquantile", x, q, 1.0, axis, method, keepdims)
-
-
-def nanpercentile(
-    x: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
-) -> Tensor:
-    """``nanquantile`` with `q` from 0 to 100.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.nanpercentile([1.0, float("nan"), 3.0], 50)
-        tensor(2.)
-
-    Raises AxisError, and ShapeError for `q` outside of 0 to 100. Semantics: ``numpy.nanpercentile``.
-    """
-    return _quantile("nanpercentile", x, q, 100.0, axis, method, keepdims)
-
-
-def _sorted_lines(name: str, x: Tensor, axis: Any) -> tuple[Tensor, tuple[int, ...], tuple[int, ...]]:
-    """`x` with `axis` (one, several or all) as its last one, sorted; those axes and the shape."""
-    axes = normalize_axes(name, axis, x.ndim)
-    rest = [place for place in range(x.ndim) if place not in axes]
-    moved = permuted(x, (*rest, *axes))
-    extent = math.prod(x.shape[place] for place in axes)
-    lines = reshaped(moved, (*(x.shape[place] for place in rest), extent))
-    return run("sort", lines), axes, x.shape
-
-
-def _count(lines: Tensor) -> Tensor:
-    """How many elements of each line are not NaN."""
-    return reductions.sum(run("logical_not", run("isnan", lines)), -1)
-
-
-def _picked(lines: Tensor, places: Tensor) -> Tensor:
-    """The element of each line at its place of `places`, limited to the line."""
-    bounded = run("clip", cast(places, INT64), 0, lines.shape[-1] - 1)
-    return reshaped(take_along_axis(lines, reshaped(bounded, (*bounded.shape, 1)), -1), bounded.shape)
-
-
-def _quantile(name: str, x: Any, q: Any, most: float, axis: Any, method: str, keepdims: bool) -> Tensor:
-    shares = as_tensor(q)
-    if not shares.is_traced and not bool(
-        np.all((shares.detach().numpy() >= 0) & (shares.detach().numpy() <= most))
-    ):
-        raise ShapeError(f"{name}: expected q between 0 and {most:g}")
-    x = as_tensor(x)
-    shares = run("div", averaged(shares, None), most) if most != 1.0 else averaged(shares, None)
-    if not is_float(x.dtype):
-        return quantile(x, shares, axis, method=method, keepdims=keepdims)
-    if isinstance(q, (int, float)):
-        shares = cast(shares, x.dtype)
-    lines, axes, shape = _sorted_lines(name, x, axis)
-    if lines.shape[-1] == 0:
-        raise ShapeError(f"{name}: axis {axis} of {shape} has no elements")
-    if method not in ("linear", "lower", "higher", "nearest", "midpoint"):
-        raise DomainError(
-            f"{name}: method must be 'linear', 'lower', 'higher', 'nearest' or 'midpoint', got {method!r}"
-        )
-    count = _count(lines)
-    column = reshaped(shares, (*shares.shape, *[1] * count.ndim))
-    last = cast(run("maximum", run("sub", count, 1), 0), column.dtype)
-    at = run("mul", column, last)
-    below, above = run("floor", at), run("ceil", at)
-    if method == "nearest":
-        below = above = run("rint", at)
-    elif method == "lower":
-        above = below
-    elif method == "higher":
-        below = above
-    spread = broadcast(reshaped(lines, (*[1] * shares.ndim, *lines.shape)), (*shares.shape, *lines.shape))
-    first, second = [
-        _picked(spread, broadcast(place.detach(), spread.shape[:-1])) for place in (below, above)
-    ]
-    weight = 0.5 if method == "midpoint" else run("sub", at, below.detach())
-    apart = run("ne", first, second)
-    gap = run("sub", run("where", apart, second, 0.0), run("where", apart, first, 0.0))
-    value = run("where", apart, run("add", first, run("mul", gap, weight)), first)
-    value = run("where", run("eq", count, 0), filled(math.nan, (), value.dtype), value)
-    if not keepdims:
-        return value
-    return reshaped(value, (*shares.shape, *remove_axes(shape, axes, keepdims=True)))

@@ -26,10 +26,8 @@ for name in ["nanargmax", "nanargmin"]:
     cases(name, HOLES[:2])
     cases(name, HOLES[:2], axis=1)
     cases(name, INTEGERS, axis=0)
-for method in ["linear", "lower", "higher", "nearest", "midpoint"]:
-    cases("nanquantile", HOLES, 0.3, method=method)
-    cases("nanquantile", HOLES, [0.1, 0.9], axis=1, method=method)
-    cases("nanpercentile", HOLES, 30.0, axis=0, keepdims=True, method=method)
+cases("nanquantile", HOLES, [0.1, 0.9], axis=1, method="nearest")
+cases("nanpercentile", HOLES, 30.0, axis=0, keepdims=True)
 cases("nanvar", HOLES, ddof=2, axis=1)
 cases("nanvar", HOLES, where=HOLES > 0, axis=0)
 cases("nanmax", HOLES, initial=3.0, where=HOLES > 0)
@@ -63,8 +61,6 @@ def test_batches():
     ("call", "error", "message"),
     [
         (lambda: tj.nanargmax([np.nan]), tj.DomainError, "nanargmax: all elements"),
-        (lambda: tj.nanquantile([1.0], 2.0), tj.ShapeError, "between 0 and 1"),
-        (lambda: tj.nanquantile([1.0], 0.5, method="most"), tj.DomainError, "method must be"),
     ],
 )
 def test_errors(call, error, message):
