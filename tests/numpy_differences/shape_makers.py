@@ -181,7 +181,7 @@ def repeat_arguments(a: Arguments) -> CallArguments:
 def pad_arguments(a: Arguments) -> CallArguments:
     x = a.array(least_rank=0)
     widths = [1, 0, (1, 2), ((1, 2),), [2, 0], ((0, 1), (2, 1)), -1, Fixed(np.array([1, 1]))]
-    mode = a.pick(["constant", "constant", "edge", "reflect", "symmetric", "wrap"])
+    mode = a.pick(["constant", "constant", "edge", "reflect", "symmetric", "wrap", "maximum", "minimum"])
     values = a.pick([0, 3, -1, 0.5, (1, 2), ((1, 2), (3, 4))])
     keywords = {"constant_values": values} if mode == "constant" and a.chance(0.6) else {}
     return (x, a.pick(widths), mode), keywords

@@ -127,9 +127,6 @@ _BY_REASON = {
         "percentile",
         "quantile",
     ],
-    "modes that tj.pad lacks": [
-        "pad",
-    ],
     "a partition is a sort": [
         "partition",
     ],

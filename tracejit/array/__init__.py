@@ -67,7 +67,7 @@ from .ranges import (
     arange, geomspace, linspace, logspace,
 )
 from .rearranging import (
-    flip, fliplr, flipud, meshgrid, pad, repeat, roll, rot90, tile,
+    flip, fliplr, flipud, meshgrid, repeat, roll, rot90, tile,
 )
 from .reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, max, mean, min, nanmean, nansum, prod, ptp,
@@ -250,7 +250,6 @@ __all__ = [
     "ones",
     "ones_like",
     "outer",
-    "pad",
     "partition",
     "permute_dims",
     "positive",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .assembly.blocks import *  # noqa: F403
     from .assembly.grids import *  # noqa: F403
     from .assembly.insertion import *  # noqa: F403
+    from .assembly.padding import *  # noqa: F403
     from .assembly.triangles import *  # noqa: F403
     from .information.array_api import *  # noqa: F403
     from .information.dtypes import *  # noqa: F403
@@ -52,6 +53,7 @@ _NAMES: Final = {
     "assembly.blocks": "append block column_stack dsplit dstack hsplit resize rollaxis row_stack vsplit",
     "assembly.grids": "c_ fromfunction indices ix_ mgrid ogrid r_",
     "assembly.insertion": "delete insert trim_zeros",
+    "assembly.padding": "pad",
     "assembly.triangles": """
         diag_indices diag_indices_from diagflat fill_diagonal mask_indices ravel_multi_index tril_indices
         tril_indices_from triu_indices triu_indices_from unravel_index

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Array, Tensor, as_array
+from ..eager.tensor import Tensor, as_array
 from ..ir.dtypes import INT64
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import as_shape, normalize_axes, normalize_axis
@@ -32,109 +32,11 @@ __all__ = [
     "fliplr",
     "flipud",
     "meshgrid",
-    "pad",
     "repeat",
     "roll",
     "rot90",
     "tile",
 ]
-
-_PAD_MODES = ("edge", "reflect", "symmetric", "wrap")
-
-
-def pad(x: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
-    """`x` with elements added before and after along each axis.
-
-    `pad_width` is an int, (before, after), ((before, after),) or one pair per axis. `mode` is ``constant``
-    (with `constant_values`, in the same forms), ``edge``, ``reflect``, ``symmetric`` or ``wrap``.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.pad([1, 2, 3], (1, 2), mode="reflect")
-        tensor([2, 1, 2, 3, 2, 1])
-
-    Raises ShapeError. Semantics: ``numpy.pad``.
-    """
-    result = as_tensor(x)
-    widths = _pairs(result.ndim, pad_width)
-    if mode == "constant":
-        return _pad_constant(result, widths, constant_values)
-    if mode not in _PAD_MODES:
-        raise ShapeError(f"pad: mode must be constant, {', '.join(_PAD_MODES)}, got {mode!r}")
-    for axis, (before, after) in enumerate(widths):
-        if before or after:
-            if result.shape[axis] == 0:
-                raise ShapeError(
-                    f"pad: axis {axis} of {result.shape} is empty, so mode {mode!r} has nothing to repeat"
-                )
-            line = np.arange(result.shape[axis])
-            places: Array = np.pad(line, (before, after), mode=mode)  # type: ignore[call-overload]
-            result = _picked(result, axis, places)
-    return cast(result, result.dtype, copy=True)  # one slice of x may be all of it
-
-
-def _pairs(rank: int, given: Any) -> list[tuple[int, int]]:
-    """NumPy's forms of pad_width as one (before, after) per axis."""
-    try:
-        pairs = np.broadcast_to(np.asarray(given), (rank, 2))
-    except ValueError as error:
-        raise ShapeError(f"pad: expected a pair for each of {rank} axes, got {given!r}") from error
-    if pairs.dtype.kind not in "iu":
-        raise ShapeError(f"pad: pad_width must be integers, got {given!r}")
-    if np.min(given, initial=0) < 0:
-        raise ShapeError(f"pad: pad_width must not be negative, got {given!r}")
-    return [(int(before), int(after)) for before, after in pairs]
-
-
-def _pad_constant(x: Tensor, widths: list[tuple[int, int]], values: Any) -> Tensor:
-    values = as_tensor(values)
-    if values.ndim == 0:
-        start = tuple(before for before, _ in widths)
-        shape = tuple(before + size + after for (before, after), size in zip(widths, x.shape, strict=True))
-        around = broadcast(cast(values, x.dtype), shape)
-        return run("update", around, x, start=start, step=(1,) * x.ndim)
-    try:
-        fills = broadcast(cast(values, x.dtype), (x.ndim, 2))
-    except ShapeError as error:
-        raise ShapeError(
-            f"pad: expected a pair of constant_values for each of {x.ndim} axes, got shape {values.shape}"
-        ) from error
-    for axis, pair in enumerate(widths):
-        parts = [x]
-        for side, width in enumerate(pair):
-            value = reshaped(sliced(sliced(fills, 0, axis, 1), 1, side, 1), ())
-            parts.append(broadcast(value, (*x.shape[:axis], width, *x.shape[axis + 1 :])))
-        x = run("concat", parts[1], parts[0], parts[2], axis=axis)
-    return x
-
-
-def _picked(x: Tensor, axis: int, places: Array) -> Tensor:
-    """The elements at `places` along `axis`, as slices of constant step joined together."""
-    parts = []
-    for start, size, step in _runs(places.tolist()):
-        if step == 0:
-            shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
-            parts.append(broadcast(sliced(x, axis, start, 1), shape))
-        else:
-            parts.append(sliced(x, axis, start, size, step))
-    return parts[0] if len(parts) == 1 else run("concat", *parts, axis=axis)
-
-
-def _runs(places: list[int]) -> list[tuple[int, int, int]]:
-    """`places` as maximal runs (first, count, step) with steps -1, 0 and 1."""
-    runs: list[tuple[int, int, int]] = []
-    for place in places:
-        if runs:
-            first, count, step = runs[-1]
-            last = first + step * (count - 1)
-            if count == 1 and abs(place - last) <= 1:
-                runs[-1] = (first, 2, place - last)
-                continue
-            if count > 1 and place - last == step:
-                runs[-1] = (first, count + 1, step)
-                continue
-        runs.append((place, 1, 1))
-    return runs
 
 
 def flip(x: Any, axis: Any = None) -> Tensor:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..array.assembly.padding import pad
 from ..array.operands import promoted, reshaped, run, sliced
-from ..array.rearranging import pad
 from ..eager.tensor import Tensor
 from ..ir.errors import DomainError, ShapeError
 from .windows import batched, numbers, tap

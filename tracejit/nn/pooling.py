@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..array.assembly.padding import pad
 from ..array.operands import as_tensor, constant_of, copied_from, floating, reshaped, run
-from ..array.rearranging import pad
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL
 from ..ir.errors import DomainError, DTypeError, ShapeError

@@ -43,7 +43,6 @@ DIFFERS: Final = {
     "nanstd": "too few elements give NaN without a warning",
     "nanvar": "too few elements give NaN without a warning",
     "nonzero": "jitted with `size=`",
-    "pad": "modes `constant`, `edge`, `reflect` and others of `tj.pad`",
     "piecewise": "each function is called with all of `x`",
     "poly": "zeros alone, no matrices: their eigenvalues may be complex",
     "polydiv": "traced, the remainder keeps its leading zeros",
