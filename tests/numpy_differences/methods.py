@@ -68,7 +68,22 @@ METHODS: dict[str, Maker] = {
         if hasattr(np.ndarray, name) and hasattr(tj.Tensor, name)
     },
     **dict.fromkeys(
-        ("T", "mT", "dtype", "ndim", "shape", "size", "itemsize", "nbytes", "tolist", "flatten"), _alone
+        (
+            "T",
+            "mT",
+            "real",
+            "imag",
+            "nonzero",
+            "dtype",
+            "ndim",
+            "shape",
+            "size",
+            "itemsize",
+            "nbytes",
+            "tolist",
+            "flatten",
+        ),
+        _alone,
     ),
     "item": _one_element,
     "reshape": _reshaped,
@@ -77,11 +92,20 @@ METHODS: dict[str, Maker] = {
     "trace": _first(FUNCTIONS["diagonal"]),
     "sort": lambda a: ((x := a.array(), a.axis(x.ndim, several=False, none=False)), {}),
     "searchsorted": _first(FUNCTIONS["searchsorted"]),
+    "partition": lambda a: (
+        (x := a.array(shape=(3, 3)), a.whole(-2, 2), a.axis(x.ndim, several=False, none=False)),
+        {},
+    ),
+    "choose": lambda a: (([0, 2, 1] * np.array(1), [a.array(INTEGERS, (3,)) for _ in range(3)]), {}),
+    "compress": lambda a: ((a.array(shape=(3,)), [True, a.chance(0.5), False]), {}),
+    "put": lambda a: ((a.array(INTEGERS, (2, 2)), a.pick([0, [1, -2], 5]), a.pick([1, [0, 1, 2]])), {}),
 }
 #: Attributes that are about memory, views of other types and the like.
-UNTESTED_METHODS = frozenset(("data", "view", "device", "to_device"))
-_IN_PLACE = frozenset(("fill", "sort"))
-_CONCRETE = frozenset(("item", "tolist"))
+UNTESTED_METHODS = frozenset(
+    ("data", "view", "device", "to_device", "dump", "dumps", "flat", "strides", "tobytes", "tofile")
+)
+_IN_PLACE = frozenset(("fill", "partition", "put", "sort"))
+_CONCRETE = frozenset(("compress", "item", "nonzero", "tolist"))
 
 
 def method_call(name: str, a: Arguments) -> Call:
@@ -97,6 +121,8 @@ def method_call(name: str, a: Arguments) -> Call:
             return str(result) == str(np.dtype(result))
         if name == "argpartition":
             return in_order(xp, result, kwargs)
+        if name == "partition":
+            return xp.sort(x, args[1])
         return x if name in _IN_PLACE else result
 
     return Call(f"ndarray.{name}", run, args, kwargs, jitted=name not in _CONCRETE, is_method=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.tools.numpy_names import DIFFERS, absent_names, public_names, table
+from tracejit.tools.numpy_names import DIFFERS, absent_attributes, absent_names, public_names, table
 
 pytestmark = pytest.mark.skipif(np.__version__[:4] != "2.4.", reason="the table is of NumPy 2.4")
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "numpy.md"
@@ -24,6 +24,11 @@ def test_every_name_is_of_one_kind() -> None:
         kinds = [name in tj.__all__ and name not in DIFFERS, name in DIFFERS, name in absent]
         assert kinds.count(True) == 1, f"{name}: same, different, absent: {kinds}"
     assert set(absent) | set(DIFFERS) <= set(dir(np))
+
+
+def test_every_attribute_of_arrays_is_here_or_has_a_reason() -> None:
+    missing = {name for name in dir(np.ndarray) if not hasattr(tj.Tensor, name)}
+    assert missing == set(absent_attributes())
 
 
 @pytest.mark.parametrize("name", sorted(absent_names()))

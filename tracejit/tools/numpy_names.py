@@ -92,6 +92,22 @@ ABSENT: Final = {
 }
 
 
+#: Attributes of ndarray that Tensor has not, by the reason.
+ABSENT_ATTRIBUTES: Final = {
+    "about memory: tensors share it as views do, and traced ones have none (`x.numpy().flags`, ...)": """base
+        byteswap ctypes flags getfield setfield setflags""",
+    "a tensor keeps its shape and dtype, on which its graph depends: `tj.resize` gives another": "resize",
+    "protocols of subclasses and of memory: `__array__`, `__dlpack__` and NumPy's functions serve": """
+        __array_finalize__ __array_interface__ __array_struct__ __array_wrap__""",
+    "Python's, of containers and their types": "__class_getitem__ __delitem__ __setstate__",
+}
+
+
+def absent_attributes() -> dict[str, str]:
+    """The reason by the name of what ndarray has and Tensor has not."""
+    return {name: reason for reason, names in ABSENT_ATTRIBUTES.items() for name in names.split()}
+
+
 def public_names() -> list[str]:
     """NumPy's public names in its main namespace."""
     return sorted(name for name in dir(np) if not name.startswith("_"))
@@ -144,7 +160,22 @@ def table() -> Iterator[str]:
     yield ""
     yield "| names | why |"
     yield "|---|---|"
-    for reason, text in ABSENT.items():
+    yield from _rows(ABSENT)
+    attributes = [name for name in dir(np.ndarray) if not name.startswith("_") and hasattr(tj.Tensor, name)]
+    yield ""
+    yield "## Methods and properties of arrays"
+    yield ""
+    yield "These are on `Tensor`, too:"
+    yield ""
+    yield from _wrapped(attributes)
+    yield ""
+    yield "| absent | why |"
+    yield "|---|---|"
+    yield from _rows(ABSENT_ATTRIBUTES)
+
+
+def _rows(reasons: dict[str, str]) -> Iterator[str]:
+    for reason, text in reasons.items():
         yield f"| {', '.join(f'`{name}`' for name in sorted(text.split()))} | {reason} |"
 
 

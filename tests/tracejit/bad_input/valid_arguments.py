@@ -6,6 +6,8 @@ Most follow from the parameter's name (`BY_NAME`); functions that give it a mean
 
 from __future__ import annotations
 
+import io
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -626,6 +628,19 @@ OF_METHODS: dict[str, Any] = {
     "__getitem__": {"x": F, "key": 0},
     "searchsorted": OF_FUNCTIONS["searchsorted"],
     "argpartition": OF_FUNCTIONS["argpartition"],
+    "choose": {"x": N, "choices": [N, N, N], "out": None, "mode": "clip"},
+    "compress": {"x": V, "condition": V > 0, "axis": 0, "out": None, "size": 2, "fill_value": 1.0},
+    "dump": {"x": F, "file": Fresh(io.BytesIO)},
+    "partition": {
+        "x": Fresh(lambda: tj.tensor(F)),
+        "kth": 1,
+        "axis": -1,
+        "kind": "introselect",
+        "order": None,
+    },
+    "put": {"x": Fresh(lambda: tj.tensor(F)), "indices": [0, 2], "values": [1.0, 2.0], "mode": "clip"},
+    "tobytes": {"x": F, "order": "C"},
+    "tofile": {"x": F, "fid": Fresh(tempfile.TemporaryFile), "sep": " ", "format": "%s"},
     "requires_grad_": {"self": Fresh(leaf), "value": True},
     "zero_grad": {"self": Fresh(leaf), "set_to_none": False},
     "bmm": OF_FUNCTIONS["bmm"],

@@ -35,6 +35,7 @@ STUBS = {
     node.name: node
     for node in _class_body("array/signatures.pyi", "Signatures")
     if isinstance(node, ast.FunctionDef)
+    and not any(isinstance(decorator, ast.Attribute) for decorator in node.decorator_list)  # setters
 }
 OWN = _defined(_class_body("eager/tensor.py", "Tensor"))
 #: What Python puts into every class with __slots__.

@@ -29,7 +29,7 @@ from ..indexing import access, inplace
 from ..indexing.functional import IndexedAt
 from ..indexing.searching import take
 from ..numpy_calls import protocol
-from . import array_api, torch
+from . import array_api, ndarray, torch
 
 __all__ = ["bind"]
 
@@ -259,12 +259,14 @@ def bind() -> None:
         )
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
-    for name, function in {**torch.METHODS, **array_api.METHODS, **_METHODS}.items():
+    for name, function in {**torch.METHODS, **array_api.METHODS, **ndarray.METHODS, **_METHODS}.items():
         setattr(Tensor, name, checked(name, _lean(function)))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))
     Tensor.__array_ufunc__ = protocol.array_ufunc  # type: ignore[assignment,method-assign]
     Tensor.__array_function__ = protocol.array_function  # type: ignore[assignment,method-assign]
+    for name, attribute in ndarray.PROPERTIES.items():
+        setattr(Tensor, name, attribute)
     Tensor.T = property(manipulation.transpose, doc="The axes reversed.")  # type: ignore[assignment,method-assign]
     Tensor.device = property(lambda x: "cpu", doc="Where the elements lie: the processor.")  # type: ignore[assignment,method-assign]
     Tensor.at = property(IndexedAt, doc="``x.at[key]``: writes that make a new tensor.")  # type: ignore[assignment,method-assign]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...eager.tensor import Tensor
+from ...eager.tensor import Tensor, as_array
 from ...ir.dtypes import BOOL, INT64
 from ...ir.errors import DomainError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.types import normalize_axis
@@ -15,7 +15,7 @@ from ..indexing.searching import indices_of_nonzero, take
 from ..joining import stack
 from ..manipulation import broadcast_arrays, broadcast_to, ravel
 from ..numpy_calls.options import write_out
-from ..operands import as_tensor, cast, filled, promoted, reshaped, run, sliced
+from ..operands import as_tensor, cast, filled, holds_tensors, promoted, reshaped, run, sliced
 from . import sized
 
 __all__ = ["choose", "compress", "extract", "flatnonzero", "piecewise", "select"]
@@ -162,7 +162,11 @@ def compress(
     place = normalize_axis("compress", axis, x.ndim)
     mask = cast(mask, BOOL)
     if size is None:
-        data = mask._concrete("compress", "compress(..., size=n), whose shape is known")
+        data = (
+            as_array(condition) if not (isinstance(condition, Tensor) or holds_tensors(condition)) else None
+        )
+        if data is None:
+            data = mask._concrete("compress", "compress(..., size=n), whose shape is known")
         return take(x, np.flatnonzero(data), place)
     if mask.shape[0] > x.shape[place]:
         mask = sliced(mask, 0, 0, x.shape[place])

@@ -1,0 +1,170 @@
+"""Methods and properties of ndarray whose functions load at first use, that write in place, or that are
+about memory and files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from ...eager.tensor import Tensor
+from ...ir.errors import DTypeError
+from .. import sorting
+from ..indexing import inplace
+from ..indexing.access import getitem
+from ..indexing.searching import nonzero
+from ..manipulation import ravel
+from ..operands import run
+
+__all__ = ["METHODS", "PROPERTIES", "FlatElements"]
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """The public function `name`, whose module may load now."""
+    return getattr(sys.modules[__name__.split(".", 1)[0]], name)  # type: ignore[no-any-return]
+
+
+def _host(x: Tensor, asked: str) -> Any:
+    return x.detach()._concrete(asked, "the result outside the function")
+
+
+def _choose(x: Tensor, choices: Any, out: Any = None, mode: str = "raise") -> Tensor:
+    """``choose`` by the numbers in `x`."""
+    return _function("choose")(x, choices, out, mode)  # type: ignore[no-any-return]
+
+
+def _compress(
+    x: Tensor,
+    condition: Any,
+    axis: int | None = None,
+    out: Any = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
+) -> Tensor:
+    """``compress(condition, x, axis)``."""
+    options = {"out": out, "size": size, "fill_value": fill_value}
+    return _function("compress")(condition, x, axis, **options)  # type: ignore[no-any-return]
+
+
+def _conj(x: Tensor) -> Tensor:
+    """`x`, which is real."""
+    return x
+
+
+def _put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
+    """``put`` in place."""
+    _function("put")(x, indices, values, mode)
+
+
+def _partition(x: Tensor, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:
+    """``partition`` in place, as NumPy's method; ``tj.partition(x, kth)`` leaves `x` what it is."""
+    inplace.write(x, "partition", (), lambda old: sorting.partition(old, kth, axis))
+
+
+def _tobytes(x: Tensor, order: str = "C") -> bytes:
+    """The elements as bytes, in C order or as `order` says."""
+    return _host(x, "tobytes()").tobytes(order)  # type: ignore[no-any-return]
+
+
+def _tofile(x: Tensor, fid: Any, sep: str = "", format: str = "%s") -> None:
+    """Write the elements to a file or path: as bytes, or as text with `sep` between them."""
+    _host(x, "tofile()").tofile(fid, sep, format)
+
+
+def _dump(x: Tensor, file: Any) -> None:
+    """Pickle the values to a file or path, without the graph."""
+    _host(x, "dump()").dump(file)
+
+
+def _dumps(x: Tensor) -> bytes:
+    """The values as pickled bytes, without the graph."""
+    return _host(x, "dumps()").dumps()  # type: ignore[no-any-return]
+
+
+METHODS: Final[dict[str, Callable[..., Any]]] = {
+    "choose": _choose,
+    "compress": _compress,
+    "conj": _conj,
+    "conjugate": _conj,
+    "dump": _dump,
+    "dumps": _dumps,
+    "nonzero": nonzero,
+    "partition": _partition,
+    "put": _put,
+    "tobytes": _tobytes,
+    "tofile": _tofile,
+}
+
+
+class FlatElements:
+    """``x.flat``: the elements in C order, to be read, written and iterated over as those of a line."""
+
+    __slots__ = ("_x",)
+
+    def __init__(self, x: Tensor) -> None:
+        self._x = x
+
+    @property
+    def base(self) -> Tensor:
+        """The tensor whose elements these are."""
+        return self._x
+
+    def __len__(self) -> int:
+        return self._x.size
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter(ravel(self._x))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return ravel(self._x).__array__(dtype, copy)
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return run("copy", getitem(ravel(self._x), key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Write `value`, again and again, to the elements that `key` names."""
+        _put(self._x, getitem(np.arange(self._x.size), key), value)
+
+    def copy(self) -> Tensor:
+        """The elements as a line of their own."""
+        return run("copy", ravel(self._x))
+
+
+def _set_flat(x: Tensor, value: Any) -> None:
+    FlatElements(x)[:] = value
+
+
+def _set_real(x: Tensor, value: Any) -> None:
+    x[...] = value
+
+
+def _set_imag(x: Tensor, value: Any) -> None:
+    raise DTypeError("imag: tensors hold real numbers, whose imaginary parts cannot be set")
+
+
+def _imag(x: Tensor) -> Tensor:
+    return run("full", value=0, shape=x.shape, dtype=x.dtype)
+
+
+def _strides(x: Tensor) -> tuple[int, ...]:
+    data = x._data
+    if isinstance(data, np.ndarray):
+        return data.strides
+    steps, step = [], x.dtype.itemsize
+    for size in reversed(x.shape):
+        steps.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(steps))
+
+
+PROPERTIES: Final = {
+    "flat": property(FlatElements, _set_flat, doc="The elements in C order, as a line."),
+    "imag": property(_imag, _set_imag, doc="Zeros: the imaginary part."),
+    "real": property(lambda x: x, _set_real, doc="The tensor itself: the real part."),
+    "strides": property(
+        _strides, doc="Bytes from one element to the next along each axis; traced, in C order."
+    ),
+}
