@@ -33,6 +33,8 @@ BY_NAME: Final[dict[str, DType]] = {
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
 }
+#: Names with a number of bits that is no number of bytes of NumPy's.
+_IN_BITS: Final = frozenset(BY_NAME) - {"bool", "i8", "u8"}
 SHORT_NAME: Final[dict[DType, str]] = {dtype: name for name, dtype in BY_NAME.items()}
 
 BOOL: Final = BY_NAME["bool"]
@@ -74,9 +76,10 @@ def set_default_dtype(dtype: Any) -> None:
 def as_dtype(dtype: Any) -> DType:
     """`dtype` as one of the supported dtypes in native byte order.
 
-    Accepts what ``numpy.dtype`` accepts, and the short names of the IR. Raises DTypeError.
+    Accepts what ``numpy.dtype`` accepts, and the short names of the IR where they mean nothing in NumPy:
+    ``i32`` and ``f64``, but ``i8`` has eight bytes. Raises DTypeError.
     """
-    if isinstance(dtype, str) and dtype in BY_NAME:
+    if isinstance(dtype, str) and dtype in _IN_BITS:
         return BY_NAME[dtype]
     if dtype is float:
         return _default_float
