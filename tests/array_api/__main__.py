@@ -2,7 +2,7 @@
 
 The suite is data-apis/array-api-tests at a pinned commit. It is on no package index, so `suite.py` clones it
 with git, or copies the folder that ``TRACEJIT_ARRAY_API_TESTS`` names; where neither can be had, a line says
-so and nothing fails. Failures that are expected stand with their reasons in `expected.py`; others fail the run.
+so and nothing fails. Expected failures stand with their reasons in `expected.py`; others fail the run.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Outcome:
 
 
 def fetch(folder: Path, *, complex_numbers: bool) -> Path | str:
-    """The suite in `folder`, fit for a library with or without complex numbers. A text: why it cannot be had."""
+    """The suite in `folder`, fit for a library with or without complex numbers; else why it cannot be had."""
     local = os.environ.get(FOLDER)
     if local is not None:
         if not (Path(local) / "array_api_tests").is_dir():
