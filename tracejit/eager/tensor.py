@@ -17,6 +17,7 @@ from ..ir.errors import DTypeError, GradientError, ShapeError
 from ..ir.graph import Value
 from ..ir.types import Shape, TensorType
 from ..state import STATE
+from .foreign_arrays import is_foreign, read_foreign
 from .printing import tensor_text
 from .python_values import INSTEAD_OF_NUMPY, from_python, no_value, warn_of_lost_gradient
 
@@ -371,7 +372,8 @@ def wrap(data: Any) -> Tensor:
 
 
 def as_array(value: Any) -> Array:
-    """`value` as an ndarray of a supported dtype in native byte order, without copying where it can.
+    """`value`, of Python or of any array library, as an ndarray of a supported dtype in native byte order,
+    without copying where it can.
 
     Python floats take the default dtype. Raises DTypeError for objects, strings and complex numbers, and
     ShapeError for ragged nesting.
@@ -381,7 +383,7 @@ def as_array(value: Any) -> Array:
     elif isinstance(value, Tensor):
         return value._concrete("converting to an array", "the tensor itself")
     else:
-        array = from_python(value)
+        array = read_foreign(value) if is_foreign(value) else from_python(value)
     dtype = as_dtype(array.dtype)
     if dtype is not array.dtype:  # another type, or the same as an object of its own (after unpickling)
         array = array.view(dtype) if array.dtype == dtype else array.astype(dtype)

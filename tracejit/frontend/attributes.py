@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..eager.foreign_arrays import is_foreign
 from ..eager.tensor import Tensor
 from .guards import Guard, is_constant
 from .sources import MISSING, Source
@@ -92,9 +93,12 @@ class Attributes:
         return UNKNOWN if found is None else Place(Source("global", sys.modules, name), found, settled=True)
 
     def place(self, place: Place) -> Any:
-        """`place` as code gets it: tensors and arrays are noted."""
+        """`place` as code gets it: tensors and arrays are noted. Those of other libraries must stay the same
+        objects; their memory is read at each call."""
         if isinstance(place.value, _ARRAYS):
             self.uses.array(place)
+        elif is_foreign(place.value):
+            self.uses.same(place)
         return place
 
     # -- attributes --------------------------------------------------------------------------------

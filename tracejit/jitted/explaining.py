@@ -15,7 +15,8 @@ from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
 from .paths import Paths, describe
 from .recompilation import Change, Reason, argument_names
-from .signatures import Signature, static_text, type_text
+from .signatures import Signature, type_text
+from .static_arguments import static_text
 
 #: Lines are at most so long, where that is ours to say.
 _WIDTH: Final = 110

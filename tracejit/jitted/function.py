@@ -48,12 +48,11 @@ from .signatures import (
     miss,
     native,
     parameter_names,
-    selected_arguments,
-    split_static,
+    plain_leaves,
     symbol_type,
-    with_static,
     writing_entry,
 )
+from .static_arguments import selected_arguments, split_static, with_static
 from .viewable import Viewable
 
 if TYPE_CHECKING:
@@ -129,6 +128,8 @@ class JitFunction(Viewable):
             results = native(likely, leaves)
             if results is not MISS:
                 return results
+        if (plain := plain_leaves(self._name, leaves, 0, dynamic)) is not leaves:
+            leaves, likely = plain, None  # a signature takes them by its native entry, too
         leaf_types = tuple([leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
         key = (structure, leaf_types, static, default_dtype())
         with self._lock:

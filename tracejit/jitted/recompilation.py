@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from ..ir.records import record
 from ..pytree import TreeDef
-from .signatures import static_text, type_text
+from .signatures import type_text
+from .static_arguments import static_text
 
 #: Structures longer than this are cut.
 _WIDTH: Final = 60

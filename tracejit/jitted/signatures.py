@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..eager.foreign_arrays import is_foreign
 from ..eager.tensor import Tensor, as_array, wrap
 from ..generator import Draws
 from ..ir.dtypes import SHORT_NAME, as_dtype
-from ..ir.errors import DTypeError, TraceError, TracejitError
+from ..ir.errors import DTypeError, TraceError
 from ..ir.graph import Function, Value
 from ..ir.records import field, record
 from ..ir.types import TensorType
@@ -28,6 +29,7 @@ from .entries import make_entries
 #: What an entry of another signature gives back.
 MISS: Final = object()
 SCALARS: Final[dict[type, str]] = {float: "float", int: "int", bool: "bool"}
+_PLAIN: Final = frozenset({Tensor, np.ndarray, *SCALARS})
 
 #: The type of one leaf: (dtype, shape), or the name of a Python scalar type.
 LeafType = Any
@@ -103,39 +105,6 @@ def writing_entry(signature: Signature, otherwise: Callable[[], Any]) -> Callabl
     return enter
 
 
-def selected_arguments(
-    fn: Callable[..., Any], which: str, nums: int | Sequence[int], names: str | Sequence[str]
-) -> tuple[frozenset[int], frozenset[str]]:
-    """The arguments that ``{which}_argnums`` and ``{which}_argnames`` of ``jit`` select, both lists completed
-    by each other through `fn`'s parameter names."""
-    nums = (nums,) if isinstance(nums, int) else tuple(nums)
-    names = (names,) if isinstance(names, str) else tuple(names)
-    try:
-        parameters = list(inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError):
-        return frozenset(nums), frozenset(names)
-    order = [parameter.name for parameter in parameters]
-    positional = [
-        parameter.name
-        for parameter in parameters
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    has_more = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
-    for num in nums:
-        if not -len(positional) <= num < len(positional) and not has_more:
-            raise TracejitError(
-                f"jit: {which}_argnums {num} is out of range for {len(positional)} parameters"
-            )
-    if has_more and any(num < 0 for num in nums):
-        raise TracejitError(f"jit: a negative {which}_argnums needs a function without *args")
-    for name in names:
-        if name not in order and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-            raise TracejitError(f"jit: {which}_argnames {name!r} is not a parameter; expected one of {order}")
-    indices = {num % len(positional) if num < 0 else num for num in nums}
-    indices |= {positional.index(name) for name in names if name in positional}
-    return frozenset(indices), frozenset(names) | {positional[i] for i in indices if i < len(positional)}
-
-
 def donated_leaves(
     structure: TreeDef,
     types: Sequence[Any],
@@ -207,6 +176,9 @@ def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
         except DTypeError as error:
             raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
     scalar = SCALARS.get(type(leaf))
+    if scalar is None and is_foreign(leaf):
+        array = plain_leaves(name, [leaf], position, dynamic)[0]
+        return (array.dtype, array.shape)
     if scalar is not None:
         if scalar == "int" and not -(2**63) <= leaf < 2**63:
             raise DTypeError(
@@ -222,6 +194,21 @@ def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
     )
 
 
+def plain_leaves(name: str, leaves: list[Any], first: int, dynamic: Any) -> list[Any]:
+    """`leaves` with arrays of other libraries as ndarrays; `leaves` itself where there are none.
+
+    The first of them is the leaf at `first` of ``(args, kwargs)``, which errors name."""
+    if _PLAIN.issuperset(map(type, leaves)) or not any(map(is_foreign, leaves)):
+        return leaves
+    plain = []
+    for position, leaf in enumerate(leaves, first):
+        try:
+            plain.append(as_array(leaf) if is_foreign(leaf) else leaf)
+        except DTypeError as error:
+            raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
+    return plain
+
+
 def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
     """The type of the symbol that stands for a leaf, and whether it is weak."""
     if isinstance(leaf_type, str):
@@ -234,11 +221,6 @@ def type_text(leaf_type: LeafType) -> str:
     if isinstance(leaf_type, str):
         return f"Python {leaf_type}"
     return f"{SHORT_NAME[leaf_type[0]]}[{','.join(map(str, leaf_type[1]))}]"
-
-
-def static_text(static: tuple[Any, ...]) -> str:
-    """Static arguments for messages."""
-    return ", ".join(f"{which}={value!r}" for which, _, value, _ in static) or "none"
 
 
 def as_input(leaf: Any) -> Tensor:
@@ -335,50 +317,3 @@ def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
                 "jitted function returns tensors, arrays and numbers"
             )
     return leaves, structure
-
-
-def split_static(
-    name: str,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    argnums: frozenset[int],
-    argnames: frozenset[str],
-) -> tuple[tuple[Any, ...], tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Static arguments as a hashable tuple, and the others."""
-    static: list[tuple[Any, Any]] = []
-    positional = []
-    for position, value in enumerate(args):
-        if position in argnums:
-            static.append((position, value))
-        else:
-            positional.append(value)
-    named = {}
-    for key, value in kwargs.items():
-        if key in argnames:
-            static.append((key, value))
-        else:
-            named[key] = value
-    return tuple([static_key(name, which, value) for which, value in static]), (tuple(positional), named)
-
-
-def with_static(args: tuple[Any, ...], others: Sequence[Any], static: frozenset[int]) -> list[Any]:
-    """The positional arguments: those of `args` that are `static`, between `others`."""
-    following = iter(others)
-    return [value if position in static else next(following) for position, value in enumerate(args)]
-
-
-def static_key(name: str, which: Any, value: Any) -> tuple[Any, type, Any, str]:
-    """A static argument as part of a signature's key. Raises TracejitError unless it is hashable.
-
-    The text tells 0.0 from -0.0 and (1,) from (1.0,), which compare equal.
-    """
-    if isinstance(value, (Tensor, np.ndarray)):
-        raise TracejitError(f"{name}: the static argument {which!r} must be hashable, got a tensor")
-    try:
-        hash(value)
-        text = repr(value) if isinstance(value, (int, float, complex, tuple)) else ""
-    except (TypeError, ValueError, RecursionError) as error:  # ValueError: of a writable memoryview
-        raise TracejitError(
-            f"{name}: the static argument {which!r} must be hashable, got {type(value).__name__}"
-        ) from error
-    return which, type(value), value, text

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..array.manipulation import moveaxis
 from ..array.operands import as_tensor, broadcast, cast
+from ..eager.foreign_arrays import is_foreign
 from ..eager.tensor import Tensor, wrap
 from ..generator import Generator
 from ..ir.errors import DTypeError, ShapeError, TraceError, TracejitError
@@ -119,7 +120,7 @@ class _Call:
                 tensors.append(tensor)
                 places.append(placed(label, partial(self._what, i), axis, tensor.type))
                 self.mapped.append(i)
-            elif isinstance(leaf, (np.ndarray, np.generic)):
+            elif isinstance(leaf, (np.ndarray, np.generic)) or is_foreign(leaf):
                 self.leaves[i] = as_tensor(leaf)
         self.size = common_size(
             label,
@@ -146,12 +147,15 @@ class _Call:
         return f"argument {self._path(position)}"
 
     def _tensor(self, position: int, leaf: Any) -> Tensor:
-        if not isinstance(leaf, _ARRAYS):
+        if not isinstance(leaf, _ARRAYS) and not is_foreign(leaf):
             raise DTypeError(
                 f"{self.label}: {self._what(position)} has type {type(leaf).__name__}; expected a tensor or "
                 "an array. Give what is no array the in_axes None"
             )
-        return as_tensor(leaf)
+        try:
+            return as_tensor(leaf)
+        except DTypeError as error:
+            raise DTypeError(f"{self.label}: {self._what(position)}: {error}") from error
 
     def run(self) -> tuple[list[Tensor], tuple[bool, ...], TreeDef]:
         """The results with mapped axes in front, which are mapped, and their structure."""

@@ -89,6 +89,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
         raise ArgumentError(f"from_dlpack: x must have a method __dlpack__, got {type(x).__name__}")
     try:
         array = x.numpy() if isinstance(x, Tensor) else np.from_dlpack(x)
-    except BufferError as error:
+    except (BufferError, RuntimeError) as error:
         raise DTypeError(f"from_dlpack: x cannot be read: {error}") from error
     return asarray(array, copy=copy)
