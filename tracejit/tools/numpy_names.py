@@ -6,7 +6,7 @@ libraries; what is different or absent is said here, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -113,9 +113,9 @@ def public_names() -> list[str]:
     return sorted(name for name in dir(np) if not name.startswith("_"))
 
 
-def absent_names() -> dict[str, str]:
+def absent_names(absent: Mapping[str, str] = ABSENT) -> dict[str, str]:
     """The reason by the name of what is absent."""
-    return {name: reason for reason, names in ABSENT.items() for name in names.split()}
+    return {name: reason for reason, names in absent.items() for name in names.split()}
 
 
 _INTRODUCTION: Final = """\
@@ -146,40 +146,53 @@ def table() -> Iterator[str]:
     counts = f"{len(same)} are the same, {len(different)} differ, and {len(missing)} are absent."
     yield f"Of the {len(names)} public names of `numpy`, {counts}"
     yield ""
-    yield "## The same"
-    yield ""
-    yield from _wrapped(same)
-    yield ""
-    yield "## Different"
-    yield ""
-    yield "| name | how |"
-    yield "|---|---|"
-    yield from (f"| `{name}` | {DIFFERS[name]} |" for name in different)
-    yield ""
-    yield "## Absent"
+    yield from sections(same, {name: DIFFERS[name] for name in different}, ABSENT, level=2)
+    yield from _attributes()
+
+
+def sections(
+    same: Sequence[str], differs: Mapping[str, str], absent: Mapping[str, str], *, level: int
+) -> Iterator[str]:
+    """The names that are the `same`, what `differs` with how it does, and what is `absent`, by the reason."""
+    if same:
+        yield f"{'#' * level} The same"
+        yield ""
+        yield from _wrapped(same)
+        yield ""
+    if differs:
+        yield f"{'#' * level} Different"
+        yield ""
+        yield "| name | how |"
+        yield "|---|---|"
+        yield from (f"| `{name}` | {differs[name]} |" for name in sorted(differs))
+        yield ""
+    yield f"{'#' * level} Absent"
     yield ""
     yield "| names | why |"
     yield "|---|---|"
-    yield from _rows(ABSENT)
-    attributes = [name for name in dir(np.ndarray) if not name.startswith("_") and hasattr(tj.Tensor, name)]
+    yield from _rows(absent)
+
+
+def _attributes() -> Iterator[str]:
+    both = [name for name in dir(np.ndarray) if not name.startswith("_") and hasattr(tj.Tensor, name)]
     yield ""
     yield "## Methods and properties of arrays"
     yield ""
     yield "These are on `Tensor`, too:"
     yield ""
-    yield from _wrapped(attributes)
+    yield from _wrapped(both)
     yield ""
     yield "| absent | why |"
     yield "|---|---|"
     yield from _rows(ABSENT_ATTRIBUTES)
 
 
-def _rows(reasons: dict[str, str]) -> Iterator[str]:
+def _rows(reasons: Mapping[str, str]) -> Iterator[str]:
     for reason, text in reasons.items():
         yield f"| {', '.join(f'`{name}`' for name in sorted(text.split()))} | {reason} |"
 
 
-def _wrapped(names: list[str]) -> Iterator[str]:
+def _wrapped(names: Sequence[str]) -> Iterator[str]:
     line = ""
     for name in names:
         word = f"`{name}`"

@@ -1,0 +1,60 @@
+"""The Array API standard, and the packages of NumPy beside its main namespace."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tests.array_api.standard import CONSTANTS, DTYPES, signatures
+
+from .namespace import Namespace
+
+_SHAPES: Final = "its shape depends on values: under `jit` as [numpy.md](numpy.md) says"
+ARRAY_API: Final = Namespace(
+    "Array API",
+    "the main namespace of 2024.12",
+    "tracejit",
+    (*signatures(""), *CONSTANTS, *DTYPES),
+    {
+        **dict.fromkeys(
+            ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"), _SHAPES
+        ),
+        "bool": "NumPy's scalar type, which is taken as a dtype; `bool_` is the dtype",
+        "broadcast_arrays": "a tuple, as the standard asks from 2025.12 on",
+        "finfo": "numbers are NumPy's scalars",
+        "floor_divide": "as NumPy's, inf // 2 is nan and 2 // -inf is -1",
+        "meshgrid": "a tuple, as the standard asks from 2025.12 on",
+    },
+    {"complex numbers: there are none": "complex64 complex128"},
+)
+_SOLVERS: Final = """LinAlgError cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_norm
+    matrix_power matrix_rank multi_dot norm pinv qr slogdet solve svd svdvals tensorinv tensorsolve
+    vector_norm"""
+NUMPY_LINALG: Final = Namespace(
+    "numpy.linalg",
+    "NumPy 2.4",
+    "tracejit",
+    tuple(np.linalg.__all__),
+    {
+        **{
+            name: f"at the top: `tj.{name}`"
+            for name in ("cross", "diagonal", "matmul", "matrix_transpose", "outer", "tensordot", "vecdot")
+        },
+        "trace": "of the last two axes: `x.trace(0, -2, -1)`",
+    },
+    {"decompositions, solvers and norms: there is no `tj.linalg`": _SOLVERS},
+)
+NUMPY_FFT: Final = Namespace(
+    "numpy.fft",
+    "NumPy 2.4",
+    "tracejit",
+    tuple(np.fft.__all__),
+    {},
+    {
+        "complex numbers: there are none, and so no `tj.fft`": """
+            fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn
+        """,
+        "with the transforms: `tj.roll` shifts": "fftfreq fftshift ifftshift rfftfreq",
+    },
+)
