@@ -24,11 +24,11 @@ _LIBRARIES: Final = """\
 
 Tensors follow the Array API, so libraries that follow it take them: SciPy with `SCIPY_ARRAY_API=1` in the
 environment, scikit-learn with `sklearn.set_config(array_api_dispatch=True)` beside it. Results are tensors,
-or Python numbers where the library gives such. Where they run compiled code of their own, that is eager, and no
-gradients follow. `python -m tests.array_api.libraries` runs these with SciPy 1.17 and scikit-learn 1.9, and
-compares the results with NumPy's. What needs `linalg` or `fft` raises: `Ridge`, `PCA`, `GaussianMixture`, `Nystroem`,
-`LinearDiscriminantAnalysis`, `balanced_accuracy_score`, `cohen_kappa_score`, `savgol_filter`, `hilbert`,
-`fftconvolve` and `resample` among those that were tried.
+or Python numbers where the library gives such. Where they run compiled code of their own, that is eager, and
+no gradients follow. `python -m tests.array_api.libraries` runs these with SciPy 1.17 and scikit-learn 1.9,
+and compares the results with NumPy's. What needs `linalg` or `fft` raises: `Ridge`, `PCA`, `GaussianMixture`,
+`Nystroem`, `LinearDiscriminantAnalysis`, `balanced_accuracy_score`, `cohen_kappa_score`, `savgol_filter`,
+`hilbert`, `fftconvolve` and `resample` among those that were tried.
 
 | module | functions and estimators |
 |---|---|"""

@@ -48,7 +48,6 @@ _DIFFERS: Final = {
     "hyp2f1": "its series alone: large parameters of unlike signs cancel; NaN within 4e-4 of 1",
     "jv": "NaN for negative orders that are no integers",
     "lambertw": "the two real branches, with real results",
-    "loggamma": "real: NaN where the gamma function is negative",
     "polygamma": "NaN below -10,000",
     "zeta": "NaN below -10,000",
 }
