@@ -1,4 +1,4 @@
-"""The tutorial prints what its readers are told, and what PyTorch prints but for the nodes' names."""
+"""The tutorial prints what its readers are told, and what PyTorch does but for digits and nodes' names."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import tracejit as tj
 
 _ROOT = Path(__file__).parents[2]
 
-#: PyTorch 2.15 prints this for float64, with <AddBackward0> and the like for its nodes, an address in
-#: ``print(y.grad_fn)``, and other random numbers.
+#: PyTorch 2.15 prints this for float64, with four digits, <AddBackward0> and the like for its nodes, an
+#: address in ``print(y.grad_fn)``, and other random numbers.
 EXPECTED = """\
 tensor([[1., 1.],
         [1., 1.]], requires_grad=True)
@@ -26,10 +26,11 @@ tensor([[27., 27.],
 False
 True
 <SumBackward>
-tensor([[4.5000, 4.5000],
-        [4.5000, 4.5000]])
-tensor([ 985.1005,  -83.9738, -361.9858], grad_fn=<MulBackward>)
-tensor([5.1200e+01, 5.1200e+02, 5.1200e-02])
+tensor([[4.5, 4.5],
+        [4.5, 4.5]])
+tensor([ 985.10048188,  -83.97384979, -361.98577666],
+       grad_fn=<MulBackward>)
+tensor([5.12e+01, 5.12e+02, 5.12e-02])
 True
 True
 False

@@ -28,7 +28,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         >>> tj.bincount([1, 3, 1])
         tensor([0, 2, 0, 1])
         >>> tj.jit(lambda x, w: tj.bincount(x, w, length=3))([1, 3, 1], [0.5, 1.0, 2.0])
-        tensor([0.0000, 2.5000, 0.0000])
+        tensor([0. , 2.5, 0. ])
 
     Raises OutOfBoundsError for negative elements, ShapeError unless `x` has rank 1 and `weights` its shape,
     DTypeError unless `x` holds integers, and ConcretizationError under a trace without `length`. Semantics:

@@ -61,7 +61,7 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
         tensor([[1, 2],
                 [3, 4]])
         >>> tj.tensor(1.5, dtype=tj.float32)
-        tensor(1.5000, dtype=float32)
+        tensor(1.5, dtype=float32)
 
     Raises DTypeError for what is not numbers, ShapeError for ragged nesting. Semantics: ``torch.tensor``,
     with NumPy's dtypes and with the gradient of ``jax.numpy.array``.

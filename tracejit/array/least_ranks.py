@@ -21,7 +21,7 @@ def atleast_1d(*arrays: Any) -> Any:
     Example:
         >>> import tracejit as tj
         >>> tj.atleast_1d(1.5)
-        tensor([1.5000])
+        tensor([1.5])
 
     Semantics: ``numpy.atleast_1d``.
     """

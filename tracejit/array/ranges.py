@@ -64,7 +64,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
         >>> tj.arange(5)
         tensor([0, 1, 2, 3, 4])
         >>> tj.arange(1.0, 2.0, 0.25)
-        tensor([1.0000, 1.2500, 1.5000, 1.7500])
+        tensor([1.  , 1.25, 1.5 , 1.75])
 
     Semantics: ``numpy.arange``.
     """
@@ -118,7 +118,7 @@ def linspace(
     Example:
         >>> import tracejit as tj
         >>> tj.linspace(0, 1, 5)
-        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+        tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])
 
     Raises ShapeError for a negative `num`. Semantics: ``numpy.linspace``.
     """

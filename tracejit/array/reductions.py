@@ -169,7 +169,7 @@ def mean(
     Example:
         >>> import tracejit as tj
         >>> tj.mean([[1, 2], [3, 4]], axis=1)
-        tensor([1.5000, 3.5000])
+        tensor([1.5, 3.5])
 
     Raises AxisError. Semantics: ``numpy.mean``.
     """

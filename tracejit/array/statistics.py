@@ -37,7 +37,7 @@ def var(
     Example:
         >>> import tracejit as tj
         >>> tj.var([1.0, 2.0, 3.0, 4.0], ddof=1)
-        tensor(1.6667)
+        tensor(1.66666667)
 
     Raises AxisError. Semantics: ``numpy.var``.
     """
@@ -71,7 +71,7 @@ def std(
     Example:
         >>> import tracejit as tj
         >>> tj.std([1.0, 2.0, 3.0, 4.0])
-        tensor(1.1180)
+        tensor(1.11803399)
 
     Raises AxisError. Semantics: ``numpy.std``.
     """
@@ -101,7 +101,7 @@ def average(
     Example:
         >>> import tracejit as tj
         >>> tj.average([1.0, 2.0, 3.0], weights=[3.0, 0.0, 1.0])
-        tensor(1.5000)
+        tensor(1.5)
 
     Raises AxisError, and ShapeError for weights that do not fit. Semantics: ``numpy.average``.
     """
@@ -138,7 +138,7 @@ def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.logsumexp([1000.0, 1000.0])
-        tensor(1000.6931)
+        tensor(1000.69314718)
 
     Raises AxisError. Semantics: ``scipy.special.logsumexp``.
     """

@@ -37,7 +37,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         ...     return f[0] * g[0], f[1] * g[0] + g[1]
         >>> a, b = tj.tensor([0.5, 0.5, 2.0]), tj.tensor([1.0, 2.0, 3.0])
         >>> tj.associative_scan(after, (a, b))[1]
-        tensor([1.0000, 2.5000, 8.0000])
+        tensor([1. , 2.5, 8. ])
 
     Raises ShapeError for sizes along `axis` that differ, naming the leaves, and where `fn` changes structure,
     shape or dtype; AxisError for an axis that is not there. Semantics: ``jax.lax.associative_scan``.

@@ -62,7 +62,7 @@ def scan(
         ...     step = lambda x, _: (tj.sin(x) + x, None)
         ...     return tj.scan(step, x, length=1000, checkpoint_every=30)[0]
         >>> tj.jit(tj.value_and_grad(grown))(1.0)
-        (tensor(3.1416), tensor(0.))
+        (tensor(3.14159265), tensor(0.))
 
     Raises ShapeError for leading sizes that differ, ShapeError or DTypeError where the carry changes, naming
     the leaf and both types. Semantics: ``jax.lax.scan``.

@@ -42,7 +42,7 @@ def register_gradient(
         ...     # the gradient of round as if it were the identity
         ...     tj.register_gradient("rint", lambda ct: ct, override=True) and None
         ...     tj.grad(lambda x: tj.round(x) * x)(2.6)
-        tensor(5.6000)
+        tensor(5.6)
 
     Raises TracejitError for an op that there is not, or names that are not its inputs. Semantics:
     ``tf.registerGradient`` of TensorFlow.js.

@@ -31,7 +31,7 @@ def nll_loss(
     Example:
         >>> import tracejit as tj
         >>> tj.nn.nll_loss([[-0.5, -1.0], [-2.0, -0.1]], [0, 0])
-        tensor(1.2500)
+        tensor(1.25)
 
     Raises OutOfBoundsError for a target outside [0, C), DTypeError unless targets are integers, ShapeError,
     and DomainError for another `reduction`. Semantics: ``torch.nn.functional.nll_loss``.
@@ -64,7 +64,7 @@ def cross_entropy(
     Example:
         >>> import tracejit as tj
         >>> tj.nn.cross_entropy([[0.0, 500.0], [0.0, 0.0]], [0, 1], reduction="none")
-        tensor([500.0000,   0.6931])
+        tensor([500.        ,   0.69314718])
 
     Errors as in ``nll_loss``. Semantics: ``torch.nn.functional.cross_entropy``.
     """

@@ -24,7 +24,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.nn.linear([1.0, 2.0], [[1.0, 1.0], [0.0, 3.0]], [0.5, 0.0])
-        tensor([3.5000, 6.0000])
+        tensor([3.5, 6. ])
 
     Raises ShapeError. Semantics: ``torch.nn.functional.linear``.
     """

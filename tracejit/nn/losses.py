@@ -90,7 +90,7 @@ def huber_loss(x: Any, target: Any, reduction: str = "mean", delta: float = 1.0)
     Example:
         >>> import tracejit as tj
         >>> tj.nn.huber_loss([0.5, 3.0], 0.0, reduction="none")
-        tensor([0.1250, 2.5000])
+        tensor([0.125, 2.5  ])
 
     Shapes, reductions and errors as in ``mse_loss``, and DomainError unless `delta` is positive.
     Semantics: ``torch.nn.functional.huber_loss``.
@@ -119,7 +119,7 @@ def binary_cross_entropy(x: Any, target: Any, weight: Any = None, reduction: str
     Example:
         >>> import tracejit as tj
         >>> tj.nn.binary_cross_entropy([0.5, 0.0], [1.0, 1.0], reduction="none")
-        tensor([  0.6931, 100.0000])
+        tensor([  0.69314718, 100.        ])
 
     Shapes, reductions and errors as in ``mse_loss``. Semantics: ``torch.nn.functional.binary_cross_entropy``.
     """
@@ -164,7 +164,7 @@ def binary_cross_entropy_with_logits(
     Example:
         >>> import tracejit as tj
         >>> tj.nn.binary_cross_entropy_with_logits([0.0, 500.0], [1.0, 0.0], reduction="none")
-        tensor([  0.6931, 500.0000])
+        tensor([  0.69314718, 500.        ])
 
     Shapes, reductions and errors as in ``mse_loss``.
     Semantics: ``torch.nn.functional.binary_cross_entropy_with_logits``.
@@ -189,7 +189,7 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
     Example:
         >>> import tracejit as tj
         >>> tj.nn.kl_div(tj.log(tj.tensor([[0.5, 0.5]])), [[1.0, 0.0]], reduction="batchmean")
-        tensor(0.6931)
+        tensor(0.69314718)
 
     Shapes, reductions and errors as in ``mse_loss``. Semantics: ``torch.nn.functional.kl_div``.
     """

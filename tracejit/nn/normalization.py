@@ -26,8 +26,8 @@ def layer_norm(
     Example:
         >>> import tracejit as tj
         >>> tj.nn.layer_norm([[1.0, 3.0], [5.0, 5.0]], 2)
-        tensor([[-1.0000,  1.0000],
-                [ 0.0000,  0.0000]])
+        tensor([[-0.999995,  0.999995],
+                [ 0.      ,  0.      ]])
 
     Raises ShapeError. Semantics: ``torch.nn.functional.layer_norm``.
     """
@@ -60,8 +60,8 @@ def normalize(x: Any, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Tens
     Example:
         >>> import tracejit as tj
         >>> tj.nn.normalize([[3.0, 4.0], [0.0, 0.0]])
-        tensor([[0.6000, 0.8000],
-                [0.0000, 0.0000]])
+        tensor([[0.6, 0.8],
+                [0. , 0. ]])
 
     Raises AxisError. Semantics: ``torch.nn.functional.normalize``.
     """

@@ -75,7 +75,7 @@ def avg_pool2d(
     Example:
         >>> import tracejit as tj
         >>> tj.nn.avg_pool2d([[[1.0, 2.0, 5.0], [4.0, 3.0, 0.0]]], (2, 2), stride=1)
-        tensor([[[2.5000, 2.5000]]])
+        tensor([[[2.5, 2.5]]])
 
     Raises ShapeError and DomainError as ``max_pool2d``. Semantics: ``torch.nn.functional.avg_pool2d``.
     """

@@ -40,7 +40,7 @@ def clip_by_global_norm(grads: Any, max_norm: Any) -> tuple[Any, Tensor]:
     Example:
         >>> import tracejit as tj
         >>> tj.optim.clip_by_global_norm([tj.tensor([3.0, 0.0]), tj.tensor(4.0)], 1.0)
-        ([tensor([0.6000, 0.0000]), tensor(0.8000)], tensor(5.))
+        ([tensor([0.6, 0. ]), tensor(0.8)], tensor(5.))
 
     Raises DTypeError for leaves that are not floating. Semantics: ``optax.clip_by_global_norm``.
     """
@@ -70,7 +70,7 @@ def clip_grad_norm_(
         >>> tj.optim.clip_grad_norm_([w], 1.0)
         tensor(5.)
         >>> w.grad
-        tensor([0.6000, 0.8000])
+        tensor([0.59999988, 0.79999984])
 
     Raises GradientError for a norm that is infinite or NaN, if `error_if_nonfinite`. Semantics:
     ``torch.nn.utils.clip_grad_norm_``, whose factor is ``max_norm / (norm + 1e-6)``.
@@ -102,7 +102,7 @@ def clip_grad_value_(params: Any, value: float) -> None:
         >>> (w * tj.tensor([3.0, 0.25])).sum().backward()
         >>> tj.optim.clip_grad_value_([w], 0.5)
         >>> w.grad
-        tensor([0.5000, 0.2500])
+        tensor([0.5 , 0.25])
 
     Semantics: ``torch.nn.utils.clip_grad_value_``.
     """

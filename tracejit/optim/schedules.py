@@ -63,7 +63,7 @@ def constant(value: float) -> Schedule:
     Example:
         >>> import tracejit as tj
         >>> tj.optim.constant(0.1)(tj.arange(3))
-        tensor([0.1000, 0.1000, 0.1000])
+        tensor([0.1, 0.1, 0.1])
 
     Semantics: ``optax.constant_schedule``.
     """
@@ -81,7 +81,7 @@ def step_decay(init: float, every: int, factor: float = 0.1) -> Schedule:
     Example:
         >>> import tracejit as tj
         >>> tj.optim.step_decay(1.0, 2, 0.5)(tj.arange(5))
-        tensor([1.0000, 1.0000, 0.5000, 0.5000, 0.2500])
+        tensor([1.  , 1.  , 0.5 , 0.5 , 0.25])
 
     Semantics: ``torch.optim.lr_scheduler.StepLR``.
     """
@@ -100,7 +100,7 @@ def multistep(init: float, milestones: Sequence[int], factor: float = 0.1) -> Sc
     Example:
         >>> import tracejit as tj
         >>> tj.optim.multistep(1.0, [1, 4], 0.5)(tj.arange(5))
-        tensor([1.0000, 0.5000, 0.5000, 0.5000, 0.2500])
+        tensor([1.  , 0.5 , 0.5 , 0.5 , 0.25])
 
     Semantics: ``torch.optim.lr_scheduler.MultiStepLR``.
     """
@@ -122,7 +122,7 @@ def exponential_decay(init: float, factor: float, every: float = 1) -> Schedule:
     Example:
         >>> import tracejit as tj
         >>> tj.optim.exponential_decay(1.0, 0.25, every=2)(tj.arange(4))
-        tensor([1.0000, 0.5000, 0.2500, 0.1250])
+        tensor([1.   , 0.5  , 0.25 , 0.125])
 
     Semantics: ``torch.optim.lr_scheduler.ExponentialLR``, and with `every` ``optax.exponential_decay``.
     """
@@ -142,7 +142,7 @@ def linear(init: float, end: float, steps: int) -> Schedule:
     Example:
         >>> import tracejit as tj
         >>> tj.optim.linear(1.0, 0.0, 4)(tj.arange(6))
-        tensor([1.0000, 0.7500, 0.5000, 0.2500, 0.0000, 0.0000])
+        tensor([1.  , 0.75, 0.5 , 0.25, 0.  , 0.  ])
 
     Semantics: ``optax.linear_schedule``.
     """
@@ -161,7 +161,7 @@ def cosine_decay(init: float, steps: int, alpha: float = 0.0) -> Schedule:
     Example:
         >>> import tracejit as tj
         >>> tj.optim.cosine_decay(1.0, 4, alpha=0.5)(tj.arange(6))
-        tensor([1.0000, 0.9268, 0.7500, 0.5732, 0.5000, 0.5000])
+        tensor([1.       , 0.9267767, 0.75     , 0.5732233, 0.5      , 0.5      ])
 
     Semantics: ``optax.cosine_decay_schedule``; PyTorch's ``CosineAnnealingLR`` with ``eta_min = alpha *
     init`` over its first half period (Loshchilov and Hutter 2017).
@@ -184,7 +184,8 @@ def warmup_cosine(
     Example:
         >>> import tracejit as tj
         >>> tj.optim.warmup_cosine(1.0, 2, 6)(tj.arange(7))
-        tensor([0.0000, 0.5000, 1.0000, 0.8536, 0.5000, 0.1464, 0.0000])
+        tensor([0.        , 0.5       , 1.        , 0.85355339, 0.5       ,
+                0.14644661, 0.        ])
 
     Raises DomainError unless ``0 < warmup_steps < steps``. Semantics: ``optax.warmup_cosine_decay_schedule``.
     """
@@ -214,7 +215,7 @@ def join(schedules: Sequence[Callable[[Any], Any]], boundaries: Sequence[int]) -
         >>> import tracejit as tj
         >>> parts = [tj.optim.constant(0.5), tj.optim.linear(1.0, 0.0, 2)]
         >>> tj.optim.join(parts, [2])(tj.arange(5))
-        tensor([0.5000, 0.5000, 1.0000, 0.5000, 0.0000])
+        tensor([0.5, 0.5, 1. , 0.5, 0. ])
 
     Raises ShapeError unless there is one boundary less than schedules. Semantics: ``optax.join_schedules``.
     """

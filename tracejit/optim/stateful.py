@@ -242,8 +242,8 @@ class SGD(ParameterOptimizer):
         ...     optimizer.step()
         ...     print(loss.detach())
         tensor(5.)
-        tensor(3.2000)
-        tensor(1.0580)
+        tensor(3.2)
+        tensor(1.058)
 
     Raises DomainError for hyperparameters out of range, no parameters, non-leaf tensors, and a tensor given
     twice. Semantics: ``torch.optim.SGD``.
@@ -290,7 +290,7 @@ class Adam(ParameterOptimizer):
         >>> (w * w).sum().backward()
         >>> optimizer.step()
         >>> w
-        tensor([0.9000, 1.9000], requires_grad=True)
+        tensor([0.9, 1.9], requires_grad=True)
 
     Raises DomainError as `SGD` does. Semantics: ``torch.optim.Adam``.
     """
@@ -343,7 +343,7 @@ class AdamW(Adam):
         >>> (w * w).sum().backward()
         >>> optimizer.step()
         >>> w
-        tensor([0.8500, 1.8000], requires_grad=True)
+        tensor([0.85, 1.8 ], requires_grad=True)
 
     Raises DomainError as `SGD` does. Semantics: ``torch.optim.AdamW``.
     """

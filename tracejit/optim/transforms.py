@@ -53,7 +53,7 @@ class Optimizer:
             >>> optimizer = tj.optim.sgd(0.5)
             >>> params, grads = {"w": tj.tensor([1.0, 2.0])}, {"w": tj.tensor([1.0, -1.0])}
             >>> optimizer.update(params, grads, optimizer.init(params))
-            ({'w': tensor([0.5000, 2.5000])}, {'step': tensor(1)})
+            ({'w': tensor([0.5, 2.5])}, {'step': tensor(1)})
 
         Raises ShapeError and DTypeError, with the path of the leaf, where `grads` or `state` do not fit
         `params`.
@@ -155,8 +155,8 @@ def sgd(
         ...     value, w, state = step(w, state)
         ...     print(value)
         tensor(5.)
-        tensor(3.2000)
-        tensor(1.0580)
+        tensor(3.2)
+        tensor(1.058)
 
     Raises DomainError for hyperparameters out of range. Semantics: ``torch.optim.SGD``.
     """
@@ -187,7 +187,7 @@ def adam(
         >>> w = tj.tensor([1.0, 2.0])
         >>> w, state = optimizer.update(w, 2 * w, optimizer.init(w))
         >>> w
-        tensor([0.9000, 1.9000])
+        tensor([0.9, 1.9])
 
     Raises DomainError for hyperparameters out of range. Semantics: ``torch.optim.Adam``.
     """
@@ -214,7 +214,7 @@ def adamw(
         >>> w = tj.tensor([1.0, 2.0])
         >>> w, state = optimizer.update(w, 2 * w, optimizer.init(w))
         >>> w
-        tensor([0.8500, 1.8000])
+        tensor([0.85, 1.8 ])
 
     Raises DomainError for hyperparameters out of range. Semantics: ``torch.optim.AdamW``.
     """

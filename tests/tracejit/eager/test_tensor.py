@@ -68,20 +68,41 @@ def test_repr_of_empty_tensors_names_the_dtype_as_pytorch(make, text):
     assert repr(make()) == text
 
 
-def test_repr_summarises_as_pytorch():
-    assert repr(tj.arange(2001)) == "tensor([   0,    1,    2,  ..., 1998, 1999, 2000])"
+def test_repr_summarises_as_numpy():
+    assert repr(tj.arange(2001)) == "tensor([   0,    1,    2, ..., 1998, 1999, 2000])"
 
 
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: T([1.5, 2.25]), "tensor([1.5000, 2.2500])"),
-        (lambda: T(0.69314718), "tensor(0.6931)"),
-        (lambda: T([0.0, -0.25, 0.75]), "tensor([ 0.0000, -0.2500,  0.7500])"),
+        (lambda: T([1.5, 2.25]), "tensor([1.5 , 2.25])"),
+        (lambda: T(0.1), "tensor(0.1)"),
+        (lambda: T([2.0]).sqrt(), "tensor([1.41421356])"),
+        (lambda: T([2.0], dtype=tj.float32).sqrt(), "tensor([1.4142135], dtype=float32)"),
+        (lambda: T([1e-9, 1.0]), "tensor([1.e-09, 1.e+00])"),
+        (lambda: T([0.0, -0.25, 0.75]), "tensor([ 0.  , -0.25,  0.75])"),
     ],
 )
-def test_repr_digits_as_pytorch(make, text):
+def test_repr_digits_as_numpy(make, text):
     assert repr(make()) == text
+
+
+@pytest.mark.parametrize("options", [np.printoptions, tj.printoptions])
+def test_repr_follows_print_options(options):
+    x = T([1.0 / 3.0, 1e-6, 100.0])
+    with options(precision=3, suppress=True):
+        assert repr(x) == str(x) == "tensor([  0.333,   0.   , 100.   ])"
+    with options(threshold=2, edgeitems=1, linewidth=30):
+        assert repr(x) == "tensor([  0.33333333, ...,\n        100.        ])"
+        assert repr(x.float()) == "tensor([  0.33333334, ...,\n        100.        ],\n       dtype=float32)"
+
+
+@pytest.mark.parametrize("shape", [(30,), (3, 4), (2, 3, 4), (1200,)])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "bool"])
+def test_elements_are_laid_out_as_numpy_lays_them_out(shape, dtype):
+    data = np.random.default_rng(3).normal(0.0, 2.0, shape).astype(dtype)
+    text = np.array2string(data, separator=", ", prefix="tensor(", suffix="," if dtype == "float32" else ")")
+    assert repr(T(data)).startswith(f"tensor({text}")
 
 
 def test_repr_follows_the_default_dtype():

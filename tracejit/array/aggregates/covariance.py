@@ -38,8 +38,8 @@ def cov(
     Example:
         >>> import tracejit as tj
         >>> tj.cov([[1.0, 2.0, 3.0], [3.0, 1.0, 1.0]])
-        tensor([[ 1.0000, -1.0000],
-                [-1.0000,  1.3333]])
+        tensor([[ 1.        , -1.        ],
+                [-1.        ,  1.33333333]])
 
     Raises ShapeError. Semantics: ``numpy.cov``.
     """
@@ -77,8 +77,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     Example:
         >>> import tracejit as tj
         >>> tj.corrcoef([1.0, 2.0, 3.0], [3.0, 1.0, 1.0])
-        tensor([[ 1.0000, -0.8660],
-                [-0.8660,  1.0000]])
+        tensor([[ 1.       , -0.8660254],
+                [-0.8660254,  1.       ]])
 
     Raises ShapeError. Semantics: ``numpy.corrcoef``.
     """

@@ -102,7 +102,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.clip([-2.0, 0.5, 3.0], 0, 1)
-        tensor([0.0000, 0.5000, 1.0000])
+        tensor([0. , 0.5, 1. ])
 
     Semantics: ``numpy.clip``.
     """
@@ -165,7 +165,7 @@ def float_power(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.float_power([1, 2], -1)
-        tensor([1.0000, 0.5000])
+        tensor([1. , 0.5])
 
     Semantics: ``numpy.float_power``.
     """
@@ -208,7 +208,7 @@ def round(x: Any, decimals: int = 0) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.round([1.25, 2.5, 3.14159], 1)
-        tensor([1.2000, 2.5000, 3.1000])
+        tensor([1.2, 2.5, 3.1])
 
     Semantics: ``numpy.round``.
     """
@@ -240,7 +240,7 @@ def deg2rad(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.deg2rad([0.0, 180.0])
-        tensor([0.0000, 3.1416])
+        tensor([0.        , 3.14159265])
 
     Semantics: ``numpy.deg2rad``.
     """
@@ -266,7 +266,7 @@ def sinc(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.sinc([0.0, 0.5])
-        tensor([1.0000, 0.6366])
+        tensor([1.        , 0.63661977])
 
     Semantics: ``numpy.sinc``.
     """

@@ -133,8 +133,8 @@ def genfromtxt(file: Any, dtype: Any = float, **options: Any) -> Tensor:
     Example:
         >>> import io, tracejit as tj
         >>> tj.genfromtxt(io.StringIO("1,\\n3,4"), delimiter=",")
-        tensor([[1., nan],
-                [3., 4.]])
+        tensor([[ 1., nan],
+                [ 3.,  4.]])
 
     Semantics: ``numpy.genfromtxt``.
     """

@@ -28,7 +28,7 @@ def gradient(x: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     Example:
         >>> import tracejit as tj
         >>> tj.gradient([1.0, 2.0, 4.0, 7.0])
-        tensor([1.0000, 1.5000, 2.5000, 3.0000])
+        tensor([1. , 1.5, 2.5, 3. ])
 
     Raises AxisError, and ShapeError for fewer than ``edge_order + 1`` samples. Semantics: ``numpy.gradient``.
     """
@@ -146,7 +146,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * m
     Example:
         >>> import tracejit as tj
         >>> tj.unwrap([0.0, 1.0, 7.0, 2.0])
-        tensor([0.0000, 1.0000, 0.7168, 2.0000])
+        tensor([0.        , 1.        , 0.71681469, 2.        ])
 
     Raises AxisError. Semantics: ``numpy.unwrap``.
     """

@@ -53,7 +53,7 @@ def convolve(x: Any, y: Any, mode: str = "full") -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.convolve([1, 2, 3], [0, 1, 0.5])
-        tensor([0.0000, 1.0000, 2.5000, 4.0000, 1.5000])
+        tensor([0. , 1. , 2.5, 4. , 1.5])
 
     Raises ShapeError unless both are lines with elements. Semantics: ``numpy.convolve``.
     """
@@ -69,7 +69,7 @@ def correlate(x: Any, y: Any, mode: str = "valid") -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.correlate([1, 2, 3], [0, 1, 0.5], "full")
-        tensor([0.5000, 2.0000, 3.5000, 3.0000, 0.0000])
+        tensor([0.5, 2. , 3.5, 3. , 0. ])
 
     Raises ShapeError unless both are lines with elements. Semantics: ``numpy.correlate``.
     """

@@ -129,7 +129,7 @@ def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
     Example:
         >>> import tracejit as tj
         >>> tj.polydiv([3.0, 5.0, 2.0], [2.0, 1.0])
-        (tensor([1.5000, 1.7500]), tensor([0.2500]))
+        (tensor([1.5 , 1.75]), tensor([0.25]))
 
     Raises ShapeError. Semantics: ``numpy.polydiv``.
     """
@@ -269,7 +269,7 @@ def polyfit(
     Example:
         >>> import tracejit as tj
         >>> tj.polyfit([0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 7.0, 13.0], 2)
-        tensor([1.0000, 1.0000, 1.0000])
+        tensor([1., 1., 1.])
 
     Raises ShapeError and DomainError. Semantics: ``numpy.polyfit`` for points of full rank (`rcond` is not
     needed), without `full`, which has singular values.

@@ -84,7 +84,7 @@ def isreal(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.isreal([1.0, 2.0])
-        tensor([True, True])
+        tensor([ True,  True])
 
     Semantics: ``numpy.isreal``.
     """

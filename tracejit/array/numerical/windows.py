@@ -21,7 +21,7 @@ def bartlett(M: int) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.bartlett(5)
-        tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+        tensor([0. , 0.5, 1. , 0.5, 0. ])
 
     Semantics: ``numpy.bartlett``.
     """
@@ -34,7 +34,8 @@ def blackman(M: int) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.blackman(5)
-        tensor([-1.3878e-17,  3.4000e-01,  1.0000e+00,  3.4000e-01, -1.3878e-17])
+        tensor([-1.38777878e-17,  3.40000000e-01,  1.00000000e+00,
+                 3.40000000e-01, -1.38777878e-17])
 
     Semantics: ``numpy.blackman``.
     """
@@ -47,7 +48,7 @@ def hamming(M: int) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.hamming(5)
-        tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
+        tensor([0.08, 0.54, 1.  , 0.54, 0.08])
 
     Semantics: ``numpy.hamming``.
     """
@@ -60,7 +61,7 @@ def hanning(M: int) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.hanning(5)
-        tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+        tensor([0. , 0.5, 1. , 0.5, 0. ])
 
     Semantics: ``numpy.hanning``.
     """
@@ -75,7 +76,7 @@ def kaiser(M: int, beta: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.kaiser(5, 2.0)
-        tensor([0.4387, 0.8348, 1.0000, 0.8348, 0.4387])
+        tensor([0.43867628, 0.83476143, 1.        , 0.83476143, 0.43867628])
 
     Semantics: ``numpy.kaiser``.
     """
@@ -132,7 +133,7 @@ def i0(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.i0([0.0, 1.0])
-        tensor([1.0000, 1.2661])
+        tensor([1.        , 1.26606588])
 
     Semantics: ``numpy.i0``.
     """

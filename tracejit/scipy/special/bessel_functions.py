@@ -14,7 +14,7 @@ def j0(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.j0(2.0)
-        tensor(0.2239)
+        tensor(0.22389078)
 
     Semantics: ``scipy.special.j0``.
     """
@@ -27,7 +27,7 @@ def y0(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.y0(2.0)
-        tensor(0.5104)
+        tensor(0.51037567)
 
     Semantics: ``scipy.special.y0``.
     """
@@ -40,7 +40,7 @@ def i0(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.i0(2.0)
-        tensor(2.2796)
+        tensor(2.2795853)
 
     Semantics: ``scipy.special.i0``.
     """
@@ -53,7 +53,7 @@ def i0e(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.i0e(2.0)
-        tensor(0.3085)
+        tensor(0.30850832)
 
     Semantics: ``scipy.special.i0e``.
     """
@@ -66,7 +66,7 @@ def k0(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.k0(2.0)
-        tensor(0.1139)
+        tensor(0.11389387)
 
     Semantics: ``scipy.special.k0``.
     """
@@ -79,7 +79,7 @@ def k0e(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.k0e(2.0)
-        tensor(0.8416)
+        tensor(0.84156822)
 
     Semantics: ``scipy.special.k0e``.
     """
@@ -92,7 +92,7 @@ def j1(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.j1(2.0)
-        tensor(0.5767)
+        tensor(0.57672481)
 
     Semantics: ``scipy.special.j1``.
     """
@@ -105,7 +105,7 @@ def y1(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.y1(2.0)
-        tensor(-0.1070)
+        tensor(-0.10703243)
 
     Semantics: ``scipy.special.y1``.
     """
@@ -118,7 +118,7 @@ def i1(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.i1(2.0)
-        tensor(1.5906)
+        tensor(1.59063685)
 
     Semantics: ``scipy.special.i1``.
     """
@@ -131,7 +131,7 @@ def i1e(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.i1e(2.0)
-        tensor(0.2153)
+        tensor(0.21526929)
 
     Semantics: ``scipy.special.i1e``.
     """
@@ -144,7 +144,7 @@ def k1(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.k1(2.0)
-        tensor(0.1399)
+        tensor(0.13986588)
 
     Semantics: ``scipy.special.k1``.
     """
@@ -157,7 +157,7 @@ def k1e(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.k1e(2.0)
-        tensor(1.0335)
+        tensor(1.03347685)
 
     Semantics: ``scipy.special.k1e``.
     """
@@ -172,7 +172,7 @@ def jv(v: Any, x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.jv(0.5, 2.0)
-        tensor(0.5130)
+        tensor(0.51301614)
 
     Semantics: ``scipy.special.jv`` of real numbers. Gradients flow to both arguments.
     """
@@ -187,7 +187,7 @@ def iv(v: Any, x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.iv(0.5, 2.0)
-        tensor(2.0462)
+        tensor(2.04623686)
 
     Semantics: ``scipy.special.iv`` of real numbers. Gradients flow to both arguments.
     """
@@ -200,7 +200,7 @@ def ive(v: Any, x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.ive(0.5, 2.0)
-        tensor(0.2769)
+        tensor(0.27692805)
 
     Semantics: ``scipy.special.ive`` of real numbers. Gradients flow to both arguments.
     """
@@ -213,7 +213,7 @@ def kv(v: Any, x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.kv(0.5, 2.0)
-        tensor(0.1199)
+        tensor(0.11993777)
 
     Semantics: ``scipy.special.kv`` of real numbers. Gradients flow to both arguments.
     """
@@ -226,7 +226,7 @@ def kve(v: Any, x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.kve(0.5, 2.0)
-        tensor(0.8862)
+        tensor(0.88622693)
 
     Semantics: ``scipy.special.kve`` of real numbers. Gradients flow to both arguments.
     """

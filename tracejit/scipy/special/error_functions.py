@@ -15,7 +15,7 @@ def erf(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.erf(0.5)
-        tensor(0.5205)
+        tensor(0.52049988)
 
     Semantics: ``scipy.special.erf``.
     """
@@ -28,7 +28,7 @@ def erfc(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.erfc(2.0)
-        tensor(0.0047)
+        tensor(0.00467773)
 
     Semantics: ``scipy.special.erfc``.
     """
@@ -41,7 +41,7 @@ def erfcx(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.erfcx(50.0)
-        tensor(0.0113)
+        tensor(0.01128154)
 
     Semantics: ``scipy.special.erfcx``.
     """
@@ -54,7 +54,7 @@ def erfinv(y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.erfinv(0.5)
-        tensor(0.4769)
+        tensor(0.47693628)
 
     Semantics: ``scipy.special.erfinv``.
     """
@@ -67,7 +67,7 @@ def erfcinv(y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.erfcinv(0.5)
-        tensor(0.4769)
+        tensor(0.47693628)
 
     Semantics: ``scipy.special.erfcinv``.
     """
@@ -80,7 +80,7 @@ def ndtr(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.ndtr(1.96)
-        tensor(0.9750)
+        tensor(0.9750021)
 
     Semantics: ``scipy.special.ndtr``.
     """
@@ -93,7 +93,7 @@ def log_ndtr(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.log_ndtr(-50.0)
-        tensor(-1254.8314)
+        tensor(-1254.83136114)
 
     Semantics: ``scipy.special.log_ndtr``.
     """
@@ -106,7 +106,7 @@ def ndtri(y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.ndtri(0.975)
-        tensor(1.9600)
+        tensor(1.95996398)
 
     Semantics: ``scipy.special.ndtri``.
     """
@@ -119,7 +119,7 @@ def expit(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.expit(0.0)
-        tensor(0.5000)
+        tensor(0.5)
 
     Semantics: ``scipy.special.expit``.
     """
@@ -132,7 +132,7 @@ def logit(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.logit(0.75)
-        tensor(1.0986)
+        tensor(1.09861229)
 
     Semantics: ``scipy.special.logit``.
     """

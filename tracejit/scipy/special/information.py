@@ -14,7 +14,7 @@ def xlogy(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.xlogy([0.0, 2.0], [0.0, 1.5])
-        tensor([0.0000, 0.8109])
+        tensor([0.        , 0.81093022])
 
     Semantics: ``scipy.special.xlogy``.
     """
@@ -27,7 +27,7 @@ def xlog1py(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.xlog1py([0.0, 2.0], [-1.0, 0.5])
-        tensor([0.0000, 0.8109])
+        tensor([0.        , 0.81093022])
 
     Semantics: ``scipy.special.xlog1py``.
     """
@@ -40,7 +40,7 @@ def entr(x: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.entr([0.0, 0.5])
-        tensor([0.0000, 0.3466])
+        tensor([0.        , 0.34657359])
 
     Semantics: ``scipy.special.entr``.
     """
@@ -53,7 +53,7 @@ def rel_entr(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.rel_entr(0.5, 0.25)
-        tensor(0.3466)
+        tensor(0.34657359)
 
     Semantics: ``scipy.special.rel_entr``.
     """
@@ -66,7 +66,7 @@ def kl_div(x: Any, y: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.kl_div(0.5, 0.25)
-        tensor(0.0966)
+        tensor(0.09657359)
 
     Semantics: ``scipy.special.kl_div``.
     """

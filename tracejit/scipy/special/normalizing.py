@@ -20,7 +20,7 @@ def logsumexp(
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.logsumexp([1000.0, 1000.0], b=[1.0, 3.0])
-        tensor(1001.3863)
+        tensor(1001.38629436)
 
     Where the sum is negative, the result is NaN unless `return_sign`. Semantics: ``scipy.special.logsumexp``.
     """
@@ -53,7 +53,7 @@ def softmax(x: Any, axis: Any = None) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.scipy.special.softmax([1000.0, 1000.0])
-        tensor([0.5000, 0.5000])
+        tensor([0.5, 0.5])
 
     Semantics: ``scipy.special.softmax``.
     """
