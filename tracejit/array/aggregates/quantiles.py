@@ -117,7 +117,7 @@ def quantile(
     Example:
         >>> import tracejit as tj
         >>> tj.quantile([1.0, 2.0, 3.0, 4.0], [0.0, 0.5])
-        tensor([1.0000, 2.5000])
+        tensor([1. , 2.5])
         >>> tj.quantile([1.0, 2.0, 3.0, 4.0], 0.4, method="weibull")
         tensor(2.)
 
@@ -145,7 +145,7 @@ def percentile(
     Example:
         >>> import tracejit as tj
         >>> tj.percentile([1.0, 2.0, 3.0, 4.0], 50)
-        tensor(2.5000)
+        tensor(2.5)
 
     Raises what ``quantile`` raises. Semantics: ``numpy.percentile``.
     """

@@ -22,7 +22,7 @@ def modf(x: Any) -> tuple[Tensor, Tensor]:
     Example:
         >>> import tracejit as tj
         >>> tj.modf([1.5, -2.25])
-        (tensor([ 0.5000, -0.2500]), tensor([ 1., -2.]))
+        (tensor([ 0.5 , -0.25]), tensor([ 1., -2.]))
 
     Semantics: ``numpy.modf``.
     """
@@ -39,7 +39,7 @@ def ldexp(x: Any, exponent: Any) -> Tensor:
     Example:
         >>> import tracejit as tj
         >>> tj.ldexp([0.5, 3.0], [1, -1])
-        tensor([1.0000, 1.5000])
+        tensor([1. , 1.5])
 
     Raises DTypeError unless `exponent` is of integers. Semantics: ``numpy.ldexp``; relies on ``exp2`` being
     exact at integers.
@@ -71,7 +71,7 @@ def frexp(x: Any) -> tuple[Tensor, Tensor]:
     Example:
         >>> import tracejit as tj
         >>> tj.frexp([3.0, 0.0])
-        (tensor([0.7500, 0.0000]), tensor([2, 0], dtype=int32))
+        (tensor([0.75, 0.  ]), tensor([2, 0], dtype=int32))
 
     Semantics: ``numpy.frexp``; the gradient of the mantissa is 2 to the power minus exponent.
     """
