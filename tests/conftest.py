@@ -8,7 +8,6 @@ has the code that users run.
 
 from __future__ import annotations
 
-import datetime
 import gc
 import os
 import shutil
@@ -20,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from .emission import CODE, OBJECTS
+from .rotation import TENTH
 
 # read by tracejit.ir.passes.run_passes at each call, and inherited by the processes that tests start
 os.environ.setdefault("TRACEJIT_VERIFY", "1")
@@ -33,7 +33,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-TENTH = os.environ.get("TRACEJIT_TENTH") or str(datetime.date.today().toordinal() % 10)
 #: Tests of LLVM itself, of what a compilation does and takes, and of recovery: all is compiled anew.
 ANEW = (
     "benchmarks/", "codegen/instrument/", "codegen/llvm/", "codegen/module/", "codegen/test_tiers.py",

@@ -10,6 +10,7 @@ import pytest
 
 from tracejit.codegen.maths import ULP_BOUND
 
+from ...rotation import of_today
 from .maths_exhaustive import IN_DOUBLE, SYMMETRIC, worst, worst_of_doubles
 
 
@@ -51,8 +52,9 @@ USUAL: dict[str, tuple[float, float]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wide_tables", [None, False])
-@pytest.mark.parametrize("method", USUAL)
+@pytest.mark.parametrize(
+    ("method", "wide_tables"), of_today([(method, wide) for method in USUAL for wide in (None, False)], 2)
+)
 def test_every_float(method: str, wide_tables: bool | None) -> None:
     low, high = USUAL[method]
     slower = 16 if method in ("erf", "erfc") else 1  # the truth takes NumPy code of many steps
