@@ -66,6 +66,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes minutes; run with `pytest -m slow`")
 
 
+def pytest_sessionstart() -> None:
+    """What commands print is compared without colours, also where the environment asks for them."""
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        os.environ.pop(name, None)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         shutil.rmtree(os.environ.pop(OBJECTS), ignore_errors=True)
