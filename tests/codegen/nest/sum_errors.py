@@ -8,6 +8,8 @@ for. The reference is the same NumPy function on wider floats. ``python -m tests
 
 from __future__ import annotations
 
+import functools
+import math
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -175,11 +177,19 @@ def errors(results: list[Any], exact: list[Any]) -> list[float]:
     return found
 
 
+def arrays_of(shape: tuple[int, ...], data: str, dtype: str, sets: int) -> list[Array]:
+    return [DATA[data](shape, number).astype(dtype) for number in range(sets)]
+
+
+#: What the functions of one shape share.
+_shared_arrays = functools.lru_cache(maxsize=len(DATA))(arrays_of)
+
+
 def ratio(function: Function, shape: tuple[int, ...], data: str, dtype: str, sets: int = SETS) -> float:
     """Our error over NumPy's, the worst of the function's results."""
     compiled = tj.jit(lambda x: function(tj, x))
     wide = np.dtype(np.float64 if dtype == "f4" else np.longdouble)
-    arrays = [DATA[data](shape, number).astype(dtype) for number in range(sets)]
+    arrays = (_shared_arrays if math.prod(shape) < 1_000_000 else arrays_of)(shape, data, dtype, sets)
     exact = [function(np, x.astype(wide)) for x in arrays]
     ours = errors([compiled(x) for x in arrays], exact)
     theirs = errors([function(np, x) for x in arrays], exact)
