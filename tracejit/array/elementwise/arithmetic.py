@@ -17,9 +17,7 @@ from ...ir.dtypes import is_float
 from ...ir.registry import OPS
 from ...state import STATE
 from ..operands import as_tensor
-from .documented import add_ufunc_methods
-from .documented import documented_binary as _binary
-from .documented import documented_unary as _unary
+from .documented import add_ufunc_methods, documented
 
 __all__ = [
     "abs",
@@ -55,187 +53,115 @@ __all__ = [
     "trunc",
 ]
 
-add = _binary(
-    "add",
-    "add",
-    "x + y; logical or of bools.",
-    "tj.add([1.0, 2.0], 10)",
-    "tensor([11., 12.])",
+add = documented("add", "x + y; logical or of bools.", "tj.add([1.0, 2.0], 10)", "tensor([11., 12.])")
+subtract = documented(
+    "sub", "x - y. Bools have no difference: DTypeError.", "tj.subtract([1.0, 2.0], 10)", "tensor([-9., -8.])"
 )
-subtract = _binary(
-    "sub",
-    "subtract",
-    "x - y. Bools have no difference: DTypeError.",
-    "tj.subtract([1.0, 2.0], 10)",
-    "tensor([-9., -8.])",
+multiply = documented(
+    "mul", "x times y; logical and of bools.", "tj.multiply([1.0, 2.0], 10)", "tensor([10., 20.])"
 )
-multiply = _binary(
-    "mul",
-    "multiply",
-    "x times y; logical and of bools.",
-    "tj.multiply([1.0, 2.0], 10)",
-    "tensor([10., 20.])",
+divide = documented(
+    "div", "x / y, in floating point for integers too.", "tj.divide([1, 2], 4)", "tensor([0.25, 0.5 ])"
 )
-divide = _binary(
-    "div",
-    "divide",
-    "x / y, in floating point for integers too.",
-    "tj.divide([1, 2], 4)",
-    "tensor([0.25, 0.5 ])",
-)
-floor_divide = _binary(
-    "floor_divide",
+floor_divide = documented(
     "floor_divide",
     "The floor of x / y; of integers, an integer.",
     "tj.floor_divide([7, -7], 2)",
     "tensor([ 3, -4])",
 )
-remainder = _binary(
-    "remainder",
-    "remainder",
-    "x - floor(x / y) y, with the sign of y.",
-    "tj.remainder([7, -7], 3)",
-    "tensor([1, 2])",
+remainder = documented(
+    "remainder", "x - floor(x / y) y, with the sign of y.", "tj.remainder([7, -7], 3)", "tensor([1, 2])"
 )
-fmod = _binary(
-    "fmod",
-    "fmod",
-    "x - trunc(x / y) y, with the sign of x.",
-    "tj.fmod([7, -7], 3)",
-    "tensor([ 1, -1])",
+fmod = documented(
+    "fmod", "x - trunc(x / y) y, with the sign of x.", "tj.fmod([7, -7], 3)", "tensor([ 1, -1])"
 )
-hypot = _binary(
-    "hypot",
+hypot = documented(
     "hypot",
     "sqrt(x^2 + y^2) without overflow. Slope 0 at the origin.",
     "tj.hypot([3.0, 5.0], [4.0, 12.0])",
     "tensor([ 5., 13.])",
 )
-maximum = _binary(
-    "maximum",
+maximum = documented(
     "maximum",
     "The larger, NaN if either is NaN. A tie shares the gradient equally.",
     "tj.maximum([1.0, 5.0], 3)",
     "tensor([3., 5.])",
 )
-minimum = _binary(
-    "minimum",
+minimum = documented(
     "minimum",
     "The smaller, NaN if either is NaN. A tie shares the gradient equally.",
     "tj.minimum([1.0, 5.0], 3)",
     "tensor([1., 3.])",
 )
-fmax = _binary(
-    "fmax",
+fmax = documented(
     "fmax",
     "The larger, or the other where one is NaN.",
     "tj.fmax([1.0, float('nan')], 0.5)",
     "tensor([1. , 0.5])",
 )
-fmin = _binary(
-    "fmin",
+fmin = documented(
     "fmin",
     "The smaller, or the other where one is NaN.",
     "tj.fmin([1.0, float('nan')], 0.5)",
     "tensor([0.5, 0.5])",
 )
-copysign = _binary(
-    "copysign",
+copysign = documented(
     "copysign",
     "The magnitude of x with the sign of y.",
     "tj.copysign([1.0, 2.0], [-0.0, 3.0])",
     "tensor([-1.,  2.])",
 )
-heaviside = _binary(
-    "heaviside",
+heaviside = documented(
     "heaviside",
     "0 where x < 0, y where x = 0, 1 where x > 0.",
     "tj.heaviside([-1.0, 0.0, 2.0], 0.5)",
     "tensor([0. , 0.5, 1. ])",
 )
-negative = _unary(
-    "neg",
-    "negative",
-    "-x. Bools have no negative: DTypeError.",
-    "tj.negative([1.0, -2.0])",
-    "tensor([-1.,  2.])",
+negative = documented(
+    "neg", "-x. Bools have no negative: DTypeError.", "tj.negative([1.0, -2.0])", "tensor([-1.,  2.])"
 )
-absolute = _unary(
-    "abs",
-    "absolute",
-    "The absolute value. Slope 0 at 0.",
-    "tj.absolute([1.0, -2.0])",
-    "tensor([1., 2.])",
+absolute = documented(
+    "abs", "The absolute value. Slope 0 at 0.", "tj.absolute([1.0, -2.0])", "tensor([1., 2.])"
 )
-sign = _unary(
-    "sign",
+sign = documented(
     "sign",
     "-1, 0 or 1 by the sign of x, NaN of NaN. Slope 0.",
     "tj.sign([-2.0, 0.0, 3.0])",
     "tensor([-1.,  0.,  1.])",
 )
-reciprocal = _unary(
-    "reciprocal",
-    "reciprocal",
-    "1 / x; of integers, truncated.",
-    "tj.reciprocal([2.0, 4.0])",
-    "tensor([0.5 , 0.25])",
+reciprocal = documented(
+    "reciprocal", "1 / x; of integers, truncated.", "tj.reciprocal([2.0, 4.0])", "tensor([0.5 , 0.25])"
 )
-square = _unary(
-    "square",
-    "square",
-    "x times x.",
-    "tj.square([2.0, -3.0])",
-    "tensor([4., 9.])",
+square = documented("square", "x times x.", "tj.square([2.0, -3.0])", "tensor([4., 9.])")
+sqrt = documented(
+    "sqrt", "The square root, NaN of negative numbers.", "tj.sqrt([4.0, 9.0])", "tensor([2., 3.])"
 )
-sqrt = _unary(
-    "sqrt",
-    "sqrt",
-    "The square root, NaN of negative numbers.",
-    "tj.sqrt([4.0, 9.0])",
-    "tensor([2., 3.])",
-)
-rsqrt = _unary(
-    "rsqrt",
+rsqrt = documented(
     "rsqrt",
     "1 / sqrt(x), infinite at 0, NaN of negative numbers.",
     "tj.rsqrt([4.0, 0.25])",
     "tensor([0.5, 2. ])",
 )
-cbrt = _unary(
-    "cbrt",
-    "cbrt",
-    "The cube root, of negative numbers too.",
-    "tj.cbrt([8.0, -27.0])",
-    "tensor([ 2., -3.])",
+cbrt = documented(
+    "cbrt", "The cube root, of negative numbers too.", "tj.cbrt([8.0, -27.0])", "tensor([ 2., -3.])"
 )
-floor = _unary(
-    "floor",
+floor = documented(
     "floor",
     "The largest integer not above x, in x's dtype. Slope 0.",
     "tj.floor([1.7, -1.2])",
     "tensor([ 1., -2.])",
 )
-ceil = _unary(
-    "ceil",
+ceil = documented(
     "ceil",
     "The smallest integer not below x, in x's dtype. Slope 0.",
     "tj.ceil([1.2, -1.7])",
     "tensor([ 2., -1.])",
 )
-trunc = _unary(
-    "trunc",
-    "trunc",
-    "x without its fraction, in x's dtype. Slope 0.",
-    "tj.trunc([1.7, -1.7])",
-    "tensor([ 1., -1.])",
+trunc = documented(
+    "trunc", "x without its fraction, in x's dtype. Slope 0.", "tj.trunc([1.7, -1.7])", "tensor([ 1., -1.])"
 )
-rint = _unary(
-    "rint",
-    "rint",
-    "The nearest integer, ties to even. Slope 0.",
-    "tj.rint([0.5, 1.5, 2.4])",
-    "tensor([0., 2., 2.])",
+rint = documented(
+    "rint", "The nearest integer, ties to even. Slope 0.", "tj.rint([0.5, 1.5, 2.4])", "tensor([0., 2., 2.])"
 )
 
 _pow = elementwise(OPS["pow"])

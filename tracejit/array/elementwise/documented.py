@@ -1,4 +1,4 @@
-"""Gives the callables that ``dispatch`` makes of elementwise ops a name and a docstring with an example."""
+"""The callables that ``dispatch`` generates of elementwise ops, with a name and a docstring with an example."""
 
 from __future__ import annotations
 
@@ -9,29 +9,25 @@ from typing import Any
 
 from ...eager.dispatch import elementwise
 from ...eager.tensor import Tensor
+from ...ir.ops.define import ufunc_behind
 from ...ir.registry import OPS
 
 #: Functions that NumPy lacks, and where their meaning is from.
 _SOURCES = {"erf": "C99's ``erf``", "erfc": "C99's ``erfc``", "rsqrt": "``torch.rsqrt``"}
 
 
-def documented_unary(op: str, name: str, meaning: str, example: str, shows: str) -> Callable[[Any], Tensor]:
-    """The callable of the unary elementwise op `op`, called `name`."""
-    call = elementwise(OPS[op])
-    _document(
-        call, name, meaning, "`x` is anything that `asarray` takes; the result has its shape.", example, shows
-    )
+def documented(op: str, meaning: str, example: str, shows: str, *, name: str = "") -> Callable[..., Tensor]:
+    """The callable of the elementwise op `op`, called `name`, or else as the ufunc or the op itself."""
+    record = OPS[op]
+    call, ufunc = elementwise(record), ufunc_behind(record.eval)
+    name = name or (op if ufunc is None else ufunc[0].__name__)
+    if len(record.params) == 1:
+        shapes = "`x` is anything that `asarray` takes; the result has its shape."
+    else:
+        shapes = "`x` and `y` broadcast; ShapeError where they do not."
+        add_ufunc_methods(call, name)
+    _document(call, name, meaning, shapes, example, shows)
     return call
-
-
-def documented_binary(
-    op: str, name: str, meaning: str, example: str, shows: str
-) -> Callable[[Any, Any], Tensor]:
-    """The callable of the binary elementwise op `op`, called `name`."""
-    call: Any = elementwise(OPS[op])
-    _document(call, name, meaning, "`x` and `y` broadcast; ShapeError where they do not.", example, shows)
-    add_ufunc_methods(call, name)
-    return call  # type: ignore[no-any-return]
 
 
 def add_ufunc_methods(call: Callable[..., Any], name: str) -> None:

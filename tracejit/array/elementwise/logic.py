@@ -10,8 +10,7 @@ from typing import Any
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, is_float
 from ..operands import as_tensor, filled, run
-from .documented import documented_binary as _binary
-from .documented import documented_unary as _unary
+from .documented import documented
 
 __all__ = [
     "allclose",
@@ -50,176 +49,103 @@ __all__ = [
     "spacing",
 ]
 
-equal = _binary(
-    "eq",
-    "equal",
-    "Whether x and y are equal.",
-    "tj.equal([1, 2, 3], [1, 0, 3])",
-    "tensor([ True, False,  True])",
+equal = documented(
+    "eq", "Whether x and y are equal.", "tj.equal([1, 2, 3], [1, 0, 3])", "tensor([ True, False,  True])"
 )
-not_equal = _binary(
+not_equal = documented(
     "ne",
-    "not_equal",
     "Whether x and y differ; NaN differs from itself.",
     "tj.not_equal([1, 2, 3], [1, 0, 3])",
     "tensor([False,  True, False])",
 )
-less = _binary(
-    "lt",
-    "less",
-    "Whether x < y.",
-    "tj.less([1, 2, 3], 2)",
-    "tensor([ True, False, False])",
+less = documented("lt", "Whether x < y.", "tj.less([1, 2, 3], 2)", "tensor([ True, False, False])")
+less_equal = documented(
+    "le", "Whether x <= y.", "tj.less_equal([1, 2, 3], 2)", "tensor([ True,  True, False])"
 )
-less_equal = _binary(
-    "le",
-    "less_equal",
-    "Whether x <= y.",
-    "tj.less_equal([1, 2, 3], 2)",
-    "tensor([ True,  True, False])",
+greater = documented("gt", "Whether x > y.", "tj.greater([1, 2, 3], 2)", "tensor([False, False,  True])")
+greater_equal = documented(
+    "ge", "Whether x >= y.", "tj.greater_equal([1, 2, 3], 2)", "tensor([False,  True,  True])"
 )
-greater = _binary(
-    "gt",
-    "greater",
-    "Whether x > y.",
-    "tj.greater([1, 2, 3], 2)",
-    "tensor([False, False,  True])",
-)
-greater_equal = _binary(
-    "ge",
-    "greater_equal",
-    "Whether x >= y.",
-    "tj.greater_equal([1, 2, 3], 2)",
-    "tensor([False,  True,  True])",
-)
-logical_and = _binary(
-    "logical_and",
+logical_and = documented(
     "logical_and",
     "Whether both are true; numbers are true unless zero.",
     "tj.logical_and([True, True], [True, False])",
     "tensor([ True, False])",
 )
-logical_or = _binary(
-    "logical_or",
+logical_or = documented(
     "logical_or",
     "Whether either is true; numbers are true unless zero.",
     "tj.logical_or([True, False], [False, False])",
     "tensor([ True, False])",
 )
-logical_xor = _binary(
-    "logical_xor",
+logical_xor = documented(
     "logical_xor",
     "Whether exactly one is true; numbers are true unless zero.",
     "tj.logical_xor([True, True], [True, False])",
     "tensor([False,  True])",
 )
-bitwise_and = _binary(
-    "bitwise_and",
-    "bitwise_and",
-    "x & y, bit by bit. Integers and bools.",
-    "tj.bitwise_and([12, 10], 6)",
-    "tensor([4, 2])",
+bitwise_and = documented(
+    "bitwise_and", "x & y, bit by bit. Integers and bools.", "tj.bitwise_and([12, 10], 6)", "tensor([4, 2])"
 )
-bitwise_or = _binary(
-    "bitwise_or",
-    "bitwise_or",
-    "x OR y, bit by bit. Integers and bools.",
-    "tj.bitwise_or([12, 10], 6)",
-    "tensor([14, 14])",
+bitwise_or = documented(
+    "bitwise_or", "x OR y, bit by bit. Integers and bools.", "tj.bitwise_or([12, 10], 6)", "tensor([14, 14])"
 )
-bitwise_xor = _binary(
-    "bitwise_xor",
-    "bitwise_xor",
-    "x ^ y, bit by bit. Integers and bools.",
-    "tj.bitwise_xor([12, 10], 6)",
-    "tensor([10, 12])",
+bitwise_xor = documented(
+    "bitwise_xor", "x ^ y, bit by bit. Integers and bools.", "tj.bitwise_xor([12, 10], 6)", "tensor([10, 12])"
 )
-left_shift = _binary(
-    "shift_left",
-    "left_shift",
-    "x times 2 to the power y. Integers.",
-    "tj.left_shift([1, 3], 2)",
-    "tensor([ 4, 12])",
+left_shift = documented(
+    "shift_left", "x times 2 to the power y. Integers.", "tj.left_shift([1, 3], 2)", "tensor([ 4, 12])"
 )
-right_shift = _binary(
+right_shift = documented(
     "shift_right",
-    "right_shift",
     "x divided by 2 to the power y, rounded down. Integers.",
     "tj.right_shift([16, -16], 2)",
     "tensor([ 4, -4])",
 )
-gcd = _binary(
-    "gcd",
-    "gcd",
-    "The greatest common divisor. Integers.",
-    "tj.gcd([12, 18], 8)",
-    "tensor([4, 2])",
-)
-lcm = _binary(
-    "lcm",
-    "lcm",
-    "The least common multiple. Integers.",
-    "tj.lcm([4, 6], 10)",
-    "tensor([20, 30])",
-)
-nextafter = _binary(
-    "nextafter",
+gcd = documented("gcd", "The greatest common divisor. Integers.", "tj.gcd([12, 18], 8)", "tensor([4, 2])")
+lcm = documented("lcm", "The least common multiple. Integers.", "tj.lcm([4, 6], 10)", "tensor([20, 30])")
+nextafter = documented(
     "nextafter",
     "The next float after x towards y. No gradient.",
     "tj.nextafter([1.0], 2.0)",
     "tensor([1.])",
 )
-logical_not = _unary(
-    "logical_not",
+logical_not = documented(
     "logical_not",
     "Whether x is false; numbers are true unless zero.",
     "tj.logical_not([True, False])",
     "tensor([False,  True])",
 )
-bitwise_not = _unary(
-    "bitwise_not",
+bitwise_not = documented(
     "bitwise_not",
     "~x, bit by bit. Integers and bools.",
     "tj.bitwise_not([0, 5])",
     "tensor([-1, -6])",
+    name="bitwise_not",
 )
-bitwise_count = _unary(
-    "bitwise_count",
+bitwise_count = documented(
     "bitwise_count",
     "The number of set bits of the absolute value, as uint8. Integers.",
     "tj.bitwise_count([0, 5, -1])",
     "tensor([0, 2, 1], dtype=uint8)",
 )
-isnan = _unary(
-    "isnan",
-    "isnan",
-    "Whether x is NaN.",
-    "tj.isnan([1.0, float('nan')])",
-    "tensor([False,  True])",
+isnan = documented("isnan", "Whether x is NaN.", "tj.isnan([1.0, float('nan')])", "tensor([False,  True])")
+isinf = documented(
+    "isinf", "Whether x is infinite.", "tj.isinf([1.0, float('inf')])", "tensor([False,  True])"
 )
-isinf = _unary(
-    "isinf",
-    "isinf",
-    "Whether x is infinite.",
-    "tj.isinf([1.0, float('inf')])",
-    "tensor([False,  True])",
-)
-isfinite = _unary(
-    "isfinite",
+isfinite = documented(
     "isfinite",
     "Whether x is neither infinite nor NaN.",
     "tj.isfinite([1.0, float('inf')])",
     "tensor([ True, False])",
 )
-signbit = _unary(
-    "signbit",
+signbit = documented(
     "signbit",
     "Whether the sign bit of x is set; that of -0.0 is.",
     "tj.signbit([-0.0, 1.0])",
     "tensor([ True, False])",
 )
-spacing = _unary(
-    "spacing",
+spacing = documented(
     "spacing",
     "The distance from x to the next float away from zero. No gradient.",
     "tj.spacing([1.0])",

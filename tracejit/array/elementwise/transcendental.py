@@ -5,8 +5,7 @@ Integers are computed in float64, or in float32 where their type has 16 bits or 
 
 from __future__ import annotations
 
-from .documented import documented_binary as _binary
-from .documented import documented_unary as _unary
+from .documented import documented
 
 __all__ = [
     "acos",
@@ -42,169 +41,95 @@ __all__ = [
     "tanh",
 ]
 
-arctan2 = _binary(
+arctan2 = documented(
     "atan2",
-    "arctan2",
     "The angle of the point (y, x) in (-pi, pi]; y is the first argument. Slope 0 at the origin.",
     "tj.arctan2([1.0, -1.0], 1.0)",
     "tensor([ 0.78539816, -0.78539816])",
 )
-logaddexp = _binary(
-    "logaddexp",
+logaddexp = documented(
     "logaddexp",
     "log(e^x + e^y) without overflow.",
     "tj.logaddexp([1000.0, 0.0], [1000.0, 1.0])",
     "tensor([1000.69314718,    1.31326169])",
 )
-logaddexp2 = _binary(
-    "logaddexp2",
+logaddexp2 = documented(
     "logaddexp2",
     "log2(2^x + 2^y) without overflow.",
     "tj.logaddexp2([2000.0, 0.0], [2000.0, 1.0])",
     "tensor([2.0010000e+03, 1.5849625e+00])",
 )
-exp = _unary(
-    "exp",
-    "exp",
-    "e to the power x.",
-    "tj.exp([0.0, 1.0])",
-    "tensor([1.        , 2.71828183])",
-)
-exp2 = _unary(
-    "exp2",
-    "exp2",
-    "2 to the power x.",
-    "tj.exp2([0.0, 3.0])",
-    "tensor([1., 8.])",
-)
-expm1 = _unary(
-    "expm1",
+exp = documented("exp", "e to the power x.", "tj.exp([0.0, 1.0])", "tensor([1.        , 2.71828183])")
+exp2 = documented("exp2", "2 to the power x.", "tj.exp2([0.0, 3.0])", "tensor([1., 8.])")
+expm1 = documented(
     "expm1",
     "e to the power x, minus 1, exact for small x.",
     "tj.expm1([0.0, 1e-10])",
     "tensor([0.e+00, 1.e-10])",
 )
-log = _unary(
-    "log",
+log = documented(
     "log",
     "The natural logarithm, NaN of negative numbers.",
     "tj.log([1.0, 10.0])",
     "tensor([0.        , 2.30258509])",
 )
-log2 = _unary(
-    "log2",
-    "log2",
-    "The logarithm to base 2.",
-    "tj.log2([1.0, 8.0])",
-    "tensor([0., 3.])",
-)
-log10 = _unary(
-    "log10",
-    "log10",
-    "The logarithm to base 10.",
-    "tj.log10([1.0, 100.0])",
-    "tensor([0., 2.])",
-)
-log1p = _unary(
-    "log1p",
+log2 = documented("log2", "The logarithm to base 2.", "tj.log2([1.0, 8.0])", "tensor([0., 3.])")
+log10 = documented("log10", "The logarithm to base 10.", "tj.log10([1.0, 100.0])", "tensor([0., 2.])")
+log1p = documented(
     "log1p",
     "The natural logarithm of 1 + x, exact for small x.",
     "tj.log1p([0.0, 1e-10])",
     "tensor([0.e+00, 1.e-10])",
 )
-sin = _unary(
-    "sin",
-    "sin",
-    "The sine of x in radians.",
-    "tj.sin([0.0, 1.0])",
-    "tensor([0.        , 0.84147098])",
+sin = documented("sin", "The sine of x in radians.", "tj.sin([0.0, 1.0])", "tensor([0.        , 0.84147098])")
+cos = documented(
+    "cos", "The cosine of x in radians.", "tj.cos([0.0, 1.0])", "tensor([1.        , 0.54030231])"
 )
-cos = _unary(
-    "cos",
-    "cos",
-    "The cosine of x in radians.",
-    "tj.cos([0.0, 1.0])",
-    "tensor([1.        , 0.54030231])",
+tan = documented(
+    "tan", "The tangent of x in radians.", "tj.tan([0.0, 1.0])", "tensor([0.        , 1.55740772])"
 )
-tan = _unary(
-    "tan",
-    "tan",
-    "The tangent of x in radians.",
-    "tj.tan([0.0, 1.0])",
-    "tensor([0.        , 1.55740772])",
-)
-arcsin = _unary(
+arcsin = documented(
     "asin",
-    "arcsin",
     "The angle in [-pi/2, pi/2] whose sine is x.",
     "tj.arcsin([0.0, 1.0])",
     "tensor([0.        , 1.57079633])",
 )
-arccos = _unary(
+arccos = documented(
     "acos",
-    "arccos",
     "The angle in [0, pi] whose cosine is x.",
     "tj.arccos([0.0, 1.0])",
     "tensor([1.57079633, 0.        ])",
 )
-arctan = _unary(
+arctan = documented(
     "atan",
-    "arctan",
     "The angle in [-pi/2, pi/2] whose tangent is x.",
     "tj.arctan([0.0, 1.0])",
     "tensor([0.        , 0.78539816])",
 )
-sinh = _unary(
-    "sinh",
-    "sinh",
-    "The hyperbolic sine.",
-    "tj.sinh([0.0, 1.0])",
-    "tensor([0.        , 1.17520119])",
+sinh = documented("sinh", "The hyperbolic sine.", "tj.sinh([0.0, 1.0])", "tensor([0.        , 1.17520119])")
+cosh = documented("cosh", "The hyperbolic cosine.", "tj.cosh([0.0, 1.0])", "tensor([1.        , 1.54308063])")
+tanh = documented(
+    "tanh", "The hyperbolic tangent.", "tj.tanh([0.0, 1.0])", "tensor([0.        , 0.76159416])"
 )
-cosh = _unary(
-    "cosh",
-    "cosh",
-    "The hyperbolic cosine.",
-    "tj.cosh([0.0, 1.0])",
-    "tensor([1.        , 1.54308063])",
+arcsinh = documented(
+    "asinh", "The inverse of sinh.", "tj.arcsinh([0.0, 1.0])", "tensor([0.        , 0.88137359])"
 )
-tanh = _unary(
-    "tanh",
-    "tanh",
-    "The hyperbolic tangent.",
-    "tj.tanh([0.0, 1.0])",
-    "tensor([0.        , 0.76159416])",
+arccosh = documented(
+    "acosh", "The inverse of cosh, for x >= 1.", "tj.arccosh([1.0, 2.0])", "tensor([0.       , 1.3169579])"
 )
-arcsinh = _unary(
-    "asinh",
-    "arcsinh",
-    "The inverse of sinh.",
-    "tj.arcsinh([0.0, 1.0])",
-    "tensor([0.        , 0.88137359])",
-)
-arccosh = _unary(
-    "acosh",
-    "arccosh",
-    "The inverse of cosh, for x >= 1.",
-    "tj.arccosh([1.0, 2.0])",
-    "tensor([0.       , 1.3169579])",
-)
-arctanh = _unary(
+arctanh = documented(
     "atanh",
-    "arctanh",
     "The inverse of tanh, for -1 < x < 1.",
     "tj.arctanh([0.0, 0.5])",
     "tensor([0.        , 0.54930614])",
 )
-erf = _unary(
-    "erf",
+erf = documented(
     "erf",
     "The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.",
     "tj.erf([0.0, 1.0])",
     "tensor([0.        , 0.84270079])",
 )
-erfc = _unary(
-    "erfc",
+erfc = documented(
     "erfc",
     "1 - erf(x), without cancellation for large x.",
     "tj.erfc([0.0, 10.0])",
