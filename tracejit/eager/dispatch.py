@@ -125,7 +125,7 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
     for array in arrays:
         if isinstance(array, Value):
             return _leaked(op, array)
-    given = ", ".join(
+    types = ", ".join(
         f"Python {type(array).__name__}"
         if type(array) in _SCALARS
         else f"{array.dtype.name}{list(array.shape)}"
@@ -134,12 +134,12 @@ def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
     if "broadcast" in str(error):
         shapes = " and ".join(str(np.shape(array)) for array in arrays)
         return ShapeError(f"{op.name}: shapes {shapes} do not broadcast together")
-    message = f"{op.name}: operands ({given}) do not fit: {error}"
+    message = f"{op.name}: operands ({types}) do not fit: {error}"
     return DTypeError(message) if isinstance(error, TypeError) else DomainError(message)
 
 
 def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
-    operands = tuple([tracer.symbolic(one) for one in operands])
+    operands = tuple([tracer.symbolic(value) for value in operands])
     value = tracer.run(op, operands, attrs)
     if isinstance(value, tuple):
         raise TracejitError(f"{op.name}: ops with several results are made by their own functions")

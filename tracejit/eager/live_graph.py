@@ -57,10 +57,10 @@ class LiveGraph:
             raise GradientError(f"run: expected {len(params)} leaves, got {len(leaves)}")
         inputs = []
         for leaf, param in zip(leaves, params, strict=True):
-            given = leaf if isinstance(leaf, Tensor) else wrap(np.asarray(leaf, param.dtype))
-            if TensorType(given.dtype, given.shape) != param.type:
-                raise ShapeError(f"run: leaf {param.hint} is {param.type}, got {given.type}")
-            inputs.append(given)
+            tensor = leaf if isinstance(leaf, Tensor) else wrap(np.asarray(leaf, param.dtype))
+            if TensorType(tensor.dtype, tensor.shape) != param.type:
+                raise ShapeError(f"run: leaf {param.hint} is {param.type}, got {tensor.type}")
+            inputs.append(tensor)
         (result,) = call(self._compiled, inputs)
         return result
 
@@ -127,14 +127,14 @@ class _Importer:
         array = value._data if isinstance(value, Tensor) else np.asarray(value)
         # a constant that was saved is known by its array, one that was not by its tensor
         identity = id(value) if isinstance(value, Tensor) and value._requires_grad else id(array)
-        known = self.leaves.get(identity)
-        if known is None:
+        leaf = self.leaves.get(identity)
+        if leaf is None:
             kind = "leaf" if isinstance(value, Tensor) and value._requires_grad else "const"
             param = self.builder.parameter(
                 TensorType(as_dtype(array.dtype), array.shape), f"{kind}{len(self.leaves)}"
             )
-            known = self.leaves[identity] = (value, param)
-        return known[1]
+            leaf = self.leaves[identity] = (value, param)
+        return leaf[1]
 
     def _place(self, place: Any) -> Value:
         if isinstance(place, Tensor):

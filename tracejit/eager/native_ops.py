@@ -54,8 +54,8 @@ _OFFERS: Final[list[_Offer]] = []
 _NATIVE_FUNCTIONS: Final[list[_NativeFunction]] = []
 #: The native functions on ndarrays, by op, with the kernels that they stand for.
 _ON_ARRAYS: Final[dict[Op, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
-#: Whom to tell when there are native functions.
-_WAITING: Final[list[Callable[[], None]]] = []
+#: Callbacks to run once native functions are available.
+_CALLBACKS: Final[list[Callable[[], None]]] = []
 _PROGRESS: Final = _Progress()
 _LOCK: Final = ForkLock()
 
@@ -71,8 +71,8 @@ def offer(
     ``become(function)`` is called with what is to run in its place. ``remember(result, *operands)`` puts a
     result on the tape where this thread records.
     """
-    known = ufunc_behind(op.eval)
-    if known is None or known[0].nout != 1 or known[0].nin != len(op.params):
+    ufunc = ufunc_behind(op.eval)
+    if ufunc is None or ufunc[0].nout != 1 or ufunc[0].nin != len(op.params):
         return
     _OFFERS.append(_Offer(op, plain, remember, become))
     become(_counted(plain))
@@ -160,13 +160,13 @@ class NativeJoin(_NativeFunction):
 def kernel_on_arrays(op: Op) -> Callable[..., Any]:
     """``op.kernel``, or the native function on ndarrays that is as good."""
     kernel = op.kernel
-    found = _ON_ARRAYS.get(op)
-    return found[1] if found is not None and found[0] is kernel else kernel
+    native = _ON_ARRAYS.get(op)
+    return native[1] if native is not None and native[0] is kernel else kernel
 
 
 def when_changed(tell: Callable[[], None]) -> None:
     """Call ``tell()`` once `kernel_on_arrays` has native functions to give."""
-    _WAITING.append(tell)
+    _CALLBACKS.append(tell)
 
 
 def _load_in_background() -> None:
@@ -216,21 +216,21 @@ def _change_over() -> str:
         return str(problem)
     natives = runtime.NativeOps(layout)
     for offer in _OFFERS:
-        _change_over_one(natives, offer)
+        _make_native(natives, offer)
     for call in _NATIVE_FUNCTIONS:
         call.change_over(natives)
-    for tell in _WAITING:
+    for tell in _CALLBACKS:
         tell()
     return ""
 
 
-def _change_over_one(natives: NativeOps, offer: _Offer) -> None:
-    known = ufunc_behind(offer.op.eval)
-    if known is None:  # somebody has registered another kernel
+def _make_native(natives: NativeOps, offer: _Offer) -> None:
+    behind = ufunc_behind(offer.op.eval)
+    if behind is None:  # somebody has registered another kernel
         offer.become(offer.plain)
         return
     kernel = offer.op.eval
-    ufunc, floats = known
+    ufunc, floats = behind
     # what its loops do not serve, such as other shapes, the ufunc does without a Python function around it
     whole = natives.make_call(kernel, offer.plain, offer.remember, operands=len(offer.op.params))
     native = natives.make(ufunc, whole.call, offer.remember, floats=floats)

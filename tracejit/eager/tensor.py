@@ -272,8 +272,8 @@ class Tensor(Signatures):
         if value is self:
             raise GradientError("grad: a tensor cannot be its own gradient")
         if value is not None and (not isinstance(value, Tensor) or value.shape != self.shape):
-            given = value.shape if isinstance(value, Tensor) else type(value).__name__
-            raise ShapeError(f"grad: expected None or a tensor of shape {self.shape}, got {given}")
+            shape = value.shape if isinstance(value, Tensor) else type(value).__name__
+            raise ShapeError(f"grad: expected None or a tensor of shape {self.shape}, got {shape}")
         if value is not None and value.dtype is not self.dtype:
             raise DTypeError(f"grad: expected dtype {self.dtype.name}, got {value.dtype.name}")
         self._grad = value
@@ -289,9 +289,9 @@ class Tensor(Signatures):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradient, or with ``set_to_none=False`` make it zeros."""
-        known = self._grad
+        gradient = self._grad
         self._grad = None
-        if not set_to_none and known is not None:
+        if not set_to_none and gradient is not None:
             self._grad = wrap(np.zeros(self.shape, self.dtype))
 
     @property

@@ -89,8 +89,8 @@ def share(source: Tensor, view: Tensor, step: Step | NativeStep) -> None:
     if source._version is None:
         source._version = [0]
     view._version = source._version
-    known = source._aliases
-    base, chain = (known[0], (*known, step)) if type(known) is tuple else (source, (source, step))
+    aliases = source._aliases
+    base, chain = (aliases[0], (*aliases, step)) if type(aliases) is tuple else (source, (source, step))
     if not STATE.recording and (source._requires_grad or (STATE.blocked and _reached(source))):
         chain = (*chain, UNRECORDED)
     view._aliases = chain
@@ -125,8 +125,8 @@ def views_of(base: Tensor) -> list[Tensor]:
 
 def chain_of(view: Tensor) -> tuple[Tensor, tuple[Step | NativeStep, ...]] | None:
     """The base of `view` and the steps from there, None for a tensor that is no view."""
-    known = view._aliases
-    return (known[0], known[1:]) if type(known) is tuple and _together(known[0], view) else None
+    aliases = view._aliases
+    return (aliases[0], aliases[1:]) if type(aliases) is tuple and _together(aliases[0], view) else None
 
 
 def are_views(x: Tensor, view: Tensor) -> bool:

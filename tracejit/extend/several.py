@@ -13,7 +13,7 @@ from ..ir.types import TensorType
 from ..location import user_location
 from ..state import STATE
 from ..tape.cotangents import Cotangents
-from ..tape.nodes import Node, Output, Wanted
+from ..tape.nodes import IsNeeded, Node, Output
 from ..tape.recording import versions_of
 from ..tape.saved import Packed, unpacked
 from .pullback import joint_of, no_gradient
@@ -97,7 +97,7 @@ class SeveralNode(Node):
     def name(self) -> str:
         return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
 
-    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
         self.check_saved()
         incoming: list[Any] = []
         for index, type_ in enumerate(self.result_types):

@@ -20,7 +20,7 @@ from ..runtime.executable import Executable
 from ..runtime.native.entry import array_function
 from ..state import STATE
 from ..tape.cotangents import Cotangents
-from ..tape.nodes import Node, Output, Wanted
+from ..tape.nodes import IsNeeded, Node, Output
 from ..tape.recording import memory_of
 from ..tape.refusing import refuse_gradients
 from ..tape.saved import Packed, SavedHooks, unpacked
@@ -194,7 +194,7 @@ class CallNode(Node):
     def constant(self, position: int) -> Any:
         return None if self.inputs is None else unpacked(self.inputs[position])
 
-    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
         self.check_saved()
         assert self.inputs is not None
         plan = self.plan

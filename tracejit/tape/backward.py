@@ -218,7 +218,7 @@ class _Pass:
             if node.hooks is not None:
                 slots = run_pre_hooks(node.hooks, slots, engine)
             cotangent = slots if node.several else slots[0]
-        needed = None if useful is None else self._wanted(useful)
+        needed = None if useful is None else self._needed_in(useful)
         tracer = STATE.tracer
         if tracer is None:
             parts = node.pull(engine, cotangent, needed)
@@ -262,19 +262,19 @@ class _Pass:
                 if self.accumulate:
                     self.engine.accumulate(target, slot)
 
-    def _wanted(self, useful: set[Node]) -> Any:
+    def _needed_in(self, useful: set[Node]) -> Any:
         """Whether a cotangent of a parent leads to a target."""
         targets = self.targets
         assert targets is not None
 
-        def wanted(parent: Any) -> bool:
+        def is_needed(parent: Any) -> bool:
             if isinstance(parent, Tensor):
                 return parent in targets
             if type(parent) is Output:
                 return parent.node in useful or (parent.node, parent.index) in targets
             return parent in useful or (parent, 0) in targets
 
-        return wanted
+        return is_needed
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from ..location import user_location
 from ..state import STATE
 from .cotangents import Cotangents
 from .engine import connected, standing_for
-from .nodes import Node, Output, Wanted
+from .nodes import IsNeeded, Node, Output
 from .recording import memory_of
 from .saved import Packed, modified_in_place, unpacked
 
@@ -107,24 +107,28 @@ class FunctionNode(Node):
         """What the function saved for backward."""
         return self.ctx.saved_tensors
 
-    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
         ctx = self.ctx
-        needed = tuple([parent is not None and (wanted is None or wanted(parent)) for parent in self.parents])
+        needed = tuple(
+            [parent is not None and (is_needed is None or is_needed(parent)) for parent in self.parents]
+        )
         ctx.needs_input_grad = needed
-        given: list[Tensor | None] = []
+        incoming: list[Tensor | None] = []
         for index, output in enumerate(self.outputs):
             cotangent = cotangents[index]
             if cotangent is not None:
-                given.append(engine.as_tensor(cotangent))
+                incoming.append(engine.as_tensor(cotangent))
             elif output is not None and ctx.materializes:
-                given.append(engine.as_tensor(zeros(engine, *output)))
+                incoming.append(engine.as_tensor(zeros(engine, *output)))
             else:
-                given.append(None)
-        results = self.function.backward(ctx, *given)
-        found = list(results) if isinstance(results, tuple) else [results]
+                incoming.append(None)
+        results = self.function.backward(ctx, *incoming)
+        gradients = list(results) if isinstance(results, tuple) else [results]
         return [
             None if gradient is None or not need else engine.from_tensor(gradient)
-            for gradient, need in zip(checked_gradients(self.name(), self.types, found), needed, strict=True)
+            for gradient, need in zip(
+                checked_gradients(self.name(), self.types, gradients), needed, strict=True
+            )
         ]
 
     def free(self) -> None:
@@ -136,20 +140,20 @@ def zeros(engine: Cotangents, shape: Any, dtype: Any) -> Any:
     return engine.namespace.full(value=dtype.type(0).item(), shape=shape, dtype=dtype)
 
 
-def checked_gradients(name: str, types: Sequence[Any], found: list[Any]) -> list[Any]:
+def checked_gradients(name: str, types: Sequence[Any], gradients: list[Any]) -> list[Any]:
     """What the backward `name` returned: one gradient per argument, of its shape, None where there is none.
 
     `types` has (shape, dtype) for tensor arguments, None for others.
     """
     count = len(types)
-    while len(found) > count and found[-1] is None:
-        found.pop()
-    if len(found) != count:
+    while len(gradients) > count and gradients[-1] is None:
+        gradients.pop()
+    if len(gradients) != count:
         raise GradientError(
             f"function {name} returned an incorrect number of gradients: expected {count}, one per argument "
-            f"of forward, got {len(found)}"
+            f"of forward, got {len(gradients)}"
         )
-    for position, (gradient, type_) in enumerate(zip(found, types, strict=True)):
+    for position, (gradient, type_) in enumerate(zip(gradients, types, strict=True)):
         if gradient is None:
             continue
         if not isinstance(gradient, Tensor):
@@ -167,4 +171,4 @@ def checked_gradients(name: str, types: Sequence[Any], found: list[Any]) -> list
                 f"function {name} returned an invalid gradient at index {position}: got shape "
                 f"{gradient.shape}, expected a shape compatible with {tuple(type_[0])}"
             )
-    return found
+    return gradients

@@ -65,10 +65,10 @@ class Hooks:
 
 def hooks_of_leaf(leaf: Tensor) -> Hooks:
     """The hooks of `leaf`, made when first asked for."""
-    found: Hooks | None = leaf._hooks
-    if found is None:
-        found = leaf._hooks = Hooks()
-    return found
+    hooks: Hooks | None = leaf._hooks
+    if hooks is None:
+        hooks = leaf._hooks = Hooks()
+    return hooks
 
 
 def hooks_of(tensor: Tensor) -> tuple[Hooks, int]:
@@ -159,10 +159,10 @@ def move_retained(tensor: Tensor, place: Any) -> None:
 def run_tensor_hooks(hooks: Hooks, index: int, cotangent: Any, engine: Cotangents) -> Any:
     """`cotangent` after the hooks of output `index`; kept where its tensor retains its grad."""
     for hook in tuple(hooks.tensor.get(index, {}).values()):
-        given = engine.as_tensor(cotangent)
-        found = hook(given)
-        if found is not None:
-            cotangent = engine.from_tensor(_checked(hook, found, given), given)
+        gradient = engine.as_tensor(cotangent)
+        returned = hook(gradient)
+        if returned is not None:
+            cotangent = engine.from_tensor(_checked(hook, returned, gradient), gradient)
     kept = hooks.retained.get(index)
     tensor = None if kept is None else kept()
     if tensor is not None:
@@ -173,12 +173,12 @@ def run_tensor_hooks(hooks: Hooks, index: int, cotangent: Any, engine: Cotangent
 def run_pre_hooks(hooks: Hooks, cotangents: list[Any], engine: Cotangents) -> list[Any]:
     """The cotangents of a node's outputs after its pre-hooks."""
     for hook in tuple(hooks.pre.values()):
-        given = tuple(
+        gradients = tuple(
             [None if cotangent is None else engine.as_tensor(cotangent) for cotangent in cotangents]
         )
-        found = hook(given)
-        if found is not None:
-            cotangents = _replaced(hook, found, given, "grad_outputs", engine)
+        returned = hook(gradients)
+        if returned is not None:
+            cotangents = _replaced(hook, returned, gradients, "grad_outputs", engine)
     return cotangents
 
 
@@ -188,35 +188,40 @@ def run_post_hooks(
     """The cotangents of a node's operands after its hooks."""
     outputs = tuple([None if cotangent is None else engine.as_tensor(cotangent) for cotangent in cotangents])
     for hook in tuple(hooks.post.values()):
-        given = tuple([None if part is None else engine.as_tensor(part) for part in parts])
-        found = hook(given, outputs)
-        if found is not None:
-            parts = _replaced(hook, found, given, "grad_inputs", engine)
+        gradients = tuple([None if part is None else engine.as_tensor(part) for part in parts])
+        returned = hook(gradients, outputs)
+        if returned is not None:
+            parts = _replaced(hook, returned, gradients, "grad_inputs", engine)
     return parts
 
 
-def _replaced(hook: Any, found: Any, given: tuple[Any, ...], what: str, engine: Cotangents) -> list[Any]:
-    values = (found,) if isinstance(found, Tensor) else found
-    if not isinstance(values, (tuple, list)) or len(values) != len(given):
-        count = len(values) if isinstance(values, (tuple, list)) else type(found).__name__
+def _replaced(
+    hook: Any, returned: Any, gradients: tuple[Any, ...], what: str, engine: Cotangents
+) -> list[Any]:
+    values = (returned,) if isinstance(returned, Tensor) else returned
+    if not isinstance(values, (tuple, list)) or len(values) != len(gradients):
+        count = len(values) if isinstance(values, (tuple, list)) else type(returned).__name__
         raise GradientError(
-            f"hook {_name(hook)!r} returned an incorrect number of {what}: expected {len(given)}, got {count}"
+            f"hook {_name(hook)!r} returned an incorrect number of {what}: expected {len(gradients)}, "
+            f"got {count}"
         )
     return [
         None if new is None else engine.from_tensor(_checked(hook, new, old), old)
-        for new, old in zip(values, given, strict=True)
+        for new, old in zip(values, gradients, strict=True)
     ]
 
 
-def _checked(hook: Any, found: Any, given: Tensor | None) -> Tensor:
-    """What a hook returned, if it may stand for `given` (None: a gradient that was not there)."""
-    if not isinstance(found, Tensor):
-        raise GradientError(f"hook {_name(hook)!r} must return None or a tensor, got {type(found).__name__}")
-    if given is not None and found.shape != given.shape:
+def _checked(hook: Any, returned: Any, gradient: Tensor | None) -> Tensor:
+    """What a hook returned, if it may stand for `gradient` (None: one that was not there)."""
+    if not isinstance(returned, Tensor):
+        kind = type(returned).__name__
+        raise GradientError(f"hook {_name(hook)!r} must return None or a tensor, got {kind}")
+    if gradient is not None and returned.shape != gradient.shape:
         raise ShapeError(
-            f"hook {_name(hook)!r} has changed the size of value: expected {given.shape}, got {found.shape}"
+            f"hook {_name(hook)!r} has changed the size of value: expected {gradient.shape}, "
+            f"got {returned.shape}"
         )
-    return found
+    return returned
 
 
 def _name(hook: Any) -> str:

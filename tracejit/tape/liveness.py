@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..eager.tensor import Tensor, wrap
 from ..state import STATE
-from .nodes import DEAD, Node, Wanted
+from .nodes import DEAD, IsNeeded, Node
 
 if TYPE_CHECKING:
     from .cotangents import Cotangents
@@ -40,7 +40,7 @@ class InputNode(Node):
     def name(self) -> str:
         return "InputBackward"
 
-    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
         return (cotangents,) if self.parents else ()
 
     def free(self) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .cotangents import Cotangents
 
 #: Says whether the cotangent of a parent is needed; None where all are.
-Wanted = Callable[[Any], bool] | None
+IsNeeded = Callable[[Any], bool] | None
 
 #: What a node notes that reaches no leaf by which anybody can still differentiate. See `liveness`.
 DEAD: Final = object()
@@ -70,8 +70,8 @@ class Node(abc.ABC):
         """The node's name, such as ``AddBackward``."""
 
     @abc.abstractmethod
-    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
-        """The operands' cotangents, None for those not `wanted`."""
+    def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
+        """The operands' cotangents, None for those not `is_needed`."""
 
     @abc.abstractmethod
     def free(self) -> None:
@@ -84,15 +84,15 @@ class Node(abc.ABC):
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """Per operand, the node it comes from (None for constants) and which of its outputs. PyTorch's."""
-        found: list[tuple[Any, int]] = []
+        edges: list[tuple[Any, int]] = []
         for parent in self.parents:
             if isinstance(parent, Output):
-                found.append((parent.node, parent.index))
+                edges.append((parent.node, parent.index))
             elif isinstance(parent, Tensor):
-                found.append((end_of_graph(parent), 0))
+                edges.append((end_of_graph(parent), 0))
             else:
-                found.append((parent, 0))
-        return tuple(found)
+                edges.append((parent, 0))
+        return tuple(edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -177,11 +177,11 @@ class AccumulateGrad:
 def end_of_graph(leaf: Tensor) -> AccumulateGrad:
     """The AccumulateGrad of `leaf`: one as long as somebody holds it."""
     hooks = hooks_of_leaf(leaf)
-    known: AccumulateGrad | None = None if hooks.end is None else hooks.end()
-    if known is None:
-        known = AccumulateGrad(leaf)
-        hooks.end = weakref.ref(known)
-    return known
+    end: AccumulateGrad | None = None if hooks.end is None else hooks.end()
+    if end is None:
+        end = AccumulateGrad(leaf)
+        hooks.end = weakref.ref(end)
+    return end
 
 
 class OpNode(Node):
@@ -213,8 +213,8 @@ class OpNode(Node):
 
     def constant(self, position: int) -> Any:
         held = None if self.constants is None else self.constants.get(position)
-        known = None if held is None else held()  # the tensor itself, where the user still has it
-        return known if known is not None or self.saved is None else self.values()[0][position]
+        tensor = None if held is None else held()  # the tensor itself, where the user still has it
+        return tensor if tensor is not None or self.saved is None else self.values()[0][position]
 
     def values(self) -> tuple[Sequence[Any], Any]:
         """The saved operands and output."""
@@ -226,7 +226,7 @@ class OpNode(Node):
     def packed(self) -> bool:
         return type(self.saved) is PackedValues
 
-    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
         if self.memories != ():
             self.check_saved()
         inputs, out = self.values() if type(self.saved) is not tuple else (self.saved, self.output)
@@ -234,8 +234,8 @@ class OpNode(Node):
             inputs = [engine.operand(self, i, input_) for i, input_ in enumerate(inputs)]
             out = None if out is None else engine.output(self, 0, out)
         pull = self.plan.pull
-        if wanted is not None:
-            pull = self.plan.pull_some([parent is not None and wanted(parent) for parent in self.parents])
+        if is_needed is not None:
+            pull = self.plan.pull_some([parent is not None and is_needed(parent) for parent in self.parents])
         return pull(engine.namespace, cotangents, inputs, out, self.types, self.attrs)
 
     def describe_saved(self, position: int) -> str:

@@ -10,7 +10,7 @@ from ..ir.dtypes import is_float
 from ..ir.errors import GradientError
 from ..state import STATE
 from .cotangents import Cotangents
-from .nodes import Node, Output, Wanted
+from .nodes import IsNeeded, Node, Output
 
 
 class RefusingNode(Node):
@@ -38,7 +38,7 @@ class RefusingNode(Node):
     def name(self) -> str:
         return self.title
 
-    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
         raise GradientError(self.message)
 
     def free(self) -> None:

@@ -20,7 +20,7 @@ from ..ir.types import TensorType
 from ..location import user_location
 from ..state import STATE
 from ..tape.cotangents import Cotangents
-from ..tape.nodes import Node, Output, Wanted
+from ..tape.nodes import IsNeeded, Node, Output
 from ..tape.recording import versions_of
 from ..tape.refusing import refuse_gradients
 from .tracer import Tracer, as_value, tracing
@@ -142,7 +142,7 @@ class RegionNode(Node):
     def name(self) -> str:
         return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
 
-    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
         self.check_saved()
         assert self.saved is not None
         inputs = [engine.operand(self, i, data) for i, data in enumerate(self.saved[0])]

@@ -1,4 +1,4 @@
-"""The callables that ``dispatch`` generates of elementwise ops, with a name and a docstring with an example."""
+"""The callables that ``dispatch`` generates of elementwise ops, with names and docstrings."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from ...pytree import TreeDef, flatten, leaf_paths
 from ...state import STATE
 from ...tape.cotangents import Cotangents
 from ...tape.functions import SavedTensor
-from ...tape.nodes import Node, Output, Wanted
+from ...tape.nodes import IsNeeded, Node, Output
 from ...tape.recording import memory_of
 from .gradients import Leaf, checked_gradients, leaf_of
 
@@ -180,7 +180,7 @@ class RuleNode(Node):
     def name(self) -> str:
         return f"{self.rule.name}Backward"
 
-    def pull(self, engine: Cotangents, cotangents: Any, wanted: Wanted) -> Sequence[Any]:
+    def pull(self, engine: Cotangents, cotangents: Any, is_needed: IsNeeded) -> Sequence[Any]:
         self.check_saved()
         incoming = []
         for index, (shape, dtype) in enumerate(self.outputs):
