@@ -6,7 +6,7 @@ Loops and conditionals are indented. What is loaded or stored is written as elem
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..llvm.control_operations import (
     Choice,
@@ -24,12 +24,14 @@ from ..llvm.registers import Reg
 from .addresses import Addresses
 
 
-def listing(code: Code) -> str:
-    """The functions in `code`, as text."""
-    return "\n\n".join(["\n".join(_lines(part)) for part in code if isinstance(part, FunctionCode)])
+def listing(code: Code, descriptions: Mapping[str, str] | None = None) -> str:
+    """The functions in `code`, as text, under their descriptions."""
+    functions = [part for part in code if isinstance(part, FunctionCode)]
+    return "\n\n".join(["\n".join(_lines(function, descriptions or {})) for function in functions])
 
 
-def _lines(function: FunctionCode) -> Iterator[str]:
+def _lines(function: FunctionCode, descriptions: Mapping[str, str]) -> Iterator[str]:
+    yield from (f"; {line}" for line in descriptions.get(function.name, "").splitlines())
     parameters = ", ".join(f"{name}: {kind}" for name, kind in function.parameters.items())
     yield f"@{function.name}({parameters}):"
     addresses, depth = Addresses(), 1

@@ -124,7 +124,8 @@ class Lowered:
         if stage == "loops":
             return self.module.loops_text()
         if stage == "operations":
-            return listing(self.module.functions)
+            descriptions = {kernel.name: kernel.description for kernel in self.module.kernels}
+            return listing(self.module.functions, descriptions)
         if stage == "llvm":
             return self.module.text
         if stage == "llvm-opt":
