@@ -54,7 +54,7 @@ class ElementWriter(PackingWriter, abc.ABC):
         self.failed: list[str] = []
 
     @abc.abstractmethod
-    def control(self, one: Instruction, operands: list[Elements]) -> Sequence[Elements]:
+    def control(self, instruction: Instruction, operands: list[Elements]) -> Sequence[Elements]:
         """Write a control flow instruction."""
 
     # -- elements ---------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class ElementWriter(PackingWriter, abc.ABC):
                 (instruction,) = group
                 operands = [values[operand] for operand in instruction.operands]
                 values.update(zip(instruction.results, self._instruction(instruction, operands), strict=True))
-            for result in [result for one in group for result in one.results]:
+            for result in [result for instruction in group for result in instruction.results]:
                 for place in targets.pop(result, ()):
                     self.store(values[result], place, 0)
         self.w.for_ops(())
@@ -135,14 +135,14 @@ class ElementWriter(PackingWriter, abc.ABC):
     def _elementwise(self, group: Sequence[Instruction], values: dict[Value, Elements]) -> None:
         """Instructions with one op, of all of whose elements none depends on another."""
         rows = [
-            [self.element(values[x], i) for x in one.operands]
-            for one in group
-            for i in range(one.result.type.size)
+            [self.element(values[x], i) for x in instruction.operands]
+            for instruction in group
+            for i in range(instruction.result.type.size)
         ]
-        made = self.packed(group[0], rows)
+        results = self.packed(group[0], rows)
         start = 0
         for instruction in group:
-            values[instruction.result] = made[start : start + instruction.result.type.size]
+            values[instruction.result] = results[start : start + instruction.result.type.size]
             start += instruction.result.type.size
 
     def move(self, instruction: Instruction, operands: list[Elements]) -> Elements:
@@ -152,11 +152,11 @@ class ElementWriter(PackingWriter, abc.ABC):
             numbers.append(np.arange(start, start + operand.type.size).reshape(operand.shape))
             start += operand.type.size
         starts = np.cumsum([0, *[operand.type.size for operand in instruction.operands]])
-        found: list[Reg] = []
+        elements: list[Reg] = []
         for number in np.asarray(instruction.op.eval(*numbers, **instruction.attrs)).reshape(-1).tolist():
             which = int(np.searchsorted(starts, number, side="right")) - 1
-            found.append(self.element(operands[which], number - int(starts[which])))
-        return found
+            elements.append(self.element(operands[which], number - int(starts[which])))
+        return elements
 
     def create(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Constants."""
@@ -175,26 +175,26 @@ class ElementWriter(PackingWriter, abc.ABC):
         kept = [axis for axis in range(len(shape)) if axis not in axes]
         numbers = np.arange(instruction.operands[0].type.size).reshape(shape).transpose([*kept, *axes])
         dtype = SHORT_NAME[instruction.result.dtype]
-        found: list[Reg] = []
+        totals: list[Reg] = []
         length = int(np.prod([shape[axis] for axis in axes], dtype=np.int64))
         for row in numbers.reshape(instruction.result.type.size, length).tolist():
             total = constant(reduction.identity(dtype), dtype)
             for number in row:
                 total = reduction.combine(self.w, total, self.element(operands[0], number))
-            found.append(total)
-        return found
+            totals.append(total)
+        return totals
 
     def contract(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Products of small matrices."""
         x, y = [np.arange(operand.type.size).reshape(operand.shape) for operand in instruction.operands]
-        w, found = self.w, []
+        w, totals = self.w, []
         for *batch, row, column in np.ndindex(*instruction.result.shape):
             left, right = x[(*batch, row)], y[(*batch, slice(None), column)]
             total = constant(0, SHORT_NAME[instruction.result.dtype])
             for a, b in zip(left.tolist(), right.tolist(), strict=True):
                 total = w.add(w.mul(self.element(operands[0], a), self.element(operands[1], b)), total)
-            found.append(total)
-        return found
+            totals.append(total)
+        return totals
 
     def gather(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Elements at traced indices: from memory, where registers are put first."""
@@ -217,29 +217,32 @@ class ElementWriter(PackingWriter, abc.ABC):
                 w.exit_unless(w.and_(w.ge(at, -size), w.lt(at, size)), labels[axis])
                 wrapped[-1].append(w.select(w.lt(at, 0), w.add(at, size), at))
         stretch = int(np.prod(source.shape[len(indices) :], dtype=np.int64))
-        found: list[Reg] = []
+        elements: list[Reg] = []
         for place in wrapped:
             flat = constant(0, "i64")
             for axis, at in enumerate(place):
                 flat = w.add(w.mul(flat, source.shape[axis]), at)
             here = Stored(w.offset(x.pointer, x.dtype, w.mul(flat, stretch)), x.dtype)
-            found += [self.element(here, i) for i in range(stretch)]
-        return found
+            elements += [self.element(here, i) for i in range(stretch)]
+        return elements
 
 
-def listed(elements: Elements) -> list[Reg]:
-    """The registers of a value that is in registers."""
-    assert isinstance(elements, list), "what is too large for registers is never a result"
-    return elements
+def flattened(values: Sequence[Elements]) -> list[Reg]:
+    """The registers of values that are in registers, in a row, as `parted` takes them."""
+    registers: list[Reg] = []
+    for elements in values:
+        assert isinstance(elements, list), "what is too large for registers is never a result"
+        registers += elements
+    return registers
 
 
 def parted(regs: Sequence[Reg], sizes: Sequence[int]) -> list[Any]:
     """`regs` in stretches of `sizes`."""
-    found, start = [], 0
+    parts, start = [], 0
     for size in sizes:
-        found.append(list(regs[start : start + size]))
+        parts.append(list(regs[start : start + size]))
         start += size
-    return found
+    return parts
 
 
 _WRITERS: Final[dict[Kind, Callable[[ElementWriter, Instruction, list[Elements]], Elements]]] = {

@@ -50,16 +50,16 @@ def in_groups(function: Function) -> list[list[Instruction]]:
         if expensive:
             types = tuple([operand.dtype for operand in instruction.operands])
             key = (own, instruction.op.name, types, repr(tuple(instruction.attrs.items())))
-            known = alike.get(key)
-            if known is not None and sum(member.result.type.size for member in known) < GROUP_ELEMENTS:
-                group = known
+            members = alike.get(key)
+            if members is not None and sum(member.result.type.size for member in members) < GROUP_ELEMENTS:
+                group = members
             alike[key] = group
         group.append(instruction)
         group_of[instruction] = group
     defs = {result: instruction for instruction in function.body for result in instruction.results}
     placed: set[Value] = set()
-    for one in function.body:
-        stack = [one]
+    for instruction in function.body:
+        stack = [instruction]
         while stack:  # what a group needs comes before it
             group = group_of[stack[-1]]
             if group[0].results[0] in placed:
@@ -137,7 +137,7 @@ class PackingWriter(OpWriter):
         lanes = min(self.target.lanes(dtype) for dtype in dtypes)
         if not _expensive(instruction) or lanes == 1 or len(rows) == 1:
             return [self.emitted(instruction, row) for row in rows]
-        found: list[Reg] = []
+        results: list[Reg] = []
         for start in range(0, len(rows), lanes):
             part = rows[start : start + lanes]
             width = 1
@@ -145,9 +145,9 @@ class PackingWriter(OpWriter):
                 width *= 2
             # a last row fills the vector: what is poison may not be divided by
             filled = [*part, *[part[-1]] * (width - len(part))]
-            made = self.emitted(instruction, [self._vector(column) for column in zip(*filled, strict=True)])
-            found += [self.w.extract(made, lane) for lane in range(len(part))]
-        return found
+            vector = self.emitted(instruction, [self._vector(column) for column in zip(*filled, strict=True)])
+            results += [self.w.extract(vector, lane) for lane in range(len(part))]
+        return results
 
     def _vector(self, scalars: Sequence[Reg]) -> Reg:
         if all(scalar.text == scalars[0].text for scalar in scalars):

@@ -126,16 +126,16 @@ class _ControlWriter:
     def _spares(self, inits: Sequence[str]) -> list[str]:
         """The second buffer of each carry; the result's own where steps update it in place, which then starts
         as a copy of what comes in."""
-        found = []
+        spares = []
         for position, offset in enumerate(self.layout.spares):
             if offset == IN_PLACE:
-                found.append(self.results[position])
+                spares.append(self.results[position])
                 self._copy(position, inits[position])
             elif offset == FIRST_VALUE:
-                found.append(inits[position])
+                spares.append(inits[position])
             else:
-                found.append(self.w.offset(self.arena, "u8", offset))
-        return found
+                spares.append(self.w.offset(self.arena, "u8", offset))
+        return spares
 
     def _copy(self, position: int, source: str) -> None:
         nbytes = self.instruction.results[position].type.nbytes
@@ -285,13 +285,13 @@ class _ControlWriter:
         w = self.w
         first, even = w.eq(step, 0), w.eq(w.and_(step, 1), 0)
         records = iter(stack.record(address, w.sub(step, 1)) if stack else ())
-        found = []
+        places_read = []
         for init, places in zip(self.operands[: self.count], self.layout.carries, strict=True):
             if places is None:
-                found.append(self._choose(first, init, next(records)))
+                places_read.append(self._choose(first, init, next(records)))
             elif places[0] == places[1]:
-                found.append(w.offset(self.arena, "u8", places[0]))
+                places_read.append(w.offset(self.arena, "u8", places[0]))
             else:
                 text, other = [w.offset(self.arena, "u8", place) for place in places]
-                found.append(self._choose(first, init, self._choose(even, text, other)))
-        return found
+                places_read.append(self._choose(first, init, self._choose(even, text, other)))
+        return places_read

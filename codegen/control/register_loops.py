@@ -22,7 +22,7 @@ from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
 from ..llvm.loops import FunctionWriter
 from ..module.buffers import on_stack
-from .elements import Elements, ElementWriter, Stored, listed, parted
+from .elements import Elements, ElementWriter, Stored, flattened, parted
 from .loop_records import Stack, no_memory
 from .polling import poll, polled_loop, steps_between_polls
 from .regions import UNKNOWN_TRIPS
@@ -41,8 +41,8 @@ def register_kernel(name: str, instruction: Instruction, context: LoweringContex
     code = [writer.write(), *writer.functions]
     description = f"registers {name}: {instruction.op.name}, {work.cycles:.0f} operations a step"
     cycles = work.cycles * _trips(instruction)
-    known = instruction.op.kind in (Kind.SCAN, Kind.SWITCH)
-    slowdown = SLOWDOWN if known else UNKNOWN_SLOWDOWN
+    known_length = instruction.op.kind in (Kind.SCAN, Kind.SWITCH)
+    slowdown = SLOWDOWN if known_length else UNKNOWN_SLOWDOWN
     return Kernel(
         name, code, description, cycles=cycles, errors=tuple(writer.errors), interruptible=writer.polls,
         slowdown=slowdown,
@@ -128,7 +128,7 @@ class _RegisterWriter(ElementWriter):
             return self._switch(instruction, operands)
         count = instruction.attrs["carries"]
         sizes = [operand.type.size for operand in instruction.operands[:count]]
-        start = [reg for elements in operands[:count] for reg in listed(elements)]
+        start = flattened(operands[:count])
         if instruction.op.kind is Kind.WHILE:
             return parted(self._while(instruction, start, sizes, operands[count:]), sizes)
         if instruction.op.kind is Kind.REWIND:
@@ -147,8 +147,8 @@ class _RegisterWriter(ElementWriter):
                 for stack, result in zip(stacks, body.results[count:], strict=True)
             ]
             arguments = [*parted(state, sizes), *operands[count:first_slice], *slices]
-            made = self.function(body, arguments, places)
-            return [reg for elements in made[:count] for reg in listed(elements)]
+            results = self.function(body, arguments, places)
+            return flattened(results[:count])
 
         return parted(
             polled_loop(self.w, length, step, start, cycles_of_step(instruction), self._poll), sizes
@@ -176,7 +176,7 @@ class _RegisterWriter(ElementWriter):
             (test,) = self.function(condition, [*parted(state, sizes), *invariants])
             w.break_unless(region, self.element(test, 0), state)
             results = self.function(body, [*parted(state, sizes), *invariants])
-            state = [reg for elements in results for reg in listed(elements)]
+            state = flattened(results)
         fewer = w.sub(left, 1)
         w.continue_unless(region, w.eq(fewer, 0), [fewer, *state])
         self._poll()
@@ -218,7 +218,7 @@ class _RegisterWriter(ElementWriter):
         cycles = cycles_of_step(instruction)
         every = steps_between_polls(cycles)
         w.when(w.eq(w.and_(steps, every - 1), every - 1), self._poll)
-        state = [reg for elements in results for reg in listed(elements)]
+        state = flattened(results)
         w.end_while(region, [w.add(steps, 1), *room, *state])
         lengths = [result.type.size for result in instruction.results]
 
@@ -226,12 +226,10 @@ class _RegisterWriter(ElementWriter):
             records = iter(self._record(stack, address, w.sub(w.sub(steps, 1), index), values))
             # what is not on the stack, the region does not read
             taken: list[Elements] = [next(records) if on else [] for on in kept]
-            made = self.function(backward, [*taken, *invariants, *parted(regs, lengths)])
-            return [reg for elements in made for reg in listed(elements)]
+            results = self.function(backward, [*taken, *invariants, *parted(regs, lengths)])
+            return flattened(results)
 
-        ends = polled_loop(
-            w, steps, step, [reg for elements in states for reg in listed(elements)], cycles, self._poll
-        )
+        ends = polled_loop(w, steps, step, flattened(states), cycles, self._poll)
         return parted(ends, lengths)
 
     def _record(self, stack: Stack | None, address: Reg, index: Reg, values: list[Value]) -> list[Stored]:
@@ -255,7 +253,7 @@ class _RegisterWriter(ElementWriter):
 
         def part(region: Function) -> list[Reg]:
             results = self.function(region, operands[1:])
-            return [reg for elements in results for reg in listed(elements)]
+            return flattened(results)
 
         values = w.one_of(index, [functools.partial(part, region) for region in instruction.regions])
         return parted(values, [result.type.size for result in instruction.results])

@@ -56,10 +56,10 @@ def with_debug_lines(lines: Sequence[Marked], groups: Groups, functions: Sequenc
     """LLVM text of `lines`: each instruction of `functions` has a debug location that says its ops."""
     out: list[str] = []
     subprograms: list[str] = []
-    scope, wanted = "", set(functions)
+    scope, names = "", set(functions)
     for line, origins in lines:
         name = _NAME.match(line)
-        if name and name[1] in wanted:
+        if name and name[1] in names:
             scope = f"!{3 + len(subprograms)}"
             subprograms.append(
                 f'{scope} = distinct !DISubprogram(name: "{name[1]}", scope: !1, file: !1, line: 1, '
@@ -91,18 +91,18 @@ def optimized_lines(text: str, groups: Groups) -> list[Marked]:
     """The lines of LLVM's own print of a module with debug locations, each with its ops."""
     lines = text.split("\n")
     line_of = {match[1]: int(match[2]) for line in lines if (match := _DEFINED.match(line))}
-    found: list[Marked] = []
+    marked: list[Marked] = []
     for line in lines:
         if line.startswith("!"):
             continue
         match = _LOCATION.search(line)
         if match:
-            found.append((line.replace(match[0], ""), groups.origins(line_of.get(match[1], 0))))
+            marked.append((line.replace(match[0], ""), groups.origins(line_of.get(match[1], 0))))
         else:
-            found.append((re.sub(r" !dbg !\d+", "", line), ()))
-    while found and not found[-1][0]:
-        found.pop()
-    return found
+            marked.append((re.sub(r" !dbg !\d+", "", line), ()))
+    while marked and not marked[-1][0]:
+        marked.pop()
+    return marked
 
 
 def assembly_lines(text: str, groups: Groups) -> list[Marked]:

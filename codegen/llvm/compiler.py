@@ -148,10 +148,10 @@ def interruptibly(work: Callable[[], bytes]) -> bytes:
 
 
 @contextlib.contextmanager
-def _loop_reduction(wanted: bool) -> Iterator[None]:
+def _loop_reduction(enabled: bool) -> Iterator[None]:
     """Code generation with loop strength reduction or without. The option is the process's, so it is put back
     at once."""
-    if wanted:
+    if enabled:
         yield
         return
     binding = llvm_binding()

@@ -58,6 +58,8 @@ class ControlFlowWriter(OperationWriter):
                 values = values or results or ()
         self.operations.append(RegionEnd(region))
         self.block = region.joined
+        counts = sorted({len(brought) for _, brought in region.ways_out.values()})
+        assert len(counts) < 2, f"parts hand on {' and '.join(map(str, counts))} values"
         region.merged = self._registers_like(values)
         return list(region.merged)
 

@@ -95,16 +95,16 @@ class _Module:
     def pieces(self, groups: Sequence[Sequence[str]]) -> list[str]:
         """The text of each group of functions; variables stand in the last."""
         home = {name: number for number, group in enumerate(groups) for name in group}
-        wanted = [set().union(*[self._references[name] for name in group]) for group in groups]
+        references = [set().union(*[self._references[name] for name in group]) for group in groups]
         shared = {
             name
-            for number, names in enumerate(wanted)
+            for number, names in enumerate(references)
             for name in names
             if home.get(name, len(groups) - 1) != number
         }
         return [
             self._piece(group, names, shared, last=number == len(groups) - 1)
-            for number, (group, names) in enumerate(zip(groups, wanted, strict=True))
+            for number, (group, names) in enumerate(zip(groups, references, strict=True))
         ]
 
     def _piece(self, group: Sequence[str], names: set[str], shared: set[str], *, last: bool) -> str:

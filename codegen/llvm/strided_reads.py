@@ -21,13 +21,13 @@ def picks(stride: int, lanes: int) -> list[list[int]]:
     held = [place % lanes for place in places]
     if step == 1:
         return [held]
-    found = []
+    shuffles = []
     for number in range(1, step):
-        found.append(
+        shuffles.append(
             [
                 lanes + place % lanes if place // lanes == number else at
                 for place, at in zip(places, held, strict=True)
             ]
         )
         held = list(range(lanes))
-    return found
+    return shuffles

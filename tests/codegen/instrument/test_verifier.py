@@ -173,3 +173,20 @@ def test_loads_of_stack_slots_are_known() -> None:
     w.ret()
     with pytest.raises(CompileError, match=r"bytes 32 to 40 of .*, which has 32"):
         verify(w.function("void @f()"))
+
+
+def test_steps_of_unknown_length_are_no_way_out_of_the_function() -> None:
+    """What a step accesses may be anywhere, what stands behind the loop not."""
+
+    def searched(w: FunctionWriter, place: int) -> None:
+        region = w.begin_while([constant(0, "i64")])
+        (index,) = region.carried
+        w.break_unless(region, w.lt(index, 3))
+        w.store(X, w.offset(P, "f64", 100))
+        w.end_while(region, [w.add(index, 1)])
+        w.store(X, w.offset(P, "f64", place))
+        w.ret()
+
+    verify(function(lambda w: searched(w, 0)), {"%p": 8})
+    with pytest.raises(CompileError, match="it accesses bytes 8 to 16 of %p, which has 8"):
+        verify(function(lambda w: searched(w, 1)), {"%p": 8})
