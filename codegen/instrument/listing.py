@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..llvm.control_operations import (
-    Choice,
+    Conditional,
     Loop,
     Origins,
     RegionBegin,
@@ -43,7 +43,7 @@ def _lines(function: FunctionCode, descriptions: Mapping[str, str]) -> Iterator[
             continue
         if isinstance(operation, RegionPart):
             yield from _indented(_handed_on(operation.region, operation.number - 1), depth)
-            part = "else:" if operation.region.is_conditional else f"case {operation.number}:"
+            part = "else:" if operation.region.by_bool else f"case {operation.number}:"
             yield from _indented([part], depth - 1)
             continue
         inner = addresses.read(operation)
@@ -66,9 +66,9 @@ def _text(operation: Operation, addresses: Addresses) -> list[str]:
         bounds = [addresses.sum_of(bound).text() for bound in (operation.start, operation.stop)]
         carried = "".join(_entering(operation.carried, operation.first))
         return [f"for {operation.index.text} from {bounds[0]} to {bounds[1]}{step}{carried}:"]
-    if isinstance(operation, Choice):
+    if isinstance(operation, Conditional):
         selector = operation.selector.text
-        return [f"if {selector}:"] if operation.is_conditional else [f"choose by {selector}, case 0:"]
+        return [f"if {selector}:"] if operation.by_bool else [f"choose by {selector}, case 0:"]
     if isinstance(operation, While):
         carried = "".join(_entering(operation.carried, operation.ways_in[0][1]))
         return [f"repeat {operation.head} until {operation.done}{carried}:"]
@@ -100,7 +100,7 @@ def _entering(carried: Sequence[Reg], first: Sequence[Reg]) -> Iterator[str]:
 
 def _ending(region: RegionBegin) -> Iterator[str]:
     """The values that the end of a region hands on, and those behind it."""
-    if isinstance(region, Choice):
+    if isinstance(region, Conditional):
         yield from (*_handed_on(region, len(region.labels) - 1), *_handed_on(region, -1))
         return
     assert isinstance(region, (Loop, While))
@@ -112,12 +112,12 @@ def _ending(region: RegionBegin) -> Iterator[str]:
     yield from (f"leaves {merged.text}" for merged in region.merged)
 
 
-def _handed_on(choice: Choice, number: int) -> Iterator[str]:
-    """The values that a part of a choice hands on, or those there are without any."""
-    if number in choice.ways_out:
+def _handed_on(region: Conditional, number: int) -> Iterator[str]:
+    """The values that a part of a conditional hands on, or those there are without any."""
+    if number in region.ways_out:
         part = "then" if number >= 0 else "else"
-        values = choice.ways_out[number][1]
-        yield from (f"{part} {x.text} = {y.text}" for x, y in zip(choice.merged, values, strict=True))
+        values = region.ways_out[number][1]
+        yield from (f"{part} {x.text} = {y.text}" for x, y in zip(region.merged, values, strict=True))
 
 
 def _read_as_values(operations: Iterable[Operation]) -> Iterator[str]:

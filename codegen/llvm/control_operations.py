@@ -216,7 +216,7 @@ class While(RegionBegin):
         return [back, Label(self.done), *_phis(self.merged, self.ways_out)]
 
 
-class Choice(RegionBegin):
+class Conditional(RegionBegin):
     """One of several parts: the first where the bool `selector` holds, else the second, if there are two; or
     the part of this number, the last one for other numbers.
 
@@ -232,12 +232,12 @@ class Choice(RegionBegin):
         self.merged: list[Reg] = []
 
     @property
-    def is_conditional(self) -> bool:
+    def by_bool(self) -> bool:
         """Whether it chooses by a bool."""
         return self.selector.dtype == "bool"
 
     def lowered(self) -> list[Operation]:
-        if not self.is_conditional:
+        if not self.by_bool:
             return [Switch(self.selector, self.labels), Label(self.labels[0])]
         then, otherwise = [*self.labels, self.joined][:2]
         return [Branch(self.selector.text, then, otherwise), Label(then)]
@@ -255,11 +255,11 @@ class Choice(RegionBegin):
 
 
 class RegionPart(Structure):
-    """The end of a part of a `Choice`, and the begin of the next one."""
+    """The end of a part of a `Conditional`, and the begin of the next one."""
 
     __slots__ = ("number", "region")
 
-    def __init__(self, region: Choice, number: int) -> None:
+    def __init__(self, region: Conditional, number: int) -> None:
         self.region, self.number = region, number
 
     def lowered(self) -> list[Operation]:

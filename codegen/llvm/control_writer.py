@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from .control_operations import Choice, Loop, RegionEnd, RegionPart, SideExit, While
+from .control_operations import Conditional, Loop, RegionEnd, RegionPart, SideExit, While
 from .operation_writer import OperationWriter
 from .registers import Reg, constant
 
@@ -36,16 +36,18 @@ class ControlFlowWriter(OperationWriter):
 
     def when(self, condition: Reg, part: Part, otherwise: Sequence[Reg] = ()) -> list[Reg]:
         """Run `part` where the scalar `condition` holds; its values there, and `otherwise` elsewhere."""
-        region = Choice(condition, [self.label("then")], self.label("after"))
+        region = Conditional(condition, [self.label("then")], self.label("after"))
         region.ways_out[-1] = self.block, otherwise
         return self._parts(region, [part], otherwise)
 
     def one_of(self, selector: Reg, parts: Sequence[Part]) -> list[Reg]:
         """Run the first of two `parts` where a bool holds, else the second; or the part with this number, the
         last one where there is none. The values of that part."""
-        return self._parts(Choice(selector, [self.label("part") for _ in parts], self.label("after")), parts)
+        return self._parts(
+            Conditional(selector, [self.label("part") for _ in parts], self.label("after")), parts
+        )
 
-    def _parts(self, region: Choice, parts: Sequence[Part], values: Sequence[Reg] = ()) -> list[Reg]:
+    def _parts(self, region: Conditional, parts: Sequence[Part], values: Sequence[Reg] = ()) -> list[Reg]:
         """Write `parts`; the values behind them, which are like `values` where there are some."""
         self.operations.append(region)
         for number, (label, part) in enumerate(zip(region.labels, parts, strict=True)):

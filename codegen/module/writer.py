@@ -7,7 +7,6 @@ from within through a callback.
 
 from __future__ import annotations
 
-import functools
 import struct
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -164,12 +163,13 @@ class _ModuleWriter(ExitWriter):
         self.declarations[ARENA] = f"@{ARENA} = internal global ptr null"
         w.declare("aligned_alloc", "ptr @aligned_alloc(i64, i64)")
         w.declare("free", "void @free(ptr)")
+        self.errors.append(out_of_memory(size))
         null = pointer("null")
         kept = w.exchange(f"@{ARENA}", null)
 
         def allocate() -> list[Reg]:
             fresh = self._allocated(size)
-            w.when(w.compute("icmp eq", "bool", 1, fresh, null), functools.partial(self._no_memory, size))
+            w.when(w.compute("icmp eq", "bool", 1, fresh, null), lambda: w.ret(constant(1, "i32")))
             return [fresh]
 
         (arena,) = w.when(w.compute("icmp eq", "bool", 1, kept, null), allocate, [kept])
@@ -188,11 +188,6 @@ class _ModuleWriter(ExitWriter):
             w.declare("madvise", "i32 @madvise(ptr, i64, i32)")
             w.result_of("madvise", "i32", 1, fresh, constant(advised, "i64"), constant(_HUGE_PAGES, "i32"))
         return fresh
-
-    def _no_memory(self, size: int) -> None:
-        """Leave `main` with an error."""
-        self.errors.append(out_of_memory(size))
-        self.w.ret(constant(1, "i32"))
 
     def close_arena(self, label: str) -> None:
         w = self.w
