@@ -16,6 +16,7 @@ from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype
 from ..ir.errors import DTypeError
 from ..ir.types import Shape, as_shape
+from .memory_order import axes_in_memory, empty_in_memory, in_memory_order
 from .operands import (
     SCALARS,
     as_tensor,
@@ -26,6 +27,7 @@ from .operands import (
     holds_tensors,
     is_tracing,
     run,
+    scalar_of,
     strong,
 )
 from .operands import array_of_traced as array_of_traced
@@ -125,10 +127,13 @@ def tracked(result: Tensor, requires_grad: bool) -> Tensor:
     return result.requires_grad_() if requires_grad else result
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, requires_grad: bool = False
+) -> Tensor:
     """`fill_value` (a number, or anything that broadcasts to `shape`) everywhere.
 
-    The dtype is that of `fill_value` unless given. Raises ShapeError for negative sizes.
+    The dtype is that of `fill_value` unless given; `order` as in ``zeros``. Raises ShapeError for negative
+    sizes.
 
     Example:
         >>> import tracejit as tj
@@ -138,9 +143,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, requires_grad: bool 
 
     Semantics: ``numpy.full``.
     """
-    return tracked(
-        _filled("full", shape, fill_value, None if dtype is None else as_dtype(dtype)), requires_grad
-    )
+    result = _filled("full", shape, fill_value, None if dtype is None else as_dtype(dtype))
+    result = in_memory_order(result, axes_in_memory("full", order, result.ndim))
+    return tracked(result, requires_grad)
 
 
 def _filled(name: str, shape: Any, value: Any, dtype: DType | None) -> Tensor:
@@ -159,8 +164,10 @@ def _dtype_of_number(value: Any) -> DType:
     return default_dtype() if isinstance(value, float) else INT64
 
 
-def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+def zeros(shape: Any, dtype: Any = None, order: str = "C", *, requires_grad: bool = False) -> Tensor:
     """Zeros of `shape` (an int or a tuple), in the default dtype unless given.
+
+    `order` is that of the elements in memory, ``C`` or ``F``; traced tensors have none.
 
     Example:
         >>> import tracejit as tj
@@ -170,14 +177,13 @@ def zeros(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
 
     Semantics: ``numpy.zeros``.
     """
-    return tracked(
-        filled(0, as_shape("zeros", shape), default_dtype() if dtype is None else as_dtype(dtype)),
-        requires_grad,
-    )
+    return tracked(_number("zeros", shape, 0, dtype, order), requires_grad)
 
 
-def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, requires_grad: bool = False) -> Tensor:
     """Ones of `shape` (an int or a tuple), in the default dtype unless given.
+
+    `order` is that of the elements in memory, ``C`` or ``F``; traced tensors have none.
 
     Example:
         >>> import tracejit as tj
@@ -186,14 +192,12 @@ def ones(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tenso
 
     Semantics: ``numpy.ones``.
     """
-    return tracked(
-        filled(1, as_shape("ones", shape), default_dtype() if dtype is None else as_dtype(dtype)),
-        requires_grad,
-    )
+    return tracked(_number("ones", shape, 1, dtype, order), requires_grad)
 
 
-def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
-    """A tensor to be overwritten. It holds zeros, so that results never depend on old memory.
+def empty(shape: Any, dtype: Any = None, order: str = "C", *, requires_grad: bool = False) -> Tensor:
+    """A tensor to be overwritten. It holds zeros, so that results never depend on old memory. `order` as in
+    ``zeros``.
 
     Example:
         >>> import tracejit as tj
@@ -202,13 +206,21 @@ def empty(shape: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
 
     Semantics: ``numpy.empty``, but defined.
     """
-    return tracked(zeros(shape, dtype), requires_grad)
+    return tracked(_number("empty", shape, 0, dtype, order), requires_grad)
 
 
 def full_like(
-    x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bool = False
+    x: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    *,
+    shape: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """`fill_value` with the shape and dtype of `x`, unless others are given.
+
+    `order` is that of the elements in memory: ``C``, ``F``, or that of `x`.
 
     Example:
         >>> import tracejit as tj
@@ -217,18 +229,40 @@ def full_like(
 
     Semantics: ``numpy.full_like``.
     """
-    like, sizes = _like(x, dtype, shape)
-    return tracked(_filled("full_like", sizes, fill_value, like), requires_grad)
+    return tracked(_like("full_like", x, fill_value, dtype, order, shape), requires_grad)
 
 
-def _like(x: Any, dtype: Any, shape: Any) -> tuple[DType, Shape]:
+def _like(name: str, x: Any, value: Any, dtype: Any, order: str, shape: Any) -> Tensor:
+    """`value` everywhere, in the shape, dtype and order of `x` where they are not given."""
     source = x if isinstance(x, Tensor) else as_array(x)
     sizes = source.shape if shape is None else as_shape("like", shape)
-    return as_dtype(source.dtype if dtype is None else dtype), sizes
+    like = as_dtype(source.dtype if dtype is None else dtype)
+    axes = axes_in_memory(name, order, len(sizes), source)
+    if axes is None or is_tracing() or type(value) not in SCALARS:
+        return _filled(name, sizes, value, like)
+    return _filled_in_memory(sizes, value, like, axes)
 
 
-def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros with the shape and dtype of `x`, unless others are given.
+def _filled_in_memory(shape: Shape, value: Any, dtype: DType, axes: Shape) -> Tensor:
+    array = empty_in_memory(shape, dtype, axes)
+    array[...] = scalar_of(value, dtype)
+    return wrap(array)
+
+
+def _number(name: str, shape: Any, value: int, dtype: Any, order: str) -> Tensor:
+    """`value` in `shape`, in the default dtype where that is None."""
+    sizes = as_shape(name, shape)
+    wanted = default_dtype() if dtype is None else as_dtype(dtype)
+    axes = axes_in_memory(name, order, len(sizes))
+    if axes is None or is_tracing():
+        return filled(value, sizes, wanted)
+    return _filled_in_memory(sizes, value, wanted, axes)
+
+
+def zeros_like(
+    x: Any, dtype: Any = None, order: str = "K", *, shape: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Zeros with the shape and dtype of `x`, unless others are given; `order` as in ``full_like``.
 
     Example:
         >>> import tracejit as tj
@@ -238,12 +272,13 @@ def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None, requires_grad: b
 
     Semantics: ``numpy.zeros_like``.
     """
-    like, sizes = _like(x, dtype, shape)
-    return tracked(filled(0, sizes, like), requires_grad)
+    return tracked(_like("zeros_like", x, 0, dtype, order, shape), requires_grad)
 
 
-def ones_like(x: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones with the shape and dtype of `x`, unless others are given.
+def ones_like(
+    x: Any, dtype: Any = None, order: str = "K", *, shape: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Ones with the shape and dtype of `x`, unless others are given; `order` as in ``full_like``.
 
     Example:
         >>> import tracejit as tj
@@ -252,12 +287,13 @@ def ones_like(x: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bo
 
     Semantics: ``numpy.ones_like``.
     """
-    like, sizes = _like(x, dtype, shape)
-    return tracked(filled(1, sizes, like), requires_grad)
+    return tracked(_like("ones_like", x, 1, dtype, order, shape), requires_grad)
 
 
-def empty_like(x: Any, dtype: Any = None, *, shape: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor like `x` to be overwritten; it holds zeros.
+def empty_like(
+    x: Any, dtype: Any = None, order: str = "K", *, shape: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor like `x` to be overwritten; it holds zeros. `order` as in ``full_like``.
 
     Example:
         >>> import tracejit as tj
@@ -266,7 +302,7 @@ def empty_like(x: Any, dtype: Any = None, *, shape: Any = None, requires_grad: b
 
     Semantics: ``numpy.empty_like``, but defined.
     """
-    return tracked(zeros_like(x, dtype, shape=shape), requires_grad)
+    return tracked(_like("empty_like", x, 0, dtype, order, shape), requires_grad)
 
 
 def tri(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:

@@ -15,6 +15,7 @@ from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import as_shape, normalize_axes, normalize_axis
 from .indexing.access import getitem
 from .manipulation import ravel, swapaxes
+from .memory_order import axes_in_memory, in_memory_order
 from .operands import (
     as_tensor,
     broadcast,
@@ -115,7 +116,8 @@ def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
     if extent == 0 or shift % extent == 0:
         return cast(x, x.dtype, copy=True)
     cut = extent - shift % extent
-    return run("concat", sliced(x, axis, cut, extent - cut), sliced(x, axis, 0, cut), axis=axis)
+    result = run("concat", sliced(x, axis, cut, extent - cut), sliced(x, axis, 0, cut), axis=axis)
+    return in_memory_order(result, axes_in_memory("roll", "K", x.ndim, x))
 
 
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:

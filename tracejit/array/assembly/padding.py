@@ -16,6 +16,7 @@ from ...ir.dtypes import BOOL, INT64, is_float
 from ...ir.errors import ArgumentError, DomainError, ShapeError
 from ...ir.types import normalize_axis
 from .. import reductions
+from ..memory_order import axes_in_memory, in_memory_order
 from ..operands import as_tensor, broadcast, cast, reshaped, run, sliced
 from ..ranges import linspace
 from ..rearranging import flip
@@ -76,7 +77,6 @@ def pad(
     argument of another mode. Semantics: ``numpy.pad``.
     """
     x = as_tensor(x)
-    widths = _widths(x.ndim, pad_width)
     options = {
         "constant_values": constant_values,
         "end_values": end_values,
@@ -84,6 +84,11 @@ def pad(
         "reflect_type": reflect_type,
     }
     options = {name: value for name, value in options.items() if value is not None} | kwargs
+    result = _padded(x, _widths(x.ndim, pad_width), mode, options)
+    return in_memory_order(result, axes_in_memory("pad", "A", x.ndim, x))
+
+
+def _padded(x: Tensor, widths: list[Pair], mode: Any, options: dict[str, Any]) -> Tensor:
     if callable(mode):
         return _pad_by_function(x, widths, mode, options)
     if mode not in _KEYWORDS:
@@ -92,11 +97,9 @@ def pad(
         if name not in _KEYWORDS[mode]:
             raise ArgumentError(f"pad: mode {mode!r} takes no {name}")
     if mode in ("constant", "empty"):
-        return _pad_constant(x, widths, 0 if constant_values is None else constant_values)
-    reach = _pairs(x.ndim, stat_length, "stat_length") if stat_length is not None else None
-    ends = (
-        _values(x, 0 if end_values is None else end_values, "end_values") if mode == "linear_ramp" else None
-    )
+        return _pad_constant(x, widths, options.get("constant_values", 0))
+    reach = _pairs(x.ndim, options["stat_length"], "stat_length") if "stat_length" in options else None
+    ends = _values(x, options.get("end_values", 0), "end_values") if mode == "linear_ramp" else None
     for axis, width in enumerate(widths):
         if not any(width):
             continue
@@ -108,7 +111,7 @@ def pad(
             x = _with_ramps(x, axis, width, ends)
         elif mode in _STATISTICS:
             x = _with_statistics(x, axis, width, mode, None if reach is None else reach[axis])
-        elif _is_odd(reflect_type) and x.shape[axis] > 1:
+        elif _is_odd(options.get("reflect_type")) and x.shape[axis] > 1:
             x = _reflected(x, axis, width, period=x.shape[axis] - (mode == "reflect"))
         else:
             places: Array = np.pad(np.arange(x.shape[axis]), width, mode=mode)  # type: ignore[call-overload]

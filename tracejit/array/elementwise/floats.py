@@ -17,6 +17,7 @@ from ...ir.dtypes import BOOL, FLOAT64, INT64, DType, Operand, is_float, result_
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.registry import OPS
 from ..indexing.searching import indices_of_nonzero
+from ..memory_order import axes_in_memory, in_memory_order
 from ..operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run, tensor_argument
 from .arithmetic import power
 
@@ -222,16 +223,21 @@ def round(x: Any, decimals: int = 0) -> Tensor:
             return positive(x)
         unit = 10**-decimals
         whole = run("rint", run("div", x, float(unit)))
-        return cast(run("mul", whole, float(unit)), x.dtype)
+        return _in_order_of(x, cast(run("mul", whole, float(unit)), x.dtype))
     if decimals == 0:
         return run("rint", x)
     if x.dtype is BOOL:
         raise DTypeError(f"round: bools have no decimals, got decimals={decimals}; use x.astype(float)")
     if decimals > 0:
         unit_float = float(10**decimals)
-        return run("div", run("rint", run("mul", x, unit_float)), unit_float)
+        return _in_order_of(x, run("div", run("rint", run("mul", x, unit_float)), unit_float))
     unit_float = float(10**-decimals)
-    return run("mul", run("rint", run("div", x, unit_float)), unit_float)
+    return _in_order_of(x, run("mul", run("rint", run("div", x, unit_float)), unit_float))
+
+
+def _in_order_of(x: Tensor, result: Tensor) -> Tensor:
+    """`result` in memory as NumPy has it, of two steps: in Fortran order if `x` is, else in C order."""
+    return in_memory_order(result, axes_in_memory("round", "A", x.ndim, x))
 
 
 def deg2rad(x: Any) -> Tensor:

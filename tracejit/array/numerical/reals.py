@@ -7,6 +7,7 @@ from typing import Any
 from ...eager.tensor import Tensor
 from ...ir.dtypes import BOOL, as_dtype, default_dtype, is_float
 from ...ir.errors import ShapeError
+from ..creation import ones_like, zeros_like
 from ..elementwise.logic import array_equal
 from ..manipulation import broadcast_arrays
 from ..operands import as_tensor, cast, filled, run
@@ -48,7 +49,7 @@ def imag(val: Any) -> Tensor:
     Semantics: ``numpy.imag``.
     """
     x = as_tensor(val)
-    return filled(0, x.shape, x.dtype)
+    return zeros_like(x, order="A")
 
 
 def conjugate(x: Any) -> Tensor:
@@ -88,7 +89,7 @@ def isreal(x: Any) -> Tensor:
 
     Semantics: ``numpy.isreal``.
     """
-    return filled(True, as_tensor(x).shape, BOOL)
+    return ones_like(as_tensor(x), BOOL, "A")
 
 
 def iscomplex(x: Any) -> Tensor:
@@ -116,7 +117,7 @@ def angle(z: Any, deg: bool = False) -> Tensor:
     """
     x = as_tensor(z)
     x = x if is_float(x.dtype) else cast(x, default_dtype())
-    radians = run("atan2", filled(0, x.shape, x.dtype), x)
+    radians = run("atan2", zeros_like(x), x)
     return run("mul", radians, 57.29577951308232) if deg else radians
 
 

@@ -11,6 +11,7 @@ from ...eager.tensor import Tensor, as_array
 from ...ir.dtypes import BOOL, INT64
 from ...ir.errors import DomainError, DTypeError, OutOfBoundsError, ShapeError
 from ...ir.types import normalize_axis
+from ..copying import in_order
 from ..indexing.searching import indices_of_nonzero, take
 from ..joining import stack
 from ..manipulation import broadcast_arrays, broadcast_to, ravel
@@ -46,7 +47,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     *choices, result = promoted(*choicelist, default)
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
         result = run("where", condition, choice, result)
-    return result
+    return in_order(result)
 
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Tensor:
@@ -123,7 +124,7 @@ def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         result = arrays[0]
         for number, array in enumerate(arrays[1:], 1):
             result = run("where", run("eq", numbers, number), array, result)
-        result = run("copy", result) if count == 1 else result
+        result = run("copy", result) if count == 1 else in_order(result)
         return result if out is None else write_out("choose", out, result)
     lines = reshaped(stack(arrays), (count * numbers.size,))
     flat = run("add", run("mul", ravel(numbers), numbers.size), as_tensor(np.arange(numbers.size)))

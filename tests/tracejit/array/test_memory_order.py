@@ -1,0 +1,65 @@
+"""``tracejit/array/memory_order.py``: results lie in memory as NumPy's do, where they are not traced."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+FORTRAN = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+TURNED = np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)
+CALLS = {
+    **{
+        f"{name} {order}": lambda xp, x, name=name, order=order: getattr(xp, name)(x, order=order)
+        for name in ["zeros_like", "ones_like", "empty_like"]
+        for order in "KACF"
+    },
+    "full_like": lambda xp, x: xp.full_like(x, 2),
+    "full_like in integers": lambda xp, x: xp.full_like(x, 2, "i4", "F"),
+    "zeros_like of another rank": lambda xp, x: xp.zeros_like(x, shape=(2, 3)),
+    "zeros": lambda xp, x: xp.zeros(x.shape, float, "F"),
+    "ones": lambda xp, x: xp.ones(x.shape, order="F"),
+    "full": lambda xp, x: xp.full(x.shape, 3, order="F"),
+    "roll": lambda xp, x: xp.roll(x, 1),
+    "roll along an axis": lambda xp, x: xp.roll(x, 1, 0),
+    "round": lambda xp, x: xp.round(x),
+    "round to decimals": lambda xp, x: xp.round(x / 7, 2),
+    "round to tens": lambda xp, x: xp.round(x, -1),
+    "round integers": lambda xp, x: xp.round(xp.astype(x, np.int64), -1),
+    "select": lambda xp, x: xp.select([x > 1], [x]),
+    "choose": lambda xp, x: xp.choose(xp.astype(x > 1, np.int64), [x, x]),
+    "pad": lambda xp, x: xp.pad(x, 1),
+    "pad by edges": lambda xp, x: xp.pad(x, 1, "edge"),
+    "isreal": lambda xp, x: xp.isreal(x),
+    "imag": lambda xp, x: xp.imag(x),
+    "angle": lambda xp, x: xp.angle(x),
+}
+
+
+def _strides(x):
+    return [step for step, size in zip(x.strides, x.shape, strict=True) if size > 1]
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("x", [FORTRAN, TURNED, FORTRAN[:, ::-1]], ids=["fortran", "turned", "reversed"])
+def test_lies_as_in_numpy(name, x):
+    ours, theirs = CALLS[name](tj, tj.asarray(x)), CALLS[name](np, x)
+    if "empty" not in name:
+        np.testing.assert_array_equal(ours.numpy(), theirs)
+    assert ours.dtype == theirs.dtype
+    assert _strides(ours.numpy()) == _strides(theirs)
+
+
+def test_traced_and_differentiated():
+    def f(x):
+        return tj.sum(tj.roll(x, 1, 0) * x + tj.zeros_like(x, order="F") + tj.round(x, 1))
+
+    jitted, eager = tj.jit(tj.grad(f))(FORTRAN), tj.grad(f)(tj.asarray(FORTRAN))
+    np.testing.assert_array_equal(jitted.numpy(), eager.numpy())
+
+
+@pytest.mark.parametrize("call", [lambda: tj.zeros(2, order="Z"), lambda: tj.ones_like([1], order=3)])
+def test_errors(call):
+    with pytest.raises(tj.DomainError, match="order must be 'C', 'F', 'A' or 'K'"):
+        call()

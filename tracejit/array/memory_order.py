@@ -1,0 +1,61 @@
+"""The order of elements in memory, as NumPy's ``order=`` names it. Traced tensors have none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..eager.tensor import Array, Tensor
+from ..ir.errors import DomainError
+from ..ir.types import Shape
+from .operands import permuted, run
+
+__all__ = ["axes_in_memory", "empty_in_memory", "in_memory_order"]
+
+
+def axes_in_memory(name: str, order: Any, rank: int, like: Any = None) -> Shape | None:
+    """The axes from the slowest to the fastest in memory by `order`; None for C order.
+
+    ``A`` and ``K`` are the order of `like`, where that is an array in memory of the same rank: ``A`` of
+    Fortran order alone.
+    """
+    if order not in ("C", "F", "A", "K"):
+        raise DomainError(f"{name}: order must be 'C', 'F', 'A' or 'K', got {order!r}")
+    if order == "F" and rank > 1:
+        return tuple(reversed(range(rank)))
+    data = like._data if isinstance(like, Tensor) else like
+    if (
+        order in ("C", "F")
+        or not isinstance(data, np.ndarray)
+        or data.ndim != rank
+        or data.flags.c_contiguous
+    ):
+        return None
+    if data.flags.f_contiguous:
+        return tuple(reversed(range(rank)))
+    if order == "A":
+        return None
+    strides = data.strides
+    axes = tuple(sorted(range(rank), key=lambda axis: -abs(strides[axis])))
+    return None if axes == tuple(range(rank)) else axes
+
+
+def _inverse(axes: Shape) -> Shape:
+    return tuple(axes.index(axis) for axis in range(len(axes)))
+
+
+def empty_in_memory(shape: Shape, dtype: Any, axes: Shape) -> Array:
+    """An array of `shape` whose `axes` go from the slowest to the fastest."""
+    return np.empty([shape[axis] for axis in axes], dtype).transpose(_inverse(axes))
+
+
+def in_memory_order(x: Tensor, axes: Shape | None) -> Tensor:
+    """`x`, copied where its elements do not lie as `axes` say; a traced one as it is."""
+    if x.is_traced:
+        return x
+    turned = x if axes is None else permuted(x, axes)
+    if turned._data.flags.c_contiguous:
+        return x
+    turned = run("contiguous", turned)
+    return turned if axes is None else permuted(turned, _inverse(axes))
