@@ -63,12 +63,9 @@ _BY_REASON = {
         "any",
     ],
     "attributes of ndarrays": [
-        "argmax",
-        "argmin",
         "atleast_2d",
         "atleast_3d",
         "copy",
-        "nonzero",
         "require",
     ],
     "records, dates, texts and objects": [

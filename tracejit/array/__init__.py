@@ -70,7 +70,7 @@ from .rearranging import (
     flip, fliplr, flipud, meshgrid, repeat, roll, rot90, tile,
 )
 from .reductions import (
-    all, amax, amin, any, argmax, argmin, count_nonzero, max, mean, min, nanmean, nansum, prod, ptp,
+    all, amax, amin, any, argmax, argmin, count_nonzero, max, mean, min, prod, ptp,
     sum,
 )
 from .indexing.searching import argwhere, diff, nonzero, take, take_along_axis
@@ -241,8 +241,6 @@ __all__ = [
     "moveaxis",
     "multiply",
     "nan_to_num",
-    "nanmean",
-    "nansum",
     "negative",
     "nextafter",
     "nonzero",

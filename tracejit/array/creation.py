@@ -26,6 +26,7 @@ from .operands import (
     filled,
     holds_tensors,
     is_tracing,
+    reshaped,
     run,
     scalar_of,
     strong,
@@ -91,8 +92,36 @@ def _leaf(x: Tensor) -> Tensor:
     return x.detach().requires_grad_()
 
 
-#: NumPy's name for it.
-array = tensor
+def array(
+    data: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    ndmin: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``tensor``, with NumPy's other arguments.
+
+    With ``copy=None`` memory is shared where it can be, as ``asarray`` does; ``copy=False`` raises where it
+    cannot. `order` is that of the elements in memory, which traced tensors do not have; axes of size 1 come
+    in front up to rank `ndmin`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.array([1, 2], ndmin=2)
+        tensor([[1, 2]])
+
+    Raises what ``tensor`` raises. Semantics: ``numpy.array``.
+    """
+    result = tensor(data, dtype) if copy else asarray(data, dtype, copy=copy)
+    if result.ndim < ndmin:
+        result = reshaped(result, (*[1] * (ndmin - result.ndim), *result.shape))
+    source = data if isinstance(data, (Tensor, np.ndarray)) else None
+    axes = axes_in_memory("array", order, result.ndim, source)
+    if order != "K" or axes is not None:
+        result = in_memory_order(result, axes)
+    return _leaf(result) if requires_grad else result
 
 
 def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor:

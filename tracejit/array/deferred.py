@@ -46,7 +46,7 @@ _NAMES: Final = {
     "aggregates.covariance": "corrcoef cov",
     "aggregates.histograms": "digitize histogram histogram2d histogram_bin_edges histogramdd",
     "aggregates.nan_aware": """
-        nanargmax nanargmin nancumprod nancumsum nanmax nanmin nanprod nanstd nanvar
+        nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar
     """,
     "aggregates.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "assembly.bits": "packbits unpackbits",

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Final
+
+import numpy as np
 
 from ..arguments.errors import named
 from ..eager.native_ops import NativeCall, NativeJoin
 from ..eager.tensor import Tensor
 from ..ir.dtypes import as_dtype
-from ..ir.errors import ShapeError
+from ..ir.errors import DomainError, DTypeError, ShapeError
 from ..ir.ops.shape import concatenated
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import normalize_axis
@@ -39,6 +42,9 @@ def _parts(name: str, arrays: Any) -> list[Tensor]:
     return promoted_arrays(*given)
 
 
+_CASTINGS: Final = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
 def _written_stack(types: Sequence[Any], attrs: Attrs) -> Written:
     """``stack`` as a concat of its parts with the new axis."""
     axis, (shape, _) = attrs["axis"], types[0]
@@ -62,10 +68,16 @@ _STACK_OP: Final = Composite("stack", (_CONCAT_OP,), _written_stack, Builtin(_st
 
 
 @named("concatenate")
-def _concatenate(arrays: Any, axis: Any, dtype: Any) -> Tensor:
+def _concatenate(arrays: Any, axis: Any, dtype: Any, casting: str = "same_kind") -> Tensor:
     parts = _parts("concatenate", arrays)
     if dtype is not None:
-        parts = [cast(part, as_dtype(dtype)) for part in parts]
+        wanted = as_dtype(dtype)
+        if casting not in _CASTINGS:
+            raise DomainError(f"concatenate: casting must be one of {', '.join(_CASTINGS)}, got {casting!r}")
+        if not np.can_cast(parts[0].dtype, wanted, casting):  # type: ignore[arg-type]
+            dtypes = f"{parts[0].dtype.name} does not become {wanted.name}"
+            raise DTypeError(f"concatenate: dtype {dtypes} with casting={casting!r}")
+        parts = [cast(part, wanted) for part in parts]
     if axis is None:
         parts, axis = [ravel(part) for part in parts], 0
     rank = parts[0].ndim
@@ -91,10 +103,12 @@ def _concatenate_any(arrays: Any, axis: Any) -> Tensor:
 _CONCAT: Final = NativeJoin(_CONCAT_OP, _concatenate_any)
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
+def concatenate(
+    arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Tensor:
     """`arrays` joined along the existing `axis`, or raveled and joined if that is None.
 
-    The dtype is their common one unless given.
+    The dtype is their common one unless given, to which `casting` must lead. `out` takes the result.
 
     Example:
         >>> import tracejit as tj
@@ -103,13 +117,25 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Tensor:
 
     Raises ShapeError where other sizes differ. Semantics: ``numpy.concatenate``.
     """
-    if dtype is None:
+    if dtype is None and out is None:
         return _CONCAT.run(arrays, axis)  # type: ignore[no-any-return]
-    return _concatenate(arrays, axis, dtype)
+    return _written("concatenate", out, _concatenate(arrays, axis, dtype, casting), casting)
 
 
-def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Tensor:
-    """`arrays` of one shape joined along the new `axis`.
+def _written(name: str, out: Any, result: Tensor, casting: str) -> Tensor:
+    """`result`, written to `out` where that is not None."""
+    if out is None:
+        return result
+    if casting == "unsafe":
+        result = cast(result, as_dtype(out.dtype))
+    options: Any = import_module(".numpy_calls.options", __package__)
+    return options.write_out(name, out, result)  # type: ignore[no-any-return]
+
+
+def stack(
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Tensor:
+    """`arrays` of one shape joined along the new `axis`; other arguments as ``concatenate``'s.
 
     Example:
         >>> import tracejit as tj
@@ -119,19 +145,20 @@ def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Tensor:
 
     Raises ShapeError where shapes differ. Semantics: ``numpy.stack``.
     """
-    if dtype is None:
+    if dtype is None and out is None:
         return _STACK.run(arrays, axis)  # type: ignore[no-any-return]
-    return _stack(arrays, axis, dtype)
+    return _written("stack", out, _stack(arrays, axis, dtype, casting), casting)
 
 
 @named("stack")
-def _stack(arrays: Any, axis: Any, dtype: Any) -> Tensor:
+def _stack(arrays: Any, axis: Any, dtype: Any, casting: str = "same_kind") -> Tensor:
     parts = _parts("stack", arrays)
     if any(part.shape != parts[0].shape for part in parts):
         given = ", ".join(str(part.shape) for part in parts)
         raise ShapeError(f"stack: shapes must be equal, got {given}")
     place = normalize_axis("stack", axis, parts[0].ndim + 1)
-    return concatenate([expand_dims(part, place) for part in parts], place, dtype)
+    lines = [expand_dims(part, place) for part in parts]
+    return concatenate(lines, place, dtype=dtype, casting=casting)
 
 
 _STACK_NUMPY: Final = NativeCall(_STACK_OP, lambda axis, *arrays: _stack(arrays, axis, None))
@@ -146,7 +173,7 @@ def _stack_any(arrays: Any, axis: Any) -> Tensor:
 _STACK: Final = NativeJoin(_STACK_OP, _stack_any)
 
 
-def vstack(arrays: Any, dtype: Any = None) -> Tensor:
+def vstack(arrays: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """`arrays` joined along the first axis; vectors count as rows.
 
     Example:
@@ -157,10 +184,10 @@ def vstack(arrays: Any, dtype: Any = None) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.vstack``.
     """
-    return concatenate([atleast_2d(array) for array in arrays], 0, dtype)
+    return concatenate([atleast_2d(array) for array in arrays], 0, dtype=dtype, casting=casting)
 
 
-def hstack(arrays: Any, dtype: Any = None) -> Tensor:
+def hstack(arrays: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """`arrays` joined along the second axis; vectors along their only one.
 
     Example:
@@ -171,7 +198,8 @@ def hstack(arrays: Any, dtype: Any = None) -> Tensor:
     Raises ShapeError. Semantics: ``numpy.hstack``.
     """
     parts = [atleast_1d(array) for array in arrays]
-    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype)
+    axis = 0 if parts and parts[0].ndim == 1 else 1
+    return concatenate(parts, axis, dtype=dtype, casting=casting)
 
 
 def _cut(x: Tensor, axis: int, bounds: Sequence[int]) -> list[Tensor]:

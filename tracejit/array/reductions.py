@@ -11,15 +11,13 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-import numpy as np
-
 from ..arguments.errors import checked, named
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_float
 from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
-from .operands import as_tensor, cast, filled, reshaped, run, with_an_axis
+from .operands import as_tensor, cast, reshaped, run, with_an_axis
 
 __all__ = [
     "all",
@@ -32,8 +30,6 @@ __all__ = [
     "max",
     "mean",
     "min",
-    "nanmean",
-    "nansum",
     "prod",
     "ptp",
     "sum",
@@ -342,40 +338,6 @@ def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor
     Raises AxisError. Semantics: ``numpy.count_nonzero``.
     """
     return sum(cast(as_tensor(x), BOOL), axis, keepdims=keepdims)
-
-
-def nansum(x: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The sum along `axis` with NaN as 0.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.nansum([1.0, float("nan")])
-        tensor(1.)
-
-    Raises AxisError. Semantics: ``numpy.nansum``.
-    """
-    x = as_tensor(x)
-    if is_float(x.dtype):
-        x = run("where", run("isnan", x), 0.0, x)
-    return sum(x, axis, dtype, keepdims=keepdims)
-
-
-def nanmean(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The mean along `axis` of the elements that are not NaN; NaN where there are none.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.nanmean([1.0, 3.0, float("nan")])
-        tensor(2.)
-
-    Raises AxisError. Semantics: ``numpy.nanmean``.
-    """
-    x = averaged(x, None)
-    count = cast(sum(run("logical_not", run("isnan", x)), axis, keepdims=keepdims), x.dtype)
-    total = nansum(x, axis, keepdims=keepdims)
-    none = run("eq", count, 0.0)
-    safe = run("div", total, run("where", none, 1.0, count))
-    return run("where", none, filled(np.nan, (), x.dtype), safe)
 
 
 # NumPy's second names.

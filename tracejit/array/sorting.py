@@ -237,7 +237,8 @@ def unique(
     flags = (True, return_index, return_inverse, return_counts)
     if size is None:
         data = x._concrete("unique(x)", "unique(x, size=n), which gives n elements")
-        result: Any = np.unique(data, *flags[1:], axis=axis, equal_nan=equal_nan)
+        distinct: Any = np.unique
+        result = distinct(data, *flags[1:], axis=axis, equal_nan=equal_nan)
         if not x.requires_grad:
             return tuple(map(wrap, result)) if isinstance(result, tuple) else wrap(result)
         size = (result[0] if isinstance(result, tuple) else result).shape[axis or 0]

@@ -16,7 +16,7 @@ import tracejit as tj
 #: What functions that both have do in another way; "eager only" where the shape depends on values.
 DIFFERS: Final = {
     "allclose": "gives a tensor of rank 0, so that it can be traced",
-    "array": "`order=`, `subok=` and `ndmin=` are missing; `requires_grad=` is new",
+    "array": "`requires_grad=` is new; traced tensors have no `order=`",
     "array_equal": "gives a tensor of rank 0, so that it can be traced",
     "array_equiv": "gives a tensor of rank 0, so that it can be traced",
     "argwhere": "jitted with `size=`",

@@ -199,3 +199,20 @@ def test_errors():
     ]:
         with pytest.raises(error):
             call()
+
+
+def test_joining_into_out_and_by_castings():
+    out = tj.zeros((2, 2))
+    assert tj.stack([[1, 2], [3, 4]], 1, out) is out
+    assert out.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    assert tj.concatenate([[1.5], [2.5]], out=tj.zeros(2, int), casting="unsafe").tolist() == [1, 2]
+    assert tj.hstack([[1.5], [2.5]], dtype=int, casting="unsafe").tolist() == [1, 2]
+    for call in (lambda xp: xp.vstack([[1.5]], dtype=int), lambda xp: xp.concatenate([[1.5]], dtype=int)):
+        with pytest.raises(TypeError):
+            call(np)
+        with pytest.raises(tj.DTypeError, match="float64 does not become int64 with casting='same_kind'"):
+            call(tj)
+    with pytest.raises(tj.DomainError, match="casting must be one of"):
+        tj.concatenate([[1.5]], dtype=int, casting="most")
+    with pytest.raises(tj.DTypeError, match="concatenate: the result has dtype float64"):
+        tj.concatenate([[1.5]], out=tj.zeros(1, int))

@@ -18,6 +18,10 @@ CALLS = {
     "full_like": lambda xp, x: xp.full_like(x, 2),
     "full_like in integers": lambda xp, x: xp.full_like(x, 2, "i4", "F"),
     "zeros_like of another rank": lambda xp, x: xp.zeros_like(x, shape=(2, 3)),
+    "array": lambda xp, x: xp.array(x),
+    "array in C order": lambda xp, x: xp.array(x, order="C"),
+    "array in Fortran order": lambda xp, x: xp.array(x, "f4", order="F", ndmin=4),
+    "array of a list": lambda xp, x: xp.array(x.tolist(), order="F"),
     "zeros": lambda xp, x: xp.zeros(x.shape, float, "F"),
     "ones": lambda xp, x: xp.ones(x.shape, order="F"),
     "full": lambda xp, x: xp.full(x.shape, 3, order="F"),
@@ -63,3 +67,13 @@ def test_traced_and_differentiated():
 def test_errors(call):
     with pytest.raises(tj.DomainError, match="order must be 'C', 'F', 'A' or 'K'"):
         call()
+
+
+def test_array_shares_memory_where_asked():
+    x = np.arange(3.0)
+    assert np.shares_memory(tj.array(x, copy=None).numpy(), x)
+    assert not np.shares_memory(tj.array(x).numpy(), x)
+    assert tj.array([1.0], ndmin=3, requires_grad=True).requires_grad
+    assert tj.jit(lambda x: tj.array(x, ndmin=2, order="F"))(x).shape == (1, 3)
+    with pytest.raises(tj.DTypeError, match="copy is needed"):
+        tj.array(x, "f4", copy=False)

@@ -123,6 +123,8 @@ BY_NAME: dict[str, Any] = {
     "reps": (2, 1),
     "repeats": 2,
     "total_repeat_length": 2,
+    "ndmin": 2,
+    "casting": "same_kind",
     "order": "C",
     "size": 2,
     "shift": 1,

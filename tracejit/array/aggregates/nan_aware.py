@@ -27,9 +27,11 @@ __all__ = [
     "nancumprod",
     "nancumsum",
     "nanmax",
+    "nanmean",
     "nanmin",
     "nanprod",
     "nanstd",
+    "nansum",
     "nanvar",
 ]
 
@@ -101,6 +103,51 @@ def nanprod(
     Raises AxisError. Semantics: ``numpy.nanprod``.
     """
     return reductions.prod(_replaced(x, 1.0), axis, dtype, out, keepdims, initial, where)
+
+
+def nansum(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
+    """The sum along `axis` with NaN as 0.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.nansum([1.0, float("nan")])
+        tensor(1.)
+
+    Raises AxisError. Semantics: ``numpy.nansum``.
+    """
+    return reductions.sum(_replaced(x, 0.0), axis, dtype, out, keepdims, initial, where)
+
+
+def nanmean(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, where: Any = True
+) -> Tensor:
+    """The mean along `axis` of the elements that are not NaN; NaN where there are none.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.nanmean([1.0, 3.0, float("nan")])
+        tensor(2.)
+
+    Raises AxisError. Semantics: ``numpy.nanmean``.
+    """
+    x = averaged(x, dtype)
+    chosen = run("logical_not", run("isnan", x))
+    if where is not True:
+        chosen = run("logical_and", chosen, mask_of("nanmean", where, x))
+    count = cast(reductions.sum(chosen, axis, keepdims=keepdims), x.dtype)
+    total = reductions.sum(masked(x, chosen, 0.0), axis, keepdims=keepdims)
+    none = run("eq", count, 0.0)
+    safe = run("div", total, run("where", none, 1.0, count))
+    value = run("where", none, filled(math.nan, (), x.dtype), safe)
+    return value if out is None else write_out("nanmean", out, value)
 
 
 def _index(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:

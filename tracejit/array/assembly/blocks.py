@@ -208,7 +208,7 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Tensor:
     return moveaxis(x, place, target - 1 if place < target else target)
 
 
-def row_stack(arrays: Any, dtype: Any = None) -> Tensor:
+def row_stack(arrays: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """``vstack``, by its old name.
 
     Example:
@@ -219,4 +219,4 @@ def row_stack(arrays: Any, dtype: Any = None) -> Tensor:
 
     Raises ShapeError. Semantics: ``numpy.row_stack``.
     """
-    return vstack(arrays, dtype)
+    return vstack(arrays, dtype=dtype, casting=casting)

@@ -114,7 +114,7 @@ def _padded(x: Tensor, widths: list[Pair], mode: Any, options: dict[str, Any]) -
         elif _is_odd(options.get("reflect_type")) and x.shape[axis] > 1:
             x = _reflected(x, axis, width, period=x.shape[axis] - (mode == "reflect"))
         else:
-            places: Array = np.pad(np.arange(x.shape[axis]), width, mode=mode)  # type: ignore[call-overload]
+            places: Array = np.pad(np.arange(x.shape[axis]), width, mode=mode)
             x = _picked(x, axis, places)
     return cast(x, x.dtype, copy=True)  # one slice of x may be all of it
 

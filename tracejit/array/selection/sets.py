@@ -164,7 +164,8 @@ def setdiff1d(
     """
     x, y = as_tensor(x), as_tensor(y)
     if size is None:
-        result = np.setdiff1d(*_arrays("setdiff1d", x, y), assume_unique)
+        first, second = _arrays("setdiff1d", x, y)
+        result = np.setdiff1d(first, second, assume_unique)
         if not _requires_grad(x):
             return wrap(result)
         size = result.size
@@ -193,7 +194,8 @@ def setxor1d(
     """
     x, y = as_tensor(x), as_tensor(y)
     if size is None:
-        result = np.setxor1d(*_arrays("setxor1d", x, y), assume_unique)
+        arrays = _arrays("setxor1d", x, y)
+        result = np.setxor1d(arrays[0], arrays[1], assume_unique)
         if not _requires_grad(x, y):
             return wrap(result)
         size = result.size

@@ -30,6 +30,9 @@ cases("nanquantile", HOLES, [0.1, 0.9], axis=1, method="nearest")
 cases("nanpercentile", HOLES, 30.0, axis=0, keepdims=True)
 cases("nanvar", HOLES, ddof=2, axis=1)
 cases("nanvar", HOLES, where=HOLES > 0, axis=0)
+cases("nansum", HOLES, initial=3.0, where=HOLES > 0, axis=1)
+cases("nanmean", HOLES, where=HOLES > 0, axis=1, keepdims=True)
+cases.eager("nanmean", HOLES, dtype="f4")
 cases("nanmax", HOLES, initial=3.0, where=HOLES > 0)
 
 
