@@ -117,10 +117,9 @@ def array(
     result = tensor(data, dtype) if copy else asarray(data, dtype, copy=copy)
     if result.ndim < ndmin:
         result = reshaped(result, (*[1] * (ndmin - result.ndim), *result.shape))
-    source = data if isinstance(data, (Tensor, np.ndarray)) else None
-    axes = axes_in_memory("array", order, result.ndim, source)
-    if order != "K" or axes is not None:
-        result = in_memory_order(result, axes)
+    if order != "K" or isinstance(data, (Tensor, np.ndarray)):
+        axes = axes_in_memory("array", order, result.ndim, data)
+        result = in_memory_order(result, axes) if order != "K" or axes is not None else result
     return _leaf(result) if requires_grad else result
 
 
@@ -173,7 +172,8 @@ def full(
     Semantics: ``numpy.full``.
     """
     result = _filled("full", shape, fill_value, None if dtype is None else as_dtype(dtype))
-    result = in_memory_order(result, axes_in_memory("full", order, result.ndim))
+    if order != "C":
+        result = in_memory_order(result, axes_in_memory("full", order, result.ndim))
     return tracked(result, requires_grad)
 
 
@@ -266,9 +266,13 @@ def _like(name: str, x: Any, value: Any, dtype: Any, order: str, shape: Any) -> 
     source = x if isinstance(x, Tensor) else as_array(x)
     sizes = source.shape if shape is None else as_shape("like", shape)
     like = as_dtype(source.dtype if dtype is None else dtype)
-    axes = axes_in_memory(name, order, len(sizes), source)
-    if axes is None or is_tracing() or type(value) not in SCALARS:
+    if type(value) not in SCALARS:
         return _filled(name, sizes, value, like)
+    data = source._data if isinstance(source, Tensor) else source
+    in_rows = order == "K" and isinstance(data, np.ndarray) and data.flags.c_contiguous
+    axes = None if in_rows else axes_in_memory(name, order, len(sizes), data)
+    if axes is None or is_tracing():
+        return filled(value, sizes, like)
     return _filled_in_memory(sizes, value, like, axes)
 
 

@@ -11,7 +11,7 @@ from ..ir.errors import DomainError
 from ..ir.types import Shape
 from .operands import permuted, run
 
-__all__ = ["axes_in_memory", "empty_in_memory", "in_memory_order"]
+__all__ = ["as_in_memory", "axes_in_memory", "empty_in_memory", "in_memory_order"]
 
 
 def axes_in_memory(name: str, order: Any, rank: int, like: Any = None) -> Shape | None:
@@ -48,6 +48,14 @@ def _inverse(axes: Shape) -> Shape:
 def empty_in_memory(shape: Shape, dtype: Any, axes: Shape) -> Array:
     """An array of `shape` whose `axes` go from the slowest to the fastest."""
     return np.empty([shape[axis] for axis in axes], dtype).transpose(_inverse(axes))
+
+
+def as_in_memory(name: str, result: Tensor, order: str, like: Tensor) -> Tensor:
+    """`result` in the `order` of `like`; as it is where `like` lies in C order, as `result` then does."""
+    data = like._data
+    if isinstance(data, np.ndarray) and data.flags.c_contiguous:
+        return result
+    return in_memory_order(result, axes_in_memory(name, order, like.ndim, like))
 
 
 def in_memory_order(x: Tensor, axes: Shape | None) -> Tensor:

@@ -15,7 +15,7 @@ from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import as_shape, normalize_axes, normalize_axis
 from .indexing.access import getitem
 from .manipulation import ravel, swapaxes
-from .memory_order import axes_in_memory, in_memory_order
+from .memory_order import as_in_memory
 from .operands import (
     as_tensor,
     broadcast,
@@ -117,7 +117,7 @@ def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
         return cast(x, x.dtype, copy=True)
     cut = extent - shift % extent
     result = run("concat", sliced(x, axis, cut, extent - cut), sliced(x, axis, 0, cut), axis=axis)
-    return in_memory_order(result, axes_in_memory("roll", "K", x.ndim, x))
+    return as_in_memory("roll", result, "K", x)
 
 
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:

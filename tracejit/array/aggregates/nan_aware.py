@@ -81,7 +81,7 @@ def nanmin(
 
 def _replaced(x: Any, value: float) -> Tensor:
     x = as_tensor(x)
-    return masked(x, run("logical_not", run("isnan", x)), value) if is_float(x.dtype) else x
+    return run("where", run("isnan", x), value, x) if is_float(x.dtype) else x
 
 
 def nanprod(

@@ -16,7 +16,7 @@ from ...ir.dtypes import BOOL, INT64, is_float
 from ...ir.errors import ArgumentError, DomainError, ShapeError
 from ...ir.types import normalize_axis
 from .. import reductions
-from ..memory_order import axes_in_memory, in_memory_order
+from ..memory_order import as_in_memory
 from ..operands import as_tensor, broadcast, cast, reshaped, run, sliced
 from ..ranges import linspace
 from ..rearranging import flip
@@ -85,7 +85,7 @@ def pad(
     }
     options = {name: value for name, value in options.items() if value is not None} | kwargs
     result = _padded(x, _widths(x.ndim, pad_width), mode, options)
-    return in_memory_order(result, axes_in_memory("pad", "A", x.ndim, x))
+    return as_in_memory("pad", result, "A", x)
 
 
 def _padded(x: Tensor, widths: list[Pair], mode: Any, options: dict[str, Any]) -> Tensor:

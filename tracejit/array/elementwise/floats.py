@@ -17,7 +17,7 @@ from ...ir.dtypes import BOOL, FLOAT64, INT64, DType, Operand, is_float, result_
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.registry import OPS
 from ..indexing.searching import indices_of_nonzero
-from ..memory_order import axes_in_memory, in_memory_order
+from ..memory_order import as_in_memory
 from ..operands import SCALARS, as_tensor, cast, filled, floating, is_tracing, kind_of, run, tensor_argument
 from .arithmetic import power
 
@@ -237,7 +237,7 @@ def round(x: Any, decimals: int = 0) -> Tensor:
 
 def _in_order_of(x: Tensor, result: Tensor) -> Tensor:
     """`result` in memory as NumPy has it, of two steps: in Fortran order if `x` is, else in C order."""
-    return in_memory_order(result, axes_in_memory("round", "A", x.ndim, x))
+    return as_in_memory("round", result, "A", x)
 
 
 def deg2rad(x: Any) -> Tensor:

@@ -12,6 +12,7 @@ from ...eager.tensor import Tensor, as_array, wrap
 from ...ir.dtypes import BOOL, INT64
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.types import broadcast_shapes, normalize_axis
+from ...state import STATE
 from ..copying import in_order
 from ..joining import concatenate
 from ..manipulation import broadcast_to, ravel
@@ -139,7 +140,9 @@ def indices_of_nonzero(name: str, x: Tensor, size: Any, fill_value: Any) -> tupl
         raise ShapeError(f"{name}: expected rank 1 or more; use atleast_1d")
     if size is not None:
         return _sized().nonzero(name, x, size, fill_value)  # type: ignore[no-any-return]
-    data = x._concrete(f"{name}(x)", _WITH_SIZE.format(name))
+    data = x._data
+    if STATE.tracer is not None or type(data) is not np.ndarray:
+        data = x._concrete(f"{name}(x)", _WITH_SIZE.format(name))
     return tuple(wrap(array) for array in np.nonzero(data))
 
 
