@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from .support import check_document
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -15,6 +17,10 @@ def test_the_table_of_ops_is_current() -> None:
         [sys.executable, "-m", "tracejit.ir.ops"], capture_output=True, text=True, check=True
     ).stdout
     assert (ROOT / "docs" / "ops.md").read_text() == made, "run python -m tracejit.ir.ops > docs/ops.md"
+
+
+def test_the_examples_for_those_who_come_from_other_libraries() -> None:
+    check_document("coming-from.md", least=10)
 
 
 def test_the_programs_of_the_readme() -> None:
