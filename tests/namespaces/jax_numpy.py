@@ -43,22 +43,20 @@ _NAMES: Final = """
     unique_counts unique_inverse unique_values unpackbits unravel_index unsignedinteger unstack unwrap
     vander var vdot vecdot vecmat vectorize vsplit vstack where zeros zeros_like
 """
-_SHAPES: Final = "its shape depends on values: under `jit` as [numpy.md](numpy.md) says"
 _WRITES: Final = "writes its argument, as NumPy's does, also under `jit`; no `inplace=False`"
 _OPTIONS: Final = (
     "JAX's `precision=` and `preferred_element_type=` are missing: products are computed in the dtype"
 )
 _DIFFERS: Final = {
-    **dict.fromkeys(("argwhere", "intersect1d", "setdiff1d", "setxor1d", "union1d"), _SHAPES),
-    **dict.fromkeys(("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"), _SHAPES),
-    **dict.fromkeys(("nonzero", "where"), _SHAPES),
     **dict.fromkeys(("fill_diagonal", "place", "put", "put_along_axis"), _WRITES),
     **dict.fromkeys(("convolve", "correlate", "dot", "einsum", "inner", "matmul", "tensordot"), _OPTIONS),
     **dict.fromkeys(("vdot", "vecdot"), _OPTIONS),
     "bool": "NumPy's scalar type; `bool_` is the dtype",
     "load": "gives a dict of tensors for `.npz` files; no memory maps",
-    "repeat": "no `total_repeat_length=`: traced, the repeats are an integer",
     "sum": "no `promote_integers=`: integers become int64, as NumPy's do",
+    "mask_indices": "no `size=`: the mask is known while tracing",
+    "polydiv": "no `trim_leading_zeros=`: they are left out where values are known",
+    "polymul": "no `trim_leading_zeros=`: they are left out where values are known",
     "prod": "no `promote_integers=`: integers become int64, as NumPy's do",
     "take": "an index outside is an error where it is known; no `fill_value=`",
     "take_along_axis": "an index outside is an error where it is known; no `fill_value=`",

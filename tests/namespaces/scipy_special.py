@@ -43,6 +43,7 @@ _NAMES: Final = """
 _AT_THE_TOP: Final = "among NumPy's functions: `tj.{}`"
 _DIFFERS: Final = {
     **{name: _AT_THE_TOP.format(name) for name in ("cbrt", "exp2", "expm1", "log1p", "round", "sinc")},
+    "eval_legendre": "NaN for degrees that are no integers",
     "factorial": "no `extend=`: that of the gamma function, and exact for integers",
     "hyp1f1": "its series alone: large parameters of unlike signs cancel",
     "hyp2f1": "its series alone: large parameters of unlike signs cancel; NaN within 4e-4 of 1",

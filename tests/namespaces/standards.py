@@ -10,7 +10,7 @@ from tests.array_api.standard import CONSTANTS, DTYPES, signatures
 
 from .namespace import Namespace
 
-_SHAPES: Final = "its shape depends on values: under `jit` as [numpy.md](numpy.md) says"
+_SHAPES: Final = "its shape depends on values: under `jit` with `size=`"
 ARRAY_API: Final = Namespace(
     "Array API",
     "the main namespace of 2024.12",

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+#: Where functions of ``math`` are that have another name here.
+_OF_MATH_ELSEWHERE: Final = {
+    "comb": "scipy.special.comb",
+    "factorial": "scipy.special.factorial",
+    "fsum": "sum",
+    "gamma": "scipy.special.gamma",
+    "lgamma": "scipy.special.gammaln",
+    "ulp": "spacing",
+}
 
 #: Ends the error of a symbol that becomes an ndarray: NumPy has not said what it wants that for.
 INSTEAD_OF_NUMPY: Final = (
@@ -43,26 +52,38 @@ def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> Concre
 
 
 def asked_by(asked: str, instead: str) -> tuple[str, str]:
-    """`asked` and `instead` of an error, in the words of the function of ``math`` that wants the number:
-    Python calls ``float(x)`` for it, from the user's frame."""
+    """`asked` and `instead` of an error, in the words of a function of ``math`` or ``scipy.special`` that the
+    user called, if that wants the value."""
     frame: Any = sys._getframe(1)
     while frame is not None and not is_user_file(frame.f_code.co_filename):
         frame = frame.f_back
-    if frame is None:
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("scipy."):
+        frame = frame.f_back
+    function = None if frame is None else _called_function(frame)
+    module, label = str(getattr(function, "__module__", None)), getattr(function, "__name__", "")
+    place = "scipy.special" if module.startswith("scipy.special.") else module
+    if place not in ("math", "scipy.special"):
         return asked, instead
+    ours = label if place == "math" else f"scipy.special.{label}"
+    ours = _OF_MATH_ELSEWHERE.get(label, ours) if place == "math" else ours
+    namespace: Any = sys.modules["tracejit"]
+    for part in ours.split("."):
+        namespace = getattr(namespace, part, None)
+    return f"{place}.{label}(x)", instead if namespace is None else f"tj.{ours}(x)"
+
+
+def _called_function(frame: Any) -> Any:
+    """The function that `frame` calls, as far as the text of the call names it by names and attributes."""
     places = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
     first, last, start, end = next(places, (None, None, None, None))
     if first is None or first != last:
-        return asked, instead
+        return None
     text = linecache.getline(frame.f_code.co_filename, first).encode()[start:end].decode()
     name, *attributes = text.partition("(")[0].strip().split(".")
     function = frame.f_locals.get(name, frame.f_globals.get(name))
     for attribute in attributes:
         function = getattr(function, attribute, None)
-    if getattr(function, "__module__", None) != "math":
-        return asked, instead
-    label = function.__name__
-    return f"math.{label}(x)", f"tj.{label}(x)" if hasattr(sys.modules["tracejit"], label) else instead
+    return function
 
 
 def warn_of_lost_gradient(tensor: Tensor, asked: str, result: str = "a Python number") -> None:

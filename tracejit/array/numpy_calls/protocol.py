@@ -49,6 +49,10 @@ def public_function(name: str) -> Callable[..., Any] | None:
     return getattr(library, name) if name in library.__all__ else None
 
 
+#: Functions of SciPy, by the name of the ufunc that they call.
+_BEHIND: Final = {"_riemann_zeta": "zeta", "_zeta": "zeta"}
+
+
 @functools.cache
 def function_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """The function here that does what NumPy's or SciPy's `ufunc` does; None where there is none."""
@@ -56,7 +60,9 @@ def function_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     if getattr(np, name, None) is ufunc:
         return public_function(name)
     special = sys.modules.get("scipy.special")
-    if special is None or getattr(special, name, None) is not ufunc:
+    if special is not None and name in _BEHIND:
+        name = _BEHIND[name]
+    elif special is None or getattr(special, name, None) is not ufunc:
         return None
     function: Callable[..., Any] | None = getattr(import_module("tracejit.scipy.special"), name, None)
     return public_function(name) if function is None else function

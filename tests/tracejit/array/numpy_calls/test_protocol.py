@@ -160,3 +160,33 @@ def test_ufuncs_of_scipy_are_those_here():
         )
     with pytest.raises(tj.ArgumentError, match="tracejit has no"):
         special.mathieu_a(x, x)
+
+
+def test_functions_of_scipy_that_are_no_ufuncs():
+    special = pytest.importorskip("scipy.special")
+    x = tj.tensor(X + 1.0)
+    np.testing.assert_allclose(
+        tj.jit(lambda v: special.zeta(v))(x).numpy(), special.zeta(X + 1.0), rtol=1e-12
+    )
+    with pytest.raises(
+        tj.ConcretizationError,
+        match=r"^scipy\.special\.factorial\(x\) needs .*Use tj\.scipy\.special\.factorial\(x\)",
+    ):
+        tj.jit(lambda v: special.factorial(v))(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "asked", "ours"),
+    [
+        (lambda v: math.sqrt(v), "sqrt", "sqrt"),
+        (lambda v: math.gamma(v), "gamma", "scipy.special.gamma"),
+        (lambda v: math.lgamma(v), "lgamma", "scipy.special.gammaln"),
+        (lambda v: math.ulp(v), "ulp", "spacing"),
+        (lambda v: math.copysign(v, 1.0), "copysign", "copysign"),
+    ],
+)
+def test_functions_of_math_name_ours(function, asked, ours):
+    with pytest.raises(tj.ConcretizationError) as caught:
+        tj.vmap(function)(X)
+    assert str(caught.value).startswith(f"math.{asked}(x) needs the value")
+    assert str(caught.value).endswith(f"Use tj.{ours}(x).")
