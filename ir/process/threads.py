@@ -10,6 +10,10 @@ from __future__ import annotations
 import _thread
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Final
+
+#: In place of the identifier of a thread that is about to run.
+_NOT_YET: Final = 0
 
 
 class Ongoing:
@@ -27,16 +31,31 @@ class Ongoing:
         try:
             yield
         finally:
-            self._ends.pop(end, None)
-            end.release()
+            self._over(end)
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Do `work` in a thread of its own. Raises RuntimeError where there cannot be one."""
-        _thread.start_new_thread(self._run, (work,))
+        """Do `work` in a thread of its own, which those who `wait` wait for. Raises RuntimeError where there
+        cannot be one."""
+        end = _thread.allocate_lock()
+        end.acquire()
+        # noted and begun with no point between where the handler of a signal runs
+        self._ends[end] = _NOT_YET
+        try:
+            _thread.start_new_thread(self._run, (work, end))
+        except RuntimeError:
+            self._over(end)
+            raise
 
-    def _run(self, work: Callable[[], object]) -> None:
-        with self.noted():
+    def _run(self, work: Callable[[], object], end: _thread.LockType) -> None:
+        self._ends[end] = _thread.get_ident()
+        try:
             work()
+        finally:
+            self._over(end)
+
+    def _over(self, end: _thread.LockType) -> None:
+        self._ends.pop(end, None)
+        end.release()
 
     def wait(self) -> None:
         """Wait until what other threads are in the middle of has ended."""
