@@ -25,10 +25,11 @@ for mode in ["reflect", "symmetric"]:
 cases.eager("pad", MATRIX, WIDTHS, "linear_ramp", end_values=((0, 1), (-2.5, 3)))
 cases.eager("pad", INTEGERS, 3, "linear_ramp", end_values=-7)
 cases.eager("pad", INTEGERS, 3, "linear_ramp")
-cases("pad", MATRIX, {-1: (1, 2), 0: 3}, "linear_ramp", end_values=(1, 2))
 cases("pad", MATRIX, ((0, 1), (7, 6)), "symmetric", reflect_type="odd")
-cases("pad", MATRIX, {1: 1}, "median", stat_length=2)
-cases.eager("pad", MATRIX, {1: (0, 2)}, constant_values=7)
+if np.lib.NumpyVersion(np.__version__) >= "2.2.0":  # which has widths by axis
+    cases("pad", MATRIX, {-1: (1, 2), 0: 3}, "linear_ramp", end_values=(1, 2))
+    cases("pad", MATRIX, {1: 1}, "median", stat_length=2)
+    cases.eager("pad", MATRIX, {1: (0, 2)}, constant_values=7)
 
 
 @cases.parameters()
