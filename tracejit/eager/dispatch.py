@@ -7,6 +7,7 @@ program runs many of them (`native_ops`).
 """
 
 from __future__ import annotations
+import __future__
 
 import functools
 from collections.abc import Callable, Sequence
@@ -231,4 +232,9 @@ def call({declared}/, out: Any = None, where: Any = True, dtype: Any = None) -> 
         return run({operands})
     return with_options(call, ({operands}), out, where, dtype)
 """
-    return compile(source, GENERATED, "exec")  # annotations are strings, as those of this module
+    code: CodeType = compile(source, GENERATED, "exec", _STRING_ANNOTATIONS)
+    return code
+
+
+#: Messages about arguments read annotations as text.
+_STRING_ANNOTATIONS = __future__.annotations.compiler_flag
