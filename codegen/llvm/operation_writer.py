@@ -5,7 +5,7 @@ from __future__ import annotations
 from .control_operations import Branch, Label, Return
 from .declarations import Declarations
 from .function import ENTRY, FunctionCode
-from .operations import Arrange, Compute, Convert, FunctionCall, Operation, Phi
+from .operations import Arrange, Compute, Convert, FunctionCall, Operation
 from .registers import Reg, llvm_type
 
 
@@ -65,13 +65,6 @@ class OperationWriter:
     def branch_if(self, condition: Reg, then: str, otherwise: str) -> None:
         """End the block: go on at one of two labels."""
         self.operations.append(Branch(condition.text, then, otherwise))
-
-    def phi(self, *incoming: tuple[Reg, str]) -> Reg:
-        """The value that comes with the block before: pairs of a value and a label."""
-        first = incoming[0][0]
-        result = Reg(self.fresh(), first.dtype, first.lanes)
-        self.operations.append(Phi(result, [(value.text, label) for value, label in incoming]))
-        return result
 
     def ret(self, value: Reg | None = None) -> None:
         """Leave the function, with `value`."""
