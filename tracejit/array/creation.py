@@ -117,7 +117,7 @@ def array(
     result = tensor(data, dtype) if copy else asarray(data, dtype, copy=copy)
     if result.ndim < ndmin:
         result = reshaped(result, (*[1] * (ndmin - result.ndim), *result.shape))
-    if order != "K" or isinstance(data, (Tensor, np.ndarray)):
+    if type(order) is not str or order != "K" or isinstance(data, (Tensor, np.ndarray)):
         axes = axes_in_memory("array", order, result.ndim, data)
         result = in_memory_order(result, axes) if order != "K" or axes is not None else result
     return _leaf(result) if requires_grad else result
@@ -172,7 +172,7 @@ def full(
     Semantics: ``numpy.full``.
     """
     result = _filled("full", shape, fill_value, None if dtype is None else as_dtype(dtype))
-    if order != "C":
+    if type(order) is not str or order != "C":
         result = in_memory_order(result, axes_in_memory("full", order, result.ndim))
     return tracked(result, requires_grad)
 
@@ -269,7 +269,7 @@ def _like(name: str, x: Any, value: Any, dtype: Any, order: str, shape: Any) -> 
     if type(value) not in SCALARS:
         return _filled(name, sizes, value, like)
     data = source._data if isinstance(source, Tensor) else source
-    in_rows = order == "K" and isinstance(data, np.ndarray) and data.flags.c_contiguous
+    in_rows = type(order) is str and order == "K" and isinstance(data, np.ndarray) and data.flags.c_contiguous
     axes = None if in_rows else axes_in_memory(name, order, len(sizes), data)
     if axes is None or is_tracing():
         return filled(value, sizes, like)

@@ -20,7 +20,7 @@ def axes_in_memory(name: str, order: Any, rank: int, like: Any = None) -> Shape 
     ``A`` and ``K`` are the order of `like`, where that is an array in memory of the same rank: ``A`` of
     Fortran order alone.
     """
-    if order not in ("C", "F", "A", "K"):
+    if not isinstance(order, str) or order not in ("C", "F", "A", "K"):
         raise DomainError(f"{name}: order must be 'C', 'F', 'A' or 'K', got {order!r}")
     if order == "F" and rank > 1:
         return tuple(reversed(range(rank)))

@@ -63,7 +63,16 @@ def test_traced_and_differentiated():
     np.testing.assert_array_equal(jitted.numpy(), eager.numpy())
 
 
-@pytest.mark.parametrize("call", [lambda: tj.zeros(2, order="Z"), lambda: tj.ones_like([1], order=3)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tj.zeros(2, order="Z"),
+        lambda: tj.ones_like([1], order=3),
+        lambda: tj.empty_like([1], order=FORTRAN),
+        lambda: tj.full(2, 1, order=FORTRAN),
+        lambda: tj.array(2, order=FORTRAN),
+    ],
+)
 def test_errors(call):
     with pytest.raises(tj.DomainError, match="order must be 'C', 'F', 'A' or 'K'"):
         call()

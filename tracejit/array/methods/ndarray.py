@@ -3,6 +3,8 @@ about memory and files."""
 
 from __future__ import annotations
 
+import os
+import reprlib
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -10,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.errors import DTypeError
+from ...ir.errors import ArgumentError, DTypeError
 from .. import sorting
 from ..indexing import inplace
 from ..indexing.access import getitem
@@ -71,6 +73,11 @@ def _tobytes(x: Tensor, order: str = "C") -> bytes:
 
 def _tofile(x: Tensor, fid: Any, sep: str = "", format: str = "%s") -> None:
     """Write the elements to a file or path: as bytes, or as text with `sep` between them."""
+    if not isinstance(fid, (str, os.PathLike)) and not hasattr(fid, "fileno"):
+        raise ArgumentError(f"tofile: fid must be a path or an open file, got {reprlib.repr(fid)}")
+    for name, value in (("sep", sep), ("format", format)):
+        if not isinstance(value, str):
+            raise ArgumentError(f"tofile: {name} must be text, got {reprlib.repr(value)}")
     _host(x, "tofile()").tofile(fid, sep, format)
 
 
