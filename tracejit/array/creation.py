@@ -7,14 +7,14 @@ results have ``default_dtype()`` where NumPy has float64; integers have NumPy's 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..eager.python_values import warn_of_lost_gradient
 from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype
-from ..ir.errors import DTypeError
+from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
 from .memory_order import axes_in_memory, empty_in_memory, in_memory_order
 from .operands import (
@@ -92,6 +92,10 @@ def _leaf(x: Tensor) -> Tensor:
     return x.detach().requires_grad_()
 
 
+#: NumPy's limit of the rank.
+_MOST_AXES: Final = 64
+
+
 def array(
     data: Any,
     dtype: Any = None,
@@ -115,6 +119,8 @@ def array(
     Raises what ``tensor`` raises. Semantics: ``numpy.array``.
     """
     result = tensor(data, dtype) if copy else asarray(data, dtype, copy=copy)
+    if operator.index(ndmin) > _MOST_AXES:
+        raise ShapeError(f"array: ndmin must be at most {_MOST_AXES}, got {ndmin}")
     if result.ndim < ndmin:
         result = reshaped(result, (*[1] * (ndmin - result.ndim), *result.shape))
     if type(order) is not str or order != "K" or isinstance(data, (Tensor, np.ndarray)):

@@ -84,5 +84,7 @@ def test_array_shares_memory_where_asked():
     assert not np.shares_memory(tj.array(x).numpy(), x)
     assert tj.array([1.0], ndmin=3, requires_grad=True).requires_grad
     assert tj.jit(lambda x: tj.array(x, ndmin=2, order="F"))(x).shape == (1, 3)
+    with pytest.raises(tj.ShapeError, match="array: ndmin must be at most 64, got 65"):
+        tj.array(x, ndmin=65)
     with pytest.raises(tj.DTypeError, match="copy is needed"):
         tj.array(x, "f4", copy=False)
