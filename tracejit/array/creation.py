@@ -15,8 +15,8 @@ from ..eager.python_values import warn_of_lost_gradient
 from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype
 from ..ir.errors import DTypeError, ShapeError
-from ..ir.types import Shape, as_shape
-from .memory_order import axes_in_memory, empty_in_memory, in_memory_order
+from ..ir.types import as_shape
+from .memory_order import axes_in_memory, filled_in_memory, in_memory_order
 from .operands import (
     SCALARS,
     as_tensor,
@@ -28,7 +28,6 @@ from .operands import (
     is_tracing,
     reshaped,
     run,
-    scalar_of,
     strong,
 )
 from .operands import array_of_traced as array_of_traced
@@ -279,13 +278,7 @@ def _like(name: str, x: Any, value: Any, dtype: Any, order: str, shape: Any) -> 
     axes = None if in_rows else axes_in_memory(name, order, len(sizes), data)
     if axes is None or is_tracing():
         return filled(value, sizes, like)
-    return _filled_in_memory(sizes, value, like, axes)
-
-
-def _filled_in_memory(shape: Shape, value: Any, dtype: DType, axes: Shape) -> Tensor:
-    array = empty_in_memory(shape, dtype, axes)
-    array[...] = scalar_of(value, dtype)
-    return wrap(array)
+    return filled_in_memory(sizes, value, like, axes)
 
 
 def _number(name: str, shape: Any, value: int, dtype: Any, order: str) -> Tensor:
@@ -295,7 +288,7 @@ def _number(name: str, shape: Any, value: int, dtype: Any, order: str) -> Tensor
     axes = axes_in_memory(name, order, len(sizes))
     if axes is None or is_tracing():
         return filled(value, sizes, wanted)
-    return _filled_in_memory(sizes, value, wanted, axes)
+    return filled_in_memory(sizes, value, wanted, axes)
 
 
 def zeros_like(

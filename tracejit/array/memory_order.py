@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..eager.tensor import Array, Tensor
+from ..eager.tensor import Tensor, wrap
+from ..ir.dtypes import DType
 from ..ir.errors import DomainError
 from ..ir.types import Shape
-from .operands import permuted, run
+from .operands import permuted, run, scalar_of
 
-__all__ = ["as_in_memory", "axes_in_memory", "empty_in_memory", "in_memory_order"]
+__all__ = ["as_in_memory", "axes_in_memory", "filled_in_memory", "in_memory_order"]
 
 
 def axes_in_memory(name: str, order: Any, rank: int, like: Any = None) -> Shape | None:
@@ -45,9 +46,11 @@ def _inverse(axes: Shape) -> Shape:
     return tuple(axes.index(axis) for axis in range(len(axes)))
 
 
-def empty_in_memory(shape: Shape, dtype: Any, axes: Shape) -> Array:
-    """An array of `shape` whose `axes` go from the slowest to the fastest."""
-    return np.empty([shape[axis] for axis in axes], dtype).transpose(_inverse(axes))
+def filled_in_memory(shape: Shape, value: Any, dtype: DType, axes: Shape) -> Tensor:
+    """The number `value` in `shape`, in memory with `axes` from the slowest to the fastest."""
+    array = np.empty([shape[axis] for axis in axes], dtype).transpose(_inverse(axes))
+    array[...] = scalar_of(value, dtype)
+    return wrap(array)
 
 
 def as_in_memory(name: str, result: Tensor, order: str, like: Tensor) -> Tensor:
