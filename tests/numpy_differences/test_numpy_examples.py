@@ -11,6 +11,7 @@ import contextlib
 import doctest
 import io
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,12 @@ def problems(name: str) -> list[str]:
         if isinstance(value, io.IOBase) or hasattr(value, "fid"):
             value.close()
     return found
+
+
+@pytest.fixture(autouse=True)
+def _folder_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some examples write files."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("name", _names())

@@ -245,6 +245,7 @@ def work(start: int, selection: list[Case], report: Path) -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
     warnings.simplefilter("ignore")
+    os.chdir(report.parent)  # some functions write files
     with report.open("a", buffering=1) as out, Path(os.devnull).open("w") as nowhere:
         sys.stdout = nowhere
         for position in range(start, len(selection)):
