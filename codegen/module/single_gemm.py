@@ -86,8 +86,11 @@ def single_gemm_text(dtype: str) -> str:
     w.declarations[product_symbol(dtype)] = declaration(dtype)
     w.declare("free", "void @free(ptr)")
 
+    # `FIELDS` has a y_offset, too: the last of that name is meant
+    positions = {name: place for place, name in enumerate(NUMBERS)}
+
     def place_of(name: str) -> str:
-        return w.offset(numbers, "i64", NUMBERS.index(name))
+        return w.offset(numbers, "i64", positions[name])
 
     def operand(name: str) -> Reg:
         number, offset = [w.load(place_of(field), "i64") for field in (name, f"{name}_offset")]
