@@ -25,7 +25,7 @@ from ..llvm.target import Target
 
 #: The numbers at `LONE_NUMBERS`: those of `descriptor`, which parameters x and y are and where in them they
 #: begin, in bytes, the bytes of the workspace, and the address of ``parallel_for`` or 0.
-NUMBERS: Final = (*FIELDS, "x", "y", "x_offset", "y_offset", "workspace", "pool")
+NUMBERS: Final = (*FIELDS, "x", "y", "x_begin", "y_begin", "workspace", "pool")
 
 
 @record
@@ -86,14 +86,11 @@ def single_gemm_text(dtype: str) -> str:
     w.declarations[product_symbol(dtype)] = declaration(dtype)
     w.declare("free", "void @free(ptr)")
 
-    # `FIELDS` has a y_offset, too: the last of that name is meant
-    positions = {name: place for place, name in enumerate(NUMBERS)}
-
     def place_of(name: str) -> str:
-        return w.offset(numbers, "i64", positions[name])
+        return w.offset(numbers, "i64", NUMBERS.index(name))
 
     def operand(name: str) -> Reg:
-        number, offset = [w.load(place_of(field), "i64") for field in (name, f"{name}_offset")]
+        number, offset = [w.load(place_of(field), "i64") for field in (name, f"{name}_begin")]
         base = w.load_pointer(w.offset("%inputs", "ptr", number))
         return pointer(w.offset(base, "i8", offset))
 

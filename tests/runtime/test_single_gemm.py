@@ -182,3 +182,7 @@ def test_explained_as_quick_code(held: threading.Event) -> None:
     held.set()
     assert tiers.BACKGROUND.wait(60)
     assert "baseline code" not in f.explain()
+
+
+def test_a_number_has_a_name_of_its_own() -> None:
+    assert len({*NUMBERS}) == len(NUMBERS)
