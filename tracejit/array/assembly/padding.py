@@ -5,6 +5,8 @@ Each mode works axis by axis, on what the axes before have become, so that corne
 
 from __future__ import annotations
 
+import inspect
+import reprlib
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
@@ -289,9 +291,26 @@ def _pad_by_function(
     x: Tensor, widths: list[Pair], function: Callable[..., Any], options: dict[str, Any]
 ) -> Tensor:
     """`x` with zeros around it, whose lines `function` writes to, axis by axis."""
+    if not _takes_four(function):
+        raise ArgumentError(
+            "pad: mode, where it is a function, must take a line, its widths, the axis and the keywords, "
+            f"got {reprlib.repr(function)}"
+        )
     padded = _pad_constant(x, widths, 0)
     for axis, width in enumerate(widths):
         for key in np.ndindex(*padded.shape[:axis], *padded.shape[axis + 1 :]):
             line = padded[(*key[:axis], slice(None), *key[axis:])]
             function(line, width, axis, options)
     return padded
+
+
+def _takes_four(function: Callable[..., Any]) -> bool:
+    if isinstance(function, type):
+        return False
+    try:
+        inspect.signature(function).bind(None, None, None, None)
+    except TypeError:
+        return False
+    except ValueError:  # a builtin function that tells nothing of its parameters
+        return True
+    return True

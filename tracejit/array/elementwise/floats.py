@@ -69,6 +69,12 @@ def _adopting(value: Any, dtype: Operand) -> Any:
 _WHERE: Final = NativeCall(OPS["where"], _choice)
 
 
+@named("where")
+def _of_condition(condition: Any, *, size: int | None, fill_value: Any) -> tuple[Tensor, ...]:
+    condition = tensor_argument("where", condition, "condition")
+    return indices_of_nonzero("where", condition, size, fill_value)
+
+
 def where(
     condition: Any, x: Any = None, y: Any = None, *, size: int | None = None, fill_value: Any = 0
 ) -> Any:
@@ -84,8 +90,7 @@ def where(
     Semantics: ``numpy.where``. Gradients flow to the chosen elements alone.
     """
     if x is None and y is None:
-        condition = tensor_argument("where", condition, "condition")
-        return indices_of_nonzero("where", condition, size, fill_value)
+        return _of_condition(condition, size=size, fill_value=fill_value)
     if size is not None:
         raise ShapeError("where: size= is for a condition alone, x and y have a shape")
     if x is None or y is None:

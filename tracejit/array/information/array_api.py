@@ -87,8 +87,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     check_device("from_dlpack", device)
     if not hasattr(x, "__dlpack__"):
         raise ArgumentError(f"from_dlpack: x must have a method __dlpack__, got {type(x).__name__}")
+    if isinstance(x, Tensor):
+        return asarray(x.numpy(), copy=copy)
     try:
-        array = x.numpy() if isinstance(x, Tensor) else np.from_dlpack(x)
+        array = np.from_dlpack(x)
     except (BufferError, RuntimeError) as error:
         raise DTypeError(f"from_dlpack: x cannot be read: {error}") from error
     return asarray(array, copy=copy)

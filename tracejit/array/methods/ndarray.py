@@ -78,7 +78,13 @@ def _tofile(x: Tensor, fid: Any, sep: str = "", format: str = "%s") -> None:
     for name, value in (("sep", sep), ("format", format)):
         if not isinstance(value, str):
             raise ArgumentError(f"tofile: {name} must be text, got {reprlib.repr(value)}")
-    _host(x, "tofile()").tofile(fid, sep, format)
+    array = _host(x, "tofile()")
+    try:
+        array.tofile(fid, sep, format)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"tofile: format {reprlib.repr(format)} does not fit an element: {error}"
+        ) from error
 
 
 def _dump(x: Tensor, file: Any) -> None:
