@@ -39,11 +39,11 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = INT64) -> Tensor:
     Raises DTypeError for a `dtype` without a sign. Semantics: ``jax.random.rademacher``, with other values.
     """
     as_key("random.rademacher", key)
-    wanted = as_dtype(dtype)
-    if wanted.kind not in "if":
-        raise DTypeError(f"random.rademacher: expected a signed dtype, got {wanted.name}")
+    result_dtype = as_dtype(dtype)
+    if result_dtype.kind not in "if":
+        raise DTypeError(f"random.rademacher: expected a signed dtype, got {result_dtype.name}")
     upper = run("lt", bits(key, as_shape("random.rademacher", shape)), 1 << 63)
-    return cast(run("where", upper, 1, -1), wanted)
+    return cast(run("where", upper, 1, -1), result_dtype)
 
 
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = INT64) -> Tensor:
@@ -61,7 +61,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = INT64) -> Tensor
     Raises DTypeError unless `dtype` is an integer or floating type, ShapeError where `lam` does not broadcast
     to `shape`. Semantics: ``jax.random.poisson``, with other values.
     """
-    wanted = _counted("random.poisson", dtype)
+    result_dtype = _counted("random.poisson", dtype)
     sizes, _, (mean,) = parameters("random.poisson", key, shape, FLOAT64, lam=lam)
     mean = run("stop_gradient", mean)
     valid = run("logical_and", run("ge", mean, 0.0), run("lt", mean, math.inf))
@@ -76,7 +76,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = INT64) -> Tensor
         return -stirling_rest(k) - deviance(k, many)
 
     high = _transformed(second, many, run("sqrt", many), log_density, large, sizes, None)
-    return cast(run("where", valid, run("where", large, high, low), -1.0), wanted)
+    return cast(run("where", valid, run("where", large, high, low), -1.0), result_dtype)
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = INT64) -> Tensor:
@@ -94,9 +94,11 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = INT64) ->
     Raises as `poisson`. Semantics: ``jax.random.binomial``, with other values, and integers unless `dtype`
     says otherwise.
     """
-    wanted = _counted("random.binomial", dtype)
+    result_dtype = _counted("random.binomial", dtype)
     sizes, _, (trials, chance) = parameters("random.binomial", key, shape, FLOAT64, n=n, p=p)
-    return cast(_binomial(key, run("stop_gradient", trials), run("stop_gradient", chance), sizes), wanted)
+    return cast(
+        _binomial(key, run("stop_gradient", trials), run("stop_gradient", chance), sizes), result_dtype
+    )
 
 
 def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = INT64) -> Tensor:
@@ -114,7 +116,7 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = INT
     ``jax.random.multinomial``, with other values, and integers unless `dtype` says otherwise.
     """
     name = "random.multinomial"
-    wanted = _counted(name, dtype)
+    result_dtype = _counted(name, dtype)
     weights = as_tensor(p)
     if weights.ndim == 0:
         raise ShapeError(f"{name}: expected p of at least one dimension, got shape ()")
@@ -124,15 +126,15 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = INT
 
     def category(state: Any, inputs: Any) -> Any:
         left, rest = state
-        number, one = inputs
+        number, chance = inputs
         some = run("gt", rest, 0.0)
-        share = run("where", some, one / run("where", some, rest, 1.0), 0.0)
+        share = run("where", some, chance / run("where", some, rest, 1.0), 0.0)
         count = _binomial(fold_in(key, number), left, run("minimum", share, 1.0), batch)
-        return (left - count, rest - one), count
+        return (left - count, rest - chance), count
 
     first = moveaxis(chances, -1, 0)[:-1]
     (left, _), counts = scan(category, (left, chances.sum(axis=-1)), (arange(len(first)), first))
-    return cast(concatenate([moveaxis(counts, 0, -1), left[..., None]], axis=-1), wanted)
+    return cast(concatenate([moveaxis(counts, 0, -1), left[..., None]], axis=-1), result_dtype)
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = INT64) -> Tensor:
@@ -147,13 +149,13 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = INT64) -> Tensor
 
     Raises as `poisson`. Semantics: ``jax.random.geometric``, with other values.
     """
-    wanted = _counted("random.geometric", dtype)
+    result_dtype = _counted("random.geometric", dtype)
     sizes, _, (chance,) = parameters("random.geometric", key, shape, FLOAT64, p=p)
     chance = run("stop_gradient", chance)
     sure = run("ge", chance, 1.0)
     slope = run("log1p", -run("where", sure, 0.5, chance))
     steps = run("ceil", run("log", inside_unit(key, sizes, FLOAT64)) / slope)
-    return cast(run("where", sure, 1.0, run("maximum", steps, 1.0)), wanted)
+    return cast(run("where", sure, 1.0, run("maximum", steps, 1.0)), result_dtype)
 
 
 # -- the methods ----------------------------------------------------------------------------------
@@ -190,8 +192,8 @@ def _binomial(key: Any, n: Tensor, p: Tensor, sizes: Shape) -> Tensor:
     high = _transformed(
         second, expected, deviation, lambda k: log_density(k) - top, large, sizes, (many, chance)
     )
-    found = run("where", large, high, low)
-    return run("where", valid, run("where", turned, n - found, found), -1.0)
+    successes = run("where", large, high, low)
+    return run("where", valid, run("where", turned, n - successes, successes), -1.0)
 
 
 def _counted_up(
@@ -213,8 +215,8 @@ def _counted_up(
     waiting = run("logical_and", waiting, run("gt", u, start))
     zeros = run("full", value=0.0, shape=sizes, dtype=FLOAT64)
     begin = constant_of(_ZERO), zeros, waiting, start, start
-    found: Tensor = while_loop(lambda state: any_of(state[2]), step, begin)[1]
-    return found
+    smallest: Tensor = while_loop(lambda state: any_of(state[2]), step, begin)[1]
+    return smallest
 
 
 def _transformed(
@@ -265,12 +267,12 @@ def _transformed(
 
     zeros = run("full", value=0.0, shape=sizes, dtype=FLOAT64)
     start = constant_of(_ZERO), waiting, zeros
-    found: Tensor = while_loop(lambda state: any_of(state[1]), attempt, start)[2]
-    return found
+    accepted: Tensor = while_loop(lambda state: any_of(state[1]), attempt, start)[2]
+    return accepted
 
 
 def _counted(name: str, dtype: Any) -> DType:
-    wanted = as_dtype(dtype)
-    if wanted.kind not in "iu" and not is_float(wanted):
-        raise DTypeError(f"{name}: expected an integer or floating dtype, got {wanted.name}")
-    return wanted
+    result_dtype = as_dtype(dtype)
+    if result_dtype.kind not in "iu" and not is_float(result_dtype):
+        raise DTypeError(f"{name}: expected an integer or floating dtype, got {result_dtype.name}")
+    return result_dtype

@@ -55,29 +55,29 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = INT64) 
     ``jax.random.randint``, with other values.
     """
     as_key("random.randint", key)
-    sizes, wanted = as_shape("random.randint", shape), as_dtype(dtype)
-    if wanted.kind not in "iu":
-        raise DTypeError(f"random.randint: expected an integer dtype, got {wanted.name}")
-    low, high = (_bound(one, wanted, excess) for one, excess in ((minval, 0), (maxval, 1)))
+    sizes, result_dtype = as_shape("random.randint", shape), as_dtype(dtype)
+    if result_dtype.kind not in "iu":
+        raise DTypeError(f"random.randint: expected an integer dtype, got {result_dtype.name}")
+    low, high = (_bound(bound, result_dtype, excess) for bound, excess in ((minval, 0), (maxval, 1)))
     word = bits(key, sizes)
     if isinstance(low, int) and isinstance(high, int):
         if low >= high:
             raise DomainError(f"random.randint: expected minval < maxval, got {low} and {high}")
         chosen = word if high - low == _WORD else _high_product(word, _word(high - low))
-        return cast(run("add", chosen, _word(low)), wanted)
-    first = _spread("minval", low, sizes, wanted)
+        return cast(run("add", chosen, _word(low)), result_dtype)
+    first = _spread("minval", low, sizes, result_dtype)
     start = cast(first, UINT64)
     if isinstance(high, int):  # it may be one more than the dtype holds
-        if high == np.iinfo(wanted).min:
-            raise DomainError(f"random.randint: no {wanted.name} is below maxval {high}")
-        last = _spread("maxval", high - 1, sizes, wanted)
+        if high == np.iinfo(result_dtype).min:
+            raise DomainError(f"random.randint: no {result_dtype.name} is below maxval {high}")
+        last = _spread("maxval", high - 1, sizes, result_dtype)
         some, end = run("le", first, last), run("add", cast(last, UINT64), 1)
     else:
-        beyond = _spread("maxval", high, sizes, wanted)
+        beyond = _spread("maxval", high, sizes, result_dtype)
         some, end = run("lt", first, beyond), cast(beyond, UINT64)
     size = run("where", some, run("sub", end, start), 1)
     chosen = run("where", run("eq", size, 0), word, _high_product(word, size))  # 0 stands for 2^64
-    return cast(run("add", chosen, start), wanted)
+    return cast(run("add", chosen, start), result_dtype)
 
 
 def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Tensor:

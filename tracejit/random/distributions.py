@@ -192,12 +192,12 @@ def request(name: str, key: Any, shape: Any, dtype: Any) -> tuple[Shape, DType]:
     as_key(name, key)
     sizes = as_shape(name, shape)
     try:
-        wanted = default_dtype() if dtype is None else as_dtype(dtype)
+        floating = default_dtype() if dtype is None else as_dtype(dtype)
     except DTypeError as error:
         raise DTypeError(f"{name}: {error}") from None
-    if not is_float(wanted):
-        raise DTypeError(f"{name}: expected a floating dtype, got {wanted.name}")
-    return sizes, wanted
+    if not is_float(floating):
+        raise DTypeError(f"{name}: expected a floating dtype, got {floating.name}")
+    return sizes, floating
 
 
 def parameters(
@@ -209,8 +209,8 @@ def parameters(
         try:
             shape = np.broadcast_shapes(*[tensor.shape for tensor in tensors.values()])
         except ValueError:
-            given = ", ".join(f"{what} of shape {tensor.shape}" for what, tensor in tensors.items())
-            raise ShapeError(f"{name}: cannot broadcast {given} to one shape") from None
+            shapes = ", ".join(f"{what} of shape {tensor.shape}" for what, tensor in tensors.items())
+            raise ShapeError(f"{name}: cannot broadcast {shapes} to one shape") from None
     sizes, floating = request(name, key, shape, dtype)
     return (
         sizes,

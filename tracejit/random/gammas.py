@@ -42,8 +42,8 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """
     sizes, floating, (concentration,) = parameters("random.gamma", key, shape, dtype, a=a)
     value, boost = _marsaglia_tsang(key, concentration, sizes, floating)
-    made: Tensor = _follow(value * run("exp", boost), concentration)
-    return made
+    numbers: Tensor = _follow(value * run("exp", boost), concentration)
+    return numbers
 
 
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
@@ -58,8 +58,8 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """
     sizes, floating, (concentration,) = parameters("random.loggamma", key, shape, dtype, a=a)
     value, boost = _marsaglia_tsang(key, concentration, sizes, floating)
-    made: Tensor = _follow_log(run("log", value) + boost, concentration)
-    return made
+    logarithms: Tensor = _follow_log(run("log", value) + boost, concentration)
+    return logarithms
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor:

@@ -103,9 +103,11 @@ def counters(shape: Shape) -> Tensor:
 def as_key(name: str, key: Any) -> Tensor:
     """`key` as a Tensor. Raises DTypeError unless it is a key."""
     if not isinstance(key, (Tensor, np.ndarray, np.generic)) or key.dtype != UINT64:
-        given = key.dtype.name if isinstance(key, (Tensor, np.ndarray, np.generic)) else type(key).__name__
+        type_name = (
+            key.dtype.name if isinstance(key, (Tensor, np.ndarray, np.generic)) else type(key).__name__
+        )
         raise DTypeError(
-            f"{name}: expected a key, a uint64 tensor of rank 0, got {given}; "
+            f"{name}: expected a key, a uint64 tensor of rank 0, got {type_name}; "
             "make one with tj.random.key(seed)"
         )
     if key.shape != ():

@@ -44,36 +44,36 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
     name = "random.choice"
     as_key(name, key)
     sizes = as_shape(name, shape)
-    wanted = math.prod(sizes)
+    draws = math.prod(sizes)
     integers = type(a) is int or isinstance(a, np.integer)
     items = None if integers else as_tensor(a)
     if items is not None and items.ndim == 0:
         raise ShapeError(f"{name}: expected a Python integer or an array of items, got {items.type}")
     place = 0 if items is None else normalize_axis(name, axis, items.ndim)
     count = int(a) if items is None else items.shape[place]
-    if wanted and count < 1:
+    if draws and count < 1:
         raise DomainError(f"{name}: there is nothing to choose from, got {count} items")
-    if not replace and wanted > count:
-        raise DomainError(f"{name}: cannot take {wanted} of {count} items without replacement")
+    if not replace and draws > count:
+        raise DomainError(f"{name}: cannot take {draws} of {count} items without replacement")
     weights = None if p is None else floating(p)
     if weights is not None and weights.shape != (count,):
         raise ShapeError(f"{name}: expected p of shape {(count,)}, one per item, got shape {weights.shape}")
-    if not wanted:
+    if not draws:
         chosen = arange(0)
     elif replace and weights is not None:
-        chosen = _weighted(key, weights, wanted)
+        chosen = _weighted(key, weights, draws)
     elif replace:
-        chosen = randint(key, wanted, 0, count)
+        chosen = randint(key, draws, 0, count)
     elif weights is None:
-        chosen = permutation(key, count)[:wanted]
+        chosen = permutation(key, count)[:draws]
     else:
         some = run("gt", weights, 0.0)
         logs = run("where", some, run("log", run("where", some, weights, 1.0)), -math.inf)
-        chosen = run("argsort", -(logs + gumbel(key, weights.shape, weights.dtype)))[:wanted]
+        chosen = run("argsort", -(logs + gumbel(key, weights.shape, weights.dtype)))[:draws]
     if items is None:
         return reshaped(chosen, sizes)
-    found = take(items, chosen, axis=place)
-    return reshaped(found, (*found.shape[:place], *sizes, *found.shape[place + 1 :]))
+    slices = take(items, chosen, axis=place)
+    return reshaped(slices, (*slices.shape[:place], *sizes, *slices.shape[place + 1 :]))
 
 
 def multivariate_normal(
@@ -110,12 +110,12 @@ def multivariate_normal(
             raise ShapeError(
                 f"{name}: cannot broadcast mean of shape {centre.shape} and cov of shape {matrix.shape}"
             ) from None
-    batch, wanted = request(name, key, shape, dtype)
+    batch, result_dtype = request(name, key, shape, dtype)
     n = centre.shape[-1]
-    centre = parameter(name, "mean", centre, (*batch, n), wanted)
-    matrix = cast(matrix, wanted)
+    centre = parameter(name, "mean", centre, (*batch, n), result_dtype)
+    matrix = cast(matrix, result_dtype)
     factor = _cholesky(0.5 * (matrix + matrix_transpose(matrix)))
-    x = normal(key, (*batch, n), wanted)
+    x = normal(key, (*batch, n), result_dtype)
     if factor.ndim == 2:
         return centre + matmul(x, factor.T)
     return centre + matmul(factor, x[..., None])[..., 0]
@@ -137,11 +137,11 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | No
     ``jax.random.orthogonal``, with other values.
     """
     name = "random.orthogonal"
-    batch, wanted = request(name, key, shape, dtype)
+    batch, result_dtype = request(name, key, shape, dtype)
     rows, columns = as_shape(name, (n, n if m is None else m))
     long, short = max(rows, columns), min(rows, columns)
-    found = _orthonormal(normal(key, (*batch, long, short), wanted))
-    return found if rows >= columns else matrix_transpose(found)
+    basis = _orthonormal(normal(key, (*batch, long, short), result_dtype))
+    return basis if rows >= columns else matrix_transpose(basis)
 
 
 def _weighted(key: Any, weights: Tensor, count: int) -> Tensor:
@@ -171,8 +171,8 @@ def _cholesky(matrix: Tensor) -> Tensor:
         row = take(factor, j, axis=-2)[..., None, :]
         rest = take(matrix, j, axis=-1) - (factor * row).sum(axis=-1)
         pivot = take(rest, j, axis=-1)[..., None]
-        made = run("where", run("ge", places, j), rest / run("sqrt", pivot), 0.0)
-        return run("where", run("eq", places, j), made[..., None], factor)
+        entries = run("where", run("ge", places, j), rest / run("sqrt", pivot), 0.0)
+        return run("where", run("eq", places, j), entries[..., None], factor)
 
     factor: Tensor = fori_loop(0, n, column, matrix * 0.0)
     return factor
@@ -183,12 +183,12 @@ def _orthonormal(matrix: Tensor) -> Tensor:
     n = matrix.shape[-1]
     places = arange(n)
 
-    def column(j: Any, found: Tensor) -> Tensor:
+    def column(j: Any, factor: Tensor) -> Tensor:
         v = take(matrix, j, axis=-1)[..., None]
         for _ in range(2):  # twice is enough (Giraud et al., 2005)
-            v = v - matmul(found, matmul(matrix_transpose(found), v))
+            v = v - matmul(factor, matmul(matrix_transpose(factor), v))
         v = v / run("sqrt", (v * v).sum(axis=-2, keepdims=True))
-        return run("where", run("eq", places, j), v, found)
+        return run("where", run("eq", places, j), v, factor)
 
-    made: Tensor = fori_loop(0, n, column, matrix * 0.0)
-    return made
+    factor: Tensor = fori_loop(0, n, column, matrix * 0.0)
+    return factor
