@@ -55,14 +55,14 @@ class Tolerance:
 def compare(got: Any, want: Any, tolerance: Tolerance, what: str) -> None:
     """Raise Wrong unless two pytrees agree in structure, types and values."""
     ours, structure = flatten(got)
-    theirs, wanted = flatten(want)
-    if structure != wanted:
-        raise Wrong(f"{what}: got the structure {structure}, expected {wanted}")
+    theirs, their_structure = flatten(want)
+    if structure != their_structure:
+        raise Wrong(f"{what}: got the structure {structure}, expected {their_structure}")
     for position, (a, b) in enumerate(zip(map(array_of, ours), map(array_of, theirs), strict=True)):
         where = f"{what}, result {position}" if len(ours) > 1 else what
         if a.dtype != b.dtype or a.shape != b.shape:
-            given, expected = TensorType(a.dtype, a.shape), TensorType(b.dtype, b.shape)
-            raise Wrong(f"{where}: got {given}, expected {expected}")
+            computed, expected = TensorType(a.dtype, a.shape), TensorType(b.dtype, b.shape)
+            raise Wrong(f"{where}: got {computed}, expected {expected}")
         relative = {"float32": tolerance.f32, "float64": tolerance.f64}.get(a.dtype.name, 0.0)
         differ(a, b, relative, where)
 
@@ -101,7 +101,7 @@ def kernel_outputs(op: Op, sample: Sample) -> list[Array]:
     for position, (now, before) in enumerate(zip(operands, sample.operands, strict=True)):
         if now.tobytes() != before.tobytes():
             raise Wrong(f"the kernel changed its operand {position}")
-    return [np.asarray(one) for one in (outcome if isinstance(outcome, tuple) else (outcome,))]
+    return [np.asarray(output) for output in (outcome if isinstance(outcome, tuple) else (outcome,))]
 
 
 def type_rule(op: Op, sample: Sample) -> None:
@@ -110,9 +110,9 @@ def type_rule(op: Op, sample: Sample) -> None:
     inferred = op.infer(
         tuple([TensorType(operand.dtype, operand.shape) for operand in sample.operands]), sample.attrs
     )
-    given = tuple([TensorType(output.dtype, output.shape) for output in kernel_outputs(op, sample)])
-    if inferred != given:
-        expected, got = (", ".join(map(str, types)) for types in (inferred, given))
+    computed = tuple([TensorType(output.dtype, output.shape) for output in kernel_outputs(op, sample)])
+    if inferred != computed:
+        expected, got = (", ".join(map(str, types)) for types in (inferred, computed))
         raise Wrong(f"the rule infers ({expected}), the kernel gives ({got})")
 
 
@@ -183,16 +183,16 @@ def gradients(fn: Fn, sample: Sample, order: int, tolerance: Tolerance) -> None:
     for number in range(1, order + 1):
         slope = grad(current, positions)
         operands = [wrap(operand) for operand in sample.operands]
-        found = slope(*operands)
-        for position, one in zip(positions, found, strict=True):
+        derivatives = slope(*operands)
+        for position, derivative in zip(positions, derivatives, strict=True):
             want = _differences(current, sample.operands, position)
             finite = np.isfinite(want)
-            got = np.where(finite, array_of(one), 0.0)
+            got = np.where(finite, array_of(derivative), 0.0)
             where = f"order {number}, by operand {position}, against finite differences"
             differ(got, np.where(finite, want, 0.0), tolerance.gradient, where)
-        compare(jit(slope)(*operands), found, tolerance, f"order {number}, jit of grad against eager")
+        compare(jit(slope)(*operands), derivatives, tolerance, f"order {number}, jit of grad against eager")
         outside = grad(jit(current), positions)(*operands)
-        compare(outside, found, tolerance, f"order {number}, grad of jit against eager")
+        compare(outside, derivatives, tolerance, f"order {number}, grad of jit against eager")
         current = _weighed(slope, 0.2)
 
 
@@ -230,10 +230,10 @@ def batched(vmap: Fn, fn: Fn, sample: Sample, tolerance: Tolerance) -> None:
         tuple([operand[::-1] if operand.ndim else operand for operand in sample.operands]),
     ]
     stacked = [wrap(np.stack(pair)) for pair in zip(*rows, strict=True)]
-    found, structure = flatten(vmap(fn)(*stacked))
-    loops = [flatten(fn(*[wrap(one.copy()) for one in row])) for row in rows]
+    mapped, structure = flatten(vmap(fn)(*stacked))
+    loops = [flatten(fn(*[wrap(operand.copy()) for operand in row])) for row in rows]
     want = [
-        np.stack([array_of(one) for one in pair])
+        np.stack([array_of(leaf) for leaf in pair])
         for pair in zip(*[leaves for leaves, _ in loops], strict=True)
     ]
-    compare(structure.unflatten(found), loops[0][1].unflatten(want), tolerance, "vmap against a loop")
+    compare(structure.unflatten(mapped), loops[0][1].unflatten(want), tolerance, "vmap against a loop")

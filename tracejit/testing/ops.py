@@ -21,7 +21,7 @@ class CheckFailure(TracejitError, AssertionError):
 
     def __init__(self, name: str, failures: list[tuple[str, str, str]]) -> None:
         self.failures = failures
-        lines = [f"  {check}: {sample}: {found}" for check, sample, found in failures]
+        lines = [f"  {check}: {sample}: {problem}" for check, sample, problem in failures]
         super().__init__(f"check_op({name}): {len(failures)} failed\n" + "\n".join(lines))
 
 
@@ -73,13 +73,13 @@ def check_op(
     Raises CheckFailure, an AssertionError, with everything that is wrong.
     """
     name, record = _resolved(op)
-    given = [_sample(sample, i) for i, sample in enumerate(samples)]
-    if not given:
+    cases = [_sample(sample, i) for i, sample in enumerate(samples)]
+    if not cases:
         raise TracejitError(f"check_op({name}): expected at least one sample")
     if not 0 <= order <= _MOST_ORDERS:
         raise DomainError(f"check_op: order must be from 0 to {_MOST_ORDERS}, got {order}")
     run = _Run(Tolerance(f32, f64, gradient), order)
-    for number, sample in enumerate(given):
+    for number, sample in enumerate(cases):
         run.label = f"sample {number} {sample}"
         if record is not None:
             run.op(record, sample)
@@ -101,15 +101,15 @@ def _resolved(op: Any) -> tuple[str, Op | None]:
     return getattr(op, "__name__", type(op).__name__), None
 
 
-def _sample(given: Any, number: int) -> Sample:
-    if isinstance(given, Sample):
-        return given
-    if not isinstance(given, (tuple, list)):
+def _sample(sample: Any, number: int) -> Sample:
+    if isinstance(sample, Sample):
+        return sample
+    if not isinstance(sample, (tuple, list)):
         raise TracejitError(
-            f"check_op: sample {number} must be a tuple of arrays, got {type(given).__name__}; write (x,)"
+            f"check_op: sample {number} must be a tuple of arrays, got {type(sample).__name__}; write (x,)"
         )
-    attrs = dict(given[-1]) if given and isinstance(given[-1], dict) else {}
-    operands = given[:-1] if given and isinstance(given[-1], dict) else given
+    attrs = dict(sample[-1]) if sample and isinstance(sample[-1], dict) else {}
+    operands = sample[:-1] if sample and isinstance(sample[-1], dict) else sample
     arrays = [
         operand.detach().numpy() if isinstance(operand, Tensor) else as_array(operand) for operand in operands
     ]
