@@ -118,7 +118,7 @@ def _grads(name: str, params: Any) -> list[Tensor]:
 
 
 def _floating(name: str, tree: Any) -> list[Tensor]:
-    leaves = [as_tensor(one) for one in flatten(tree)[0]]
+    leaves = [as_tensor(leaf) for leaf in flatten(tree)[0]]
     for position, leaf in enumerate(leaves):
         if leaf.dtype not in FLOATS:
             path = leaf_paths(tree)[position] or "the root"

@@ -76,9 +76,9 @@ def check_distinct(owner: str, groups: list[dict[str, Any]]) -> None:
     """Raise DomainError where a tensor stands in `groups` twice: it would be updated twice per step."""
     seen: set[int] = set()
     for group in groups:
-        for one in group["params"]:
-            if id(one) in seen:
+        for tensor in group["params"]:
+            if id(tensor) in seen:
                 raise DomainError(
-                    f"{owner}: the same tensor, of type {one.type}, appears twice in the parameters"
+                    f"{owner}: the same tensor, of type {tensor.type}, appears twice in the parameters"
                 )
-            seen.add(id(one))
+            seen.add(id(tensor))

@@ -191,6 +191,6 @@ def rate_at(owner: str, lr: Any, count: Tensor) -> Any:
         return lr
     rate = lr(count)
     if not isinstance(rate, (int, float, Tensor)) or (isinstance(rate, Tensor) and rate.shape != ()):
-        given = rate.type if isinstance(rate, Tensor) else type(rate).__name__
-        raise ShapeError(f"{owner}: the schedule must give one number for a step, got {given}")
+        returned = rate.type if isinstance(rate, Tensor) else type(rate).__name__
+        raise ShapeError(f"{owner}: the schedule must give one number for a step, got {returned}")
     return rate

@@ -75,18 +75,18 @@ class ParameterOptimizer(ABC):
 
         Raises as the constructor does.
         """
-        [made] = groups_of(self._name, [dict(group)])
-        unknown = set(made) - {"params", "step_count", *self.defaults}
+        [added] = groups_of(self._name, [dict(group)])
+        unknown = set(added) - {"params", "step_count", *self.defaults}
         if unknown:
             raise TracejitError(
                 f"{self._name}: unknown hyperparameters {sorted(unknown)} in a parameter group; expected "
                 f"some of {sorted(self.defaults)}"
             )
-        made = {"params": made["params"], **self.defaults, "step_count": 0, **made}
-        check_rate(self._name, made["lr"])
-        self._rule(made).check(self._name)
-        check_distinct(self._name, [*self.param_groups, made])
-        self.param_groups.append(made)
+        added = {"params": added["params"], **self.defaults, "step_count": 0, **added}
+        check_rate(self._name, added["lr"])
+        self._rule(added).check(self._name)
+        check_distinct(self._name, [*self.param_groups, added])
+        self.param_groups.append(added)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
@@ -190,19 +190,19 @@ class ParameterOptimizer(ABC):
                 f"{len(groups)}, but there are {len(self.param_groups)}"
             )
         targets: dict[Any, Tensor] = {}
-        for number, (given, own) in enumerate(zip(groups, self.param_groups, strict=True)):
-            if len(given["params"]) != len(own["params"]):
+        for number, (loaded, own) in enumerate(zip(groups, self.param_groups, strict=True)):
+            if len(loaded["params"]) != len(own["params"]):
                 raise DomainError(
                     f"{self._name}.load_state_dict: the size of parameter group {number} differs: "
-                    f"{len(given['params'])} loaded, but there are {len(own['params'])}"
+                    f"{len(loaded['params'])} loaded, but there are {len(own['params'])}"
                 )
-            targets.update(zip(given["params"], own["params"], strict=True))
+            targets.update(zip(loaded["params"], own["params"], strict=True))
         state = {
             targets[number]: self._loaded(targets[number], kept)
             for number, kept in state_dict["state"].items()
         }
-        for given, own in zip(groups, self.param_groups, strict=True):
-            own.update({key: value for key, value in given.items() if key != "params"})
+        for loaded, own in zip(groups, self.param_groups, strict=True):
+            own.update({key: value for key, value in loaded.items() if key != "params"})
         self.state = state
 
     def _loaded(self, p: Tensor, kept: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,9 +61,9 @@ class Optimizer:
         leaves, structure = self._parameters("update", params)
         slots = [self._like(params, leaves, structure, grads, "the gradients")]
         if not isinstance(state, dict) or set(state) != {"step", *self.rule.slots}:
-            given = sorted(state) if isinstance(state, dict) else type(state).__name__
+            names = sorted(state) if isinstance(state, dict) else type(state).__name__
             raise ShapeError(
-                f"{self.name}.update: the state must have {['step', *self.rule.slots]}, got {given}; make it "
+                f"{self.name}.update: the state must have {['step', *self.rule.slots]}, got {names}; make it "
                 "by init(params)"
             )
         for slot in self.rule.slots:
@@ -89,8 +89,8 @@ class Optimizer:
         return self.rule.coefficients(step.astype(FLOAT64), lr)
 
     def _parameters(self, method: str, params: Any) -> tuple[list[Tensor], TreeDef]:
-        given, structure = flatten(params)
-        leaves = [as_tensor(one) for one in given]
+        values, structure = flatten(params)
+        leaves = [as_tensor(value) for value in values]
         for position, leaf in enumerate(leaves):
             if not is_float(leaf.dtype):
                 raise DTypeError(
@@ -103,10 +103,10 @@ class Optimizer:
         self, params: Any, leaves: list[Tensor], structure: TreeDef, tree: Any, what: str
     ) -> list[Tensor]:
         """The leaves of `tree`, which must fit `params` in structure, shapes and dtypes."""
-        given, theirs = flatten(tree)
+        values, theirs = flatten(tree)
         if theirs != structure:
             raise ShapeError(f"{self.name}.update: {_difference(params, structure, tree, theirs, what)}")
-        tensors = [as_tensor(one) for one in given]
+        tensors = [as_tensor(value) for value in values]
         for position, (p, tensor) in enumerate(zip(leaves, tensors, strict=True)):
             if tensor.shape != p.shape or tensor.dtype is not p.dtype:
                 kind = ShapeError if tensor.shape != p.shape else DTypeError
