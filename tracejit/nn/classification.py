@@ -119,11 +119,13 @@ def _class_axis(name: str, x: Tensor) -> int:
 def _targets(name: str, x: Tensor, target: Any, classes: int) -> Tensor:
     """Class indices `target` in int64."""
     target = as_tensor(target)
-    wanted = remove_axes(x.shape, (classes,))
-    if target.shape != wanted:
-        hint = f"; use target.reshape({wanted})" if target.size == math.prod(wanted) and x.ndim > 1 else ""
+    expected = remove_axes(x.shape, (classes,))
+    if target.shape != expected:
+        hint = (
+            f"; use target.reshape({expected})" if target.size == math.prod(expected) and x.ndim > 1 else ""
+        )
         raise ShapeError(
-            f"{name}: scores of shape {x.shape} need targets of shape {wanted}, got {target.shape}{hint}"
+            f"{name}: scores of shape {x.shape} need targets of shape {expected}, got {target.shape}{hint}"
         )
     if target.dtype.kind not in "iu":
         if target.size == 0 and is_float(target.dtype):

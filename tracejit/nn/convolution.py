@@ -102,7 +102,9 @@ def _convolution(
         min(step, size + sum(both)) for step, size, both in zip(steps, x.shape[2:], widths, strict=True)
     )
     if rank == 1:
-        x, weight = (run("reshape", one, shape=(*one.shape[:2], 1, one.shape[2])) for one in (x, weight))
+        x, weight = (
+            run("reshape", array, shape=(*array.shape[:2], 1, array.shape[2])) for array in (x, weight)
+        )
         steps, apart, widths = (1, *steps), (1, *apart), [(0, 0), *widths]
     result = _images(x, weight, steps, apart, widths, groups)
     if rest:

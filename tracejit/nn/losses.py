@@ -39,10 +39,12 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
 
 def _pair(name: str, x: Any, target: Any, *others: Any) -> list[Tensor]:
     """`x`, `target` and `others` as floating tensors of one dtype, the first two of one shape."""
-    given = [one if type(one) in (int, float) else floating(one) for one in (x, target, *others)]
-    if type(given[0]) in (int, float):
-        given[0] = floating(given[0])
-    result = promoted(*given)
+    operands = [
+        operand if type(operand) in (int, float) else floating(operand) for operand in (x, target, *others)
+    ]
+    if type(operands[0]) in (int, float):
+        operands[0] = floating(operands[0])
+    result = promoted(*operands)
     if result[1].shape not in (result[0].shape, ()):
         raise ShapeError(
             f"{name}: x and target must have one shape, got {result[0].shape} and {result[1].shape}; "
@@ -126,14 +128,14 @@ def binary_cross_entropy(x: Any, target: Any, weight: Any = None, reduction: str
     check_reduction("binary_cross_entropy", reduction)
     x, target, *weights = _weighted("binary_cross_entropy", x, target, weight)
     edge = run("lt", run("mul", x, run("sub", 1.0, x)), _SMALLEST_DIVISOR)
-    known = x.detach()
-    inner = run("where", edge, known, x)
+    detached = x.detach()
+    inner = run("where", edge, detached, x)
     positive = run("mul", target, _limited_log("log", inner, 0.0))
     negative = run("mul", run("sub", 1.0, target), _limited_log("log1p", run("neg", inner), -1.0))
     losses = run("neg", run("add", positive, negative))
     # near 0 and 1 a term that is 0 and has the slope wanted there
-    slope = run("div", run("sub", known, target.detach()), _SMALLEST_DIVISOR)
-    losses = run("add", losses, run("where", edge, run("mul", slope, run("sub", x, known)), 0.0))
+    slope = run("div", run("sub", detached, target.detach()), _SMALLEST_DIVISOR)
+    losses = run("add", losses, run("where", edge, run("mul", slope, run("sub", x, detached)), 0.0))
     return reduced(run("mul", losses, weights[0]) if weights else losses, reduction)
 
 

@@ -32,8 +32,8 @@ def layer_norm(
     Raises ShapeError. Semantics: ``torch.nn.functional.layer_norm``.
     """
     shape = as_shape("layer_norm", normalized_shape)
-    given = [floating(x), *(one for one in (weight, bias) if one is not None)]
-    x, *rest = promoted(*given)
+    operands = [floating(x), *(parameter for parameter in (weight, bias) if parameter is not None)]
+    x, *rest = promoted(*operands)
     if not shape or x.shape[-len(shape) :] != shape:
         raise ShapeError(
             f"layer_norm: the last axes of x must be normalized_shape {shape}, got x of {x.shape}"

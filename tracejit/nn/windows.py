@@ -14,7 +14,7 @@ def numbers(name: str, what: str, given: Any, count: int, least: int) -> tuple[i
     """`given`, an int or one for each of `count` axes, as ints of at least `least`."""
     each = given if isinstance(given, (tuple, list)) else (given,)
     try:
-        result = tuple(operator.index(one) for one in each)
+        result = tuple(operator.index(number) for number in each)
     except TracejitError:
         raise  # a traced integer says itself what is wrong
     except TypeError as error:
