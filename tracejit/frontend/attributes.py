@@ -89,8 +89,8 @@ class Attributes:
             name = ".".join([*package[: len(package) - depth + 1], *([name] if name else [])])
         if not (isinstance(names, Constant) and names.value):
             name = name.partition(".")[0]
-        found = sys.modules.get(name)
-        return UNKNOWN if found is None else Place(Source("global", sys.modules, name), found, settled=True)
+        loaded = sys.modules.get(name)
+        return UNKNOWN if loaded is None else Place(Source("global", sys.modules, name), loaded, settled=True)
 
     def place(self, place: Place) -> Any:
         """`place` as code gets it: tensors and arrays are noted. Those of other libraries must stay the same
@@ -135,8 +135,8 @@ class Attributes:
 
     def _attribute_of_constant(self, value: Any, name: str) -> Any:
         if isinstance(value, (ModuleType, type)):
-            found = getattr(value, name, MISSING)
-            return UNKNOWN if found is MISSING else Constant(found)
+            attribute = getattr(value, name, MISSING)
+            return UNKNOWN if attribute is MISSING else Constant(attribute)
         return Bound(Constant(value), name)
 
     def _attribute_of_module(self, owner: Place, name: str) -> Any:
@@ -278,7 +278,7 @@ def in_classes(classes: tuple[type, ...], name: str) -> Any:
 def instance_dict(value: Any) -> dict[str, Any]:
     """The attributes of an instance that are its own, without running code of its class."""
     try:
-        found = object.__getattribute__(value, "__dict__")
+        attributes = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return attributes if isinstance(attributes, dict) else {}

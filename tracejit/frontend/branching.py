@@ -78,8 +78,8 @@ def _is_op(run: Execution, i: Instruction) -> None:
     left, right = run.pop_many(2)
     run.reader.identify(left)
     run.reader.identify(right)
-    known = isinstance(left, (Place, Constant)) and isinstance(right, Constant) and right.value is None
-    run.push(Constant((left.value is None) != bool(i.number)) if known else UNKNOWN)
+    decided = isinstance(left, (Place, Constant)) and isinstance(right, Constant) and right.value is None
+    run.push(Constant((left.value is None) != bool(i.number)) if decided else UNKNOWN)
 
 
 @on("CONTAINS_OP")

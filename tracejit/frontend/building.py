@@ -137,25 +137,25 @@ def _set_function_attribute(run: Execution, i: Instruction) -> None:
     run.push(function)
 
 
-def _function(run: Execution, code: Any, parts: dict[int, Any], made: Closure | None = None) -> Any:
+def _function(run: Execution, code: Any, parts: dict[int, Any], function: Closure | None = None) -> Any:
     """The function that code makes of `code`: `parts` are its defaults (1), keyword-only defaults (2),
     annotations (4) and cells (8)."""
     if not (isinstance(code, Constant) and isinstance(code.value, CodeType)):
         return UNKNOWN
-    cells = {} if made is None else made.cells
+    cells = {} if function is None else function.cells
     closure = parts.get(8)
     if isinstance(closure, Group):
         cells = {
             name: cell if isinstance(cell, Cell) else Cell(cell)
             for name, cell in zip(code.value.co_freevars, closure.items, strict=False)
         }
-    defaults = () if made is None else made.defaults
-    given = parts.get(1)
-    if isinstance(given, Group):
-        defaults = given.items
-    elif isinstance(given, Constant):
-        defaults = tuple(map(Constant, given.value))
-    keyword_defaults = {} if made is None else made.keyword_defaults
+    defaults = () if function is None else function.defaults
+    positional = parts.get(1)
+    if isinstance(positional, Group):
+        defaults = positional.items
+    elif isinstance(positional, Constant):
+        defaults = tuple(map(Constant, positional.value))
+    keyword_defaults = {} if function is None else function.keyword_defaults
     named = parts.get(2)
     if isinstance(named, Group) and named.keys is not None:
         keyword_defaults = dict(zip(named.keys, named.items, strict=True))

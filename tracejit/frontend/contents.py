@@ -75,20 +75,20 @@ class Contents(Attributes):
         return UNKNOWN
 
     def _item_of_group(self, group: Group, key: Any) -> Any:
-        known = key.value if isinstance(key, Constant) else MISSING
+        literal = key.value if isinstance(key, Constant) else MISSING
         if group.kind == "dict":
-            if group.keys is not None and known in group.keys:
-                return group.items[group.keys.index(known)]
-        elif isinstance(known, int) and -len(group.items) <= known < len(group.items):
-            return group.items[known]
+            if group.keys is not None and literal in group.keys:
+                return group.items[group.keys.index(literal)]
+        elif isinstance(literal, int) and -len(group.items) <= literal < len(group.items):
+            return group.items[literal]
         self.escape(key)
-        return group if isinstance(known, slice) else choice_of(group.items)
+        return group if isinstance(literal, slice) else choice_of(group.items)
 
     def _item_of_container(self, owner: Place, key: Any) -> Any:
         container = owner.value
         keys = [self._known_key(option) for option in options(key)]
-        if all(known is not MISSING for known in keys):
-            return choice_of([self._at(owner, known) for known in keys])
+        if all(literal is not MISSING for literal in keys):
+            return choice_of([self._at(owner, literal) for literal in keys])
         self.escape(key)
         return self.iterate(owner) if not isinstance(container, dict) else self.values_of(owner)
 
@@ -233,12 +233,12 @@ class Contents(Attributes):
 
 def attributes_of(value: Any) -> list[tuple[str, Any]]:
     """The attributes of an instance: of its own, and in slots."""
-    found = list(instance_dict(value).items())
+    attributes = list(instance_dict(value).items())
     for cls in type(value).__mro__:
         for name, raw in list(vars(cls).items()):
             if isinstance(raw, types.MemberDescriptorType) and not name.startswith("__"):
                 try:
-                    found.append((name, raw.__get__(value, cls)))
+                    attributes.append((name, raw.__get__(value, cls)))
                 except AttributeError:
                     continue
-    return found
+    return attributes

@@ -100,11 +100,13 @@ class LibraryCalls(Operations):
             kind = {"_make": "jit"}.get(kind, kind)
             rules = list(getattr(function, "__rules__", ()))
             for user_function in inner:
-                made = Transformed(kind, Place(Source("object", user_function), user_function, settled=True))
+                transformed = Transformed(
+                    kind, Place(Source("object", user_function), user_function, settled=True)
+                )
                 if user_function in rules:
-                    self.call(made.function, [], {"*": TRACED}, None, None)
+                    self.call(transformed.function, [], {"*": TRACED}, None, None)
                 else:
-                    self.call_transformed(made, positional, named, run, i)
+                    self.call_transformed(transformed, positional, named, run, i)
             return TRACED if kind in library.GIVES_TENSORS else UNKNOWN
         if name in library.TRANSFORMS and positional:
             for value in (*positional[1:], *named.values()):
@@ -254,10 +256,10 @@ class LibraryCalls(Operations):
         if not isinstance(key, str):
             self.escape(positional[0])
             return UNKNOWN
-        found = self.attribute(positional[0], key)
+        attribute = self.attribute(positional[0], key)
         if name == "hasattr":
             return UNKNOWN
-        return join(found, *positional[2:])
+        return join(attribute, *positional[2:])
 
     def _super(self, positional: list[Any], run: Execution) -> Any:
         if positional:

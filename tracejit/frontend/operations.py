@@ -104,14 +104,14 @@ class Operations(Contents):
 
     def slice(self, parts: list[Any]) -> Any:
         """``start:stop:step``"""
-        known = []
+        bounds = []
         for part in parts:
             value = self._known_key(part)
             if value is MISSING:
                 self.escape(part)
                 return UNKNOWN
-            known.append(value)
-        return Constant(slice(*known))
+            bounds.append(value)
+        return Constant(slice(*bounds))
 
     def store_attribute(self, owner: Any, name: str, value: Any) -> None:
         """``owner.name = value``"""
@@ -140,9 +140,9 @@ class Operations(Contents):
 
     def mapping(self, keys: list[Any], values: list[Any]) -> Group:
         """``{key: value, ...}``"""
-        known = [key.value for key in keys if isinstance(key, Constant)]
-        if len(known) == len(keys):
-            return Group("dict", tuple(values), tuple(known))
+        literals = [key.value for key in keys if isinstance(key, Constant)]
+        if len(literals) == len(keys):
+            return Group("dict", tuple(values), tuple(literals))
         for key in keys:
             self.escape(key)
         return Group("list", tuple(values))
