@@ -95,12 +95,12 @@ def trace_region(
             tracer.argument(type, name, weak=number)
             for type, name, number in zip(types, names, numbers, strict=True)
         ]
-        results = [as_value(tracer, one) for one in fn(*arguments)]
+        results = [as_value(tracer, result) for result in fn(*arguments)]
     for value, symbol in [*zip(outer, tracer.params, strict=True), *tracer.captured.items()]:
         if value is not None and symbol in tracer.narrowed:
             low, high = tracer.narrowed[symbol]
-            known = parent.narrowed.get(value, (low, high))
-            parent.narrowed[value] = (max(low, known[0]), min(high, known[1]))
+            bounds = parent.narrowed.get(value, (low, high))
+            parent.narrowed[value] = (max(low, bounds[0]), min(high, bounds[1]))
     return results
 
 
@@ -168,7 +168,7 @@ class RegionNode(Node):
             raise GradientError(f"{self.op.name}: no gradient")
         b = Builder()
         operands = tuple([b.parameter(TensorType(dtype, shape)) for shape, dtype in self.types])
-        results = tuple([b.parameter(TensorType(one.dtype, one.shape)) for one in self.saved[1]])
+        results = tuple([b.parameter(TensorType(result.dtype, result.shape)) for result in self.saved[1]])
         cotangents = [
             b.parameter(result.type) if flag else None for flag, result in zip(present, results, strict=True)
         ]
@@ -192,8 +192,8 @@ def apply_with_regions(
     if tracer is None:
         assert op.regions is not None
         # copies: what the meaning hands on may be the memory of an operand
-        made = op.regions.run(interpret, regions, [as_array(operand) for operand in operands], attrs)
-        results = [wrap(np.array(one)) for one in made]
+        arrays = op.regions.run(interpret, regions, [as_array(operand) for operand in operands], attrs)
+        results = [wrap(np.array(array)) for array in arrays]
     else:
         if not tracer.pinned_location:
             tracer.location = user_location()
@@ -238,18 +238,20 @@ def _replayed(function: Function, arguments: Sequence[Tensor], tracer: Tracer | 
             tracer.location, tracer.pinned_location = instruction.location, True
         operands = [values[operand] for operand in instruction.operands]
         if instruction.op is _STOP_GRADIENT and isinstance(operands[0], Tensor):
-            made = [operands[0].detach()]  # which the tape does not follow at all
+            outputs = [operands[0].detach()]  # which the tape does not follow at all
         elif instruction.op.regions is not None:
-            made = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
+            outputs = apply_with_regions(instruction.op, operands, instruction.attrs, instruction.regions)
         elif len(instruction.results) > 1:
             assert STATE.tracer is not None
             lifted = tuple([STATE.tracer.lift(operand) for operand in operands])
-            made = [wrap(value) for value in STATE.tracer.append(instruction.op, lifted, instruction.attrs)]
+            outputs = [
+                wrap(value) for value in STATE.tracer.append(instruction.op, lifted, instruction.attrs)
+            ]
             name = instruction.op.name
             refuse_gradients(
-                name, made, operands, f"{name}: there is no gradient of an op with several results"
+                name, outputs, operands, f"{name}: there is no gradient of an op with several results"
             )
         else:
-            made = [apply(instruction.op, operands, instruction.attrs)]
-        values.update(zip(instruction.results, made, strict=True))
+            outputs = [apply(instruction.op, operands, instruction.attrs)]
+        values.update(zip(instruction.results, outputs, strict=True))
     return [values[result] for result in function.results]

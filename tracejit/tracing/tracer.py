@@ -147,13 +147,13 @@ class Tracer(Builder):
         number = self._numbers.input_for(value, frame.f_code, frame.f_lasti)
         if number is None:
             return value
-        known = self.captures.get(id(number))
-        if known is None:
+        capture = self.captures.get(id(number))
+        if capture is None:
             symbol = Value(TensorType(FLOAT64, ()), f"number{len(self.captures)}")
             self._owned.add(symbol)
             self._weak.add(symbol)
-            known = self.captures[id(number)] = (number, symbol)
-        return wrap(known[1])
+            capture = self.captures[id(number)] = (number, symbol)
+        return wrap(capture[1])
 
     def note_inspected(self, tensor: Tensor) -> None:
         """Python code looks at the elements of `tensor`, which has some."""
@@ -173,14 +173,14 @@ class Tracer(Builder):
 
     def _capture(self, holder: Any) -> Value:
         """The parameter for something the function closes over, read from `holder` at each call."""
-        known = self.captures.get(id(holder))
+        capture = self.captures.get(id(holder))
         if isinstance(holder, np.ndarray):
-            if known is not None and not same_content(holder, self.contents[id(holder)]):
-                holder, known = holder.copy(), None  # the function wrote it since
-            if known is None:
+            if capture is not None and not same_content(holder, self.contents[id(holder)]):
+                holder, capture = holder.copy(), None  # the function wrote it since
+            if capture is None:
                 self.contents[id(holder)] = np.array(holder, order="C")
-        if known is not None:
-            return known[1]
+        if capture is not None:
+            return capture[1]
         array = holder._data if isinstance(holder, Tensor) else holder
         value = Value(TensorType(as_dtype(array.dtype), array.shape), f"captured{len(self.captures)}")
         self._owned.add(value)
@@ -195,12 +195,12 @@ class Tracer(Builder):
                 "random.next_key: inside a trace within a trace it is not known how often the draw will run; "
                 "make a key outside with tj.random.next_key(), and split or fold it where it is used"
             )
-        known = self.captures.get(id(generator))
-        if known is None:
+        capture = self.captures.get(id(generator))
+        if capture is None:
             state = Value(TensorType(BY_NAME["u64"], (2,)), "generator")
             self._owned.add(state)
-            known = self.captures[id(generator)] = (Draws(generator), state)
-        draws, state = known
+            capture = self.captures[id(generator)] = (Draws(generator), state)
+        draws, state = capture
         draws.count += 1
         return state, draws.count - 1
 
