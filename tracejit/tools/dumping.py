@@ -102,9 +102,9 @@ def dump_by_environment() -> None:
     """What ``TRACEJIT_DUMP`` asks for. Raises TracejitError for stages that there are not, and for a folder
     that cannot be written to."""
     stages = [text.strip() for text in os.environ["TRACEJIT_DUMP"].split(",") if text.strip()]
-    known = [stage for stage in STAGES if stage != "after:PASS"]
+    plain_stages = [stage for stage in STAGES if stage != "after:PASS"]
     for stage in stages:
-        if stage not in (*known, "all") and not stage.startswith("after:"):
+        if stage not in (*plain_stages, "all") and not stage.startswith("after:"):
             raise TracejitError(
                 f"TRACEJIT_DUMP: there is no stage {stage!r}; expected some of {', '.join(STAGES)}, or all"
             )

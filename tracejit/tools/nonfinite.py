@@ -50,13 +50,13 @@ class Wanted:
 
 
 def _any(test: Any, arrays: Sequence[Any]) -> bool:
-    for one in arrays:
-        kind = type(one)
+    for value in arrays:
+        kind = type(value)
         if kind is float:
-            if test(one):
+            if test(value):
                 return True
         elif kind is not bool and kind is not int:
-            array = np.asarray(one)
+            array = np.asarray(value)
             if array.dtype.kind == "f" and test(array).any():
                 return True
     return False
@@ -189,17 +189,17 @@ def _message(
     result = next(
         array for array in map(np.asarray, results) if array.dtype.kind == "f" and test(array).any()
     )
-    found = test(result)
-    count = int(found.sum())
-    index = tuple(int(one) for one in np.argwhere(found)[0])
+    mask = test(result)
+    count = int(mask.sum())
+    index = tuple(int(coordinate) for coordinate in np.argwhere(mask)[0])
     of = f"element {list(index)} of {text_of(result)}" if result.shape else text_of(result)
     more = f" and {count - 1} more" if count > 1 else ""
     article = "an" if what == "infinity" else "a"
-    given = "; ".join(
+    listed = "; ".join(
         f"{name} = {_shown(operand, index, result.shape)}"
         for name, operand in zip(_names(op, len(operands)), operands, strict=True)
     )
-    there = f". Operands: {given}" if given else ""
+    there = f". Operands: {listed}" if listed else ""
     line = linecache.getline(location.file, location.line).strip() if location else ""
     source = f"\n    {line}" if line else ""
     return f"check_nans: {op.name} made {article} {what}{where} ({of}{more}){there}{source}"

@@ -101,7 +101,7 @@ def profiling(profiler: Profiler, *, everywhere: bool) -> Iterator[None]:
     finally:
         _look(-1)
         with _LOCK:
-            place.profilers = tuple([one for one in place.profilers if one is not profiler])
+            place.profilers = tuple([other for other in place.profilers if other is not profiler])
 
 
 def start_checking(checker: Checker, *, everywhere: bool) -> None:
@@ -148,7 +148,7 @@ def observed_kernel(
         _HERE.busy = False
     several = isinstance(outcome, (tuple, list))
     # arrays that live as long as the results: of NumPy's scalars eager mode would make others
-    arrays = [np.asarray(one) for one in (outcome if several else [outcome])]
+    arrays = [np.asarray(output) for output in (outcome if several else [outcome])]
     for profiler in profilers:
         profiler.ran_kernel(KernelRun(op, backend, operands, arrays, begin, end))
     for checker in checkers:

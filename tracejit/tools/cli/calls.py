@@ -22,18 +22,18 @@ class Call:
 
     def __call__(self, *args: Any) -> Any:
         count = len(args) - self.extra
-        given = {**self.static, **dict(zip(self.names, args[:count], strict=True))}
+        values = {**self.static, **dict(zip(self.names, args[:count], strict=True))}
         positional: list[Any] = []
         for parameter in self.parameters:
             if parameter.kind is parameter.VAR_POSITIONAL:
                 positional += args[count:]
             elif parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 break
-            elif parameter.name not in given:
+            elif parameter.name not in values:
                 break  # it has a default, and what follows goes by name
             else:
-                positional.append(given.pop(parameter.name))
-        return self.fn(*positional, **given)
+                positional.append(values.pop(parameter.name))
+        return self.fn(*positional, **values)
 
     def bind(self, positional: Sequence[Any], named: dict[str, Any]) -> tuple[list[str], list[Any]]:
         """The names and values of the arguments in the order of the parameters. Raises UsageError."""

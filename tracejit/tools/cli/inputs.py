@@ -39,17 +39,17 @@ def read_inputs(function: Function, path: str) -> list[Array]:
     except (ValueError, EOFError, BadZipFile) as error:
         raise TargetError(f"{path} is not a .npz or .npy file of arrays") from error
     if isinstance(loaded, np.ndarray):
-        found = {names[0] if names else "x": loaded}
+        stored = {names[0] if names else "x": loaded}
     else:
         with loaded:
-            found = {name: loaded[name] for name in loaded.files}
+            stored = {name: loaded[name] for name in loaded.files}
     arrays = []
     for position, (name, param) in enumerate(zip(names, function.params, strict=True)):
-        array = found.get(name, found.get(f"arr_{position}"))
+        array = stored.get(name, stored.get(f"arr_{position}"))
         if array is None:
-            raise TargetError(f"{path} has no array {name!r}, it has {', '.join(found) or 'none'}")
+            raise TargetError(f"{path} has no array {name!r}, it has {', '.join(stored) or 'none'}")
         if array.shape != param.shape or array.dtype != param.dtype:
-            given = f"{SHORT_NAME.get(array.dtype, array.dtype)}[{','.join(map(str, array.shape))}]"
-            raise TargetError(f"{path}: array {name!r} must be {param.type}, is {given}")
+            actual_type = f"{SHORT_NAME.get(array.dtype, array.dtype)}[{','.join(map(str, array.shape))}]"
+            raise TargetError(f"{path}: array {name!r} must be {param.type}, is {actual_type}")
         arrays.append(array)
     return arrays

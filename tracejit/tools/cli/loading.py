@@ -30,15 +30,15 @@ def load_function(target: str) -> Callable[..., Any]:
     if not place or not name:
         raise UsageError(f"{target!r}: expected FILE.py:FUNCTION, package.module:FUNCTION or FILE.tir")
     module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
-    found: Any = module
+    value: Any = module
     for part in name.split("."):
-        found = getattr(found, part, None)
-        if found is None:
-            known = ", ".join(_functions(module)) or "no functions"
-            raise UsageError(f"{place} has no {name!r}; it has {known}")
-    if not callable(found):
-        raise UsageError(f"{target} is of type {type(found).__name__}, not a function")
-    function: Callable[..., Any] = found
+        value = getattr(value, part, None)
+        if value is None:
+            names = ", ".join(_functions(module)) or "no functions"
+            raise UsageError(f"{place} has no {name!r}; it has {names}")
+    if not callable(value):
+        raise UsageError(f"{target} is of type {type(value).__name__}, not a function")
+    function: Callable[..., Any] = value
     return function
 
 

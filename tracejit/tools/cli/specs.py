@@ -94,25 +94,25 @@ class _Reader:
         self.fail(f"there is no type {word!r}" if word else "expected a type")
 
     def _dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         while not self.accept("}"):
-            if found and not self.accept(","):
+            if entries and not self.accept(","):
                 self.fail("expected , or }")
             key = self.take(_WORD)
             if key is None or not self.accept(":"):
                 self.fail("expected a name and a colon")
             assert key is not None
-            if key in found:
+            if key in entries:
                 self.fail(f"{key} is there twice")
-            found[key] = self.spec()
-        return found
+            entries[key] = self.spec()
+        return entries
 
     def _sequence(self, opening: str) -> Any:
-        found: list[Any] = []
+        items: list[Any] = []
         while not self.accept(_CLOSING[opening]):
-            if found and not self.accept(","):
+            if items and not self.accept(","):
                 self.fail(f"expected , or {_CLOSING[opening]}")
-            if found and self.accept(_CLOSING[opening]):  # (f64[3],)
+            if items and self.accept(_CLOSING[opening]):  # (f64[3],)
                 break
-            found.append(self.spec())
-        return found if opening == "[" else tuple(found)
+            items.append(self.spec())
+        return items if opening == "[" else tuple(items)

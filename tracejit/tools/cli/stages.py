@@ -61,9 +61,9 @@ class Stages:
         if stage in PICTURES:
             return None
         if stage.startswith("after:"):
-            known = [step.stage for step in self.lowered.steps]
-            if stage.removesuffix(":1") not in known:
-                raise UsageError(f"there is no stage {stage!r}; the passes are {', '.join(known)}")
+            passes = [step.stage for step in self.lowered.steps]
+            if stage.removesuffix(":1") not in passes:
+                raise UsageError(f"there is no stage {stage!r}; the passes are {', '.join(passes)}")
         elif stage not in STAGES:
             raise UsageError(f"there is no stage {stage!r}; expected one of {', '.join(STAGES)}")
         return self.lowered.function_at(stage)

@@ -131,9 +131,9 @@ class CommandSubject:
     def values(self, traced: Traced) -> list[Array | None]:
         """The arrays that the parameters stand for: the arguments, None for types, and the captures."""
         leaves = [
-            None if isinstance(one, TensorType) else as_input(one)._data for one in flatten(self.args)[0]
+            None if isinstance(leaf, TensorType) else as_input(leaf)._data for leaf in flatten(self.args)[0]
         ]
-        return [*leaves, *(array_of(one) for one in traced.captured)]
+        return [*leaves, *(array_of(value) for value in traced.captured)]
 
     def gradient(self, argnums: Sequence[int]) -> CommandSubject:
         """The gradient by the arguments `argnums`: a tuple, unless there is one."""
@@ -159,8 +159,8 @@ class CommandSubject:
             primals, tangents = list(args[:count]), args[count:]
 
             def of_floating(*moving: Any) -> Any:
-                for position, one in zip(floating, moving, strict=True):
-                    primals[position] = one
+                for position, primal in zip(floating, moving, strict=True):
+                    primals[position] = primal
                 return fn(*primals)
 
             return jvp(of_floating, tuple(primals[i] for i in floating), tangents)
@@ -204,7 +204,7 @@ def plain_subject(options: argparse.Namespace) -> CommandSubject:
 def parse_argnums(text: str) -> tuple[int, ...]:
     """``0,2`` as numbers of arguments."""
     try:
-        return tuple(int(one) for one in text.split(","))
+        return tuple(int(number) for number in text.split(","))
     except ValueError:
         raise UsageError(f"--grad: expected numbers of arguments such as 0 or 0,2, got {text!r}") from None
 
@@ -239,11 +239,11 @@ def _subject_of_text(label: str) -> CommandSubject:
 
 def _subject_of_python(options: argparse.Namespace) -> CommandSubject:
     fn = load_function(options.target)
-    known: tuple[str, ...] = ()
+    static_names: tuple[str, ...] = ()
     if isinstance(fn, JitFunction):
-        known = tuple(fn._static_argnames)
+        static_names = tuple(fn._static_argnames)
         fn = fn._fn
-    static = dict(_static(one) for one in options.static)
+    static = dict(_static(text) for text in options.static)
     named: dict[str, Any] = {}
     if options.args_from is not None:
         if options.arg:
@@ -254,7 +254,7 @@ def _subject_of_python(options: argparse.Namespace) -> CommandSubject:
     for name in static:
         if name in named:
             raise UsageError(f"{name} is given by --arg and by --static")
-    call = Call(options.target, fn, static, known)
+    call = Call(options.target, fn, static, static_names)
     names, args = call.bind(positional, named)
     bound = with_names(call, getattr(fn, "__name__", options.target.split(":")[-1].split(".")[-1]), names)
     return CommandSubject(options.target, bound, tuple(args), valued=options.args_from is not None)
@@ -291,10 +291,10 @@ def _made(target: str) -> tuple[Any, ...]:
     make = load_function(target)
     try:
         with users_code():
-            made = make()
+            arguments = make()
     except (Exception, SystemExit) as error:
         raise TargetError(f"--args-from {target} failed{explained(error)}") from error
-    return made if type(made) is tuple else (made,)
+    return arguments if type(arguments) is tuple else (arguments,)
 
 
 # -- leaves ----------------------------------------------------------------------------------------

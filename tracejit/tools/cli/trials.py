@@ -32,23 +32,23 @@ def add_trial_options(parser: argparse.ArgumentParser) -> None:
 
 def load_setups(options: argparse.Namespace) -> None:
     """Load --setup here too, so that text with its ops can be read. Raises UsageError or TargetError."""
-    for one in options.setup:
-        if one.endswith(".py") and not Path(one).is_file():
-            raise UsageError(f"there is no file {one}")
+    for setup in options.setup:
+        if setup.endswith(".py") and not Path(setup).is_file():
+            raise UsageError(f"there is no file {setup}")
         try:
-            load_setup(one)
+            load_setup(setup)
         except Exception as error:
-            raise TargetError(f"--setup {one} failed{explained(error)}") from error
+            raise TargetError(f"--setup {setup} failed{explained(error)}") from error
 
 
 def setup_of(options: argparse.Namespace) -> list[str]:
     """What trials load first: --setup, and the module of a Python target, which may register ops."""
-    found = list(options.setup)
+    setups = list(options.setup)
     if not is_document(options.target):
         place = options.target.rpartition(":")[0]
-        if place not in found:
-            found.append(place)
-    return found
+        if place not in setups:
+            setups.append(place)
+    return setups
 
 
 def print_progress(edit: str, case: Case) -> None:

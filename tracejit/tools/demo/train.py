@@ -157,9 +157,9 @@ def _train(label: str, step: Step, outcome: Run, training: Digits, held_out: Dig
     bar = Bar(label, epochs)
     for epoch in range(epochs):
         values = []
-        given = list(batches(training, epoch))
+        epoch_batches = list(batches(training, epoch))
         start = time.perf_counter()
-        for images, labels in given:
+        for images, labels in epoch_batches:
             value, parameters, state = step(parameters, state, images, labels)
             values.append(value.item())
         outcome.seconds += time.perf_counter() - start

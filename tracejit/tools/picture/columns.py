@@ -20,7 +20,7 @@ def place_columns(graph: Layered, widths: Sequence[float], gap: float, narrow: f
         return []
     aside = _aside(graph)
     conflicts = _conflicts(graph)
-    found: list[list[float]] = []
+    layouts: list[list[float]] = []
     for upward in (False, True):
         for mirrored in (False, True):
             layers = [layer[::-1] if mirrored else layer for layer in graph.layers]
@@ -30,8 +30,8 @@ def place_columns(graph: Layered, widths: Sequence[float], gap: float, narrow: f
                 neighbours = graph.below
             root = _align(graph, layers, neighbours, aside, conflicts)
             places = _pack(graph, layers, root, widths, gap, narrow)
-            found.append([-place for place in places] if mirrored else places)
-    columns = _balance(found, widths)
+            layouts.append([-place for place in places] if mirrored else places)
+    columns = _balance(layouts, widths)
     _draw_in(graph, columns, aside, widths, gap, narrow)
     return columns
 
@@ -42,15 +42,15 @@ def _aside(graph: Layered) -> set[tuple[int, int]]:
     Not in the paper: without it, each operand that joins a chain from the left moves the chain by half a box.
     """
     height = [0] * graph.items
-    found: set[tuple[int, int]] = set()
+    edges: set[tuple[int, int]] = set()
     for layer in graph.layers:
         for item in layer:
             most = max([height[number] for number in graph.above[item]], default=-1)
             height[item] = most + 1
-            found.update(
+            edges.update(
                 (number, item) for number in graph.above[item] if height[number] < most >= 2 * height[number]
             )
-    return found
+    return edges
 
 
 def _draw_in(
@@ -64,13 +64,13 @@ def _draw_in(
     """Move side branches, which nothing holds, as close to what they lead to as their neighbours allow."""
     side = [False] * graph.items
     for layer in reversed(graph.layers):
-        wanted: dict[int, float] = {}
+        ideal: dict[int, float] = {}
         for item in layer:
             below = graph.below[item]
             side[item] = bool(below) and all(side[number] or (item, number) in aside for number in below)
             if side[item]:
-                wanted[item] = sum(columns[number] for number in below) / len(below)
-        if not wanted:
+                ideal[item] = sum(columns[number] for number in below) / len(below)
+        if not ideal:
             continue
         space = [
             (widths[left] + widths[right]) / 2 + (narrow if max(left, right) >= graph.nodes else gap)
@@ -78,36 +78,36 @@ def _draw_in(
         ]
         for index in range(len(layer) - 1, -1, -1):
             item = layer[index]
-            if wanted.get(item, columns[item]) > columns[item]:
+            if ideal.get(item, columns[item]) > columns[item]:
                 last = index + 1 == len(layer)
-                limit = wanted[item] if last else columns[layer[index + 1]] - space[index]
-                columns[item] = max(columns[item], min(wanted[item], limit))
+                limit = ideal[item] if last else columns[layer[index + 1]] - space[index]
+                columns[item] = max(columns[item], min(ideal[item], limit))
         for index, item in enumerate(layer):
-            if wanted.get(item, columns[item]) < columns[item]:
-                limit = wanted[item] if not index else columns[layer[index - 1]] + space[index - 1]
-                columns[item] = min(columns[item], max(wanted[item], limit))
+            if ideal.get(item, columns[item]) < columns[item]:
+                limit = ideal[item] if not index else columns[layer[index - 1]] + space[index - 1]
+                columns[item] = min(columns[item], max(ideal[item], limit))
 
 
 def _conflicts(graph: Layered) -> set[tuple[int, int]]:
     """Edges that cross a segment between two waypoints: the segment is to be straight, the edge yields."""
     place = {item: index for layer in graph.layers for index, item in enumerate(layer)}
     nodes = graph.nodes
-    found: set[tuple[int, int]] = set()
+    edges: set[tuple[int, int]] = set()
     for upper, lower in pairwise(graph.layers):
         left, begin = -1, 0
         for index, item in enumerate(lower):
             inner = None
             if item >= nodes:
-                inner = next((one for one in graph.above[item] if one >= nodes), None)
+                inner = next((neighbour for neighbour in graph.above[item] if neighbour >= nodes), None)
             if inner is None and index < len(lower) - 1:
                 continue
             right = len(upper) if inner is None else place[inner]
             for between in lower[begin : index + 1]:
                 for number in graph.above[between]:
                     if not left <= place[number] <= right and not (number >= nodes and between >= nodes):
-                        found.add((number, between))
+                        edges.add((number, between))
             left, begin = (right, index + 1) if inner is not None else (left, begin)
-    return found
+    return edges
 
 
 def _align(
@@ -157,10 +157,10 @@ def _pack(
         for left, right in pairwise(layer):
             space = narrow if left >= graph.nodes or right >= graph.nodes else gap
             space += (widths[left] + widths[right]) / 2
-            known = after[root[left]].get(root[right])
-            if known is None:
+            widest = after[root[left]].get(root[right])
+            if widest is None:
                 before[root[right]] += 1
-            after[root[left]][root[right]] = space if known is None else max(known, space)
+            after[root[left]][root[right]] = space if widest is None else max(widest, space)
     order = [item for item in range(graph.items) if root[item] == item and not before[item]]
     places = [0.0] * graph.items
     for block in order:  # grows while it is walked
@@ -175,20 +175,20 @@ def _pack(
     return [places[root[item]] for item in range(graph.items)]
 
 
-def _balance(found: list[list[float]], widths: Sequence[float]) -> list[float]:
+def _balance(layouts: list[list[float]], widths: Sequence[float]) -> list[float]:
     """The four results moved to the sides of the narrowest, and the mean of the middle two of each item."""
     edges = [
         (
             min(x - width / 2 for x, width in zip(items, widths, strict=True)),
             max(x + width / 2 for x, width in zip(items, widths, strict=True)),
         )
-        for items in found
+        for items in layouts
     ]
     left, right = min(edges, key=lambda edge: edge[1] - edge[0])
     moved = []
-    for index, (one, edge) in enumerate(zip(found, edges, strict=True)):
+    for index, (places, edge) in enumerate(zip(layouts, edges, strict=True)):
         shift = right - edge[1] if index % 2 else left - edge[0]  # odd ones were packed to the right
-        moved.append([x + shift for x in one])
+        moved.append([x + shift for x in places])
     placed = []
     for four in zip(*moved, strict=True):
         ordered = sorted(four)

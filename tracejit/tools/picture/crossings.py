@@ -29,9 +29,9 @@ def order_layers(graph: Layered) -> None:
         if not fewest:
             break
         _sweep(graph, down=sweep % 2 == 0)
-        found = count_crossings(graph)
-        if found < fewest:
-            fewest, best = found, [list(layer) for layer in graph.layers]
+        crossings = count_crossings(graph)
+        if crossings < fewest:
+            fewest, best = crossings, [list(layer) for layer in graph.layers]
     graph.layers[:] = best
     for _ in range(_EXCHANGES[0] if small else _EXCHANGES[1]):
         if not fewest or not _exchange(graph):
@@ -40,11 +40,11 @@ def order_layers(graph: Layered) -> None:
 
 def positions(graph: Layered) -> list[int]:
     """Each item's place within its layer."""
-    found = [0] * graph.items
+    places = [0] * graph.items
     for layer in graph.layers:
         for place, item in enumerate(layer):
-            found[item] = place
-    return found
+            places[item] = place
+    return places
 
 
 def count_crossings(graph: Layered) -> int:
@@ -54,8 +54,8 @@ def count_crossings(graph: Layered) -> int:
     for layer in graph.layers:
         ends: list[int] = []
         for item in layer:
-            lower = sorted(place[one] for one in graph.below[item])
-            total += sum(len(ends) - bisect_right(ends, one) for one in lower)
+            lower = sorted(place[neighbour] for neighbour in graph.below[item])
+            total += sum(len(ends) - bisect_right(ends, number) for number in lower)
             for number in lower:
                 insort(ends, number)
     return total

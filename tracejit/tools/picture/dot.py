@@ -99,7 +99,7 @@ def _write_groups(picture: Picture, number: dict[str, int]) -> Iterator[str]:
 def _node_attributes(node: PictureNode) -> str:
     colors = LIGHT.kinds[node.kind]
     label = "\\n".join(map(_escaped, node.lines))
-    found = [
+    attributes = [
         f'label="{label}"',
         f"fillcolor={quoted(colors.fill)}",
         f"color={quoted(colors.line)}",
@@ -108,14 +108,14 @@ def _node_attributes(node: PictureNode) -> str:
         f"comment={quoted(node.id)}",
     ]
     if node.tooltip:
-        found.append(f"tooltip={quoted(node.tooltip)}")
-    return f"[{', '.join(found)}]"
+        attributes.append(f"tooltip={quoted(node.tooltip)}")
+    return f"[{', '.join(attributes)}]"
 
 
 def _edge_attributes(edge: PictureEdge) -> str:
-    found = []
+    attributes = []
     if edge.label:
-        found.append(f"label={quoted(edge.label)}")
+        attributes.append(f"label={quoted(edge.label)}")
     if edge.port:
-        found.append(f"headlabel={quoted(edge.port)}")
-    return f" [{', '.join(found)}]" if found else ""
+        attributes.append(f"headlabel={quoted(edge.port)}")
+    return f" [{', '.join(attributes)}]" if attributes else ""

@@ -192,7 +192,7 @@ def _routes(
         entering[target][last, index] = columns[last]
     out = [_ports(mapping, columns[node], boxes[node].width) for node, mapping in enumerate(leaving)]
     into = [_ports(mapping, columns[node], boxes[node].width) for node, mapping in enumerate(entering)]
-    found = []
+    routes = []
     for index, ((source, target), route) in enumerate(zip(edges, graph.routes, strict=True)):
         points: list[Point] = []
         if len(route) == 1 or route[0] == source:
@@ -206,8 +206,8 @@ def _routes(
         x = into[target][last, index]
         points.append((x, bands[graph.layer[target]][0]))
         points.append((x, boxes[target].y))
-        found.append(Route(tuple(_simplified(points)), far=len(route) == 1))
-    return tuple(found)
+        routes.append(Route(tuple(_simplified(points)), far=len(route) == 1))
+    return tuple(routes)
 
 
 def _ports(ends: dict[tuple[int, int], float], x: float, width: float) -> dict[tuple[int, int], float]:
@@ -248,8 +248,8 @@ def _beside(
     laid: Sequence[PictureLayout], parts: Sequence[list[int]], part_edges: Sequence[list[int]], edges: int
 ) -> PictureLayout:
     """The parts on shelves, left to right, in about a square where none is wider."""
-    area = sum((one.width + _BETWEEN_PARTS) * (one.height + _BETWEEN_PARTS) for one in laid)
-    wide = max([one.width for one in laid], default=0.0)
+    area = sum((layout.width + _BETWEEN_PARTS) * (layout.height + _BETWEEN_PARTS) for layout in laid)
+    wide = max([layout.width for layout in laid], default=0.0)
     wide = max(wide, 1.5 * float(area**0.5))
     boxes: list[Box] = [Box(0, 0, 0, 0)] * sum(map(len, parts))
     routes: list[Route] = [Route(())] * edges

@@ -245,8 +245,8 @@ class _Drawing:
         return any(index > 0 for index in self.types.get(name, {}))
 
     def _type_lines(self, name: str) -> list[str]:
-        known = sorted(self.types.get(name, {}).items())
-        return [f"{index}: {type}" if self._several(name) else type for index, type in known]
+        types = sorted(self.types.get(name, {}).items())
+        return [f"{index}: {type}" if self._several(name) else type for index, type in types]
 
 
 def _single(value: Any) -> tuple[str, ...]:

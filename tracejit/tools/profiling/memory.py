@@ -50,10 +50,10 @@ def memory() -> MemoryInfo:
     held: dict[int, int] = {}
     saved: dict[int, int] = {}
     tensors = nodes = 0
-    for one in gc.get_objects():
-        kind = type(one)
+    for item in gc.get_objects():
+        kind = type(item)
         if kind is Tensor:
-            data = getattr(one, "_data", None)
+            data = getattr(item, "_data", None)
             if isinstance(data, np.ndarray):
                 tensors += 1
                 owner = owner_of(data)
@@ -62,7 +62,7 @@ def memory() -> MemoryInfo:
                 tensors += 1
         elif issubclass(kind, Node):
             nodes += 1
-            for array in _arrays_of(one):
+            for array in _arrays_of(item):
                 owner = owner_of(array)
                 saved[id(owner)] = owner.nbytes
     only_saved = sum(nbytes for key, nbytes in saved.items() if key not in held)
@@ -71,8 +71,8 @@ def memory() -> MemoryInfo:
 
 def _arrays_of(node: Any) -> list[Any]:
     """The arrays that a node holds, directly or in a list or tuple of its own."""
-    found = []
+    arrays = []
     for referent in gc.get_referents(node):
         parts = referent if type(referent) in (list, tuple) else [referent]
-        found += [part for part in parts if isinstance(part, np.ndarray)]
-    return found
+        arrays += [part for part in parts if isinstance(part, np.ndarray)]
+    return arrays

@@ -92,8 +92,8 @@ class Profile:
     def functions(self) -> list[FunctionProfile]:
         """The compiled functions that were called, the one that took longest first."""
         with self._lock:
-            found = [*self._done, *(function.function for function in self._functions.values())]
-        return sorted(found, key=lambda profile: -profile.milliseconds)
+            profiles = [*self._done, *(function.function for function in self._functions.values())]
+        return sorted(profiles, key=lambda profile: -profile.milliseconds)
 
     @property
     def kernel_names(self) -> list[str]:
@@ -164,24 +164,30 @@ class Profile:
             self._memory(results, ran.args)
 
     def _seen(self, executable: Executable) -> _Seen:
-        known = self._functions.get(id(executable))
-        if known is not None:
-            return known
+        earlier = self._functions.get(id(executable))
+        if earlier is not None:
+            return earlier
         variant = timed(executable)
-        made = _described(executable, variant)
-        for one, what in ((executable, "compile"), (variant, "instrument")):
-            if one.begun < self._begun:
+        function = _described(executable, variant)
+        for compiled, what in ((executable, "compile"), (variant, "instrument")):
+            if compiled.begun < self._begun:
                 continue
-            spent = sum(one.milliseconds.values())
+            spent = sum(compiled.milliseconds.values())
             if what == "compile":
-                made.compile_milliseconds = spent
+                function.compile_milliseconds = spent
             else:
                 self.instrument_milliseconds += spent
-            end = one.begun + int(spent * 1e6)
-            self._event(f"{what} {made.name}", "compile", one.begun, end, dict(one.milliseconds))
-        labels = [f"{nest.name} {', '.join(nest.ops)}" for nest in made.nests]
-        notes: list[dict[str, Any]] = [{"kind": nest.kind, "lines": list(nest.lines)} for nest in made.nests]
-        seen = self._functions[id(executable)] = _Seen(executable, made, site_costs(variant), labels, notes)
+            end = compiled.begun + int(spent * 1e6)
+            self._event(
+                f"{what} {function.name}", "compile", compiled.begun, end, dict(compiled.milliseconds)
+            )
+        labels = [f"{nest.name} {', '.join(nest.ops)}" for nest in function.nests]
+        notes: list[dict[str, Any]] = [
+            {"kind": nest.kind, "lines": list(nest.lines)} for nest in function.nests
+        ]
+        seen = self._functions[id(executable)] = _Seen(
+            executable, function, site_costs(variant), labels, notes
+        )
         return seen
 
     def _keep(
@@ -210,10 +216,10 @@ class Profile:
 
     def _memory(self, arrays: Sequence[Any], operands: Sequence[Any]) -> None:
         """Follow the memory of new arrays until it is given back."""
-        known = {id(owner_of(operand)) for operand in operands if isinstance(operand, np.ndarray)}
+        owners = {id(owner_of(operand)) for operand in operands if isinstance(operand, np.ndarray)}
         for array in arrays:
             owner = owner_of(array)
-            if id(owner) not in known and id(owner) not in self._followed:
+            if id(owner) not in owners and id(owner) not in self._followed:
                 self._follow(owner)
         self.peak_bytes = max(self.peak_bytes, self._live)
 
@@ -277,7 +283,7 @@ def profile(f: Callable[..., Any] | None = None, /, *args: Any, **kwargs: Any) -
         raise TracejitError(
             f"profile: expected a function, or nothing in a with statement, got {type(f).__name__}"
         )
-    made = Profile(everywhere=False)
-    with made:
-        made.result = f(*args, **kwargs)
-    return made
+    recorded = Profile(everywhere=False)
+    with recorded:
+        recorded.result = f(*args, **kwargs)
+    return recorded

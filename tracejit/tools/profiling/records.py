@@ -118,9 +118,9 @@ def ops_of(instruction: Instruction) -> tuple[str, ...]:
     inside = [
         name
         for region in instruction.regions
-        for one in region.body
-        for name in ops_of(one)
-        if one.op.kind.value not in ("view", "creation")
+        for inner in region.body
+        for name in ops_of(inner)
+        if inner.op.kind.value not in ("view", "creation")
     ]
     first = () if instruction.op.kind.value == "region" else (instruction.op.name,)
     return tuple(dict.fromkeys([*first, *inside])) or ("copy",)
@@ -136,8 +136,8 @@ def _locations(instruction: Instruction) -> Iterator[Location]:
     if instruction.location is not None:
         yield instruction.location
     for region in instruction.regions:
-        for one in region.body:
-            yield from _locations(one)
+        for inner in region.body:
+            yield from _locations(inner)
 
 
 def owner_of(array: Any) -> Any:

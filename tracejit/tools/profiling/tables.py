@@ -94,8 +94,8 @@ def _lines(lines: Sequence[str]) -> str:
         file, _, line = text.rpartition(":")
         by_file.setdefault(file, []).append(int(line))
     return ", ".join(
-        f"{file}:{min(found)}" + (f"-{max(found)}" if len(found) > 1 else "")
-        for file, found in by_file.items()
+        f"{file}:{min(numbers)}" + (f"-{max(numbers)}" if len(numbers) > 1 else "")
+        for file, numbers in by_file.items()
     )
 
 
@@ -161,7 +161,7 @@ def as_dict(profile: Profile) -> dict[str, Any]:
     compiled = sum(function.milliseconds for function in functions)
     eager = sum(spent for _, spent, _ in profile.eager.values())
     compiling = sum(function.compile_milliseconds for function in functions)
-    known = compiled + eager + compiling + profile.instrument_milliseconds
+    accounted = compiled + eager + compiling + profile.instrument_milliseconds
     return {
         "milliseconds_on": profile.milliseconds_on,
         "compiled_milliseconds": compiled,
@@ -169,7 +169,7 @@ def as_dict(profile: Profile) -> dict[str, Any]:
         "eager_milliseconds": eager,
         "compile_milliseconds": compiling,
         "instrument_milliseconds": profile.instrument_milliseconds,
-        "rest_milliseconds": max(0.0, profile.milliseconds_on - known),
+        "rest_milliseconds": max(0.0, profile.milliseconds_on - accounted),
         "flops": cost.flops,
         "bytes": cost.bytes,
         "gflops": cost.flops / kernels / 1e6 if kernels else 0.0,

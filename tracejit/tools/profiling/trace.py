@@ -40,11 +40,11 @@ def write_trace(events: Sequence[Event], dropped: int = 0) -> str:
             for thread, name in names.items()
         ),
     ]
-    for one in sorted(events, key=lambda event: (event.begin, -event.duration)):
+    for event in sorted(events, key=lambda event: (event.begin, -event.duration)):
         rows.append(
             {
-                "ph": "X", "name": one.name, "cat": one.category, "pid": pid, "tid": one.thread,
-                "ts": one.begin / 1e3, "dur": one.duration / 1e3, "args": one.what,
+                "ph": "X", "name": event.name, "cat": event.category, "pid": pid, "tid": event.thread,
+                "ts": event.begin / 1e3, "dur": event.duration / 1e3, "args": event.what,
             }
         )  # fmt: skip
     other = {"dropped events": dropped} if dropped else {}

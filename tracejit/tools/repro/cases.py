@@ -44,8 +44,8 @@ class Case:
         )
         kept = [i for i, param in enumerate(function.params) if param in used]
         params = tuple(function.params[i] for i in kept)
-        made = Function(function.name, params, function.body, function.results)
-        return Case(made, tuple(self.inputs[i] for i in kept))
+        smaller = Function(function.name, params, function.body, function.results)
+        return Case(smaller, tuple(self.inputs[i] for i in kept))
 
     def text(self, notes: Sequence[str] = ()) -> str:
         """The text of the ``.tir`` file, with `notes` as comments."""

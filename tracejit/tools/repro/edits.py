@@ -54,15 +54,15 @@ class EditWindow(Edit):
 
     def proposals(self, case: Case) -> Iterator[Case]:
         body, half = case.function.body, len(case.function.body) // 2
-        known = values_of(case) if half else None
-        if known is None:
+        values = values_of(case) if half else None
+        if values is None:
             return
         for start in dict.fromkeys((0, len(body) - half, half // 2)):
-            yield _window(case, body[start : start + half], known)
+            yield _window(case, body[start : start + half], values)
 
 
-def _window(case: Case, body: tuple[Instruction, ...], known: Mapping[Value, Any]) -> Case:
-    made = {value for instruction in body for value in instruction.results}
+def _window(case: Case, body: tuple[Instruction, ...], values: Mapping[Value, Any]) -> Case:
+    computed = {value for instruction in body for value in instruction.results}
     inside = set(body)
     read = {
         operand
@@ -73,7 +73,7 @@ def _window(case: Case, body: tuple[Instruction, ...], known: Mapping[Value, Any
     read |= set(case.function.results)
     results = tuple(value for instruction in body for value in instruction.results if value in read)
     outside = dict.fromkeys(
-        operand for instruction in body for operand in instruction.operands if operand not in made
+        operand for instruction in body for operand in instruction.operands if operand not in computed
     )
     table = Substitution({value: Value(value.type, f"v{i}") for i, value in enumerate(outside)})
     function = Function(
@@ -82,7 +82,7 @@ def _window(case: Case, body: tuple[Instruction, ...], known: Mapping[Value, Any
         tuple(table.apply(instruction) for instruction in body),
         results,
     )
-    return Case(function, tuple(np.asarray(known[value], order="C") for value in outside))
+    return Case(function, tuple(np.asarray(values[value], order="C") for value in outside))
 
 
 class FewerResults(Chunked):
@@ -127,8 +127,8 @@ class ValuesAsInputs(Chunked):
         return len(case.function.body)
 
     def without(self, case: Case, parts: range) -> Iterator[Case]:
-        known = values_of(case)
-        if known is None:
+        values = values_of(case)
+        if values is None:
             return
         function = case.function
         table = Substitution()
@@ -139,11 +139,11 @@ class ValuesAsInputs(Chunked):
                 for value in instruction.results:
                     table[value] = Value(value.type, f"v{len(params)}")
                     params.append(table[value])
-                    inputs.append(np.asarray(known[value], order="C"))
+                    inputs.append(np.asarray(values[value], order="C"))
             else:
                 body.append(table.apply(instruction))
-        made = Function(function.name, tuple(params), tuple(body), table.all(function.results))
-        yield Case(made, tuple(inputs))
+        smaller = Function(function.name, tuple(params), tuple(body), table.all(function.results))
+        yield Case(smaller, tuple(inputs))
 
 
 class Bypass(Chunked):
@@ -188,7 +188,7 @@ class BypassInRegions(Edit):
             for number, region in enumerate(instruction.regions):
                 for smaller in _bypassed(region):
                     regions = (*instruction.regions[:number], smaller, *instruction.regions[number + 1 :])
-                    made = Instruction(
+                    replacement = Instruction(
                         instruction.op,
                         instruction.operands,
                         instruction.attrs,
@@ -196,7 +196,7 @@ class BypassInRegions(Edit):
                         instruction.location,
                         regions,
                     )
-                    body = (*case.function.body[:position], made, *case.function.body[position + 1 :])
+                    body = (*case.function.body[:position], replacement, *case.function.body[position + 1 :])
                     yield _with(case, body=body)
 
 
@@ -241,10 +241,10 @@ def _fresh(instruction: Instruction, table: Substitution) -> Instruction:
     """`instruction` with values of its own, so that a region may be used twice."""
     results = tuple(Value(value.type, value.hint) for value in instruction.results)
     operands, location = table.all(instruction.operands), instruction.location
-    made = Instruction(instruction.op, operands, instruction.attrs, results, location, instruction.regions)
+    fresh = Instruction(instruction.op, operands, instruction.attrs, results, location, instruction.regions)
     for old, new in zip(instruction.results, results, strict=True):
         table[old] = new
-    return made
+    return fresh
 
 
 class FewerSteps(Edit):
@@ -264,7 +264,7 @@ class FewerSteps(Edit):
             for fewer in dict.fromkeys((1, 2, length // 2, length - 1)):
                 if 0 < fewer < length:
                     attrs = {**instruction.attrs, "length": fewer}
-                    made = Instruction(
+                    replacement = Instruction(
                         instruction.op,
                         instruction.operands,
                         attrs,
@@ -272,7 +272,7 @@ class FewerSteps(Edit):
                         instruction.location,
                         instruction.regions,
                     )
-                    body = (*case.function.body[:position], made, *case.function.body[position + 1 :])
+                    body = (*case.function.body[:position], replacement, *case.function.body[position + 1 :])
                     yield _with(case, body=body)
 
 
@@ -320,10 +320,10 @@ def _with(
     case: Case, *, body: tuple[Instruction, ...] | None = None, results: tuple[Value, ...] | None = None
 ) -> Case:
     old = case.function
-    made = Function(
+    function = Function(
         old.name, old.params, old.body if body is None else body, old.results if results is None else results
     )
-    return Case(made, case.inputs)
+    return Case(function, case.inputs)
 
 
 def values_of(case: Case) -> Mapping[Value, Any] | None:
@@ -369,11 +369,11 @@ def _resized(function: Function, size: int, smaller: int) -> Function:
         attrs = _smaller_attrs(instruction, size, smaller)
         regions = tuple(_resized(region, size, smaller) for region in instruction.regions)
         operands = tuple(table[operand] for operand in instruction.operands)
-        given = tuple(operand.type for operand in operands)
+        operand_types = tuple(operand.type for operand in operands)
         if instruction.op.regions is not None:
-            types = instruction.op.regions.types(given, attrs, regions)
+            types = instruction.op.regions.types(operand_types, attrs, regions)
         else:
-            types = instruction.op.infer(given, attrs)
+            types = instruction.op.infer(operand_types, attrs)
         results = tuple(Value(type) for type in types)
         table.update(zip(instruction.results, results, strict=True))
         body.append(Instruction(instruction.op, operands, attrs, results, instruction.location, regions))

@@ -54,10 +54,10 @@ def _exhaust(
     if isinstance(edit, Chunked):
         return _in_chunks(edit, case, interesting, end, progress)
     while True:
-        found = _first(_smaller(case, edit.proposals(case)), interesting, end)
-        if found is None:
+        smaller = _first(_smaller(case, edit.proposals(case)), interesting, end)
+        if smaller is None:
             return case
-        case = found
+        case = smaller
         progress(edit.name, case)
 
 
@@ -74,12 +74,12 @@ def _in_chunks(
     while size >= 1 and time.monotonic() < end:
         start = 0
         while start < edit.count(case):
-            made = edit.without(case, range(start, min(start + size, edit.count(case))))
-            found = _first(_smaller(case, made), interesting, end)
-            if found is None:
+            proposals = edit.without(case, range(start, min(start + size, edit.count(case))))
+            smaller = _first(_smaller(case, proposals), interesting, end)
+            if smaller is None:
                 start += size
             else:
-                case = found
+                case = smaller
                 progress(edit.name, case)
         size = min(size, max(1, edit.count(case))) // 2
     return case

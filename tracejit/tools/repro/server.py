@@ -85,8 +85,8 @@ def _answer_of(child: int, reading: int, timeout: float) -> dict[str, str]:
         return {"kind": "crash", "detail": signal.Signals(os.WTERMSIG(status)).name}
     if not text:
         return {"kind": "crash", "detail": f"exit code {os.waitstatus_to_exitcode(status)}"}
-    found: dict[str, str] = json.loads(text)
-    return found
+    answer: dict[str, str] = json.loads(text)
+    return answer
 
 
 def trial(request: dict[str, Any]) -> dict[str, str]:
@@ -127,13 +127,13 @@ def _of_errors(refused: Exception | None, failed: Exception | None) -> dict[str,
 
 
 def _of_results(function: Function, want: Any, got: Any, rtol: float | None) -> dict[str, str]:
-    for i, (one, other) in enumerate(zip(want, got, strict=True)):
-        far = difference(one, other, rtol)
+    for i, (expected, other) in enumerate(zip(want, got, strict=True)):
+        far = difference(expected, other, rtol)
         if far["differs"]:
             at = tuple(far["at"])
             detail = (
                 f"result {i} ({function.results[i].type}): native {other[at].item()!r}, interpreter "
-                f"{one[at].item()!r}" + (f" at {list(at)}" if at else "")
+                f"{expected[at].item()!r}" + (f" at {list(at)}" if at else "")
             )
             return {"kind": "differs", "detail": detail}
     return {"kind": "agrees", "detail": ""}

@@ -109,8 +109,8 @@ class Trials:
         line = self._process.stdout.readline()
         if not line:
             return Verdict("setup failed", f"the process ended with code {self._process.wait()}")
-        found = json.loads(line)
-        return Verdict(found["kind"], found["detail"])
+        answer = json.loads(line)
+        return Verdict(answer["kind"], answer["detail"])
 
     def close(self) -> None:
         """End the process."""

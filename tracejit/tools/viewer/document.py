@@ -164,14 +164,14 @@ class _Collector:
         text = assembly(with_debug_lines(lines, groups, list(of_function)))
         compiled = assembly_lines(text, groups)
         self._stage("asm", "Assembly", f"for {host().cpu}", compiled)
-        found: dict[str, dict[str, int]] = {name: {} for name in of_function}
+        starts: dict[str, dict[str, int]] = {name: {} for name in of_function}
         for number, (line, _) in enumerate(lines):
             if line.startswith("define "):
-                found.get(line.partition("@")[2].partition("(")[0], {}).setdefault("llvm", number)
+                starts.get(line.partition("@")[2].partition("(")[0], {}).setdefault("llvm", number)
         for number, (line, _) in enumerate(compiled):
             if line.endswith(":"):
-                found.get(line[:-1].lstrip("_"), {}).setdefault("asm", number)
-        return found
+                starts.get(line[:-1].lstrip("_"), {}).setdefault("asm", number)
+        return starts
 
     # -- tables -----------------------------------------------------------------------------------
 
@@ -221,7 +221,7 @@ class _Collector:
         cost = row.cost
         many = 1 if row.is_loop or row.parent is None else runs
         flops, nbytes = cost.flops * many, cost.bytes * many
-        found: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "name": row.name,
             "kind": row.kind,
             "parent": row.parent,
@@ -246,9 +246,9 @@ class _Collector:
         if peaks is not None and row.kernel is not None:
             floor, limit = peaks.floor(flops, nbytes, row.dtype, threaded=not row.threaded)
             threads = 1 if row.threaded else peaks.threads
-            found["estimate"] = row.kernel.cycles * many / peaks.clock / threads
-            found["floor"], found["limit"] = floor, limit
-        return found
+            entry["estimate"] = row.kernel.cycles * many / peaks.clock / threads
+            entry["floor"], entry["limit"] = floor, limit
+        return entry
 
     def _hints(
         self, rows: Sequence[KernelRow], sources: Sources, peaks: Peaks | None, measured: Measured | None
@@ -259,11 +259,11 @@ class _Collector:
         return [as_json(hint, sources.place) for hint in hints(rows, locations, peaks)]
 
     def _timing_json(self, measured: Measured | None, problem: str) -> dict[str, Any]:
-        known = sum(1 for input_ in self.subject.inputs if input_ is not None)
+        supplied = sum(1 for input_ in self.subject.inputs if input_ is not None)
         return {
             "seconds": measured.seconds if measured else None,
             "problem": problem,
-            "made_up": len(self.subject.function.params) - known,
+            "made_up": len(self.subject.function.params) - supplied,
             "compile": measured.compiling if measured else {},
         }
 
@@ -272,11 +272,11 @@ def _for_all(
     lines: Sequence[Marked], sets: dict[str, dict[tuple[int, ...], tuple[int, ...]]]
 ) -> Iterator[Marked]:
     """Lines with the ops of every kernel that shares them."""
-    known: dict[tuple[int, ...], tuple[int, ...]] = {}
+    origin_sets: dict[tuple[int, ...], tuple[int, ...]] = {}
     for text, origins in lines:
         if text.startswith("define "):
-            known = sets.get(text.partition("@")[2].partition("(")[0], {})
-        yield text, known.get(origins, origins)
+            origin_sets = sets.get(text.partition("@")[2].partition("(")[0], {})
+        yield text, origin_sets.get(origins, origins)
 
 
 def _peaks_json(peaks: Peaks | None) -> dict[str, Any] | None:

@@ -54,7 +54,7 @@ class Drawing:
         edges: list[PictureEdge] = []
         sizes: list[tuple[float, float]] = []
         drawn: list[Callable[[float, float, float, float], str]] = []
-        made: dict[Value, str] = {}
+        ids: dict[Value, str] = {}
 
         def add(node: PictureNode, size: tuple[float, float], draw: Callable[..., str]) -> None:
             nodes.append(node)
@@ -69,7 +69,7 @@ class Drawing:
                 node = PictureNode(
                     f"n{len(nodes)}", (self.names.get(param, "%?"), str(param.type)), "parameter"
                 )
-                made[param] = node.id
+                ids[param] = node.id
                 add(node, size_of(node), self._leaf(node, (), "", inside))
         for number, instruction in enumerate(function.body):
             name = inside or (f"{prefix}k{number}" if instruction.op.kind.traits.has_kernel else "")
@@ -77,8 +77,8 @@ class Drawing:
                 f"n{len(nodes)}", self._lines(instruction), "op" if instruction.operands else "constant"
             )
             for result in instruction.results:
-                made[result] = node.id
-            edges += [PictureEdge(made[x], node.id) for x in dict.fromkeys(instruction.operands) if x in made]
+                ids[result] = node.id
+            edges += [PictureEdge(ids[x], node.id) for x in dict.fromkeys(instruction.operands) if x in ids]
             if instruction.regions:
                 block = self._boxed(instruction, name)
                 add(node, (block.width, block.height), self._placed(block))
@@ -92,8 +92,8 @@ class Drawing:
             several = len(function.results) > 1
             title = f"result {position}" if several else "result"
             node = PictureNode(f"n{len(nodes)}", (title, str(result.type)), "result")
-            if result in made:
-                edges.append(PictureEdge(made[result], node.id))
+            if result in ids:
+                edges.append(PictureEdge(ids[result], node.id))
             add(node, size_of(node), self._leaf(node, (), "", inside))
         places = lay_out(Picture(tuple(nodes), tuple(edges)), sizes)
         parts = [

@@ -45,7 +45,7 @@ def hints(rows: Sequence[KernelRow], locations: dict[str, Location], peaks: Peak
     total = sum(row.seconds or 0.0 for row in measured if row.parent is None)
     if not total:
         return []
-    found: dict[tuple[str, str], Hint] = {}
+    by_place: dict[tuple[str, str], Hint] = {}
     told: set[str | None] = set()
     for row in sorted(measured, key=lambda row: -(row.seconds or 0.0)):
         if row.parent in told:
@@ -55,13 +55,13 @@ def hints(rows: Sequence[KernelRow], locations: dict[str, Location], peaks: Peak
         level, title, text = _said(row, rows, peaks)
         where = locations.get(row.name)
         part = (row.seconds or 0.0) / total
-        same = found.get((str(where), title))
+        same = by_place.get((str(where), title))
         if same is None:
-            found[str(where), title] = Hint(row.name, level, title, text, where, part, [row.name])
+            by_place[str(where), title] = Hint(row.name, level, title, text, where, part, [row.name])
         else:
             same.share += part
             same.kernels.append(row.name)
-    listed = sorted((hint for hint in found.values() if hint.share >= SHARE), key=lambda hint: -hint.share)
+    listed = sorted((hint for hint in by_place.values() if hint.share >= SHARE), key=lambda hint: -hint.share)
     if total < SMALL:
         listed.append(
             Hint("", "note", "As quick as a call",
@@ -163,7 +163,7 @@ def _host_call(row: KernelRow) -> tuple[str, str, str]:
 
 
 def _loop(row: KernelRow, rows: Sequence[KernelRow]) -> tuple[str, str, str]:
-    inside = [one for one in rows if one.parent == row.name]
+    inside = [inner for inner in rows if inner.parent == row.name]
     steps = max((row.runs for row in inside), default=row.runs)
     each = (row.seconds or 0.0) / max(steps, 1)
     sizes = [result.type.size for row in inside for result in row.instruction.results]

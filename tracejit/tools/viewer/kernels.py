@@ -65,13 +65,13 @@ def kernel_rows(
     fused: Function, module: Module, names: Mapping[Value, str], apart: Sequence[Apart]
 ) -> list[KernelRow]:
     """The kernels of `module`, which was generated for `fused`."""
-    made = {kernel.instruction: kernel for kernel in module.kernels if kernel.instruction is not None}
-    rows = list(_rows(fused, "", None, 1.0, made))
+    kernels = {kernel.instruction: kernel for kernel in module.kernels if kernel.instruction is not None}
+    rows = list(_rows(fused, "", None, 1.0, kernels))
     _find_shared(rows)
     for row in reversed(rows):  # what loops do is what their kernels do
         if row.is_loop:
-            inside = [one for one in rows if one.parent == row.name]
-            row.cost = sum((one.cost.times(int(one.trips / row.trips)) for one in inside), Cost())
+            inside = [inner for inner in rows if inner.parent == row.name]
+            row.cost = sum((inner.cost.times(int(inner.trips / row.trips)) for inner in inside), Cost())
     writer = {result: row.name for row in rows for result in row.instruction.results}
     for row in rows:
         row.fused = list(_why_apart(row, writer, names, apart))
@@ -91,33 +91,33 @@ def _find_shared(rows: Sequence[KernelRow]) -> None:
 
 
 def _inside(instruction: Instruction) -> list[Instruction]:
-    return [one for region in instruction.regions for one in region.instructions()]
+    return [inner for region in instruction.regions for inner in region.instructions()]
 
 
 def alike(rows: Sequence[KernelRow]) -> dict[str, dict[tuple[int, ...], tuple[int, ...]]]:
     """For each function of the module: from the ops that a line is marked with to all those that it is for,
     in every kernel that the function is the code of."""
-    found: dict[str, dict[tuple[int, ...], dict[int, None]]] = {}
+    by_function: dict[str, dict[tuple[int, ...], dict[int, None]]] = {}
     for row in rows:
         if row.kernel is None:
             continue
-        sets = found.setdefault(row.kernel.name, {})
+        sets = by_function.setdefault(row.kernel.name, {})
         back = {mine: theirs for theirs, mine in row.own.items()}
         for instruction in _inside(row.instruction):
             mark = back.get(instruction, instruction).origins
             sets.setdefault(mark, dict.fromkeys(mark)).update(dict.fromkeys(instruction.origins))
-    return {name: {mark: tuple(all_) for mark, all_ in sets.items()} for name, sets in found.items()}
+    return {name: {mark: tuple(all_) for mark, all_ in sets.items()} for name, sets in by_function.items()}
 
 
 def _rows(
-    function: Function, prefix: str, parent: str | None, trips: float, made: Mapping[Instruction, Kernel]
+    function: Function, prefix: str, parent: str | None, trips: float, kernels: Mapping[Instruction, Kernel]
 ) -> Iterator[KernelRow]:
     defs = {result: instruction for instruction in function.body for result in instruction.results}
     for number, instruction in enumerate(function.body):
         if not instruction.op.kind.traits.has_kernel:
             continue
         name = f"{prefix}k{number}"
-        kernel = made.get(instruction)
+        kernel = kernels.get(instruction)
         yield KernelRow(
             name,
             _kind(instruction, kernel),
@@ -131,7 +131,7 @@ def _rows(
         if kernel is None and instruction.op.kind.traits.control:
             steps = float(instruction.attrs["length"]) if instruction.op.kind is Kind.SCAN else 1.0
             for index, region in enumerate(instruction.regions):
-                yield from _rows(region, f"{name}_r{index}_", name, trips * steps, made)
+                yield from _rows(region, f"{name}_r{index}_", name, trips * steps, kernels)
 
 
 def _cost(instruction: Instruction, defs: Mapping[Value, Instruction]) -> Cost:
@@ -187,7 +187,7 @@ def _why_apart(
 
 def strided_reads(nest: Nest) -> dict[int, int]:
     """The buffers that a nest reads with another stride than 1 along its lanes, and that stride."""
-    found: dict[int, int] = {}
+    strides: dict[int, int] = {}
     dim = nest.vector_dim
     sources: list[Any] = [operand for member in nest.members for operand in member.operands]
     sources += [write.source for write in nest.writes]
@@ -195,8 +195,8 @@ def strided_reads(nest: Nest) -> dict[int, int]:
         if not isinstance(source, Memory) or source.buffer is None or source.buffer < 0 or dim is None:
             continue
         if source.strides[dim] not in (0, 1):
-            found[source.buffer] = source.strides[dim]
-    return found
+            strides[source.buffer] = source.strides[dim]
+    return strides
 
 
 def _why_scalar(row: KernelRow, names: Mapping[Value, str]) -> str:

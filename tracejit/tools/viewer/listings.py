@@ -47,16 +47,16 @@ class StageNames(Names, Mapping[Value, str]):
 
     def _learn_copies(self, group: Instruction, region: Function) -> None:
         """The values in a fused group have the names that they have outside."""
-        known = self._known
+        names = self._known
         for inner, outer in zip(region.params, group.operands, strict=True):
-            if outer in known:
-                known.setdefault(inner, known[outer])
+            if outer in names:
+                names.setdefault(inner, names[outer])
         for inner, outer in zip(region.results, group.results, strict=True):
-            known.setdefault(inner, known[outer])
+            names.setdefault(inner, names[outer])
         for instruction in region.body:
             before = self._before.get((instruction.op.name, instruction.origins))
             if before and instruction.origins and len(instruction.results) == 1:
-                known.setdefault(instruction.result, before)
+                names.setdefault(instruction.result, before)
 
 
 def listing(function: Function, names: StageNames) -> list[Marked]:

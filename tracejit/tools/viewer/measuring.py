@@ -76,8 +76,8 @@ def _least(variant: TimedExecutable, inputs: Sequence[Array], repeats: int) -> d
     """The least time of each kernel in some calls, after one to warm up."""
     variant.run_timed(inputs)
     calls = [variant.run_timed(inputs)[1].sites for _ in range(repeats)]
-    best = [min(each, key=lambda one: one.nanoseconds) for each in zip(*calls, strict=True)]
-    return {one.site.name: one for one in best}
+    best = [min(each, key=lambda site: site.nanoseconds) for each in zip(*calls, strict=True)]
+    return {site.site.name: site for site in best}
 
 
 def _with_inner(kernels: dict[str, SiteTime], inner: dict[str, SiteTime]) -> list[Timed]:
@@ -90,16 +90,16 @@ def _with_inner(kernels: dict[str, SiteTime], inner: dict[str, SiteTime]) -> lis
     inside = [site for site in sites if site.site.parent is not None and site.runs]
     clock = min((site.nanoseconds / site.runs for site in inside), default=0.0)
     work = {name: max(0.0, site.nanoseconds - clock * site.runs) for name, site in inner.items()}
-    found: dict[str, float | None] = {name: kernel.nanoseconds / 1e9 for name, kernel in kernels.items()}
-    for name, one in inner.items():
-        if name in found or one.site.parent is None:
+    times: dict[str, float | None] = {name: kernel.nanoseconds / 1e9 for name, kernel in kernels.items()}
+    for name, timed in inner.items():
+        if name in times or timed.site.parent is None:
             continue
-        parent = sites[one.site.parent].site.name
-        total = sum(work[other.site.name] for other in sites if other.site.parent == one.site.parent)
-        whole = found.get(parent)
-        known = whole is not None and 2 * work[name] > one.nanoseconds
-        found[name] = whole * work[name] / total if known and whole is not None else None
-    return [Timed(name, inner[name].runs, seconds) for name, seconds in found.items()]
+        parent = sites[timed.site.parent].site.name
+        total = sum(work[other.site.name] for other in sites if other.site.parent == timed.site.parent)
+        whole = times.get(parent)
+        measurable = whole is not None and 2 * work[name] > timed.nanoseconds
+        times[name] = whole * work[name] / total if measurable and whole is not None else None
+    return [Timed(name, inner[name].runs, seconds) for name, seconds in times.items()]
 
 
 def made_up(function: Function, known: Sequence[Array | None]) -> list[Array]:

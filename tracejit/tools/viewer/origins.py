@@ -25,23 +25,23 @@ def _numbered(function: Function, ops: list[Instruction]) -> Function:
         number = len(ops)
         ops.append(instruction)
         regions = tuple([_numbered(region, ops) for region in instruction.regions])
-        known = instruction.location or Location("", 0)
-        where = Location(known.file, known.line, known.gradient, (number,))
-        made = Instruction(
+        location = instruction.location or Location("", 0)
+        where = Location(location.file, location.line, location.gradient, (number,))
+        numbered = Instruction(
             instruction.op, instruction.operands, instruction.attrs, instruction.results, where, regions
         )
-        ops[number] = made
-        body.append(made)
+        ops[number] = numbered
+        body.append(numbered)
     return Function(function.name, function.params, tuple(body), function.results)
 
 
 def origins_of(instruction: Instruction) -> tuple[int, ...]:
     """The numbers of all ops that an instruction and its regions stem from."""
-    found = dict.fromkeys(instruction.origins)
+    numbers = dict.fromkeys(instruction.origins)
     for region in instruction.regions:
-        for one in region.instructions():
-            found.update(dict.fromkeys(one.origins))
-    return tuple(found)
+        for inner in region.instructions():
+            numbers.update(dict.fromkeys(inner.origins))
+    return tuple(numbers)
 
 
 def origins_in(functions: Iterable[Function]) -> set[int]:
@@ -76,23 +76,23 @@ def _with_regions(instruction: Instruction) -> Instruction:
 def _absorbed(region: Function) -> Function:
     defs = {result: instruction for instruction in region.body for result in instruction.results}
     body = []
-    for one in region.body:
-        if not is_inline(one, defs):
-            one = one.also_for(_inline_behind(one, defs))
-        body.append(one)
+    for instruction in region.body:
+        if not is_inline(instruction, defs):
+            instruction = instruction.also_for(_inline_behind(instruction, defs))
+        body.append(instruction)
     return Function(region.name, region.params, tuple(body), region.results)
 
 
 def _inline_behind(instruction: Instruction, defs: dict[Value, Instruction]) -> list[Instruction]:
     """The views and constants through which `instruction` reads."""
-    found: dict[Instruction, None] = {}
+    inline: dict[Instruction, None] = {}
     stack = list(instruction.operands)
     while stack:
         value = stack.pop()
         definition = defs.get(value)
-        if definition is None or definition in found or not is_inline(definition, defs):
+        if definition is None or definition in inline or not is_inline(definition, defs):
             continue
-        found[definition] = None
+        inline[definition] = None
         if resolve(value, defs)[0] is not value:
             stack.extend(definition.operands)
-    return list(found)
+    return list(inline)

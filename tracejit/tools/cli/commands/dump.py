@@ -93,8 +93,8 @@ def run(options: argparse.Namespace) -> int:
     elif options.diff is not None:
         _emit(options, {"diff": stages.difference(*options.diff)})
     else:
-        wanted = [one.strip() for text in options.stage or ["optimized"] for one in text.split(",")]
-        _emit(options, {stage: stages.text(stage) for stage in wanted})
+        names = [name.strip() for text in options.stage or ["optimized"] for name in text.split(",")]
+        _emit(options, {stage: stages.text(stage) for stage in names})
     return 0
 
 

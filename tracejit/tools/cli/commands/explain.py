@@ -55,18 +55,18 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run, and print what was compiled; returns the exit code."""
     if options.target.endswith(".py"):
-        found, code = _of_program(options)
+        explanations, code = _of_program(options)
     else:
         if options.rest:
             raise UsageError(f"unrecognized arguments: {' '.join(options.rest)}")
-        found, code = [_of_function(options)], OK
+        explanations, code = [_of_function(options)], OK
     if options.json:
-        print(json.dumps([one.as_dict() for one in found]))
+        print(json.dumps([explanation.as_dict() for explanation in explanations]))
         return code
     if options.target.endswith(".py"):
-        print(f"\n{_summary(found)}")
-    for explanation in found:
-        print(f"\n{explanation}" if len(found) > 1 else explanation)
+        print(f"\n{_summary(explanations)}")
+    for explanation in explanations:
+        print(f"\n{explanation}" if len(explanations) > 1 else explanation)
     return code
 
 
@@ -75,8 +75,8 @@ def _of_program(options: argparse.Namespace) -> tuple[list[Explanation], int]:
     own = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
     with keeping() as functions, own:
         code = run_script(options.target, arguments)
-    found = [function.explain() for function in functions if isinstance(function, JitFunction)]
-    return [explanation for explanation in found if explanation.signatures], exit_code(code)
+    explanations = [function.explain() for function in functions if isinstance(function, JitFunction)]
+    return [explanation for explanation in explanations if explanation.signatures], exit_code(code)
 
 
 def _of_function(options: argparse.Namespace) -> Explanation:
@@ -94,11 +94,11 @@ def _of_function(options: argparse.Namespace) -> Explanation:
     return function.explain()
 
 
-def _summary(found: Sequence[Explanation]) -> str:
-    signatures = [signature for function in found for signature in function.signatures]
-    again = len(signatures) - len(found) + sum(len(signature.earlier) for signature in signatures)
+def _summary(explanations: Sequence[Explanation]) -> str:
+    signatures = [signature for function in explanations for signature in function.signatures]
+    again = len(signatures) - len(explanations) + sum(len(signature.earlier) for signature in signatures)
     spent = sum(signature.milliseconds for signature in signatures)
-    count = len(found)
+    count = len(explanations)
     return (
         f"{count} jitted function{'s' * (count != 1)} ran, {len(signatures)} "
         f"signature{'s' * (len(signatures) != 1)}, compiled again {again} times, {spent:.0f} ms compiling"

@@ -46,24 +46,24 @@ def run(options: argparse.Namespace) -> int:
     for path in options.files:
         text = read_text(path)
         try:
-            made = format_text(text)
+            formatted = format_text(text)
         except ParseError as error:
             raise error_in_text(shown(path), error.line, error.column, error.problem, error.caret) from error
         if options.check or options.diff:
-            if made != text:
+            if formatted != text:
                 code = FAILED
-                _report(options, path, text, made)
+                _report(options, path, text, formatted)
         elif path == "-":
-            sys.stdout.write(made)
-        elif made != text:
-            Path(path).write_text(made, encoding="utf-8")
+            sys.stdout.write(formatted)
+        elif formatted != text:
+            Path(path).write_text(formatted, encoding="utf-8")
     return code
 
 
-def _report(options: argparse.Namespace, path: str, text: str, made: str) -> None:
+def _report(options: argparse.Namespace, path: str, text: str, formatted: str) -> None:
     if not options.diff:
         print(f"{shown(path)} would change")
         return
-    before, after = text.splitlines(keepends=True), made.splitlines(keepends=True)
+    before, after = text.splitlines(keepends=True), formatted.splitlines(keepends=True)
     shown_diff = "".join(difflib.unified_diff(before, after, shown(path), f"{shown(path)}, formatted"))
     sys.stdout.write(colored(shown_diff, "diff") if wants_color(options.color, sys.stdout) else shown_diff)

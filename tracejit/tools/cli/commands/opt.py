@@ -75,8 +75,8 @@ def run(options: argparse.Namespace) -> int:
     check(document, options.file)
     names = Names(document.names)
     steps: list[dict[str, Any]] = []
-    made = [_optimized(function, passes, options, names, steps) for function in document.functions]
-    text = print_functions(made, names)
+    optimized = [_optimized(function, passes, options, names, steps) for function in document.functions]
+    text = print_functions(optimized, names)
     if options.time and not options.json:
         _print_times(steps)
     if options.json:
@@ -89,13 +89,13 @@ def run(options: argparse.Namespace) -> int:
 
 def parse_passes(text: str) -> list[Pass]:
     """The passes that a list such as ``simplify,cse`` names. Raises UsageError."""
-    found: list[Pass] = []
-    for name in filter(None, (one.strip() for one in text.split(","))):
+    passes: list[Pass] = []
+    for name in filter(None, (part.strip() for part in text.split(","))):
         if name not in _LISTS and name not in _PASSES:
-            known = ", ".join([*_PASSES, *_LISTS])
-            raise UsageError(f"there is no pass {name!r}; expected one of {known}")
-        found += _LISTS.get(name) or ([_PASSES[name]] if name in _PASSES else [])
-    return found
+            names = ", ".join([*_PASSES, *_LISTS])
+            raise UsageError(f"there is no pass {name!r}; expected one of {names}")
+        passes += _LISTS.get(name) or ([_PASSES[name]] if name in _PASSES else [])
+    return passes
 
 
 def _optimized(

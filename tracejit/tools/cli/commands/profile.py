@@ -47,13 +47,13 @@ def run(options: argparse.Namespace) -> int:
     if options.limit < 1:
         raise UsageError(f"--limit: expected a positive number, got {options.limit}")
     own = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
-    with profile() as made, own:
+    with profile() as recorded, own:
         code = run_script(options.script, options.arguments, module=options.module)
     if options.json:
-        print(json.dumps(made.as_dict()))
+        print(json.dumps(recorded.as_dict()))
     else:
-        print(f"\n{made.table(options.limit)}\n\n{made.summary()}")
+        print(f"\n{recorded.table(options.limit)}\n\n{recorded.summary()}")
     if options.trace is not None:
-        made.save_trace(options.trace)
+        recorded.save_trace(options.trace)
         print(f"{options.trace}: open it at https://ui.perfetto.dev", file=sys.stderr)
     return exit_code(code)

@@ -60,17 +60,17 @@ def run(options: argparse.Namespace) -> int:
     case = Case(function, tuple(read_inputs(function, options.inputs)))
     output = options.output or f"{Path(path).with_suffix('')}-small"
     if options.command_if is not None:
-        made = _reduced(options, case, _asks(options.command_if, options.timeout))
-        write(made, Verdict("kept by", options.command_if), output, options.setup)
+        reduced = _reduced(options, case, _asks(options.command_if, options.timeout))
+        write(reduced, Verdict("kept by", options.command_if), output, options.setup)
         return OK
     with Trials(options.setup, rtol=options.rtol, timeout=options.timeout, check=options.check) as trials:
         verdict = trials.run(case)
         if not verdict.is_wrong:
             raise TargetError(f"{path}: nothing is wrong with it: {verdict}")
         print(verdict)
-        made = _reduced(options, case, lambda case: trials.run(case).like(verdict))
-        verdict = trials.run(made)
-    write(made, verdict, output, setup_of(options))
+        reduced = _reduced(options, case, lambda case: trials.run(case).like(verdict))
+        verdict = trials.run(reduced)
+    write(reduced, verdict, output, setup_of(options))
     return OK
 
 

@@ -123,9 +123,9 @@ def _case(options: argparse.Namespace, subject: CommandSubject, seed: int) -> Ca
     if options.inputs is not None:
         return Case(traced.function, tuple(read_inputs(traced.function, options.inputs)))
     leaves = flatten(subject.args)[0]
-    given = [
+    arguments = [
         random_array(rng, leaf) if isinstance(leaf, TensorType) else as_input(leaf)._data for leaf in leaves
     ]
-    captured = [np.asarray(array_of(one)) for one in traced.captured]
-    arrays = [np.asarray(one, order="C") for one in (*given, *captured)]
+    captured = [np.asarray(array_of(value)) for value in traced.captured]
+    arrays = [np.asarray(array, order="C") for array in (*arguments, *captured)]
     return Case(traced.function, tuple(arrays))

@@ -97,11 +97,11 @@ def run(options: argparse.Namespace) -> int:
 def _outcome(label: str, what: str, run: Any) -> list[Array]:
     try:
         with users_code():  # callbacks of the function
-            found: list[Array] = run()
+            results: list[Array] = run()
     except (TracejitError, ValueError, ArithmeticError, LookupError, MemoryError) as error:
         message = " ".join(str(error).splitlines())
         raise TargetError(f"{label}: {what} raised {type(error).__name__}: {message}") from error
-    return found
+    return results
 
 
 def _compared(outcomes: dict[str, list[Array]], rtol: float | None) -> list[dict[str, Any]]:
@@ -157,17 +157,17 @@ def _print(
 def _as_json(
     function: Function, results: Sequence[Array], differences: Sequence[dict[str, Any]], *, compared: bool
 ) -> dict[str, Any]:
-    made: dict[str, Any] = {"function": function.name, "results": []}
+    report: dict[str, Any] = {"function": function.name, "results": []}
     for position, (result, value) in enumerate(zip(results, function.results, strict=True)):
         entry: dict[str, Any] = {"type": str(value.type), "values": _plain(result.tolist())}
         if compared:
             entry["comparison"] = differences[position]
-        made["results"].append(entry)
-    return made
+        report["results"].append(entry)
+    return report
 
 
 def _plain(value: Any) -> Any:
     """`value` for JSON, which has no NaN and no infinity: these are strings."""
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
