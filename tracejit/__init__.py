@@ -121,8 +121,8 @@ else:
             return function
         if name in __all__:  # the rest of it are functions of these, which load when one is first used
             module = ".tools.profiling" if name in _PROFILING else ".extend"
-            found = globals()[name] = getattr(_import_module(module, __name__), name)
-            return found
+            value = globals()[name] = getattr(_import_module(module, __name__), name)
+            return value
         message = f"module {__name__!r} has no attribute {name!r}"
         if not name.startswith("_"):  # those are asked for by tools, which expect that they may be missing
             message += _import_module(".missing_names", __name__).hint(name)

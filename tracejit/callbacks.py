@@ -126,17 +126,17 @@ class _Checked:
         paths = leaf_paths(outcome)
         return tuple([self._checked(*each) for each in zip(leaves, self.types, paths, strict=True)])
 
-    def _checked(self, leaf: Any, wanted: TensorType, path: str) -> Array:
+    def _checked(self, leaf: Any, expected: TensorType, path: str) -> Array:
         where = f"pure_callback: {self.name} returned"
         if type(leaf) in (bool, int, float):  # adopts the dtype, where that loses nothing of its kind
             array = np.asarray(leaf)
-            if array.shape == wanted.shape and "biuf".index(array.dtype.kind) <= "biuf".index(
-                wanted.dtype.kind
+            if array.shape == expected.shape and "biuf".index(array.dtype.kind) <= "biuf".index(
+                expected.dtype.kind
             ):
-                return np.asarray(leaf, wanted.dtype)
+                return np.asarray(leaf, expected.dtype)
         array = leaf._concrete(where, "arrays") if isinstance(leaf, Tensor) else np.asarray(leaf)
-        if array.shape != wanted.shape:
-            raise ShapeError(f"{where} shape {array.shape} at result{path}, result_spec says {wanted}")
-        if array.dtype != wanted.dtype:
-            raise DTypeError(f"{where} dtype {array.dtype.name} at result{path}, result_spec says {wanted}")
+        if array.shape != expected.shape:
+            raise ShapeError(f"{where} shape {array.shape} at result{path}, result_spec says {expected}")
+        if array.dtype != expected.dtype:
+            raise DTypeError(f"{where} dtype {array.dtype.name} at result{path}, result_spec says {expected}")
         return array

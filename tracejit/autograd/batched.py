@@ -21,9 +21,10 @@ def batched_gradients(
     The pass is traced on one cotangent and replayed on all (`mapping.vmap`). Raises ShapeError where the
     cotangents do not fit.
     """
-    given = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs]
+    stacked = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs]
     tensors = [
-        tensor if isinstance(tensor, Tensor) or tensor is None else wrap(as_array(tensor)) for tensor in given
+        tensor if isinstance(tensor, Tensor) or tensor is None else wrap(as_array(tensor))
+        for tensor in stacked
     ]
     sizes = {tensor.shape[0] if tensor is not None and tensor.ndim else None for tensor in tensors}
     if len(tensors) != len(roots) or None in sizes or len(sizes) != 1:
@@ -36,12 +37,12 @@ def batched_gradients(
 
     def gradients(*cotangents: Tensor) -> Sequence[Tensor]:
         seeds = [seed(root, cotangent) for root, cotangent in zip(roots, cotangents, strict=True)]
-        found = run_backward(
+        results = run_backward(
             roots, seeds, retain_graph=retain_graph, create_graph=create_graph, targets=targets
         )
-        reached[:] = [tensor is not None for tensor in found]
-        return [tensor for tensor in found if tensor is not None]
+        reached[:] = [tensor is not None for tensor in results]
+        return [tensor for tensor in results if tensor is not None]
 
     with enable_grad() if create_graph else untaped():
-        made = iter(vmap(gradients)(*tensors))
-    return [next(made) if flag else None for flag in reached]
+        following = iter(vmap(gradients)(*tensors))
+    return [next(following) if flag else None for flag in reached]

@@ -81,9 +81,9 @@ def gradcheck(
         raise GradientError("gradcheck: masked=True is about sparse tensors, and tensors here are dense")
     if not eps > 0:
         raise DomainError(f"gradcheck: expected eps > 0, got {eps}")
-    given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-    _check_inputs(given)
-    check = Check(func, given, outputs_of(func, given), eps, atol, rtol, nondet_tol)
+    arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    _check_inputs(arguments)
+    check = Check(func, arguments, outputs_of(func, arguments), eps, atol, rtol, nondet_tol)
     try:
         if not check.differentiable:
             check_no_gradient(check)
@@ -143,11 +143,11 @@ def gradgradcheck(
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise GradientError("gradgradcheck: expected check_fwd_over_rev or check_rev_over_rev to be True")
-    given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-    if not given:
+    arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    if not arguments:
         raise ArgumentError("gradgradcheck: inputs must hold at least one tensor")
     if grad_outputs is None:
-        outputs = [output for output in outputs_of(func, given) if output.requires_grad]
+        outputs = [output for output in outputs_of(func, arguments) if output.requires_grad]
         cotangents = _cotangents(outputs, strided=gen_non_contig_grad_outputs)
     else:
         many = isinstance(grad_outputs, (tuple, list))
@@ -161,15 +161,15 @@ def gradgradcheck(
                 f"gradgradcheck: expected {len(outputs)} grad_outputs, one per output that requires grad, "
                 f"got {len(cotangents)}"
             )
-        wanted = tuple(
+        targets = tuple(
             argument for argument in args[:count] if isinstance(argument, Tensor) and argument.requires_grad
         )
-        found = gradients(outputs, wanted, args[count:], create_graph=True)
-        return tuple(tensor for tensor in found if tensor is not None)
+        results = gradients(outputs, targets, args[count:], create_graph=True)
+        return tuple(tensor for tensor in results if tensor is not None)
 
     return gradcheck(
         slopes,
-        given + cotangents,
+        arguments + cotangents,
         eps=eps,
         atol=atol,
         rtol=rtol,
@@ -190,21 +190,21 @@ def gradgradcheck(
 
 def _cotangents(outputs: Sequence[Tensor], *, strided: bool) -> tuple[Tensor, ...]:
     rng = np.random.default_rng(0)
-    found = []
+    cotangents = []
     for output in outputs:
         array = np.asarray(rng.uniform(-1, 1, output.shape), output.dtype)
         if strided:
             array = np.stack([array, array], axis=-1)[..., 0]
-        found.append(wrap(array).requires_grad_())
-    return tuple(found)
+        cotangents.append(wrap(array).requires_grad_())
+    return tuple(cotangents)
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
-    found = False
+    requires_grad = False
     for position, input_ in enumerate(inputs):
         if not isinstance(input_, Tensor) or not input_.requires_grad:
             continue
-        found = True
+        requires_grad = True
         if input_.is_traced:
             raise GradientError(
                 "gradcheck: input values must be known, and in a jitted function they are not; "
@@ -218,7 +218,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
                 stacklevel=user_stacklevel(),
             )
         _check_memory(input_, position)
-    if not found:
+    if not requires_grad:
         raise GradientError(
             "gradcheck: expected at least one input tensor to require gradient, but none has "
             "requires_grad=True"

@@ -219,8 +219,8 @@ def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     wrt = tuple([i for i, param in enumerate(params) if is_float(param.dtype)])
     operands = [leaves[i] for i in tensors] + list(tracer.holders.values())
     attrs = {"name": "checkpoint", "outputs": len(results), "wrt": wrt}
-    made = apply_with_regions(OPS["custom_vjp"], operands, attrs, (region, _backward(region, wrt)))
-    following = iter(made)
+    produced = apply_with_regions(OPS["custom_vjp"], operands, attrs, (region, _backward(region, wrt)))
+    following = iter(produced)
     return shape[0].unflatten(
         [next(following) if isinstance(output, Tensor) else output for output in outputs]
     )
@@ -239,11 +239,11 @@ def _backward(region: Function, wrt: tuple[int, ...]) -> Function:
     for i, output in enumerate(outputs):
         if is_float(output.dtype):
             cotangent = b.parameter(output.type, f"ct{i}")
-            known = seeds.get(output)
-            seeds[output] = cotangent if known is None else b.add(known, cotangent)
+            earlier = seeds.get(output)
+            seeds[output] = cotangent if earlier is None else b.add(earlier, cotangent)
     targets = [again[i] for i in wrt]
     gradients = [
-        b.full(value=0.0, shape=target.shape, dtype=target.dtype) if found is None else found
-        for target, found in zip(targets, pull_back(b, body, seeds, targets), strict=True)
+        b.full(value=0.0, shape=target.shape, dtype=target.dtype) if gradient is None else gradient
+        for target, gradient in zip(targets, pull_back(b, body, seeds, targets), strict=True)
     ]
     return b.finish("checkpoint_backward", gradients)

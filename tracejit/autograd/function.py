@@ -92,13 +92,13 @@ class Function:
                 count_write(tensor, cls.__name__)
             return result
         node = FunctionNode(cls, ctx, args, outputs)
-        made = [
+        connected = [
             _connect(ctx, node, index, output, args) if isinstance(output, Tensor) else output
             for index, output in enumerate(outputs)
         ]
         ctx.keep(outputs, node)
         ctx._dirty = ctx._constant = ()  # outputs, which would hold themselves alive
-        return tuple(made) if isinstance(result, tuple) else made[0]
+        return tuple(connected) if isinstance(result, tuple) else connected[0]
 
     @classmethod
     def has_backward(cls) -> bool:
@@ -176,15 +176,15 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         # under a trace the gradient must stay in sight of what refuses to differentiate it
         with no_grad() if STATE.tracer is None else untaped():
             results = fn(ctx, *cotangents)
-        found = results if isinstance(results, tuple) else (results,)
+        gradients = results if isinstance(results, tuple) else (results,)
         if STATE.tracer is not None or STATE.recording:
             sources = [
                 cotangent for cotangent in cotangents if isinstance(cotangent, Tensor)
             ] + ctx.inputs_in_graph()
-            found = tuple(
-                [_last(tensor, sources) if isinstance(tensor, Tensor) else tensor for tensor in found]
+            gradients = tuple(
+                [_last(tensor, sources) if isinstance(tensor, Tensor) else tensor for tensor in gradients]
             )
-        return found if isinstance(results, tuple) else found[0]
+        return gradients if isinstance(results, tuple) else gradients[0]
 
     return wrapped
 

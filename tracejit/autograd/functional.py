@@ -60,16 +60,16 @@ def vjp(
     `strict` says. Semantics: ``torch.autograd.functional.vjp``.
     """
     with enable_grad():
-        many_in, given = as_tuple(inputs, "inputs", "vjp")
-        own = prepared(given, "vjp", create_graph=create_graph)
+        many_in, tensors = as_tuple(inputs, "inputs", "vjp")
+        own = prepared(tensors, "vjp", create_graph=create_graph)
         many_out, outputs = call(func, own, "vjp", strict=strict)
         seeds = None
         if v is None:
             require_one_element(outputs, "vjp", "the result of the function")
         else:
             seeds = vectors(v, outputs, "vjp", many=many_out, create_graph=create_graph)
-        found = gradients(outputs, own, seeds, create_graph=create_graph)
-        product = filled(found, own, strict=strict, create_graph=create_graph, name="vjp", of="output")
+        cotangents = gradients(outputs, own, seeds, create_graph=create_graph)
+        product = filled(cotangents, own, strict=strict, create_graph=create_graph, name="vjp", of="output")
         return _results(outputs, many_out, product, many_in, create_graph)
 
 
@@ -97,14 +97,14 @@ def jvp(
         for position, tensor in enumerate(back):
             if strict and (tensor is None or not tensor.requires_grad):
                 raise independent("jvp", "the output of the function", position)
-        found = gradients(back, seeds, vector, create_graph=create_graph)
-        for position, tensor in enumerate(found):
+        tangents = gradients(back, seeds, vector, create_graph=create_graph)
+        for position, tensor in enumerate(tangents):
             if strict and tensor is None:
                 raise GradientError(
                     f"jvp: output {position} of the function is independent of the inputs, which strict mode "
                     "does not allow; with strict=False the result is zeros"
                 )
-        product = filled(found, outputs, strict=strict, create_graph=create_graph, name="jvp", of="output")
+        product = filled(tangents, outputs, strict=strict, create_graph=create_graph, name="jvp", of="output")
         return _results(outputs, many_out, product, many_out, create_graph)
 
 
@@ -128,8 +128,8 @@ def vhp(
     with enable_grad():
         many, own, vector = _inputs_and_vector(inputs, v, "vhp", create_graph)
         output, slope = _gradient(func, own, "vhp", strict=strict)
-        found = gradients(slope, own, vector, create_graph=create_graph)
-        product = filled(found, own, strict=strict, create_graph=create_graph, name="vhp", of="jacobian")
+        products = gradients(slope, own, vector, create_graph=create_graph)
+        product = filled(products, own, strict=strict, create_graph=create_graph, name="vhp", of="jacobian")
         return _results((output,), False, product, many, create_graph)
 
 
@@ -151,13 +151,15 @@ def hvp(
     with enable_grad():
         many, own, vector = _inputs_and_vector(inputs, v, "hvp", create_graph)
         output, slope = _gradient(func, own, "hvp", strict=strict)
-        full = tuple(zeros_like(x) if one is None else one for x, one in zip(own, slope, strict=True))
+        full = tuple(
+            zeros_like(x) if gradient is None else gradient for x, gradient in zip(own, slope, strict=True)
+        )
         seeds, back = _backward_in_seeds(full, own)
         for position, tensor in enumerate(back):
             if strict and (tensor is None or not tensor.requires_grad):
                 raise independent("hvp", "the jacobian of the function", position)
-        found = gradients(back, seeds, vector, create_graph=create_graph)
-        product = filled(found, own, strict=strict, create_graph=create_graph, name="hvp", of="jacobian")
+        products = gradients(back, seeds, vector, create_graph=create_graph)
+        product = filled(products, own, strict=strict, create_graph=create_graph, name="hvp", of="jacobian")
         return _results((output,), False, product, many, create_graph)
 
 
@@ -188,8 +190,8 @@ def jacobian(
     """
     _check_strategy("jacobian", "strategy", strategy, strict=strict, vectorize=vectorize)
     with enable_grad():
-        many_in, given = as_tuple(inputs, "inputs", "jacobian")
-        own = prepared(given, "jacobian", create_graph=create_graph)
+        many_in, tensors = as_tuple(inputs, "inputs", "jacobian")
+        own = prepared(tensors, "jacobian", create_graph=create_graph)
         many_out, outputs = call(func, own, "jacobian", strict=strict)
         if strategy == "forward-mode":
             blocks = _by_columns(outputs, own, create_graph=create_graph)
@@ -231,9 +233,9 @@ def hessian(
     many, _ = as_tuple(inputs, "inputs", "hessian")
 
     def slope(*own: Tensor) -> Any:
-        _, found = _gradient(func, own, "hessian", strict=strict)
+        _, partials = _gradient(func, own, "hessian", strict=strict)
         full = tuple(
-            zeros_like(x) if tensor is None else tensor for x, tensor in zip(own, found, strict=True)
+            zeros_like(x) if tensor is None else tensor for x, tensor in zip(own, partials, strict=True)
         )
         return unpacked(full, many)
 
@@ -254,8 +256,8 @@ def _inputs_and_vector(
     inputs: Any, v: Any, name: str, create_graph: bool
 ) -> tuple[bool, Tensors, Tensors | None]:
     """Whether the inputs are a tuple, tensors of their own for them, and `v` to go with them."""
-    many, given = as_tuple(inputs, "inputs", name)
-    own = prepared(given, name, create_graph=create_graph)
+    many, tensors = as_tuple(inputs, "inputs", name)
+    own = prepared(tensors, name, create_graph=create_graph)
     if v is None:
         require_one_element(own, name, "the input")
         return many, own, None
@@ -265,13 +267,13 @@ def _inputs_and_vector(
 def _gradient(func: Func, inputs: Tensors, name: str, *, strict: bool) -> tuple[Tensor, Gradients]:
     """The scalar output, and its gradient as part of the graph."""
     output = scalar(func, inputs, name, strict=strict)
-    found = gradients((output,), inputs, create_graph=True)
-    for position, tensor in enumerate(found):
+    partials = gradients((output,), inputs, create_graph=True)
+    for position, tensor in enumerate(partials):
         if strict and tensor is None:
             raise independent(name, "the output of the function", position)
         if strict and tensor is not None and not tensor.requires_grad:
             raise independent(name, "the jacobian of the function", position)
-    return output, found
+    return output, partials
 
 
 def _backward_in_seeds(outputs: Tensors, inputs: Tensors) -> tuple[Tensors, Gradients]:
@@ -303,12 +305,12 @@ def _by_rows(
     position: int, output: Tensor, inputs: Tensors, *, create_graph: bool, strict: bool, vectorize: bool
 ) -> Tensors:
     """The blocks of one output, one backward pass per element."""
-    found = rows(output, inputs, create_graph=create_graph, vectorize=vectorize)
+    by_row = rows(output, inputs, create_graph=create_graph, vectorize=vectorize)
     if strict:
-        for row in found:
+        for row in by_row:
             _check_row(position, row, create_graph)
     return tuple(
-        stacked([zeros_like(x) if row[i] is None else row[i] for row in found], output, x)  # type: ignore[misc]
+        stacked([zeros_like(x) if row[i] is None else row[i] for row in by_row], output, x)  # type: ignore[misc]
         for i, x in enumerate(inputs)
     )
 

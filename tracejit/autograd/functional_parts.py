@@ -24,14 +24,14 @@ Gradients = tuple[Tensor | None, ...]
 def as_tuple(value: Any, what: str, name: str) -> tuple[bool, Tensors]:
     """Whether `value` is a tuple, and its tensors; `what` it is and the function's `name` are for errors."""
     many = isinstance(value, tuple)
-    found = value if many else (value,)
-    for position, one in enumerate(found):
-        if not isinstance(one, Tensor):
+    tensors = value if many else (value,)
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
             where = f", but the value at index {position} is" if many else ", got"
             raise DTypeError(
-                f"{name}: the {what} must be a Tensor or a tuple of Tensors{where} {type(one).__name__}"
+                f"{name}: the {what} must be a Tensor or a tuple of Tensors{where} {type(tensor).__name__}"
             )
-    return many, found
+    return many, tensors
 
 
 def call(func: Callable[..., Any], inputs: Tensors, name: str, *, strict: bool) -> tuple[bool, Tensors]:
@@ -69,29 +69,29 @@ def prepared(inputs: Tensors, name: str, *, create_graph: bool) -> Tensors:
     With `create_graph` they stay connected to what computed `inputs`, and under a trace to the traced value;
     without it they are constants to every outer gradient.
     """
-    found = []
+    tensors = []
     for position, input_ in enumerate(inputs):
         if not is_float(input_.dtype):
             raise DTypeError(
                 f"{name}: only floating inputs can be differentiated, got {input_.type} as input {position}"
             )
         own = input_.reshape(input_.shape) if create_graph else input_.detach()
-        found.append(own if own.requires_grad else own.requires_grad_())
-    return tuple(found)
+        tensors.append(own if own.requires_grad else own.requires_grad_())
+    return tuple(tensors)
 
 
 def vectors(v: Any, like: Tensors, name: str, *, many: bool, create_graph: bool) -> Tensors:
     """`v` as a tuple of tensors with the shapes of `like`, which was a tuple if `many`."""
-    _, found = as_tuple(v, "vector v", name)
-    if len(found) != len(like):
+    _, tensors = as_tuple(v, "vector v", name)
+    if len(tensors) != len(like):
         expected = f"a tuple of {len(like)} tensors" if many else "a single tensor"
-        raise ShapeError(f"{name}: expected v to be {expected}, got {len(found)}")
-    for position, (tensor, other) in enumerate(zip(found, like, strict=True)):
+        raise ShapeError(f"{name}: expected v to be {expected}, got {len(tensors)}")
+    for position, (tensor, other) in enumerate(zip(tensors, like, strict=True)):
         if tensor.shape != other.shape:
             raise ShapeError(
                 f"{name}: entry {position} of v must have shape {other.shape}, got {tensor.shape}"
             )
-    return tuple(one if create_graph else one.detach() for one in found)
+    return tuple(tensor if create_graph else tensor.detach() for tensor in tensors)
 
 
 def require_one_element(like: Tensors, name: str, what: str) -> None:
@@ -127,16 +127,16 @@ def gradients(
     retain_graph: bool | None = None,
 ) -> Gradients:
     """``autograd.grad`` of those `outputs` that have a gradient; None for inputs that nothing reaches."""
-    given = [None] * len(outputs) if grad_outputs is None else list(grad_outputs)
+    cotangents = [None] * len(outputs) if grad_outputs is None else list(grad_outputs)
     pairs = [
         (output, cotangent)
-        for output, cotangent in zip(outputs, given, strict=True)
+        for output, cotangent in zip(outputs, cotangents, strict=True)
         if output is not None and output.requires_grad
     ]
     targets = [input_ for input_ in inputs if input_.requires_grad]
     if not pairs or not targets:
         return (None,) * len(inputs)
-    found = iter(
+    following = iter(
         grad(
             [tensor for tensor, _ in pairs],
             targets,
@@ -146,7 +146,7 @@ def gradients(
             allow_unused=True,
         )
     )
-    return tuple(next(found) if input_.requires_grad else None for input_ in inputs)
+    return tuple(next(following) if input_.requires_grad else None for input_ in inputs)
 
 
 def batched_gradients(
@@ -197,14 +197,14 @@ def stacked(parts: Sequence[Tensor], outer: Tensor, inner: Tensor, *, axis: int 
 
 
 def filled(
-    found: Gradients, like: Tensors, *, strict: bool, create_graph: bool, name: str, of: str
+    partials: Gradients, like: Tensors, *, strict: bool, create_graph: bool, name: str, of: str
 ) -> Tensors:
     """Zeros of the shapes of `like` for missing gradients; with `strict` an error that says what is missing.
 
     `of` is what was differentiated, such as "output".
     """
     full = []
-    for position, (tensor, other) in enumerate(zip(found, like, strict=True)):
+    for position, (tensor, other) in enumerate(zip(partials, like, strict=True)):
         if strict and tensor is None:
             raise independent(name, f"the {of} of the function", position)
         if strict and create_graph and tensor is not None and not tensor.requires_grad:

@@ -66,8 +66,8 @@ def _mismatch(i: int, j: int, numerical: Any, analytical: Any, how: str = "backw
 def check_no_gradient(check: Check) -> None:
     """Where no output requires grad, nothing may depend on the inputs."""
     for index in check.indices:
-        found = numerical_jacobians(check.func, check.inputs, index, check.outputs, check.eps)
-        for i, numerical in enumerate(found):
+        jacobians = numerical_jacobians(check.func, check.inputs, index, check.outputs, check.eps)
+        for i, numerical in enumerate(jacobians):
             if np.abs(numerical).max(initial=0.0) > check.atol:
                 raise GradcheckError(
                     f"no output requires grad, so the numerical gradient is expected to be zero, but "
@@ -153,14 +153,14 @@ def check_forward(check: Check, fast_mode: bool) -> None:
     rng = np.random.default_rng(1)
     for j, (index, x) in enumerate(zip(check.indices, check.tensors, strict=True)):
         directions = [_unit(rng, x)] if fast_mode else list(np.eye(x.size).reshape(x.size, *x.shape))
-        found = forward_derivatives(check.func, check.inputs, check.tensors, j, directions)
+        derivatives = forward_derivatives(check.func, check.inputs, check.tensors, j, directions)
         moved = [
             numerical_derivatives(check.func, check.inputs, index, direction, check.outputs, check.eps)
             for direction in directions
         ]
         for i, position in enumerate(check.differentiable):
             shape = (len(directions), check.outputs[position].size)
-            analytical = np.array([items[i] for items in found]).reshape(shape)
+            analytical = np.array([items[i] for items in derivatives]).reshape(shape)
             numerical = np.array([items[position] for items in moved]).reshape(shape)
             if not _near(analytical, numerical, check):
                 if fast_mode:
@@ -172,8 +172,8 @@ def check_zero_cotangents(check: Check) -> None:
     """Zeros in, zeros out: a backward that forgets to multiply by its gradient shows here."""
     outputs = [check.outputs[i] for i in check.differentiable]
     zeros = [wrap(np.zeros(output.shape, output.dtype)) for output in outputs]
-    found = gradients(outputs, tuple(check.tensors), zeros, create_graph=False, retain_graph=True)
-    for position, tensor in zip(check.indices, found, strict=True):
+    partials = gradients(outputs, tuple(check.tensors), zeros, create_graph=False, retain_graph=True)
+    for position, tensor in zip(check.indices, partials, strict=True):
         if tensor is not None and np.any(tensor.detach().numpy() != 0):
             raise GradcheckError(
                 f"backward is not multiplied by grad_output: with zeros, input {position} gets "
@@ -185,10 +185,10 @@ def check_dtypes(check: Check) -> None:
     """Gradients have the dtypes of their inputs."""
     for i in check.differentiable:
         seed = wrap(np.ones(check.outputs[i].shape, check.outputs[i].dtype))
-        found = gradients(
+        partials = gradients(
             (check.outputs[i],), tuple(check.tensors), (seed,), create_graph=False, retain_graph=True
         )
-        for position, x, tensor in zip(check.indices, check.tensors, found, strict=True):
+        for position, x, tensor in zip(check.indices, check.tensors, partials, strict=True):
             if tensor is not None and tensor.dtype != x.dtype:
                 raise GradcheckError(
                     f"the gradient of output {i} has dtype {tensor.dtype.name}, and input {position} "

@@ -56,18 +56,18 @@ def _moved(tensor: Tensor, step: Any) -> Iterator[None]:
 
 def _evaluated(func: Func, inputs: Sequence[Any], like: Sequence[Tensor], what: str) -> list[Array]:
     """Copies of the outputs, which must have the shapes and dtypes of `like`."""
-    found = outputs_of(func, inputs)
-    if len(found) != len(like):
+    outputs = outputs_of(func, inputs)
+    if len(outputs) != len(like):
         raise GradcheckError(
-            f"gradcheck: the function returned {len(like)} outputs, but {len(found)} when {what}"
+            f"gradcheck: the function returned {len(like)} outputs, but {len(outputs)} when {what}"
         )
-    for position, (tensor, other) in enumerate(zip(found, like, strict=True)):
+    for position, (tensor, other) in enumerate(zip(outputs, like, strict=True)):
         if tensor.type != other.type:
             raise GradcheckError(
                 f"gradcheck: output {position} of the function has shape and dtype {other.type}, but "
                 f"{tensor.type} when {what}; they must not depend on the values"
             )
-    return [one.detach().numpy().copy() for one in found]
+    return [output.detach().numpy().copy() for output in outputs]
 
 
 def numerical_derivatives(
@@ -107,9 +107,10 @@ def numerical_jacobians(
 def pulled_back(output: Tensor, inputs: Sequence[Tensor], cotangent: Array) -> list[Array]:
     """The gradients of `inputs` for `cotangent`, zeros for None. The graph is kept."""
     seed = wrap(np.asarray(cotangent, output.dtype).reshape(output.shape))
-    found = gradients((output,), tuple(inputs), (seed,), create_graph=False, retain_graph=True)
+    partials = gradients((output,), tuple(inputs), (seed,), create_graph=False, retain_graph=True)
     return [
-        _checked(tensor, x, position) for position, (tensor, x) in enumerate(zip(found, inputs, strict=True))
+        _checked(tensor, x, position)
+        for position, (tensor, x) in enumerate(zip(partials, inputs, strict=True))
     ]
 
 
@@ -135,30 +136,32 @@ def analytical_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array
 
 def batched_jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Array]:
     """As `analytical_jacobians`, with all cotangents in one backward pass."""
-    found: Gradients = batched_gradients(output, tuple(inputs), basis(output), create_graph=False)
+    stacked: Gradients = batched_gradients(output, tuple(inputs), basis(output), create_graph=False)
     return [
         np.zeros((x.size, output.size))
         if tensor is None
         else tensor.detach().numpy().reshape(output.size, x.size).T
-        for tensor, x in zip(found, inputs, strict=True)
+        for tensor, x in zip(stacked, inputs, strict=True)
     ]
 
 
 def forward_derivatives(
-    func: Func, inputs: Sequence[Any], wanted: Sequence[Tensor], index: int, directions: Sequence[Array]
+    func: Func, inputs: Sequence[Any], targets: Sequence[Tensor], index: int, directions: Sequence[Array]
 ) -> list[list[Array]]:
-    """Per direction of ``wanted[index]`` and per output that requires grad, the derivative along it.
+    """Per direction of ``targets[index]`` and per output that requires grad, the derivative along it.
 
     The gradient is linear in the cotangent u, and its derivative with respect to u, applied to a direction,
     is the forward derivative along it.
     """
     outputs = [output for output in outputs_of(func, inputs) if output.requires_grad]
     seeds = tuple(zeros_like(output, requires_grad=True) for output in outputs)
-    back = gradients(outputs, tuple(wanted), seeds, create_graph=True)[index]
-    x = wanted[index]
-    found = []
+    back = gradients(outputs, tuple(targets), seeds, create_graph=True)[index]
+    x = targets[index]
+    derivatives = []
     for direction in directions:
         seed = wrap(np.asarray(direction, x.dtype).reshape(x.shape))
         parts = gradients((back,), seeds, (seed,), create_graph=False, retain_graph=True)
-        found.append([_checked(part, y, i) for i, (part, y) in enumerate(zip(parts, outputs, strict=True))])
-    return found
+        derivatives.append(
+            [_checked(part, y, i) for i, (part, y) in enumerate(zip(parts, outputs, strict=True))]
+        )
+    return derivatives

@@ -197,11 +197,11 @@ class inference_mode(Mode):
     """
 
     def __new__(cls, mode: Any = True) -> Any:
-        made = super().__new__(cls)
+        instance = super().__new__(cls)
         if callable(mode):  # a decorator without parentheses
-            made._mode = True
-            return made(mode)
-        return made
+            instance._mode = True
+            return instance(mode)
+        return instance
 
     def __init__(self, mode: bool = True) -> None:
         self._mode = bool(mode)

@@ -58,19 +58,19 @@ class _Application:
         self.is_tuple = isinstance(result, tuple)
         self.outputs = outputs_of(self.function, result)
         for position, symbol, value in zip(self.tensors, symbols, before, strict=True):
-            if symbol._data is not value and not any(symbol is one for one in self.ctx._dirty):
+            if symbol._data is not value and not any(symbol is mark for mark in self.ctx._dirty):
                 raise GradientError(
                     f"{self.function.__name__}: forward writes argument {position} in place; say so with "
                     "ctx.mark_dirty and return it, or compute a new tensor"
                 )
         for tensor in self.ctx._dirty:
             positions = [i for i, arg in enumerate(full) if arg is tensor]
-            found = [i for i, output in enumerate(self.outputs) if output is tensor]
-            if not positions or not found:
+            places = [i for i, output in enumerate(self.outputs) if output is tensor]
+            if not positions or not places:
                 raise GradientError(
                     f"{self.function.__name__}: mark_dirty takes arguments of forward, which it must return"
                 )
-            self.dirty.append((positions[0], found[0]))
+            self.dirty.append((positions[0], places[0]))
         self.constant = {
             i for i, output in enumerate(self.outputs) if any(output is mark for mark in self.ctx._constant)
         }
@@ -80,21 +80,21 @@ class _Application:
     def backward(self, *cotangents: Tensor) -> list[Any]:
         """The user's gradients, one per argument, for cotangents of the floating results."""
         engine, following = Engine(tensors=True), iter(cotangents)
-        given: list[Tensor | None] = []
+        per_output: list[Tensor | None] = []
         for index, output in enumerate(self.outputs):
             if not isinstance(output, Tensor):
-                given.append(None)
+                per_output.append(None)
                 continue
             cotangent = next(following) if is_float(output.dtype) else None
             if cotangent is None or index in self.constant:
                 cotangent = zeros(engine, output.shape, output.dtype) if self.ctx.materializes else None
-            given.append(cotangent)
-        results = self.function.backward(self.ctx, *given)
-        found = list(results) if isinstance(results, tuple) else [results]
+            per_output.append(cotangent)
+        results = self.function.backward(self.ctx, *per_output)
+        gradients = list(results) if isinstance(results, tuple) else [results]
         types = [None if type_ is None else (type_.shape, type_.dtype) for type_ in self.types]
         return [
             None if gradient is None or type_ is None else engine.fit(gradient, *type_)
-            for gradient, type_ in zip(checked_gradients(self.name, types, found), types, strict=True)
+            for gradient, type_ in zip(checked_gradients(self.name, types, gradients), types, strict=True)
         ]
 
     def run(self) -> Any:
@@ -126,25 +126,25 @@ class _Application:
                         f"traced: {error}"
                     )
         operands = [self.args[i] for i in self.tensors] + list(self.forward_tracer.holders.values())
-        made = self._emit(operands, results, wrt, gradients)
+        tensors = self._emit(operands, results, wrt, gradients)
         if failure:
-            made = [
+            tensors = [
                 apply(OPS["undifferentiable"], (tensor,), {"message": failure})
                 if is_float(tensor.dtype)
                 else tensor
-                for tensor in made
+                for tensor in tensors
             ]
-        return self._handed_out(made)
+        return self._handed_out(tensors)
 
     def _trace_backward(self, results: Sequence[Value]) -> tuple[list[int], list[Value]]:
         """Which operands get gradients, and those, in the backward tracer."""
         wrt: list[int] = []
 
         def gradients(*cotangents: Tensor) -> list[Any]:
-            found = self.backward(*cotangents)
+            partials = self.backward(*cotangents)
             order = {position: number for number, position in enumerate(self.tensors)}
-            wrt.extend(order[i] for i, one in enumerate(found) if one is not None)
-            return [one for one in found if one is not None]
+            wrt.extend(order[i] for i, gradient in enumerate(partials) if gradient is not None)
+            return [gradient for gradient in partials if gradient is not None]
 
         types = [result.type for result in results if is_float(result.dtype)]
         names = [f"ct{i}" for i in range(len(types))]
@@ -157,8 +157,8 @@ class _Application:
     ) -> list[Tensor]:
         forward, backward = self.forward_tracer, self.backward_tracer
         params = [*forward.params, *forward.captured.values()]
-        known = {*params, *outputs}
-        results = [*outputs, *[value for value in backward.captured if value not in known]]
+        at_hand = {*params, *outputs}
+        results = [*outputs, *[value for value in backward.captured if value not in at_hand]]
         taken: dict[Value, Value] = {}
 
         def parameter(value: Value, name: str) -> Value:
@@ -184,9 +184,9 @@ class _Application:
         attrs = {"name": name, "outputs": len(outputs), "wrt": tuple(wrt)}
         return apply_with_regions(OPS["custom_vjp"], operands, attrs, regions)[: len(outputs)]
 
-    def _handed_out(self, made: list[Tensor]) -> Any:
+    def _handed_out(self, tensors: list[Tensor]) -> Any:
         """The results as the user's forward returned them."""
-        following = iter(made)
+        following = iter(tensors)
         final = [next(following) if isinstance(output, Tensor) else output for output in self.outputs]
         for index in self.constant:
             final[index] = final[index].detach()
