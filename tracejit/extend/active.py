@@ -69,8 +69,8 @@ def looking(op: Op) -> Callable[..., Any]:
 
 def _decomposes(op: Op, name: str) -> bool:
     """Whether a composite op is its parts on the backend `name`."""
-    known = (op.name, name) in TABLES.kernels
-    return not known and (op.name in TABLES.ops if name == BUILT_IN else op.decompose is not None)
+    registered = (op.name, name) in TABLES.kernels
+    return not registered and (op.name in TABLES.ops if name == BUILT_IN else op.decompose is not None)
 
 
 def _decomposed(op: Op, operands: Any, attrs: Any) -> Any:

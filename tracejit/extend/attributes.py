@@ -30,10 +30,10 @@ def declared(
     for key, spec in attrs.items():
         kind = spec[0] if isinstance(spec, tuple) and len(spec) == 2 else spec
         if kind not in TYPES:
-            known = ", ".join(type_.__name__ for type_ in TYPES)
+            accepted = ", ".join(type_.__name__ for type_ in TYPES)
             raise TracejitError(
                 f"register_op {name}: attribute {key!r} must be declared as (type, default) or type, with "
-                f"one of the types {known}, got {spec!r}; tensors are inputs"
+                f"one of the types {accepted}, got {spec!r}; tensors are inputs"
             )
         if not is_name(key) or key in inputs or "*" + key in inputs:
             raise TracejitError(f"register_op {name}: {key!r} cannot name an attribute")
@@ -48,12 +48,12 @@ def declared(
     return types, defaults
 
 
-def complete(op: Op, given: Mapping[str, Any]) -> dict[str, Any]:
-    """`given` with the defaults of `op`, in the order of its declaration.
+def complete(op: Op, passed: Mapping[str, Any]) -> dict[str, Any]:
+    """`passed` with the defaults of `op`, in the order of its declaration.
 
     Raises AttributeValueError for an attribute that is unknown, missing or of another type.
     """
-    attrs = {**op.defaults, **given}
+    attrs = {**op.defaults, **passed}
     for key, value in attrs.items():
         accepted = op.attrs.get(key)
         if accepted is not None and len(accepted) == 1:

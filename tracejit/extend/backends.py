@@ -149,10 +149,10 @@ def _kernels(name: str) -> list[Kernel]:
 
 
 def _unknown(name: object) -> str:
-    known = ", ".join([NUMPY, *_REGISTERED])
+    names = ", ".join([NUMPY, *_REGISTERED])
     if name == LLVM:
-        return f"'llvm' is the backend of compiled functions, which tj.jit makes; eager mode has {known}"
-    return f"there is no backend named {name!r}; there are {known}"
+        return f"'llvm' is the backend of compiled functions, which tj.jit makes; eager mode has {names}"
+    return f"there is no backend named {name!r}; there are {names}"
 
 
 def _start(name: str) -> str:

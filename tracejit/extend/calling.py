@@ -37,26 +37,26 @@ def call_op(op: Op, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
             f"{op.name}: expected {len(op.params)} input{'s' * (len(op.params) != 1)} "
             f"({', '.join(op.params)}), got {len(inputs)}"
         )
-    given = complete(op, attrs)
+    completed = complete(op, attrs)
     if STATE.tracer is not None and not (has_native(op) or has_numpy(op) or op.decompose):
         raise KernelError(missing_message(op.name, LLVM))
     if op.kind is Kind.ELEMENTWISE:
-        return apply(op, inputs, given)
+        return apply(op, inputs, completed)
     tensors = [as_tensor(input_) for input_ in inputs]
     if op.regions is None:
-        return apply(op, tensors, given)
+        return apply(op, tensors, completed)
     types = tuple([TensorType(tensor.dtype, tensor.shape) for tensor in tensors])
-    if len(op.infer(types, given)) == 1:
-        return apply(op, tensors, given)
+    if len(op.infer(types, completed)) == 1:
+        return apply(op, tensors, completed)
     if STATE.tracer is not None:
         if STATE.blocked:
             tensors = [tensor.detach() for tensor in tensors]
         STATE.tracer.location = user_location()
-        return tuple(apply_with_regions(op, tensors, given, ()))
+        return tuple(apply_with_regions(op, tensors, completed, ()))
     results = tuple(
-        [wrap(np.asarray(one)) for one in op.kernel(*[tensor._data for tensor in tensors], **given)]
+        [wrap(np.asarray(array)) for array in op.kernel(*[tensor._data for tensor in tensors], **completed)]
     )
-    record_several(op, tensors, given, results)
+    record_several(op, tensors, completed, results)
     return results
 
 
@@ -83,15 +83,15 @@ class OpCall:
 
 def _signature(op: Op) -> Signature:
     """What ``help`` and the names in the IR of a jitted op go by."""
-    found = [
+    parameters = [
         Parameter(param.lstrip("*"), Parameter.VAR_POSITIONAL if "*" in param else Parameter.POSITIONAL_ONLY)
         for param in op.params
     ]
-    found += [
+    parameters += [
         Parameter(attr, Parameter.KEYWORD_ONLY, default=op.defaults.get(attr, Parameter.empty))
         for attr in op.attrs
     ]
-    return Signature(found)
+    return Signature(parameters)
 
 
 class Ops:

@@ -73,7 +73,7 @@ def element_function(op: Op, fn: Any) -> CFunction:
 def _address(op: Op, fn: Any) -> int:
     if isinstance(fn, _FUNCTION_POINTER):
         kept = getattr(fn, "_objects", None)
-        if isinstance(kept, dict) and any(type(one).__name__ == "CThunkObject" for one in kept.values()):
+        if isinstance(kept, dict) and any(type(item).__name__ == "CThunkObject" for item in kept.values()):
             raise TracejitError(
                 f"register_kernel {op.name!r}: this ctypes function calls back into Python, which native "
                 "threads must not; register the Python function as a kernel of backend 'numpy'"

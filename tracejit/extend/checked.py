@@ -33,9 +33,9 @@ def checked_kernel(op: Op, backend: str, fn: Callable[..., Any]) -> Callable[...
         try:
             outcome = fn(*[_read_only(array) for array in arrays], **attrs)
         except Exception as error:
-            given = text_of([TensorType(array.dtype, array.shape) for array in arrays])
+            types = text_of([TensorType(array.dtype, array.shape) for array in arrays])
             raise KernelError(
-                f"{where} raised {type(error).__name__}: {error}; it was given ({given}) and expected to "
+                f"{where} raised {type(error).__name__}: {error}; it was given ({types}) and expected to "
                 f"return ({text_of(expected)})"
             ) from error
         if len(expected) == 1:
@@ -45,7 +45,9 @@ def checked_kernel(op: Op, backend: str, fn: Callable[..., Any]) -> Callable[...
             raise KernelError(
                 f"{where} returned {got}, expected {len(expected)} results ({text_of(expected)})"
             )
-        return tuple(_result(where, one, type_, arrays) for one, type_ in zip(outcome, expected, strict=True))
+        return tuple(
+            _result(where, part, type_, arrays) for part, type_ in zip(outcome, expected, strict=True)
+        )
 
     return kernel
 
@@ -76,7 +78,7 @@ def _result(where: str, outcome: Any, expected: TensorType, arrays: Sequence[Arr
         raise KernelError(
             f"{where} returned {_text(array)}, expected {expected}, which is what its infer says"
         )
-    if not array.flags.writeable or any(np.may_share_memory(array, one) for one in arrays):
+    if not array.flags.writeable or any(np.may_share_memory(array, operand) for operand in arrays):
         array = array.copy()  # a tensor of its own: neither may see writes to the other
     return array
 
@@ -102,10 +104,10 @@ def checked_emitter(op: Op, fn: Callable[..., Any]) -> Callable[..., Reg]:
                 f"{expected.dtype.name}"
             ) from error
         lanes = max([operand.lanes for operand in operands], default=1)
-        wanted = SHORT_NAME[expected.dtype]
-        if not isinstance(result, Reg) or result.dtype != wanted or result.lanes not in (1, lanes):
+        short_name = SHORT_NAME[expected.dtype]
+        if not isinstance(result, Reg) or result.dtype != short_name or result.lanes not in (1, lanes):
             got = f"{result.dtype} x {result.lanes}" if isinstance(result, Reg) else type(result).__name__
-            raise KernelError(f"{where} returned {got}, expected a register of {wanted} x {lanes}")
+            raise KernelError(f"{where} returned {got}, expected a register of {short_name} x {lanes}")
         return result if result.lanes == lanes else b.splat(result, lanes)
 
     return emit

@@ -73,27 +73,29 @@ def composite_infer(decompose: Callable[..., Any]) -> Callable[..., Types]:
 
 def composite_rules(op: Op) -> dict[str, Rule]:
     """Gradient rules that differentiate the decomposition; they save every input."""
-    known: dict[Any, tuple[Function, list[bool]]] = {}
+    pullbacks: dict[Any, tuple[Function, list[bool]]] = {}
 
     def joint(
         b: Any, ct: Any, inputs: Sequence[Any], out: Any, types: Sequence[Any], attrs: Attrs
     ) -> list[Any]:
-        given = [ct, *inputs]
-        kinds = [TensorType(one.dtype, one.shape) for one in given]
+        arguments = [ct, *inputs]
+        kinds = [TensorType(argument.dtype, argument.shape) for argument in arguments]
         key = (*kinds, *attrs.items())
-        if key not in known:
-            if len(known) >= _LIMIT:
-                known.clear()
-            known[key] = _pullback(op, kinds[0], kinds[1:], attrs)
-        function, present = known[key]
+        if key not in pullbacks:
+            if len(pullbacks) >= _LIMIT:
+                pullbacks.clear()
+            pullbacks[key] = _pullback(op, kinds[0], kinds[1:], attrs)
+        function, present = pullbacks[key]
         if isinstance(b, Builder):
-            values: Sequence[Any] = inline(b, function, given)
+            values: Sequence[Any] = inline(b, function, arguments)
         else:
-            tensors = [tensor if isinstance(tensor, Tensor) else wrap(as_array(tensor)) for tensor in given]
-            made = _run(function, tensors)
-            values = made if b is TENSOR_OPS else [tensor._data for tensor in made]
-        found = iter(values)
-        return [next(found) if flag else None for flag in present]
+            tensors = [
+                tensor if isinstance(tensor, Tensor) else wrap(as_array(tensor)) for tensor in arguments
+            ]
+            results = _run(function, tensors)
+            values = results if b is TENSOR_OPS else [tensor._data for tensor in results]
+        following = iter(values)
+        return [next(following) if flag else None for flag in present]
 
     wants = tuple(("input", i) for i in range(len(op.params))) + tuple(("attr", attr) for attr in op.attrs)
 
@@ -114,13 +116,13 @@ def _run(function: Function, arguments: Sequence[Tensor]) -> list[Tensor]:
     for instruction in function.body:
         operands = [values[operand] for operand in instruction.operands]
         if instruction.regions:
-            made: Sequence[Tensor] = apply_with_regions(
+            results: Sequence[Tensor] = apply_with_regions(
                 instruction.op, operands, instruction.attrs, instruction.regions
             )
         else:
             result = call_op(instruction.op, operands, instruction.attrs)
-            made = result if isinstance(result, tuple) else (result,)
-        values.update(zip(instruction.results, made, strict=True))
+            results = result if isinstance(result, tuple) else (result,)
+        values.update(zip(instruction.results, results, strict=True))
     return [values[result] for result in function.results]
 
 
@@ -133,6 +135,6 @@ def _pullback(
     seed = b.parameter(ct, "ct")
     inputs = [b.parameter(type_) for type_ in types]
     result = op.decompose(b, *inputs, **attrs)
-    found = pull_back(b, tuple(b.body), {result: seed}, inputs)
-    function = b.finish(f"{op.name}_backward", [value for value in found if value is not None])
-    return dce(cse(function)), [value is not None for value in found]
+    cotangents = pull_back(b, tuple(b.body), {result: seed}, inputs)
+    function = b.finish(f"{op.name}_backward", [value for value in cotangents if value is not None])
+    return dce(cse(function)), [value is not None for value in cotangents]

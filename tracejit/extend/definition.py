@@ -134,19 +134,19 @@ def type_rule_of(infer: Infer) -> Infer:
 
 
 def _inputs(
-    name: str, given: str | Sequence[str] | None, infer: Any, decompose: Any, attrs: Mapping[str, Any]
+    name: str, inputs: str | Sequence[str] | None, infer: Any, decompose: Any, attrs: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    if given is None:
+    if inputs is None:
         source = decompose or infer
         if source is None:
             raise TracejitError(f"register_op {name!r}: name the inputs, as in inputs='x y'")
-        given = [
+        inputs = [
             ("*" if parameter.kind is parameter.VAR_POSITIONAL else "") + parameter.name
             for parameter in inspect.signature(source).parameters.values()
             if parameter.name not in attrs
             and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
         ]
-    names = tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
+    names = tuple(inputs.replace(",", " ").split()) if isinstance(inputs, str) else tuple(inputs)
     for position, text in enumerate(names):
         bare = (
             text[1:]
@@ -169,19 +169,19 @@ def _promotion(count: int, *, floating: bool) -> Callable[[tuple[Operand, ...]],
 
 
 def _elementwise_infer(name: str, infer: Callable[..., Any] | None) -> Infer:
-    given = type_rule(name, infer) if infer is not None else lambda types, attrs: (types[0],)
+    own_rule = type_rule(name, infer) if infer is not None else lambda types, attrs: (types[0],)
 
     def rule(types: Types, attrs: Attrs) -> Types:
         shape = same_shape(name, types)
         if any(type_.dtype is not types[0].dtype for type_ in types):
             raise DTypeError(f"{name}: inputs must be cast to one dtype, got ({text_of(types)})")
-        found = given(types, attrs)
-        if len(found) != 1 or found[0].shape != shape:
+        results = own_rule(types, attrs)
+        if len(results) != 1 or results[0].shape != shape:
             raise TracejitError(
                 f"{name}: the infer of an elementwise op must return one type of shape {shape}, got "
-                f"({text_of(found)})"
+                f"({text_of(results)})"
             )
-        return found
+        return results
 
     return rule
 

@@ -48,12 +48,12 @@ def register_gradient(
     ``tf.registerGradient`` of TensorFlow.js.
     """
     if fn is None:
-        return lambda given: (
+        return lambda function: (
             register_gradient(
-                name, given, inputs_to_save=inputs_to_save, outputs_to_save=outputs_to_save,
+                name, function, inputs_to_save=inputs_to_save, outputs_to_save=outputs_to_save,
                 save_all_inputs=save_all_inputs, override=override,
             )
-            and given
+            and function
         )  # fmt: skip
     op = OPS[name]
     gradient = _gradient(op, fn, inputs_to_save, outputs_to_save, save_all_inputs=save_all_inputs)
@@ -116,9 +116,9 @@ def get_gradient(name: str) -> Gradient:
     Raises GradientError where there is none.
     """
     op = OPS[name]
-    known = TABLES.gradients.get(name)
-    if known is not None:
-        return known
+    gradient = TABLES.gradients.get(name)
+    if gradient is not None:
+        return gradient
     if not has_gradient(op) or not isinstance(op.vjp, Mapping):
         raise GradientError(f"get_gradient: {no_gradient(name)}")
     return adapted(op, op.vjp)

@@ -16,29 +16,29 @@ _LIMIT = 4096
 
 def type_rule(name: str, infer: Callable[..., Any]) -> Infer:
     """The record's `infer` from the user's, ``infer(*types, **attrs) -> type or several``."""
-    known: dict[Any, Types] = {}
+    inferred: dict[Any, Types] = {}
 
     def rule(types: Types, attrs: Attrs) -> Types:
         key = (types, tuple(attrs.items()))
-        found = known.get(key)
-        if found is None:
-            found = result_types(name, infer(*types, **attrs))
-            if len(known) >= _LIMIT:
-                known.clear()
-            known[key] = found
-        return found
+        results = inferred.get(key)
+        if results is None:
+            results = result_types(name, infer(*types, **attrs))
+            if len(inferred) >= _LIMIT:
+                inferred.clear()
+            inferred[key] = results
+        return results
 
     return rule
 
 
-def result_types(name: str, given: Any) -> Types:
+def result_types(name: str, returned: Any) -> Types:
     """What an ``infer`` returned, as a tuple of types."""
-    several: Sequence[Any] = given if isinstance(given, (tuple, list)) else (given,)
-    for one in several:
-        if not isinstance(one, TensorType):
+    several: Sequence[Any] = returned if isinstance(returned, (tuple, list)) else (returned,)
+    for type_ in several:
+        if not isinstance(type_, TensorType):
             raise TracejitError(
-                f"{name}: its infer must return a TensorType or a tuple of them, got {given!r}; for instance "
-                "x.with_shape((3,)) or tj.TensorType(tj.float64, (3,))"
+                f"{name}: its infer must return a TensorType or a tuple of them, got {returned!r}; for "
+                "instance x.with_shape((3,)) or tj.TensorType(tj.float64, (3,))"
             )
     if not several:
         raise TracejitError(f"{name}: its infer returned no type; an op has at least one result")

@@ -77,8 +77,9 @@ def register_kernel(
     ``tf.registerKernel`` of TensorFlow.js.
     """
     if fn is None:
-        return lambda given: (
-            register_kernel(name, backend, given, setup=setup, dispose=dispose, override=override) and given
+        return lambda function: (
+            register_kernel(name, backend, function, setup=setup, dispose=dispose, override=override)
+            and function
         )
     for parameter, hook in (("setup", setup), ("dispose", dispose)):
         if hook is not None and not callable(hook):
@@ -172,9 +173,9 @@ def unregister_kernel(name: str, backend: str) -> None:
             OPS.change(op, eval=by_decomposition(op) if decomposed else missing)
         elif backend == LLVM:
             OPS.change(op, emit=None, native=None)
-        known = TABLES.kernels.pop((name, backend), None)
-        if known is not None:
-            tear_down(known)
+        kernel = TABLES.kernels.pop((name, backend), None)
+        if kernel is not None:
+            tear_down(kernel)
     registrations_changed(name, f"the {backend} kernel of op {name!r} was taken away")
 
 

@@ -20,8 +20,8 @@ def has_native(op: Op) -> bool:
 def backends_with(op: Op) -> list[str]:
     """The backends that have a kernel for `op`."""
     decomposed = op.name in TABLES.ops and op.decompose is not None and (op.name, NUMPY) not in TABLES.kernels
-    found = [NUMPY] * (has_numpy(op) and not decomposed) + [LLVM] * has_native(op)
-    return found + sorted(
+    backends = [NUMPY] * (has_numpy(op) and not decomposed) + [LLVM] * has_native(op)
+    return backends + sorted(
         backend for name, backend in TABLES.kernels if name == op.name and backend not in (NUMPY, LLVM)
     )
 
@@ -29,9 +29,9 @@ def backends_with(op: Op) -> list[str]:
 def missing_message(name: str, backend: str) -> str:
     """What to say where `backend` has no kernel for the op."""
     others = [text for text in backends_with(OPS[name]) if text != backend]
-    known = f"only for {', '.join(others)}" if others else "nor for any other"
+    elsewhere = f"only for {', '.join(others)}" if others else "nor for any other"
     return (
-        f"op {name!r} has no kernel for backend {backend!r}, {known}; register one with "
+        f"op {name!r} has no kernel for backend {backend!r}, {elsewhere}; register one with "
         f"tj.register_kernel({name!r}, {backend!r}, fn)"
     )
 
@@ -52,9 +52,9 @@ def get_kernel(name: str, backend: str) -> Kernel:
     op = OPS[name]
     if backend not in backends_with(op):
         raise KernelError(missing_message(name, backend))
-    known = TABLES.kernels.get((name, backend))
-    if known is not None:
-        return known
+    kernel = TABLES.kernels.get((name, backend))
+    if kernel is not None:
+        return kernel
     if backend == LLVM:
         return Kernel(name, backend, op.emit or op.native)
     return Kernel(name, backend, op.eval, call=op.eval)

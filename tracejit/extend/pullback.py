@@ -40,7 +40,7 @@ def joint_of(op: Op, gradient: Gradient) -> Joint:
         outs = out if isinstance(out, tuple) else (out,)
         saved = [inputs[position] for position in _positions(op, places, len(inputs))]
         saved += [outs[position] for position in gradient.outputs_to_save]
-        given = [cotangent for cotangent in cotangents if cotangent is not None]
+        seeds = [cotangent for cotangent in cotangents if cotangent is not None]
 
         def run(*tensors: Tensor) -> tuple[list[Tensor], list[bool]]:
             parts = iter(tensors)
@@ -52,13 +52,13 @@ def joint_of(op: Op, gradient: Gradient) -> Joint:
             ]
 
         if isinstance(b, Builder):
-            values, present = append_function(b, f"the gradient of {op.name!r}", run, [*given, *saved])
+            values, present = append_function(b, f"the gradient of {op.name!r}", run, [*seeds, *saved])
         else:
-            made, present = run(*[_tensor(one) for one in [*given, *saved]])
+            gradients, present = run(*[_tensor(operand) for operand in [*seeds, *saved]])
             # rules compute on what their namespace works with
-            values = made if b is TENSOR_OPS else [tensor._data for tensor in made]  # type: ignore[assignment]
-        found = iter(values)
-        return [next(found) if one else None for one in present]
+            values = gradients if b is TENSOR_OPS else [tensor._data for tensor in gradients]  # type: ignore[assignment]
+        following = iter(values)
+        return [next(following) if flag else None for flag in present]
 
     return joint
 
@@ -91,11 +91,11 @@ def _single(op: Op, joint: Joint, saved: list[str], position: int, *, outs: bool
         types = _flat(op, [next(rest) for _ in op.params])
         attrs = {name: next(rest) for name in op.attrs}
         index = next(rest) if op.params[position].startswith("*") else 0
-        known = dict.fromkeys(op.params, None) | values
+        by_name = dict.fromkeys(op.params, None) | values
         fixed = len(op.params) - op.variadic
-        inputs = [known[name] for name in op.params[:fixed]]
+        inputs = [by_name[name] for name in op.params[:fixed]]
         if op.variadic:
-            inputs += known[op.params[-1]] or [None] * (len(types) - fixed)
+            inputs += by_name[op.params[-1]] or [None] * (len(types) - fixed)
         return joint(b, ct, inputs, out, types, attrs)[position + index]
 
     return rule
@@ -120,10 +120,10 @@ def _saved_places(op: Op, gradient: Gradient) -> list[int]:
 def _positions(op: Op, places: list[int], count: int) -> list[int]:
     """Positions among `count` operands; a variadic parameter stands for all of its."""
     last = len(op.params) - 1
-    found: list[int] = []
+    positions: list[int] = []
     for place in places:
-        found += range(last, count) if op.variadic and place == last else [place]
-    return found
+        positions += range(last, count) if op.variadic and place == last else [place]
+    return positions
 
 
 def _tensor(value: Any) -> Tensor:
@@ -140,28 +140,28 @@ def _called(op: Op, gradient: Gradient, ct: Any, saved: tuple[Any, ...], attrs: 
 
 def _checked(op: Op, result: Any, types: Sequence[Any], cts: Sequence[Any]) -> list[Tensor | None]:
     """One gradient per input, of its type, or None; as the user's function returned them."""
-    found = list(result) if isinstance(result, (tuple, list)) else [result]
-    if len(found) != len(types):
+    gradients = list(result) if isinstance(result, (tuple, list)) else [result]
+    if len(gradients) != len(types):
         raise GradientError(
-            f"the gradient of {op.name!r} returned {len(found)} gradient{'s' * (len(found) != 1)}, expected "
-            f"{len(types)}: one per input ({', '.join(op.params)}), None where there is none"
+            f"the gradient of {op.name!r} returned {len(gradients)} gradient{'s' * (len(gradients) != 1)}, "
+            f"expected {len(types)}: one per input ({', '.join(op.params)}), None where there is none"
         )
     checked: list[Tensor | None] = []
-    for position, (one, type_) in enumerate(zip(found, types, strict=True)):
-        if one is None or type_ is None or not is_float(type_.dtype):
+    for position, (gradient, type_) in enumerate(zip(gradients, types, strict=True)):
+        if gradient is None or type_ is None or not is_float(type_.dtype):
             checked.append(None)
             continue
-        checked.append(_fitted(op, position, one, type_, cts))
+        checked.append(_fitted(op, position, gradient, type_, cts))
     return checked
 
 
-def _fitted(op: Op, position: int, one: Any, type_: TensorType, cts: Sequence[Any]) -> Tensor:
+def _fitted(op: Op, position: int, gradient: Any, type_: TensorType, cts: Sequence[Any]) -> Tensor:
     name = (
         f"the gradient of {op.name!r} for input {position} ({op.params[min(position, len(op.params) - 1)]})"
     )
-    if not isinstance(one, (Tensor, np.ndarray, np.generic, float, int)):
-        raise GradientError(f"{name} must be a tensor of type {type_} or None, got {type(one).__name__}")
-    tensor = _tensor(one)
+    if not isinstance(gradient, (Tensor, np.ndarray, np.generic, float, int)):
+        raise GradientError(f"{name} must be a tensor of type {type_} or None, got {type(gradient).__name__}")
+    tensor = _tensor(gradient)
     if not is_float(tensor.dtype):
         raise GradientError(f"{name} must be a floating tensor of type {type_}, got {tensor.type}")
     # in eager mode an elementwise op broadcasts, and the tape sums the cotangent back
@@ -195,7 +195,7 @@ def adapted(op: Op, rules: Mapping[str, Rule]) -> Gradient:
     """The rules of a built-in op as a Gradient, ``fn(ct, *inputs, out, **attrs)`` on Tensors."""
 
     def fn(ct: Any, *saved: Any, **attrs: Any) -> tuple[Any, ...]:
-        *inputs, out = [_tensor(one) for one in saved]
+        *inputs, out = [_tensor(operand) for operand in saved]
         types = [input_.type for input_ in inputs]
         parts: list[Any] = []
         for position in range(len(inputs)):
