@@ -27,9 +27,9 @@ def check_axes(name: str, axes: Any) -> None:
 
 def axes_of_leaves(name: str, axes: Any, structure: TreeDef, what: str) -> list[Axis]:
     """The axis of each leaf of a value of `structure`. Raises ShapeError unless `axes` is a prefix of it."""
-    given, prefix = flatten(axes)
+    leaves, prefix = flatten(axes)
     try:
-        return list(_spread(prefix.shape, iter(given), structure.shape))
+        return list(_spread(prefix.shape, iter(leaves), structure.shape))
     except _NoPrefixError:
         raise ShapeError(
             f"vmap: {name} must be a tree prefix of {what}: got {name}={axes!r} for {structure}"
@@ -40,15 +40,15 @@ class _NoPrefixError(Exception):
     pass
 
 
-def _spread(prefix: Any, given: Iterator[int], shape: Any) -> Iterator[Axis]:
+def _spread(prefix: Any, leaves: Iterator[int], shape: Any) -> Iterator[Axis]:
     if prefix is None or prefix[0] == "none":
-        axis = next(given) if prefix is None else None
+        axis = next(leaves) if prefix is None else None
         yield from [axis] * _leaf_count(shape)
         return
     if shape is None or prefix[:2] != shape[:2] or len(prefix[2]) != len(shape[2]):
         raise _NoPrefixError
-    for one, inner in zip(prefix[2], shape[2], strict=True):
-        yield from _spread(one, given, inner)
+    for entry, inner in zip(prefix[2], shape[2], strict=True):
+        yield from _spread(entry, leaves, inner)
 
 
 def _leaf_count(shape: Any) -> int:
@@ -88,8 +88,8 @@ def common_size(
         raise ShapeError(
             f"{label}: nothing is mapped: at least one of in_axes must not be None, or axis_size be given"
         )
-    wanted: int = sizes[0] if size is None else size
-    if any(size != wanted for size in sizes):
+    common: int = sizes[0] if size is None else size
+    if any(size != common for size in sizes):
         lines = [
             f"  {path(i)} is {type}, of size {size} along axis {axis}"
             for i, (type, size, axis) in enumerate(zip(types, sizes, axes, strict=True))
@@ -97,4 +97,4 @@ def common_size(
         if size is not None:
             lines.insert(0, f"  axis_size is {size}")
         raise ShapeError("\n".join([f"{label}: the mapped axes must have one size, got", *lines]))
-    return wanted
+    return common

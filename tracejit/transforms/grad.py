@@ -244,10 +244,8 @@ def _scalar(label: str, outcome: Any) -> Tensor:
     if isinstance(outcome, (int, float, np.ndarray, np.generic)):
         outcome = wrap(as_array(outcome))
     if not isinstance(outcome, Tensor) or outcome.shape != () or not is_float(outcome.dtype):
-        given = outcome.type if isinstance(outcome, Tensor) else type(outcome).__name__
-        raise GradientError(
-            f"{label}: the function must return a floating scalar, got {given}; sum or mean it"
-        )
+        got = outcome.type if isinstance(outcome, Tensor) else type(outcome).__name__
+        raise GradientError(f"{label}: the function must return a floating scalar, got {got}; sum or mean it")
     return outcome
 
 

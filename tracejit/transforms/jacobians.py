@@ -95,8 +95,8 @@ def jacfwd(
         value, pushforward, *aux = linearize(_of(fun, args, positions, kwargs), *chosen, has_aux=has_aux)
         outputs, structure = flatten(value)
         _check_floating(label, value, outputs)
-        given, outer = flatten(tuple(chosen))
-        inputs = [as_tensor(one) for one in given]
+        leaves, outer = flatten(tuple(chosen))
+        inputs = [as_tensor(leaf) for leaf in leaves]
         columns = flatten(vmap(pushforward, out_axes=-1)(*outer.unflatten(_basis(inputs))))[0]
         inner = flatten(chosen[0])[1] if isinstance(argnums, int) else outer
         blocks = []
@@ -160,12 +160,12 @@ def _check_floating(label: str, value: Any, outputs: Sequence[Tensor]) -> None:
 def _basis(tensors: Sequence[Tensor]) -> list[Tensor]:
     """One unit vector for each element of all `tensors`, in front: for a tensor, its part of each."""
     total = sum(tensor.size for tensor in tensors)
-    found, start = [], 0
+    basis, start = [], 0
     for tensor in tensors:
         units = eye(total, tensor.size, k=-start, dtype=tensor.dtype)
-        found.append(reshaped(units, (total, *tensor.shape)))
+        basis.append(reshaped(units, (total, *tensor.shape)))
         start += tensor.size
-    return found
+    return basis
 
 
 def jacobian(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:

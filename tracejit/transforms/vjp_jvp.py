@@ -51,10 +51,10 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 "those of several results into a tuple"
             )
         (cotangents,) = several
-        given = fitted(label, "cotangent", cotangents, run.structure, run.outputs)
-        again = run.tracked or any(map(requires_outer_grad, given))
+        seeds = fitted(label, "cotangent", cotangents, run.structure, run.outputs)
+        again = run.tracked or any(map(requires_outer_grad, seeds))
         with recording():
-            products = run.pulled(given, again=again)
+            products = run.pulled(seeds, again=again)
         return run.primals.unflatten(released(products))
 
     value = run.result()
@@ -125,9 +125,9 @@ def hvp(fun: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     _check_sequences(label, primals, tangents)
     leaves, structure = flatten(tuple(primals))
     like = own_inputs(label, tuple(primals))
-    given = fitted(label, "tangent", tuple(tangents), structure, like)
+    directions = fitted(label, "tangent", tuple(tangents), structure, like)
     slope = grad(fun, tuple(range(len(primals))))
-    product = vjp(slope, *structure.unflatten(leaves))[1](structure.unflatten(given))
+    product = vjp(slope, *structure.unflatten(leaves))[1](structure.unflatten(directions))
     return product[0] if len(primals) == 1 else product
 
 
@@ -160,8 +160,8 @@ class _Recorded:
 
     def pulled(self, cotangents: Sequence[Tensor], *, again: bool) -> list[Tensor]:
         """The cotangents of the inputs, for those of the outputs; recorded where `again`."""
-        found = _gradients(self.outputs, cotangents, self.inputs, again=again, boundary=self.inputs)
-        return [_zeros(input_) if g is None else g for input_, g in zip(self.inputs, found, strict=True)]
+        gradients = _gradients(self.outputs, cotangents, self.inputs, again=again, boundary=self.inputs)
+        return [_zeros(input_) if g is None else g for input_, g in zip(self.inputs, gradients, strict=True)]
 
 
 class _Linear(_Recorded):
@@ -188,23 +188,25 @@ class _Linear(_Recorded):
             raise ShapeError(
                 f"{self.label}: expected {self.primals_count} tangents, one per primal, got {len(tangents)}"
             )
-        given = fitted(self.label, "tangent", tangents, self.primals, self.inputs)
-        again = self.tracked or any(map(requires_outer_grad, given))
-        roots = [(g, t) for g, t in zip(self.slope, given, strict=True) if g is not None and g._requires_grad]
+        directions = fitted(self.label, "tangent", tangents, self.primals, self.inputs)
+        again = self.tracked or any(map(requires_outer_grad, directions))
+        roots = [
+            (g, t) for g, t in zip(self.slope, directions, strict=True) if g is not None and g._requires_grad
+        ]
         with recording():
-            found = _gradients(
+            products = _gradients(
                 [g for g, _ in roots],
                 [t for _, t in roots],
                 list(self.seeds.values()),
                 again=again,
                 boundary=self.inputs,
             )
-            known = dict(zip(self.seeds, found, strict=True))
-            made = [
-                _tangent_zeros(output) if known.get(i) is None else known[i]
+            by_output = dict(zip(self.seeds, products, strict=True))
+            results = [
+                _tangent_zeros(output) if by_output.get(i) is None else by_output[i]
                 for i, output in enumerate(self.outputs)
             ]
-        return self.structure.unflatten(released(made))
+        return self.structure.unflatten(released(results))
 
     @property
     def primals_count(self) -> int:
@@ -261,11 +263,11 @@ def _tangent_zeros(like: Tensor) -> Tensor:
 
 
 def _check_sequences(label: str, primals: Any, tangents: Any) -> None:
-    for what, one in (("primals", primals), ("tangents", tangents)):
-        if type(one) not in (tuple, list):
+    for what, sequence in (("primals", primals), ("tangents", tangents)):
+        if type(sequence) not in (tuple, list):
             raise TracejitError(
                 f"{label}: {what} must be a tuple or list with an entry for each argument, got "
-                f"{type(one).__name__}"
+                f"{type(sequence).__name__}"
             )
 
 
@@ -274,18 +276,18 @@ def fitted(label: str, what: str, tree: Any, structure: TreeDef, like: Sequence[
 
     Raises ShapeError where structure or shapes differ, DTypeError for what is not a number.
     """
-    leaves, given = flatten(tree)
-    if given != structure:
-        raise ShapeError(f"{label}: the {what} must have the structure {structure}, got {given}")
-    found = []
-    for path, leaf, wanted in zip(leaf_paths(tree), leaves, like, strict=True):
+    leaves, theirs = flatten(tree)
+    if theirs != structure:
+        raise ShapeError(f"{label}: the {what} must have the structure {structure}, got {theirs}")
+    tensors = []
+    for path, leaf, expected in zip(leaf_paths(tree), leaves, like, strict=True):
         if not isinstance(leaf, _NUMBERS):
             raise DTypeError(f"{label}: the {what} at {path or 'the root'} has type {type(leaf).__name__}")
         tensor = as_tensor(leaf)
-        if tensor.shape != wanted.shape:
+        if tensor.shape != expected.shape:
             raise ShapeError(
                 f"{label}: the {what} at {path or 'the root'} has shape {tensor.shape}, expected "
-                f"{wanted.shape}"
+                f"{expected.shape}"
             )
-        found.append(cast(tensor, wanted.dtype))
-    return found
+        tensors.append(cast(tensor, expected.dtype))
+    return tensors

@@ -84,11 +84,11 @@ def vmap(
             path = structure.paths()[position]
             return f"result {path}" if path else "the result"
 
-        made = [
+        placed = [
             _with_axis(label, partial(what, i), result, many, axis, call.size)
             for i, (result, many, axis) in enumerate(zip(results, mapped, axes, strict=True))
         ]
-        return structure.unflatten(made)
+        return structure.unflatten(placed)
 
     return wrapped
 
@@ -178,11 +178,11 @@ class _Call:
             args, kwargs = self.structure.unflatten(leaves)
             result = self.fun(*args, **kwargs)
             results, structure = flatten(result)
-            for position, one in enumerate(results):
-                if not isinstance(one, _ARRAYS):
+            for position, leaf in enumerate(results):
+                if not isinstance(leaf, _ARRAYS):
                     raise DTypeError(
                         f"{self.label}: result {leaf_paths(result)[position] or 'value'} has type "
-                        f"{type(one).__name__}; expected tensors, arrays and numbers"
+                        f"{type(leaf).__name__}; expected tensors, arrays and numbers"
                     )
             structures.append(structure)
             return results
@@ -191,7 +191,7 @@ class _Call:
         tracer: Tracer = _ExampleTracer() if outer is None else _InnerExampleTracer(outer)
         with recording(), tracing(tracer):
             symbols = [tracer.argument(type, f"x{i}") for i, type in enumerate(self.types)]
-            results = [as_value(tracer, one) for one in flat(*symbols)]
+            results = [as_value(tracer, leaf) for leaf in flat(*symbols)]
         if isinstance(tracer, RegionTracer):
             _narrow_outside(tracer)
             captured: list[Value] = list(tracer.captured.values())
@@ -221,12 +221,12 @@ class _InnerExampleTracer(RegionTracer):
 def _narrow_outside(tracer: RegionTracer) -> None:
     """Let the surrounding trace know which narrower dtypes its Python integers were combined with."""
     assert tracer.parent is not None
-    known = tracer.parent.narrowed
+    narrowed = tracer.parent.narrowed
     for outer, inner in tracer.captured.items():
         if inner in tracer.narrowed:
             low, high = tracer.narrowed[inner]
-            before = known.get(outer, (low, high))
-            known[outer] = (max(low, before[0]), min(high, before[1]))
+            before = narrowed.get(outer, (low, high))
+            narrowed[outer] = (max(low, before[0]), min(high, before[1]))
 
 
 def _unshared(result: Tensor, inputs: list[Any]) -> Tensor:

@@ -38,21 +38,21 @@ def leaf_of(value: Any) -> Leaf:
 
 
 def checked_gradients(
-    source: str, structure: TreeDef, leaves: Sequence[Leaf], found: Any
+    source: str, structure: TreeDef, leaves: Sequence[Leaf], returned: Any
 ) -> list[Tensor | None]:
-    """The gradients in `found`, one per argument, as one per leaf of the arguments; None for zeros.
+    """The gradients in `returned`, one per argument, as one per leaf of the arguments; None for zeros.
 
     `structure` is that of the tuple of arguments; `source` is what messages call the function they came from.
     """
     _, _, arguments = structure.shape
-    if not isinstance(found, (tuple, list)) or len(found) != len(arguments):
-        given = f"{len(found)}" if isinstance(found, (tuple, list)) else type(found).__name__
-        hint = "; write (gradient,) for one argument" if not isinstance(found, (tuple, list)) else ""
+    if not isinstance(returned, (tuple, list)) or len(returned) != len(arguments):
+        got = f"{len(returned)}" if isinstance(returned, (tuple, list)) else type(returned).__name__
+        hint = "; write (gradient,) for one argument" if not isinstance(returned, (tuple, list)) else ""
         raise GradientError(
-            f"{source} must return a tuple of {len(arguments)} gradients, one per argument, got {given}{hint}"
+            f"{source} must return a tuple of {len(arguments)} gradients, one per argument, got {got}{hint}"
         )
     gradients: list[Any] = []
-    for position, (shape, gradient) in enumerate(zip(arguments, found, strict=True)):
+    for position, (shape, gradient) in enumerate(zip(arguments, returned, strict=True)):
         parts, theirs = flatten(gradient)
         where = f"{source} returned for argument {position}"
         gradients.extend(_fitted(shape, theirs.shape, iter(parts), where))
@@ -62,18 +62,23 @@ def checked_gradients(
     ]
 
 
-def _fitted(wanted: Any, given: Any, parts: Iterator[Any], where: str) -> Iterator[Any]:
+def _fitted(argument: Any, gradient: Any, parts: Iterator[Any], where: str) -> Iterator[Any]:
     """The parts of a gradient, in the order of the argument's leaves; a None stands for any tree."""
     none = ("none", None, ())
-    if wanted is None and given is None:
+    if argument is None and gradient is None:
         yield next(parts)
-    elif given == none:
-        yield from [None] * _count(wanted)
-    elif wanted is None or given is None or wanted[:2] != given[:2] or len(wanted[2]) != len(given[2]):
-        expected, got = TreeDef(wanted, _count(wanted)), TreeDef(given, _count(given))
+    elif gradient == none:
+        yield from [None] * _count(argument)
+    elif (
+        argument is None
+        or gradient is None
+        or argument[:2] != gradient[:2]
+        or len(argument[2]) != len(gradient[2])
+    ):
+        expected, got = TreeDef(argument, _count(argument)), TreeDef(gradient, _count(gradient))
         raise GradientError(f"{where} a gradient of another structure: expected {expected}, got {got}")
     else:
-        for inner, theirs in zip(wanted[2], given[2], strict=True):
+        for inner, theirs in zip(argument[2], gradient[2], strict=True):
             yield from _fitted(inner, theirs, parts, where)
 
 

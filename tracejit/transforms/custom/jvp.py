@@ -130,16 +130,17 @@ class _Jvp(DerivativeRule):
             pair = self.jvp(*self.split.constants, args, tangents)
         rule = f"custom_jvp: the rule {name_of(self.jvp)} of {self.name}"
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            given = f"{len(pair)} values" if isinstance(pair, (tuple, list)) else type(pair).__name__
-            raise GradientError(f"{rule} must return a pair (output, tangent of the output), got {given}")
+            got = f"{len(pair)} values" if isinstance(pair, (tuple, list)) else type(pair).__name__
+            raise GradientError(f"{rule} must return a pair (output, tangent of the output), got {got}")
         outputs, structure = flatten(pair[0])
-        found, tangent_structure = flatten(pair[1])
+        derivatives, tangent_structure = flatten(pair[1])
         if structure != tangent_structure:
             raise GradientError(
                 f"{rule} must return a tangent of the output's structure {structure}, got {tangent_structure}"
             )
         moved = [
-            _checked(rule, i, *pair) for i, pair in enumerate(zip(as_tensors(outputs), found, strict=True))
+            _checked(rule, i, *pair)
+            for i, pair in enumerate(zip(as_tensors(outputs), derivatives, strict=True))
         ]
         return pair[0], _Linear(flatten(tangents)[0], moved)
 
@@ -152,16 +153,16 @@ class _Jvp(DerivativeRule):
             for root, ct in zip(moved, flatten(cotangents)[0], strict=True)
             if root is not None and root._requires_grad
         ]
-        found: list[Tensor | None] = [None] * len(targets)
+        partials: list[Tensor | None] = [None] * len(targets)
         if pairs and targets:
-            found = run_backward(
+            partials = run_backward(
                 [root for root, _ in pairs],
                 [ct for _, ct in pairs],
                 retain_graph=True,
                 create_graph=STATE.recording,
                 targets=targets,
             )
-        following = iter(found)
+        following = iter(partials)
         gradients = [next(following) if is_tracked else None for is_tracked in tracked]
         built: tuple[Any, ...] = flatten(self.split.differentiated)[1].unflatten(gradients)
         return built
@@ -184,11 +185,11 @@ def _checked(rule: str, position: int, output: Tensor, tangent: Any) -> Tensor |
         return None
     if isinstance(tangent, (bool, int, float)):
         tangent = np.asarray(tangent, output.dtype)
-    given: Tensor
-    (given,) = as_tensors([tangent])
+    tensor: Tensor
+    (tensor,) = as_tensors([tangent])
     where = f"{rule} returned for output {position} a tangent of"
-    if given.shape != output.shape:
-        raise ShapeError(f"{where} shape {given.shape}, expected {output.shape}")
-    if given.dtype != output.dtype:
-        raise DTypeError(f"{where} dtype {given.dtype.name}, expected {output.dtype.name}")
-    return given
+    if tensor.shape != output.shape:
+        raise ShapeError(f"{where} shape {tensor.shape}, expected {output.shape}")
+    if tensor.dtype != output.dtype:
+        raise DTypeError(f"{where} dtype {tensor.dtype.name}, expected {output.dtype.name}")
+    return tensor

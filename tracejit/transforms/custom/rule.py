@@ -96,11 +96,11 @@ def call_on_tape(rule: DerivativeRule, leaves: Sequence[Any], structure: TreeDef
     random = DEFAULT.state
     output, residuals = rule.forward(structure.unflatten(plain))
     outputs, output_structure = flatten(output)
-    made = as_tensors(outputs)
-    refuse_closed_over(rule.name, made)
-    node = RuleNode(rule, leaves, structure, made, output_structure, residuals, random)
+    tensors = as_tensors(outputs)
+    refuse_closed_over(rule.name, tensors)
+    node = RuleNode(rule, leaves, structure, tensors, output_structure, residuals, random)
     results = []
-    for index, tensor in enumerate(made):
+    for index, tensor in enumerate(tensors):
         result = wrap(tensor._data)
         if STATE.tracer is None:
             result._version = memory_of(tensor)

@@ -111,7 +111,7 @@ class _Call:
         with tracing(self.forward_tracer):
             self.outputs = [as_value(self.forward_tracer, result) for result in results]
         with tracing(self.backward_tracer), untaped():
-            given = [
+            cotangents = [
                 self.backward_tracer.argument(output.type, f"ct{i}")
                 if is_float(output.dtype)
                 else TENSOR_OPS.full(
@@ -119,9 +119,9 @@ class _Call:
                 )
                 for i, output in enumerate(self.outputs)
             ]
-            found = self.rule.backward(residuals, self.output_structure.unflatten(given))
-            known = [leaf_of(leaf) for leaf in self.leaves]
-            parts = checked_gradients(self.rule.gradients_by, self.structure, known, found)
+            returned = self.rule.backward(residuals, self.output_structure.unflatten(cotangents))
+            leaves = [leaf_of(leaf) for leaf in self.leaves]
+            parts = checked_gradients(self.rule.gradients_by, self.structure, leaves, returned)
             for number, position in enumerate(self.positions):
                 part = parts[position]
                 if part is not None:
@@ -148,12 +148,12 @@ class _Call:
 
         def inner(value: Value, name: str) -> Value:
             """The parameter by which backward knows a value of forward; a fresh one where it does not."""
-            known = backward.captured.get(value)
-            if known is None or known in taken:
+            captured = backward.captured.get(value)
+            if captured is None or captured in taken:
                 return Value(value.type, name)
-            taken.add(known)
-            known.hint = name
-            return known
+            taken.add(captured)
+            captured.hint = name
+            return captured
 
         into = [inner(param, param.hint or f"x{i}") for i, param in enumerate(params)]
         into += [Value(output.type, f"y{i}") for i, output in enumerate(self.outputs)]
@@ -174,8 +174,8 @@ class _Call:
         if not self.outer.pinned_location:
             self.outer.location = user_location()
         attrs = {"name": name, "outputs": len(self.outputs), "wrt": tuple(self.wrt)}
-        made = self.outer.append(OPS["custom_rule"], tuple(operands), attrs, regions=regions)
-        return self.output_structure.unflatten([wrap(value) for value in made[: len(self.outputs)]])
+        values = self.outer.append(OPS["custom_rule"], tuple(operands), attrs, regions=regions)
+        return self.output_structure.unflatten([wrap(value) for value in values[: len(self.outputs)]])
 
     def _closed_over(self, captures: list[Value], used: set[Value]) -> list[Value]:
         """What the function closes over, as operands. A gradient with respect to it is an error."""
@@ -193,16 +193,16 @@ class _Call:
 
     def mismatch(self) -> str:
         """How the output of the rule's forward differs from that of the function; empty where it does not."""
-        wanted, given = (
+        primal_types, rule_types = (
             [output.type for output in self.primal_outputs],
             [output.type for output in self.outputs],
         )
-        if self.primal_structure == self.output_structure and wanted == given:
+        if self.primal_structure == self.output_structure and primal_types == rule_types:
             return ""
         return (
             f"{self.rule.name}: its rule gives another output than the function: expected "
-            f"{self.primal_structure} of ({', '.join(map(str, wanted))}), got {self.output_structure} of "
-            f"({', '.join(map(str, given))})"
+            f"{self.primal_structure} of ({', '.join(map(str, primal_types))}), got {self.output_structure} "
+            f"of ({', '.join(map(str, rule_types))})"
         )
 
 

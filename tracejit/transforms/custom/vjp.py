@@ -129,8 +129,8 @@ class Arguments:
     def with_(self, differentiated: Sequence[Any]) -> list[Any]:
         """All arguments, with others in place of those that are differentiated."""
         full = list(self.args)
-        for position, one in zip(self.positions, differentiated, strict=True):
-            full[position] = one
+        for position, argument in zip(self.positions, differentiated, strict=True):
+            full[position] = argument
         return full
 
 
@@ -168,16 +168,16 @@ class custom_vjp(CustomFunction):
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """Set the rule; see the class."""
-        for one in (fwd, bwd):
-            if not callable(one):
+        for function in (fwd, bwd):
+            if not callable(function):
                 raise TracejitError(
-                    f"defvjp of {name_of(self.fun)}: expected functions, got {type(one).__name__}"
+                    f"defvjp of {name_of(self.fun)}: expected functions, got {type(function).__name__}"
                 )
         self.fwd, self.bwd = fwd, bwd
 
     @property
     def __rules__(self) -> list[Callable[..., Any]]:
-        return [one for one in (self.fwd, self.bwd) if one is not None]
+        return [function for function in (self.fwd, self.bwd) if function is not None]
 
     def rule(self, split: Arguments) -> DerivativeRule:
         if self.fwd is None or self.bwd is None:
@@ -204,10 +204,10 @@ class _Vjp(DerivativeRule):
     def forward(self, args: tuple[Any, ...]) -> tuple[Any, Any]:
         pair = self.fwd(*self.split.with_(args))
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            given = f"{len(pair)} values" if isinstance(pair, (tuple, list)) else type(pair).__name__
+            got = f"{len(pair)} values" if isinstance(pair, (tuple, list)) else type(pair).__name__
             raise GradientError(
                 f"custom_vjp: the fwd {name_of(self.fwd)} of {self.name} must return a pair (output, "
-                f"residuals), got {given}"
+                f"residuals), got {got}"
             )
         return pair[0], pair[1]
 
@@ -275,6 +275,6 @@ class _Grad(DerivativeRule):
 
     def backward(self, residuals: Any, cotangents: Any) -> Sequence[Any]:
         saved, grad_fn = residuals
-        found = grad_fn(cotangents, saved)
-        several = isinstance(found, (list, tuple)) and len(found) == self.count
-        return found if several or self.count != 1 else (found,)
+        gradients = grad_fn(cotangents, saved)
+        several = isinstance(gradients, (list, tuple)) and len(gradients) == self.count
+        return gradients if several or self.count != 1 else (gradients,)
