@@ -83,18 +83,18 @@ class Branches:
 
     def _evaluate(self, tracer: Tracer, value: Value) -> Array:
         """`value` for the inputs of this call, by the interpreter."""
-        known = self._known
+        values = self._known
         for param, array in zip(tracer.params, self.inputs, strict=False):
-            known.setdefault(param, array)
+            values.setdefault(param, array)
         for holder, param in tracer.captures.values():
-            if param not in known:
-                known[param] = array_of(holder)
+            if param not in values:
+                values[param] = array_of(holder)
         producers = {result: instruction for instruction in tracer.body for result in instruction.results}
         with np.errstate(all="ignore"):
-            for instruction in _needed(value, producers, known):
-                run_instruction(instruction, known)
-        found: Array = known[value]
-        return found
+            for instruction in _needed(value, producers, values):
+                run_instruction(instruction, values)
+        result: Array = values[value]
+        return result
 
 
 def array_of(holder: Any) -> Any:
@@ -104,15 +104,15 @@ def array_of(holder: Any) -> Any:
     return holder if isinstance(holder, np.ndarray) else holder.peek()  # a number, or a generator's state
 
 
-def _needed(value: Value, producers: dict[Value, Instruction], known: dict[Value, Any]) -> list[Instruction]:
+def _needed(value: Value, producers: dict[Value, Instruction], values: dict[Value, Any]) -> list[Instruction]:
     """What must run for `value`, in order."""
     needed: dict[Instruction, None] = {}
     stack = [value]
     while stack:
-        one = stack.pop()
-        if one in known:
+        operand = stack.pop()
+        if operand in values:
             continue
-        producer = producers[one]
+        producer = producers[operand]
         if producer not in needed:
             needed[producer] = None
             stack.extend(producer.operands)

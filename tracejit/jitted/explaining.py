@@ -155,7 +155,7 @@ class Explanation(str):
 def _plain(value: Any) -> Any:
     """Records as dicts, whatever they hold."""
     if isinstance(value, (tuple, list)):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, dict) or not hasattr(value, "__slots__"):
         return value
     return {name: _plain(getattr(value, name)) for name in value.__slots__}
@@ -181,9 +181,9 @@ def explain(
         lines.append(f"  the last compiled code was not kept on disk: {CACHE.failure}")
     for number, (report, (signature, paths)) in enumerate(zip(reports, signatures, strict=True)):
         lines += _lines(number, report, signature, paths)
-    made = Explanation("\n".join(lines))
-    made.name, made.where, made.signatures = name, where, reports
-    return made
+    explanation = Explanation("\n".join(lines))
+    explanation.name, explanation.where, explanation.signatures = name, where, reports
+    return explanation
 
 
 def _definition(fn: Any) -> str:
@@ -201,11 +201,11 @@ def _report(
 ) -> SignatureReport:
     names = argument_names(fn, static, signature.structure)
     programs = () if paths is not None else tuple(_programs(signature))
-    found: list[PathReport] = []
+    path_reports: list[PathReport] = []
     if paths is not None:
         for path in list(paths.known):
             decisions = tuple((each.seen, str(each.location or "")) for each in path.decisions)
-            found.append(PathReport(str(path.reason), path.hits, decisions, tuple(_programs(path))))
+            path_reports.append(PathReport(str(path.reason), path.hits, decisions, tuple(_programs(path))))
         if paths.shared is not None:
             label = f"shared by {len(paths.shared.paths)} paths"
             programs = tuple(_programs(paths.shared.signature, label))
@@ -220,7 +220,7 @@ def _report(
         signature.bindings.unwatched,
         signature.flat_entry is not None or bool(signature.gradient_entries),
         programs,
-        tuple(found),
+        tuple(path_reports),
         len(signature.donated),
         len(signature.compiled.made_executable.reuses) if signature.compiled.made_executable else 0,
         () if signature.writes is None else signature.writes.names(),
@@ -263,7 +263,7 @@ def _host_call(instruction: Instruction) -> HostCallReport:
     op = instruction.op
     dtypes = ", ".join(dict.fromkeys(operand.dtype.name for operand in instruction.operands))
     if op is INTERPRETED:
-        inside = [one for one in instruction.regions[0].body if one.op.kind is not Kind.VIEW]
+        inside = [inner for inner in instruction.regions[0].body if inner.op.kind is not Kind.VIEW]
         names = ", ".join(dict.fromkeys(instruction.op.name for instruction in inside))
         return HostCallReport(names, str(instruction.location or ""), "the compiler failed on it")
     if "callback" in instruction.attrs:
@@ -278,7 +278,7 @@ def _host_call(instruction: Instruction) -> HostCallReport:
 # -- text ------------------------------------------------------------------------------------------
 
 
-def _lines(number: int, report: SignatureReport, one: Signature, paths: Paths | None) -> Iterator[str]:
+def _lines(number: int, report: SignatureReport, signature: Signature, paths: Paths | None) -> Iterator[str]:
     types = ", ".join(f"{name}: {text}" for name, text in report.arguments)
     if len(types) + len(report.reason) <= _WIDTH:
         yield f"  [{number}] ({types}): {report.reason}"
@@ -329,8 +329,8 @@ def _program_lines(programs: Sequence[ProgramReport]) -> Iterator[str]:
             yield f"      {program.label}:"
         spent = ", ".join(f"{name} {value:.1f}" for name, value in program.milliseconds.items())
         yield f"      milliseconds: {spent}; {sum(program.milliseconds.values()):.1f} together"
-        found = "; found in the cache on disk" if program.from_disk else ""
-        yield f"      kernels: {program.kernels}, arena {program.arena_bytes} bytes{found}"
+        origin = "; found in the cache on disk" if program.from_disk else ""
+        yield f"      kernels: {program.kernels}, arena {program.arena_bytes} bytes{origin}"
         if program.problem:
             yield f"      calls run baseline code; optimized code could not be compiled: {program.problem}"
         elif program.tier == "baseline":

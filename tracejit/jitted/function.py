@@ -369,8 +369,8 @@ class JitFunction(Viewable):
         with self._lock:
             every = [(signature, self._paths.get(key)) for key, signature in self._signatures.items()]
         module: Any = import_module(".explaining", __package__)  # for those who look inside
-        made: Explanation = module.explain(self._fn, self._name, self._static_argnums, every)
-        return made
+        explanation: Explanation = module.explain(self._fn, self._name, self._static_argnums, every)
+        return explanation
 
     def clear_cache(self, reason: str = "first call") -> None:
         """Forget every compiled signature. `reason` is what ``explain()`` gives for compiling the next."""

@@ -43,16 +43,16 @@ class Lowered:
     @computed_once
     def steps(self) -> list[PassStep]:
         """The passes in order, the last of them fusion."""
-        made: list[PassStep] = []
+        steps: list[PassStep] = []
         seen: dict[str, int] = {}
 
         def observe(name: str, function: Function, seconds: float) -> None:
             seen[name] = seen.get(name, 0) + 1
             again = f":{seen[name]}" if seen[name] > 1 else ""
-            made.append(PassStep(f"after:{name}{again}", function, seconds))
+            steps.append(PassStep(f"after:{name}{again}", function, seconds))
 
         run_passes(self.function, PIPELINE, observe, failures=[])
-        return made
+        return steps
 
     @property
     def optimized(self) -> Function:
@@ -83,8 +83,8 @@ class Lowered:
             if stage in (step.stage, f"{step.stage}:1"):
                 return step.function
         if stage.startswith("after:"):
-            known = ", ".join(step.stage for step in self.steps)
-            raise TracejitError(f"there is no stage {stage!r}; the passes are {known}")
+            names = ", ".join(step.stage for step in self.steps)
+            raise TracejitError(f"there is no stage {stage!r}; the passes are {names}")
         raise TracejitError(f"there is no stage {stage!r}; expected one of {', '.join(STAGES)} or after:PASS")
 
     def on(self, machine: str) -> Lowered:

@@ -115,10 +115,10 @@ class Paths:
             if len(self.known) >= self.most:
                 raise _too_many(self.name, decision, self.most)
             where = f" at {decision.location}" if decision.location else ""
-            made = compile_path(outcome, f"a value{where} was {outcome[-1]!r}, not {decision.seen!r}")
-            self.known.append(made)
+            compiled = compile_path(outcome, f"a value{where} was {outcome[-1]!r}, not {decision.seen!r}")
+            self.known.append(compiled)
             self._changed()
-            return made
+            return compiled
 
     def _share(self) -> None:
         self.shared = share_paths(self.name, self.known)
@@ -166,14 +166,14 @@ def _outcome(path: Signature, values: Sequence[Tensor]) -> list[Any] | None:
     return None
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(value: Any, other: Any) -> bool:
     """Whether both are one number: NaN is itself, 0.0 is not -0.0."""
-    return repr(one) == repr(other)
+    return repr(value) == repr(other)
 
 
 def _begins(path: Signature, outcome: Sequence[Any]) -> bool:
     return len(path.decisions) >= len(outcome) and all(
-        _same(decision.seen, one) for decision, one in zip(path.decisions, outcome, strict=False)
+        _same(decision.seen, value) for decision, value in zip(path.decisions, outcome, strict=False)
     )
 
 

@@ -49,34 +49,34 @@ class Reason(str):
     changes: tuple[Change, ...] = ()
 
 
-def reason_for(fn: Callable[..., Any], static: frozenset[int], known: Sequence[Any], key: Any) -> Reason:
-    """Why `key` needs a signature although those of `known` exist: how it differs from the nearest of them.
+def reason_for(fn: Callable[..., Any], static: frozenset[int], keys: Sequence[Any], key: Any) -> Reason:
+    """Why `key` needs a signature although those of `keys` exist: how it differs from the nearest of them.
 
     Keys are (structure, leaf types, static arguments, default dtype). Of the nearest, the latest counts.
     """
     nearest: list[Change] | None = None
-    for other in reversed(known):
-        found = _changes(fn, static, other, key)
-        if nearest is None or len(found) < len(nearest):
-            nearest = found
+    for other in reversed(keys):
+        changes = _changes(fn, static, other, key)
+        if nearest is None or len(changes) < len(nearest):
+            nearest = changes
     reason = Reason("; ".join(map(str, nearest or [])) or "arguments of another structure")
     reason.changes = tuple(nearest or [])
     return reason
 
 
 def _changes(fn: Callable[..., Any], static: frozenset[int], old: Any, new: Any) -> list[Change]:
-    found = []
+    changes = []
     if old[2] != new[2]:
-        found.append(Change("static", "", static_text(old[2]), static_text(new[2])))
+        changes.append(Change("static", "", static_text(old[2]), static_text(new[2])))
     if old[3] != new[3]:
-        found.append(Change("default dtype", "", old[3].name, new[3].name))
+        changes.append(Change("default dtype", "", old[3].name, new[3].name))
     if old[0] != new[0]:
-        return [*found, *_structure_changes(fn, static, old[0], new[0])]
+        return [*changes, *_structure_changes(fn, static, old[0], new[0])]
     names = argument_names(fn, static, new[0])
     for name, before, after in zip(names, old[1], new[1], strict=True):
         if before != after:
-            found.append(Change(_kind(before, after), name, type_text(before), type_text(after)))
-    return found
+            changes.append(Change(_kind(before, after), name, type_text(before), type_text(after)))
+    return changes
 
 
 def _kind(before: Any, after: Any) -> str:
@@ -89,10 +89,10 @@ def _structure_changes(
     fn: Callable[..., Any], static: frozenset[int], old: TreeDef, new: TreeDef
 ) -> list[Change]:
     before, after = argument_names(fn, static, old), argument_names(fn, static, new)
-    found = [Change("structure", name, name, "") for name in before if name not in after]
-    found += [Change("structure", name, "", name) for name in after if name not in before]
-    if found:
-        return found
+    changes = [Change("structure", name, name, "") for name in before if name not in after]
+    changes += [Change("structure", name, "", name) for name in after if name not in before]
+    if changes:
+        return changes
     first, second = _arguments(fn, static, old), _arguments(fn, static, new)
     return [
         Change("structure", name, _cut(first.get(name, "")), _cut(second.get(name, "")))
@@ -105,8 +105,10 @@ def _arguments(fn: Callable[..., Any], static: frozenset[int], structure: TreeDe
     """Each argument's structure, with ``*`` for leaves."""
     positional, named = structure.stars()
     order = _parameters(fn, static)
-    found = {(order[i] if i < len(order) else f"arg{i}"): repr(one) for i, one in enumerate(positional)}
-    return {**found, **{name: repr(one) for name, one in named.items()}}
+    texts = {
+        (order[i] if i < len(order) else f"arg{i}"): repr(argument) for i, argument in enumerate(positional)
+    }
+    return {**texts, **{name: repr(argument) for name, argument in named.items()}}
 
 
 def argument_names(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> list[str]:

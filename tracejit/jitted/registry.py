@@ -27,21 +27,21 @@ def watch(function: Compiled) -> None:
     """Let `function` hear of registrations."""
     with _LOCK:
         _FUNCTIONS.add(function)
-        for made in _KEPT:
-            made.append(function)
+        for functions in _KEPT:
+            functions.append(function)
 
 
 @contextmanager
 def keeping() -> Iterator[list[Compiled]]:
     """A list that gets every jitted function made meanwhile, and keeps it alive."""
-    made: list[Compiled] = []
+    functions: list[Compiled] = []
     with _LOCK:
-        _KEPT.append(made)
+        _KEPT.append(functions)
     try:
-        yield made
+        yield functions
     finally:
         with _LOCK:
-            _KEPT[:] = [items for items in _KEPT if items is not made]
+            _KEPT[:] = [items for items in _KEPT if items is not functions]
 
 
 def recompile_all(reason: str) -> None:
@@ -51,6 +51,6 @@ def recompile_all(reason: str) -> None:
     takes.
     """
     with _LOCK:
-        known = list(_FUNCTIONS)
-    for function in known:
+        functions = list(_FUNCTIONS)
+    for function in functions:
         function.clear_cache(reason)

@@ -127,12 +127,12 @@ def _acts(path: Signature) -> bool:
 
 def _ranges(paths: Sequence[Signature]) -> dict[int, tuple[int, int]]:
     """The Python integers that fit all paths."""
-    found: dict[int, tuple[int, int]] = {}
+    common: dict[int, tuple[int, int]] = {}
     for path in paths:
         for position, (low, high) in path.ranges.items():
-            known = found.get(position, (low, high))
-            found[position] = max(low, known[0]), min(high, known[1])
-    return found
+            before = common.get(position, (low, high))
+            common[position] = max(low, before[0]), min(high, before[1])
+    return common
 
 
 class _ApartError(Exception):
@@ -267,16 +267,16 @@ def _is(builder: Builder, value: Value, decision: Decision) -> Value:
     """Whether `value` is what the trace saw: NaN is itself, 0.0 is not -0.0."""
     seen = decision.seen
     if isinstance(seen, bool):
-        found: Value = value if seen else builder.logical_not(value)
-        return found
+        same: Value = value if seen else builder.logical_not(value)
+        return same
     if seen != seen:
         nan: Value = builder.isnan(value)
         return nan
-    found = builder.eq(value, builder.scalar(seen, value.dtype))
+    same = builder.eq(value, builder.scalar(seen, value.dtype))
     if isinstance(seen, float) and seen == 0:
         negative = builder.signbit(value)
-        found = builder.logical_and(found, negative if np.signbit(seen) else builder.logical_not(negative))
-    return found
+        same = builder.logical_and(same, negative if np.signbit(seen) else builder.logical_not(negative))
+    return same
 
 
 def _free(body: Builder, results: Sequence[Value]) -> list[Value]:

@@ -116,16 +116,16 @@ def donated_leaves(
     without the static ones. Python numbers have no memory to give."""
     _, _, (args, kwargs) = structure.shape
     positions = (position for position in itertools.count() if position not in static)
-    children = [(one, position in nums) for one, position in zip(args[2], positions, strict=False)]
-    children += [(one, name in names) for one, name in zip(kwargs[2], kwargs[1][1], strict=True)]
-    found: set[int] = set()
+    children = [(shape, position in nums) for shape, position in zip(args[2], positions, strict=False)]
+    children += [(shape, name in names) for shape, name in zip(kwargs[2], kwargs[1][1], strict=True)]
+    leaves: set[int] = set()
     first = 0
     for shape, donated in children:
         behind = first + count_leaves(shape)
         if donated:
-            found |= {leaf for leaf in range(first, behind) if not isinstance(types[leaf], str)}
+            leaves |= {leaf for leaf in range(first, behind) if not isinstance(types[leaf], str)}
         first = behind
-    return frozenset(found)
+    return frozenset(leaves)
 
 
 def parameter_names(fn: Callable[..., Any], paths: list[str], static: frozenset[int]) -> list[str]:
@@ -251,27 +251,27 @@ def read_captures(signature: Signature) -> list[Tensor] | None:
     """The captured values now; None where a guard is broken or one has not the type it was compiled for.
 
     Where it gives values, and only then, the draws of the call have been taken from the generator."""
-    found: list[Any] = []
+    values: list[Any] = []
     params = signature.function.params[len(signature.leaf_types) :]
     for source, param in zip(signature.bindings.sources, params, strict=True):
         value = source.read()
         if isinstance(value, Draws):
-            found.append(value)
+            values.append(value)
             continue
         if source.is_number:
             if type(value) is not float:
                 return None
-            found.append(wrap(np.asarray(value)))
+            values.append(wrap(np.asarray(value)))
             continue
         if not isinstance(value, (Tensor, np.ndarray)):
             return None
         data = value._data if isinstance(value, Tensor) else value
         if isinstance(data, Value) or data.shape != param.shape or as_dtype(data.dtype) is not param.dtype:
             return None
-        found.append(as_input(value))
+        values.append(as_input(value))
     if not all(guard.holds() for guard in signature.bindings.guards):
         return None
-    return [wrap(draws.claim()) if isinstance(draws, Draws) else draws for draws in found]
+    return [wrap(draws.claim()) if isinstance(draws, Draws) else draws for draws in values]
 
 
 def captured_now(signature: Signature) -> list[Tensor] | None:
