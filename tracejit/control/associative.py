@@ -44,38 +44,38 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     """
     if not callable(fn):
         raise TracejitError(f"{_NAME}: expected a function, got {type(fn).__name__}")
-    given = take_apart(_NAME, "elems", elems)
-    if not given.leaves:
+    tree = take_apart(_NAME, "elems", elems)
+    if not tree.leaves:
         raise ShapeError(f"{_NAME}: elems must have a leaf to go along")
-    leaves = [as_tensor(leaf) for leaf in given.leaves]
-    for leaf, path in zip(leaves, given.paths, strict=True):
+    leaves = [as_tensor(leaf) for leaf in tree.leaves]
+    for leaf, path in zip(leaves, tree.paths, strict=True):
         if not leaf.shape:
             raise ShapeError(f"{_NAME}: elems{path} is a scalar; it must have an axis to go along")
     axes = [normalize_axis(_NAME, axis, len(leaf.shape)) for leaf in leaves]
     sizes = [leaf.shape[along] for leaf, along in zip(leaves, axes, strict=True)]
     if len(set(sizes)) > 1:
-        each = ", ".join(f"elems{path} has {size}" for path, size in zip(given.paths, sizes, strict=True))
+        each = ", ".join(f"elems{path} has {size}" for path, size in zip(tree.paths, sizes, strict=True))
         raise ShapeError(f"{_NAME}: sizes along axis {axis} must agree: {each}")
     turned = [flip(leaf, along) for leaf, along in zip(leaves, axes, strict=True)] if reverse else leaves
-    found = _prefixes(_flat(fn, given), turned, axes)
-    found = [copied_from(leaf, prefix) for leaf, prefix in zip(leaves, found, strict=True)]
+    prefixes = _prefixes(_flat(fn, tree), turned, axes)
+    prefixes = [copied_from(leaf, prefix) for leaf, prefix in zip(leaves, prefixes, strict=True)]
     if reverse:
-        found = [flip(tensor, along) for tensor, along in zip(found, axes, strict=True)]
-    return given.structure.unflatten(found)
+        prefixes = [flip(tensor, along) for tensor, along in zip(prefixes, axes, strict=True)]
+    return tree.structure.unflatten(prefixes)
 
 
 def _flat(fn: Callable[[Any, Any], Any], like: Tree) -> Flat:
     """`fn` of flat lists of leaves. Its calls raise where a result is not what the arguments were."""
 
     def combine(x: Sequence[Tensor], y: Sequence[Tensor]) -> list[Any]:
-        made = fn(like.structure.unflatten(x), like.structure.unflatten(y))
-        structure = flatten(made)[1]
+        combined = fn(like.structure.unflatten(x), like.structure.unflatten(y))
+        structure = flatten(combined)[1]
         if structure != like.structure:
             raise ShapeError(
                 f"{_NAME}: fn must return the structure of its arguments, {like.structure}, got {structure}"
             )
-        tensors = [as_tensor(leaf) for leaf in take_apart(_NAME, "the result", made).leaves]
-        for before, after, path in zip(x, tensors, leaf_paths(made), strict=True):
+        tensors = [as_tensor(leaf) for leaf in take_apart(_NAME, "the result", combined).leaves]
+        for before, after, path in zip(x, tensors, leaf_paths(combined), strict=True):
             if after.type != before.type:
                 raise ShapeError(
                     f"{_NAME}: fn must return the shapes and dtypes of its arguments; result{path} is "

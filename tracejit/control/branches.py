@@ -44,17 +44,17 @@ def cond(
     ``jax.lax.cond``.
     """
     operands = _with_operand("cond", operands, operand)
-    for one in (true_fun, false_fun):
-        if not callable(one):
-            raise TracejitError(f"cond: expected functions for both branches, got {type(one).__name__}")
-    given = _scalar("cond", "pred", pred)
-    if not isinstance(given, Tensor):
-        return _run(true_fun if given else false_fun, "cond", operands)
+    for function in (true_fun, false_fun):
+        if not callable(function):
+            raise TracejitError(f"cond: expected functions for both branches, got {type(function).__name__}")
+    condition = _scalar("cond", "pred", pred)
+    if not isinstance(condition, Tensor):
+        return _run(true_fun if condition else false_fun, "cond", operands)
     if STATE.tracer is None:
-        return _run(true_fun if bool(given) else false_fun, "cond", operands)
-    if given.dtype is not BOOL:
-        given = apply(OPS["ne"], (given, 0), {})
-    return _traced("cond", ("false_fun", "true_fun"), given, (false_fun, true_fun), operands)
+        return _run(true_fun if bool(condition) else false_fun, "cond", operands)
+    if condition.dtype is not BOOL:
+        condition = apply(OPS["ne"], (condition, 0), {})
+    return _traced("cond", ("false_fun", "true_fun"), condition, (false_fun, true_fun), operands)
 
 
 def switch(
@@ -78,18 +78,18 @@ def switch(
     functions = list(branches)
     if not functions or not all(map(callable, functions)):
         raise TracejitError("switch: expected a non-empty sequence of functions")
-    given = _scalar("switch", "index", index)
-    kind = given.dtype.kind if isinstance(given, Tensor) else np.asarray(given).dtype.kind
+    position = _scalar("switch", "index", index)
+    kind = position.dtype.kind if isinstance(position, Tensor) else np.asarray(position).dtype.kind
     if kind not in "iu":
-        raise DTypeError(f"switch: the index must be an integer, got {_shown(given)}")
-    if not isinstance(given, Tensor) or STATE.tracer is None:
-        return _run(functions[min(max(int(given), 0), len(functions) - 1)], "switch", operands)
+        raise DTypeError(f"switch: the index must be an integer, got {_shown(position)}")
+    if not isinstance(position, Tensor) or STATE.tracer is None:
+        return _run(functions[min(max(int(position), 0), len(functions) - 1)], "switch", operands)
     if len(functions) == 1:
         return functions[0](*operands)
-    if given.dtype is not INT64:
-        given = apply(OPS["cast"], (given,), {"dtype": INT64})
+    if position.dtype is not INT64:
+        position = apply(OPS["cast"], (position,), {"dtype": INT64})
     names = [f"branch {i}" for i in range(len(functions))]
-    return _traced("switch", names, given, functions, operands)
+    return _traced("switch", names, position, functions, operands)
 
 
 def _with_operand(name: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:

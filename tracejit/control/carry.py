@@ -92,11 +92,12 @@ def is_weak(tracer: Tracer, leaf: Any) -> bool:
     return isinstance(value, Value) and tracer.is_weak(value)
 
 
-def same_structure(name: str, what: str, given: TreeDef, expected: TreeDef) -> None:
+def same_structure(name: str, what: str, returned: TreeDef, expected: TreeDef) -> None:
     """Raise ShapeError where the body returned another structure than it was given."""
-    if given != expected:
+    if returned != expected:
         raise ShapeError(
-            f"{name}: the body must return {what} in the structure that it was given, {expected}, got {given}"
+            f"{name}: the body must return {what} in the structure that it was given, {expected}, "
+            f"got {returned}"
         )
 
 
@@ -142,9 +143,9 @@ def traced(
     numbers: list[bool] = []
 
     def run(*arguments: Tensor) -> list[Any]:
-        made = fn(*arguments)
-        numbers.extend(is_weak(tracer, one) for one in made)
-        return made
+        outputs = fn(*arguments)
+        numbers.extend(is_weak(tracer, output) for output in outputs)
+        return outputs
 
     with untaped():
         results = trace_region(tracer, run, types, names, weak=weak)
@@ -250,17 +251,17 @@ def kept(name: str, before: Sequence[Any], after: Tree, structure: TreeDef) -> l
     same_structure(name, "the carry", after.structure, structure)
     result = []
     for old, new, path in zip(before, after.leaves, after.paths, strict=True):
-        given, made = type_of(old), type_of(new)
-        if type(old) in SCALARS and made.shape == () and _becomes(given.dtype, made.dtype):
+        old_type, new_type = type_of(old), type_of(new)
+        if type(old) in SCALARS and new_type.shape == () and _becomes(old_type.dtype, new_type.dtype):
             result.append(new)
-        elif given == made:
+        elif old_type == new_type:
             result.append(as_tensor(new))
         elif (
             type(new) in SCALARS
-            and given.shape == ()
-            and (result_type(given.dtype, _python_type(as_dtype(np.asarray(new).dtype))) == given.dtype)
+            and old_type.shape == ()
+            and (result_type(old_type.dtype, _python_type(as_dtype(np.asarray(new).dtype))) == old_type.dtype)
         ):
-            result.append(wrap(np.asarray(new, given.dtype)))
+            result.append(wrap(np.asarray(new, old_type.dtype)))
         else:
-            raise changed(name, path, given, made)
+            raise changed(name, path, old_type, new_type)
     return result

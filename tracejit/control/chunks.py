@@ -40,12 +40,16 @@ def scan_in_chunks(
         return chunk(rest)(init, xs) if rest else run(f, init, xs, length)
     first = slice(rest, length) if reverse else slice(0, length - rest)
     last = slice(0, rest) if reverse else slice(length - rest, length)
-    whole = tree_map(lambda one: _parted(as_tensor(one)[first], count, size), xs)
+    whole = tree_map(lambda leaf: _parted(as_tensor(leaf)[first], count, size), xs)
     carry, ys = run(chunk(size), init, whole, count)
     ys = tree_map(_joined, ys)
     if rest:
-        carry, more = chunk(rest)(carry, tree_map(lambda one: as_tensor(one)[last], xs))
-        ys = tree_map(lambda one, other: concatenate([other, one] if reverse else [one, other]), ys, more)
+        carry, more = chunk(rest)(carry, tree_map(lambda leaf: as_tensor(leaf)[last], xs))
+        ys = tree_map(
+            lambda joined, remaining: concatenate([remaining, joined] if reverse else [joined, remaining]),
+            ys,
+            more,
+        )
     return carry, ys
 
 
@@ -55,11 +59,11 @@ def map_in_batches(run: Callable[..., Any], f: Callable[[Any], Any], xs: Any, le
     many = vmap(f)
     if count == 0:
         return many(xs) if rest else run(f, xs)
-    whole = tree_map(lambda one: _parted(as_tensor(one)[: length - rest], count, size), xs)
+    whole = tree_map(lambda leaf: _parted(as_tensor(leaf)[: length - rest], count, size), xs)
     ys = tree_map(_joined, run(many, whole))
     if rest:
-        more = many(tree_map(lambda one: as_tensor(one)[length - rest :], xs))
-        ys = tree_map(lambda one, other: concatenate([one, other]), ys, more)
+        more = many(tree_map(lambda leaf: as_tensor(leaf)[length - rest :], xs))
+        ys = tree_map(lambda joined, remaining: concatenate([joined, remaining]), ys, more)
     return ys
 
 

@@ -55,8 +55,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         return _traced_while(tracer, cond_fun, body_fun, init)
     leaves = values_of(init.leaves)
     while _true(cond_fun(init.structure.unflatten(leaves))):
-        made = take_apart("while_loop", "the carry", body_fun(init.structure.unflatten(leaves)))
-        leaves = kept("while_loop", leaves, made, init.structure)
+        carry = take_apart("while_loop", "the carry", body_fun(init.structure.unflatten(leaves)))
+        leaves = kept("while_loop", leaves, carry, init.structure)
     return init.structure.unflatten(results_of(leaves))
 
 
@@ -79,9 +79,9 @@ def _traced_while(
     parent: Tracer, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Tree
 ) -> Any:
     def body(*leaves: Tensor) -> list[Any]:
-        made = take_apart("while_loop", "the carry", body_fun(init.structure.unflatten(leaves)))
-        same_structure("while_loop", "the carry", made.structure, init.structure)
-        return made.leaves
+        carry = take_apart("while_loop", "the carry", body_fun(init.structure.unflatten(leaves)))
+        same_structure("while_loop", "the carry", carry.structure, init.structure)
+        return carry.leaves
 
     def condition(*leaves: Tensor) -> list[Any]:
         return [_condition(cond_fun(init.structure.unflatten(leaves)))]
@@ -146,14 +146,14 @@ def fori_loop(
     if tracer is None:
         leaves = values_of(init.leaves)
         for i in range(int(lower), int(upper)):
-            made = take_apart("fori_loop", "the carry", body_fun(i, init.structure.unflatten(leaves)))
-            leaves = kept("fori_loop", leaves, made, init.structure)
+            carry = take_apart("fori_loop", "the carry", body_fun(i, init.structure.unflatten(leaves)))
+            leaves = kept("fori_loop", leaves, carry, init.structure)
         return init.structure.unflatten(results_of(leaves))
 
     def body(i: Tensor, *leaves: Tensor) -> list[Any]:
-        made = take_apart("fori_loop", "the carry", body_fun(i, init.structure.unflatten(leaves)))
-        same_structure("fori_loop", "the carry", made.structure, init.structure)
-        return [i + 1, *made.leaves]
+        carry = take_apart("fori_loop", "the carry", body_fun(i, init.structure.unflatten(leaves)))
+        same_structure("fori_loop", "the carry", carry.structure, init.structure)
+        return [i + 1, *carry.leaves]
 
     paths = [" (the index)", *init.paths]
     if isinstance(lower, int) and isinstance(upper, int):
@@ -161,7 +161,7 @@ def fori_loop(
         results, _ = append_scan("fori_loop", tracer, body, [lower, *init.leaves], paths, [], length)
         return init.structure.unflatten(results[1:])
     dtype = (upper if isinstance(upper, Tensor) else lower).dtype
-    first, last = [symbol(tracer, one, dtype) for one in (lower, upper)]
+    first, last = [symbol(tracer, bound, dtype) for bound in (lower, upper)]
     results = append_while(
         "fori_loop", tracer, lambda i, *rest: [i < last], body, [first, *init.leaves], paths
     )
@@ -191,12 +191,12 @@ def _bound(which: str, value: Any) -> Any:
         if not -(2**63) <= value < 2**63:
             raise DomainError(f"fori_loop: {which} must be an integer that fits 64 bits, got {value}")
         return value
-    given = value if isinstance(value, Tensor) else None
-    if given is None and type(value) not in SCALARS:
-        given = wrap(as_array(value))
-    if given is None or given.dtype.kind not in "iu":
-        shown = given.type if given is not None else f"a Python {type(value).__name__}"
+    bound = value if isinstance(value, Tensor) else None
+    if bound is None and type(value) not in SCALARS:
+        bound = wrap(as_array(value))
+    if bound is None or bound.dtype.kind not in "iu":
+        shown = bound.type if bound is not None else f"a Python {type(value).__name__}"
         raise DTypeError(f"fori_loop: {which} must be an integer, got {shown}")
-    if given.shape != ():
-        raise ShapeError(f"fori_loop: {which} must be a scalar, got {given.type}")
-    return given
+    if bound.shape != ():
+        raise ShapeError(f"fori_loop: {which} must be a scalar, got {bound.type}")
+    return bound

@@ -98,9 +98,9 @@ def _steps(name: str, stacked: Tree, length: Any) -> int:
             raise ShapeError(f"{name}: xs{path} is a scalar; it must have a leading axis to go along")
     sizes = [type_of(leaf).shape[0] for leaf in stacked.leaves]
     if len(set(sizes)) > 1 or (length is not None and sizes[0] != length):
-        given = ", ".join(f"xs{path} has {size}" for path, size in zip(stacked.paths, sizes, strict=True))
+        listed = ", ".join(f"xs{path} has {size}" for path, size in zip(stacked.paths, sizes, strict=True))
         raise ShapeError(
-            f"{name}: leading sizes must agree{'' if length is None else f' with length={length}'}: {given}"
+            f"{name}: leading sizes must agree{'' if length is None else f' with length={length}'}: {listed}"
         )
     return sizes[0]
 
@@ -112,10 +112,10 @@ def _scan(
 
     def flat(*leaves: Any) -> list[Any]:
         carry, slices = leaves[: len(init.leaves)], leaves[len(init.leaves) :]
-        made, more = _pair(name, f(init.structure.unflatten(carry), xs.structure.unflatten(slices)))
-        same_structure(name, "the carry", made.structure, init.structure)
+        carried, more = _pair(name, f(init.structure.unflatten(carry), xs.structure.unflatten(slices)))
+        same_structure(name, "the carry", carried.structure, init.structure)
         structures[:] = [more.structure]
-        return [*made.leaves, *more.leaves]
+        return [*carried.leaves, *more.leaves]
 
     tracer = STATE.tracer
     if tracer is not None:
@@ -124,26 +124,26 @@ def _scan(
         )
         return init.structure.unflatten(carries), structures[0].unflatten(ys)
     leaves = values_of(init.leaves)
-    made: list[list[Any]] = []
+    rows: list[list[Any]] = []
     for step in range(length - 1, -1, -1) if reverse else range(length):
         slices = xs.structure.unflatten(values_of([leaf[step] for leaf in xs.leaves]))
         carry, more = _pair(name, f(init.structure.unflatten(leaves), slices))
         leaves = kept(name, leaves, carry, init.structure)
-        if made and more.structure != structures[0]:
+        if rows and more.structure != structures[0]:
             raise ShapeError(f"{name}: what is stacked changed from {structures[0]} to {more.structure}")
         structures[:] = [more.structure]
-        made.append(more.leaves)
+        rows.append(more.leaves)
     final = init.structure.unflatten(results_of(leaves))
-    if not made:
+    if not rows:
         return final, _nothing(name, flat, init, xs, structures)
-    made = made[::-1] if reverse else made
-    return final, structures[0].unflatten([stack(column) for column in zip(*made, strict=True)])
+    rows = rows[::-1] if reverse else rows
+    return final, structures[0].unflatten([stack(column) for column in zip(*rows, strict=True)])
 
 
 def _pair(name: str, outcome: Any) -> tuple[Tree, Tree]:
     if not isinstance(outcome, (tuple, list)) or len(outcome) != 2:
-        given = f"{len(outcome)} values" if isinstance(outcome, (tuple, list)) else type(outcome).__name__
-        raise ShapeError(f"{name}: the body must return a pair (carry, y), got {given}")
+        got = f"{len(outcome)} values" if isinstance(outcome, (tuple, list)) else type(outcome).__name__
+        raise ShapeError(f"{name}: the body must return a pair (carry, y), got {got}")
     carry, y = outcome
     return take_apart(name, "the carry", carry), take_apart(name, "y", y)
 
@@ -156,8 +156,8 @@ def _nothing(name: str, flat: Flat, init: Tree, xs: Tree, structures: list[TreeD
     parent = Tracer()
     with tracing(parent):
         region = traced(parent, flat, types, [f"x{i}" for i in range(len(types))], weak, repeats=True)
-    made = region.results[len(init.leaves) :]
-    return structures[0].unflatten([wrap(np.empty((0, *value.shape), value.dtype)) for value in made])
+    values = region.results[len(init.leaves) :]
+    return structures[0].unflatten([wrap(np.empty((0, *value.shape), value.dtype)) for value in values])
 
 
 def append_scan(
@@ -180,8 +180,8 @@ def append_scan(
     body = loop.region.function("body", [*carries, *tracer.captured.values(), *taken])
     attrs = {"carries": len(inits), "slices": len(xs), "length": length, "reverse": reverse}
     operands = [*loop.inits, *tracer.holders.values(), *stacked]
-    made = apply_with_regions(OPS["scan"], operands, attrs, (body,))
-    return made[: len(inits)], made[len(inits) :]
+    results = apply_with_regions(OPS["scan"], operands, attrs, (body,))
+    return results[: len(inits)], results[len(inits) :]
 
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
