@@ -99,7 +99,7 @@ def is_array(value: Any) -> bool:
     """Whether `value` is an array of numbers, or what ``asarray`` makes one of."""
     if isinstance(value, Tensor):
         return not _has_outlived(value)
-    if isinstance(value, (list, tuple)) and any(isinstance(one, (Tensor, list, tuple)) for one in value):
+    if isinstance(value, (list, tuple)) and any(isinstance(item, (Tensor, list, tuple)) for item in value):
         return all(map(is_array, value)) and len(set(map(_extent, value))) == 1
     try:
         as_array(value)
@@ -341,14 +341,14 @@ def kind_of(name: str, parameter: inspect.Parameter) -> tuple[ArgumentKind, bool
         return kind, optional
     if not kinds or not annotation:
         return ANYTHING, optional
-    known = [kind for kind in kinds if kind is not None]
-    if len(known) < len(kinds):
+    understood = [kind for kind in kinds if kind is not None]
+    if len(understood) < len(kinds):
         return ANYTHING, optional
-    if len(known) == 1:
-        return known[0], optional
-    words = " or ".join(dict.fromkeys(kind.words for kind in known))
+    if len(understood) == 1:
+        return understood[0], optional
+    words = " or ".join(dict.fromkeys(kind.words for kind in understood))
     return ArgumentKind(
-        lambda value: any(kind.accepts(value) for kind in known), words, known[0].raises
+        lambda value: any(kind.accepts(value) for kind in understood), words, understood[0].raises
     ), optional
 
 

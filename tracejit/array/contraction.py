@@ -116,7 +116,7 @@ def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Tensor:
     Raises ShapeError and AxisError. Semantics: ``numpy.vecdot``, for real numbers.
     """
     x, y = promoted(x, y)
-    x, y = (moveaxis(one, normalize_axis("vecdot", axis, one.ndim), -1) for one in (x, y))
+    x, y = (moveaxis(operand, normalize_axis("vecdot", axis, operand.ndim), -1) for operand in (x, y))
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"vecdot: {x.shape[-1]} against {y.shape[-1]} elements along axis {axis}")
     products = run("mul", x, y)
@@ -187,11 +187,11 @@ def _paired(axes: Any, rank_x: int, rank_y: int) -> tuple[list[int], list[int]]:
         count = operator.index(axes)
     except TypeError:
         mine, theirs = (axis if isinstance(axis, (tuple, list)) else (axis,) for axis in axes)
-        found = [normalize_axis("tensordot", one, rank_x) for one in mine]
+        own = [normalize_axis("tensordot", axis, rank_x) for axis in mine]
         others = [normalize_axis("tensordot", their, rank_y) for their in theirs]
-        if len(set(found)) < len(found) or len(set(others)) < len(others):
+        if len(set(own)) < len(own) or len(set(others)) < len(others):
             raise AxisError(f"tensordot: axes {axes} name a dimension twice") from None
-        return found, others
+        return own, others
     if not 0 <= count <= min(rank_x, rank_y):
         raise AxisError(f"tensordot: axes={count} for operands of rank {rank_x} and {rank_y}")
     return list(range(rank_x - count, rank_x)), list(range(count))
@@ -210,6 +210,6 @@ def kron(x: Any, y: Any) -> Tensor:
     x, y = promoted_arrays(x, y)
     rank = max(x.ndim, y.ndim)
     left, right = (1,) * (rank - x.ndim) + x.shape, (1,) * (rank - y.ndim) + y.shape
-    wide = reshaped(x, tuple(one for size in left for one in (size, 1)))
-    tall = reshaped(y, tuple(one for size in right for one in (1, size)))
+    wide = reshaped(x, tuple(extent for size in left for extent in (size, 1)))
+    tall = reshaped(y, tuple(extent for size in right for extent in (1, size)))
     return reshaped(run("mul", wide, tall), tuple(a * b for a, b in zip(left, right, strict=True)))

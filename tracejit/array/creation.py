@@ -141,17 +141,19 @@ def asarray(data: Any, dtype: Any = None, *, copy: bool | None = None) -> Tensor
 
     Semantics: the Array API's ``asarray``.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
+    result_dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(data, (list, tuple)) and holds_tensors(data):
-        return array_of_traced(data, wanted)
-    if not isinstance(data, (Tensor, np.ndarray)) and wanted is not None:
-        result = constant_of(np.asarray(as_array(data), wanted))
+        return array_of_traced(data, result_dtype)
+    if not isinstance(data, (Tensor, np.ndarray)) and result_dtype is not None:
+        result = constant_of(np.asarray(as_array(data), result_dtype))
     else:
         result = strong(data)
-    if wanted is not None and result.dtype is not wanted:
+    if result_dtype is not None and result.dtype is not result_dtype:
         if copy is False:
-            raise DTypeError(f"asarray: a copy is needed to convert {result.dtype.name} to {wanted.name}")
-        return cast(result, wanted)
+            raise DTypeError(
+                f"asarray: a copy is needed to convert {result.dtype.name} to {result_dtype.name}"
+            )
+        return cast(result, result_dtype)
     return cast(result, result.dtype, copy=True) if copy else result
 
 
@@ -284,11 +286,11 @@ def _like(name: str, x: Any, value: Any, dtype: Any, order: str, shape: Any) -> 
 def _number(name: str, shape: Any, value: int, dtype: Any, order: str) -> Tensor:
     """`value` in `shape`, in the default dtype where that is None."""
     sizes = as_shape(name, shape)
-    wanted = default_dtype() if dtype is None else as_dtype(dtype)
+    result_dtype = default_dtype() if dtype is None else as_dtype(dtype)
     axes = axes_in_memory(name, order, len(sizes))
     if axes is None or is_tracing():
-        return filled(value, sizes, wanted)
-    return filled_in_memory(sizes, value, wanted, axes)
+        return filled(value, sizes, result_dtype)
+    return filled_in_memory(sizes, value, result_dtype, axes)
 
 
 def zeros_like(
@@ -349,8 +351,8 @@ def tri(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) ->
 
     Semantics: ``numpy.tri``.
     """
-    wanted = default_dtype() if dtype is None else as_dtype(dtype)
-    return cast(compare_positions("le", rows, columns, k), wanted)
+    result_dtype = default_dtype() if dtype is None else as_dtype(dtype)
+    return cast(compare_positions("le", rows, columns, k), result_dtype)
 
 
 def eye(
@@ -366,8 +368,8 @@ def eye(
 
     Semantics: ``numpy.eye``.
     """
-    wanted = default_dtype() if dtype is None else as_dtype(dtype)
-    return tracked(cast(compare_positions("eq", rows, columns, k), wanted), requires_grad)
+    result_dtype = default_dtype() if dtype is None else as_dtype(dtype)
+    return tracked(cast(compare_positions("eq", rows, columns, k), result_dtype), requires_grad)
 
 
 def identity(n: int, dtype: Any = None) -> Tensor:

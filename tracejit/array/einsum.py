@@ -97,10 +97,10 @@ def _parse(subscripts: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
         raise ShapeError(f"einsum: subscripts are letters, commas, '...' and '->', got {subscripts!r}")
     unused = [letter for letter in string.ascii_letters if letter not in letters]
     counts = [tensor.ndim - len(part.replace("...", "")) for part, tensor in zip(parts, tensors, strict=True)]
-    for part, count, one in zip(parts, counts, tensors, strict=True):
+    for part, count, tensor in zip(parts, counts, tensors, strict=True):
         if count < 0 or (count and "..." not in part):
             raise ShapeError(
-                f"einsum: {part!r} in {subscripts!r} does not fit an operand of shape {one.shape}"
+                f"einsum: {part!r} in {subscripts!r} does not fit an operand of shape {tensor.shape}"
             )
     extra = max((count for part, count in zip(parts, counts, strict=True) if "..." in part), default=0)
     if extra > len(unused):
@@ -127,13 +127,13 @@ def _sizes(subscripts: str, inputs: Sequence[str], tensors: Sequence[Tensor]) ->
     sizes: dict[str, int] = {}
     for labels, tensor in zip(inputs, tensors, strict=True):
         for label, size in zip(labels, tensor.shape, strict=True):
-            known = sizes.setdefault(label, size)
-            if known == 1:
+            earlier = sizes.setdefault(label, size)
+            if earlier == 1:
                 sizes[label] = size
-            elif size not in (1, known):
-                given = ", ".join(str(each.shape) for each in tensors)
+            elif size not in (1, earlier):
+                shapes = ", ".join(str(each.shape) for each in tensors)
                 raise ShapeError(
-                    f"einsum: {subscripts!r} gives label {label!r} sizes {known} and {size} in {given}"
+                    f"einsum: {subscripts!r} gives label {label!r} sizes {earlier} and {size} in {shapes}"
                 )
     return sizes
 

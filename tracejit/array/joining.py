@@ -36,10 +36,10 @@ __all__ = [
 
 
 def _parts(name: str, arrays: Any) -> list[Tensor]:
-    given = list(arrays)
-    if not given:
+    parts = list(arrays)
+    if not parts:
         raise ShapeError(f"{name}: expected at least one array")
-    return promoted_arrays(*given)
+    return promoted_arrays(*parts)
 
 
 _CASTINGS: Final = ("no", "equiv", "safe", "same_kind", "unsafe")
@@ -71,13 +71,13 @@ _STACK_OP: Final = Composite("stack", (_CONCAT_OP,), _written_stack, Builtin(_st
 def _concatenate(arrays: Any, axis: Any, dtype: Any, casting: str = "same_kind") -> Tensor:
     parts = _parts("concatenate", arrays)
     if dtype is not None:
-        wanted = as_dtype(dtype)
+        result_dtype = as_dtype(dtype)
         if casting not in _CASTINGS:
             raise DomainError(f"concatenate: casting must be one of {', '.join(_CASTINGS)}, got {casting!r}")
-        if not np.can_cast(parts[0].dtype, wanted, casting):  # type: ignore[arg-type]
-            dtypes = f"{parts[0].dtype.name} does not become {wanted.name}"
+        if not np.can_cast(parts[0].dtype, result_dtype, casting):  # type: ignore[arg-type]
+            dtypes = f"{parts[0].dtype.name} does not become {result_dtype.name}"
             raise DTypeError(f"concatenate: dtype {dtypes} with casting={casting!r}")
-        parts = [cast(part, wanted) for part in parts]
+        parts = [cast(part, result_dtype) for part in parts]
     if axis is None:
         parts, axis = [ravel(part) for part in parts], 0
     rank = parts[0].ndim
@@ -86,8 +86,8 @@ def _concatenate(arrays: Any, axis: Any, dtype: Any, casting: str = "same_kind")
     place = normalize_axis("concatenate", axis, rank)
     rest = [part.shape[:place] + part.shape[place + 1 :] for part in parts]
     if any(part.ndim != rank for part in parts) or any(items != rest[0] for items in rest):
-        given = ", ".join(str(part.shape) for part in parts)
-        raise ShapeError(f"concatenate: shapes must agree except along axis {place}, got {given}")
+        shapes = ", ".join(str(part.shape) for part in parts)
+        raise ShapeError(f"concatenate: shapes must agree except along axis {place}, got {shapes}")
     return run("concat", *parts, axis=place)
 
 
@@ -154,8 +154,8 @@ def stack(
 def _stack(arrays: Any, axis: Any, dtype: Any, casting: str = "same_kind") -> Tensor:
     parts = _parts("stack", arrays)
     if any(part.shape != parts[0].shape for part in parts):
-        given = ", ".join(str(part.shape) for part in parts)
-        raise ShapeError(f"stack: shapes must be equal, got {given}")
+        shapes = ", ".join(str(part.shape) for part in parts)
+        raise ShapeError(f"stack: shapes must be equal, got {shapes}")
     place = normalize_axis("stack", axis, parts[0].ndim + 1)
     lines = [expand_dims(part, place) for part in parts]
     return concatenate(lines, place, dtype=dtype, casting=casting)

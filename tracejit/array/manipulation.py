@@ -229,8 +229,8 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
 
 
 def _axis_list(axes: Any, rank: int) -> list[int]:
-    given = axes if isinstance(axes, (tuple, list)) else (axes,)
-    return [normalize_axis("moveaxis", axis, rank) for axis in given]
+    entries = axes if isinstance(axes, (tuple, list)) else (axes,)
+    return [normalize_axis("moveaxis", axis, rank) for axis in entries]
 
 
 def squeeze(x: Any, axis: Any = None) -> Tensor:

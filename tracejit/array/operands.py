@@ -81,7 +81,7 @@ def constant_of(array: Array) -> Tensor:
 def holds_tensors(data: Any) -> bool:
     """Whether nested lists `data` contain a Tensor."""
     if isinstance(data, (list, tuple)):
-        return any(holds_tensors(one) for one in data)
+        return any(holds_tensors(item) for item in data)
     return isinstance(data, Tensor)
 
 
@@ -103,8 +103,8 @@ def _element_dtype(value: Any) -> DType:
 
 def _collect(data: Any, leaves: list[Any]) -> None:
     if isinstance(data, (list, tuple)):
-        for one in data:
-            _collect(one, leaves)
+        for item in data:
+            _collect(item, leaves)
     else:
         leaves.append(data)
 
@@ -114,7 +114,7 @@ def _stacked(data: Any, dtype: DType) -> Tensor:
         if isinstance(data, Tensor):
             return cast(data, dtype, copy=True)
         return constant_of(as_array(data).astype(dtype))
-    parts = [_stacked(one, dtype) for one in data]
+    parts = [_stacked(item, dtype) for item in data]
     shapes = {part.shape for part in parts}
     if len(shapes) > 1:
         raise ShapeError(f"tensor: ragged nesting, with parts of shapes {sorted(shapes)}")

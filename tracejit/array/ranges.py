@@ -73,25 +73,26 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
         if isinstance(bound, Tensor):
             warn_of_lost_gradient(bound, "arange(x)")
     bounds: list[Any] = [
-        _known(one)[()] if isinstance(one, (Tensor, np.ndarray)) else one for one in (first, last, step)
+        _known(bound)[()] if isinstance(bound, (Tensor, np.ndarray)) else bound
+        for bound in (first, last, step)
     ]
     if any(not isinstance(bound, (bool, int, float, np.bool_, np.number)) for bound in bounds):
         raise DTypeError(f"arange: start, stop and step must be numbers, got {first!r}, {last!r}, {step!r}")
     if bounds[2] == 0:
         raise ShapeError("arange: step must not be zero")
-    wanted = None if dtype is None else as_dtype(dtype)
+    result_dtype = None if dtype is None else as_dtype(dtype)
     try:
-        count, values = _numbers(bounds, wanted, whole=not is_tracing())
+        count, values = _numbers(bounds, result_dtype, whole=not is_tracing())
     except OverflowError as error:
         raise DTypeError(f"arange: {first!r} to {last!r} does not fit: {error}") from error
-    if wanted is None:
-        wanted = as_dtype(values.dtype)
-        if is_float(wanted) and all(type(bound) in SCALARS for bound in bounds):
-            wanted = default_dtype()
-        values = values.astype(wanted)
+    if result_dtype is None:
+        result_dtype = as_dtype(values.dtype)
+        if is_float(result_dtype) and all(type(bound) in SCALARS for bound in bounds):
+            result_dtype = default_dtype()
+        values = values.astype(result_dtype)
     if not is_tracing():
         return wrap(values)
-    result = run("iota", shape=(count,), axis=0, dtype=wanted)
+    result = run("iota", shape=(count,), axis=0, dtype=result_dtype)
     if count < 2:
         return result if not count or not values[0] else run("add", result, values[0].item())
     # NumPy's own delta: the second element minus the first, in the result's dtype
@@ -125,7 +126,7 @@ def linspace(
     count = operator.index(num)
     if count < 0:
         raise ShapeError(f"linspace: num must not be negative, got {num}")
-    wanted = None if dtype is None else as_dtype(dtype)
+    result_dtype = None if dtype is None else as_dtype(dtype)
     common = result_type(kind_of(start), kind_of(stop))
     common = common if is_float(common) else default_dtype()
     low, high = cast(as_tensor(start), common), cast(as_tensor(stop), common)
@@ -141,10 +142,10 @@ def linspace(
     if endpoint and count > 1:
         last = run("eq", place, float(count - 1))
         result = run("where", last, high, result)
-    if wanted is not None and not is_float(wanted):
+    if result_dtype is not None and not is_float(result_dtype):
         result = run("floor", result)
-    if wanted is not None:
-        result = cast(result, wanted)
+    if result_dtype is not None:
+        result = cast(result, result_dtype)
     place_axis = normalize_axis("linspace", axis, result.ndim)
     if place_axis:
         order = [*range(1, place_axis + 1), 0, *range(place_axis + 1, result.ndim)]

@@ -106,8 +106,8 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
         raise ShapeError(f"roll: shift {shift!r} and axis {axis!r} must have as many integers") from error
     if shifts.ndim > 1:
         raise ShapeError("roll: shift and axis must be integers or sequences of them")
-    for one, place in zip(shifts.ravel().tolist(), axes.ravel().tolist(), strict=True):
-        x = _rolled(x, operator.index(one), normalize_axis("roll", place, x.ndim))
+    for distance, place in zip(shifts.ravel().tolist(), axes.ravel().tolist(), strict=True):
+        x = _rolled(x, operator.index(distance), normalize_axis("roll", place, x.ndim))
     return x if shifts.size else cast(x, x.dtype, copy=True)
 
 
@@ -163,8 +163,8 @@ def tile(x: Any, reps: Any) -> Tensor:
     sizes = (1,) * (rank - x.ndim) + x.shape
     if all(count == 1 for count in counts):
         return cast(reshaped(x, sizes), x.dtype, copy=True)
-    pairs = [one for count, size in zip(counts, sizes, strict=True) for one in (count, size)]
-    singles = [one for size in sizes for one in (1, size)]
+    pairs = [extent for count, size in zip(counts, sizes, strict=True) for extent in (count, size)]
+    singles = [extent for size in sizes for extent in (1, size)]
     wide = broadcast(reshaped(x, tuple(singles)), tuple(pairs))
     shape = tuple(count * size for count, size in zip(counts, sizes, strict=True))
     return copied_from(x, run("reshape", wide, shape=shape))

@@ -207,7 +207,7 @@ def _scattered(
 
 
 def _inverse(order: Any) -> list[int]:
-    return [int(one) for one in np.argsort(order)]
+    return [int(position) for position in np.argsort(order)]
 
 
 def _masked(view: Tensor, plan: KeyPlan, value: Any, mode: str, name: str) -> Tensor:
@@ -353,7 +353,7 @@ def _detached_array(value: Any) -> Any:
 def _memory_key(key: Any) -> Any:
     """`key` with Tensors as arrays."""
     if isinstance(key, tuple):
-        return tuple(_memory_key(one) for one in key)
+        return tuple(_memory_key(entry) for entry in key)
     if isinstance(key, list):
-        return [_memory_key(one) for one in key]
+        return [_memory_key(entry) for entry in key]
     return key._data if isinstance(key, Tensor) else key

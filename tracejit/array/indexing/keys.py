@@ -112,7 +112,7 @@ def plan_key(name: str, shape: Shape, key: Any) -> KeyPlan:
 
 def _expanded(name: str, shape: Shape, key: tuple[Any, ...]) -> Iterator[tuple[str, int, Any]]:
     """Each entry of `key` as (kind, axis, what), with the Ellipsis replaced by full slices."""
-    items = [one if _is_basic(one) else _as_index(name, one) for one in key]
+    items = [entry if _is_basic(entry) else _as_index(name, entry) for entry in key]
     used = sum(_axes_used(item) for item in items)
     if sum(item is Ellipsis for item in items) > 1:
         raise DTypeError(f"{name}: an index can only have a single ellipsis ('...')")
@@ -233,11 +233,11 @@ def _known_mask(name: str, shape: Shape, axis: int, mask: Array) -> Iterator[tup
         yield "array", axis + offset, constant_of(places)
 
 
-def _check_mask(name: str, shape: Shape, axis: int, given: Shape) -> None:
-    covered = shape[axis : axis + len(given)]
+def _check_mask(name: str, shape: Shape, axis: int, mask_shape: Shape) -> None:
+    covered = shape[axis : axis + len(mask_shape)]
     # NumPy takes a mask of no elements for any axis
-    if any(size not in (0, extent) for size, extent in zip(given, covered, strict=True)):
-        raise ShapeError(f"{name}: a boolean mask of shape {given} does not fit axes of shape {covered}")
+    if any(size not in (0, extent) for size, extent in zip(mask_shape, covered, strict=True)):
+        raise ShapeError(f"{name}: a boolean mask of shape {mask_shape} does not fit axes of shape {covered}")
 
 
 def refuse_masks(name: str, plan: KeyPlan) -> None:

@@ -98,7 +98,7 @@ def take_memory(x: Tensor) -> None:
 
 def _requires_grad(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
-        return any(_requires_grad(one) for one in value)
+        return any(_requires_grad(item) for item in value)
     return isinstance(value, Tensor) and value._requires_grad
 
 

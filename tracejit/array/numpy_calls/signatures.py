@@ -71,18 +71,18 @@ def adapter_of(function: Callable[..., Any], own: Callable[..., Any]) -> Adapter
             raise ArgumentError(f"{label}: expected at most {len(order)} arguments, got {len(args)}")
         named = dict(zip(order[by_place:], args[by_place:], strict=False))
         named.update(options)
-        given: list[Any] = list(args[:by_place])
-        for name in order[len(given) : by_place]:  # positional-only parameters that are named
+        positional: list[Any] = list(args[:by_place])
+        for name in order[len(positional) : by_place]:  # positional-only parameters that are named
             if name not in named:
                 break
-            given.append(named.pop(name))
+            positional.append(named.pop(name))
         out, casting = None, None
         if "out" not in ours:
             out = named.pop("out", None)
         if "casting" not in ours:
             casting = named.pop("casting", None)
         arguments = _kept(label, named, defaults, agreeing)
-        result = own(*given, **arguments)
+        result = own(*positional, **arguments)
         return result if out is None else _write(label, out, result, casting)
 
     return call

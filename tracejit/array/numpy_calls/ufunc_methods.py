@@ -256,11 +256,11 @@ class _Chosen:
 def _occurrences(label: str, x: Tensor, indices: Any) -> list[tuple[Any, _Chosen]]:
     """Keys of `x` that name each element once: of the first occurrences in `indices`, the second ones, ..."""
     parts = indices if isinstance(indices, tuple) else (indices,)
-    known = [
+    concrete = [
         part if part is None or part is Ellipsis or isinstance(part, slice) else _concrete(label, part)
         for part in parts
     ]
-    positions = np.arange(x.size).reshape(x.shape)[tuple(known)]
+    positions = np.arange(x.size).reshape(x.shape)[tuple(concrete)]
     flat = positions.ravel()
     order = np.argsort(flat, kind="stable")
     sorted_flat = flat[order]
