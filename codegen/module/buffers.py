@@ -220,9 +220,9 @@ class _Planner:
                 plan.places[root] = BufferPlace("output", position)
         self._take_over()
         self._fill_arena()
-        for one in function.body:
-            if one.op.kind is Kind.VIEW:
-                plan.places[one.result] = plan.places[self.root(one.result)]
+        for view in function.body:
+            if view.op.kind is Kind.VIEW:
+                plan.places[view.result] = plan.places[self.root(view.result)]
         plan.replaceable = self._replaceable(carries, first)
         if self.donated:
             fusions = [instruction for instruction in function.body if instruction.op.kind is Kind.REGION]
@@ -232,7 +232,7 @@ class _Planner:
     def _replaceable(self, carries: int, first: int) -> frozenset[int]:
         """The results that are written over their parameters, which die there, by what is written to their
         places first."""
-        found = set()
+        indices = set()
         seen: set[BufferPlace] = set()
         for number, instruction in enumerate(self.function.body):
             for place in {self.plan.places[result] for result in instruction.results} - seen:
@@ -244,8 +244,8 @@ class _Planner:
                     x is param and self.plan.places[result] == place
                     for result, x in self._overwritten(instruction)
                 ):
-                    found.add(place.index)
-        return frozenset(found)
+                    indices.add(place.index)
+        return frozenset(indices)
 
     def _find_last_uses(self) -> None:
         for position, instruction in enumerate(self.function.body):
@@ -320,7 +320,7 @@ class _Planner:
         blocks: list[ArenaBlock] = []
         #: Values by block; else what takes an offset.
         values: dict[int, Value] = {}
-        known: set[Value] = set()
+        allocated: set[Value] = set()
         layouts: dict[int, tuple[Instruction, BufferLayout]] = {}
         workspaces: dict[int, Instruction] = {}
         for position, instruction in enumerate(self.function.body):
@@ -338,9 +338,9 @@ class _Planner:
                 blocks.append(ArenaBlock(position, position, _rounded(needed)))
             for result in instruction.results:
                 owner = self.owner.get(result, result)
-                if result in self.plan.places or owner in known:
+                if result in self.plan.places or owner in allocated:
                     continue
-                known.add(owner)
+                allocated.add(owner)
                 values[len(blocks)] = owner
                 last = max(self.last_use.get(owner, position), position)
                 blocks.append(ArenaBlock(position, last, _rounded(max(owner.type.nbytes, 1))))
@@ -380,7 +380,7 @@ class _Planner:
                 if (
                     nbytes <= self.function.results[room].type.nbytes
                     and block.end < written[room]
-                    and all(one.end < block.start or block.end < one.start for one in lives[room])
+                    and all(life.end < block.start or block.end < life.start for life in lives[room])
                 ):
                     lives[room].append(block)
                     places[number] = BufferPlace("output", room)

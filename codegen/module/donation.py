@@ -24,16 +24,16 @@ def reuses(function: Function, plan: BufferPlan, donated: Collection[int]) -> di
     if not donated:
         return {}
     analysis = _Analysis(function, plan)
-    found: dict[int, int] = {}
+    params: dict[int, int] = {}
     for in_place in (True, False):  # first where a result is an update of the parameter
         for result in range(len(function.results)):
-            if result in found:
+            if result in params:
                 continue
-            for param in sorted(set(donated) - set(found.values())):
+            for param in sorted(set(donated) - set(params.values())):
                 if analysis.allows(result, param, in_place=in_place):
-                    found[result] = param
+                    params[result] = param
                     break
-    return found
+    return params
 
 
 class _Analysis:

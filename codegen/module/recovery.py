@@ -113,7 +113,7 @@ def _name(instruction: Instruction) -> str:
     """What an instruction computes, in the names of its ops."""
     if instruction.op.kind is not Kind.REGION:
         return instruction.op.name
-    ops = dict.fromkeys(one.op.name for one in instruction.regions[0].body)
+    ops = dict.fromkeys(inner.op.name for inner in instruction.regions[0].body)
     names = list(ops)
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
     return f"the fusion of {', '.join(names[:4])}{more}"

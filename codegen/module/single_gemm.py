@@ -64,10 +64,10 @@ def single_gemm_product(function: Function, target: Target) -> SingleGemm | None
     sources = [resolve(operand, defs)[0] for operand in product.operands]
     if any(source not in function.params for source in sources):
         return None
-    found = as_packed(product, defs, target)
-    if found is None:
+    packed = as_packed(product, defs, target)
+    if packed is None:
         return None
-    cut, packs, x, y = found
+    cut, packs, x, y = packed
     itemsize = product.result.dtype.itemsize
     numbers = (
         *descriptor(cut, x.strides[-2:], y.strides[-2:]),

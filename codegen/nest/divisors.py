@@ -59,8 +59,8 @@ def is_division(member: Member) -> bool:
 
 def divisors(members: Sequence[Member]) -> set[Value]:
     """The values that the full-level ones of `members` divide by."""
-    found = (member.operands[1] for member in members if is_division(member) and not member.row_level)
-    return {value for value in found if isinstance(value, Value)}
+    operands = (member.operands[1] for member in members if is_division(member) and not member.row_level)
+    return {value for value in operands if isinstance(value, Value)}
 
 
 def divisor_of(w: FunctionWriter, y: Reg, lanes: int) -> Divisor:

@@ -247,14 +247,15 @@ class Nest:
         if self.across is not None and self.across.chunks > 1:
             head += f", in {self.across.chunks} chunks of {self.across.size} rows"
         lines: list[tuple[str, Instruction | None]] = [(head, None)]
-        given, names = names, dict[Value, str]()
+        outer_names, names = names, dict[Value, str]()
         by_value = {member.value: member for member in self.members}
         for stage in range(self.stages):
             if self.stages > 1:
                 lines.append((f"  stage {stage}:", None))
             for member in self.members:
                 names.setdefault(
-                    member.value, f"%{len(names)}" if given is None else given.get(member.value, "%?")
+                    member.value,
+                    f"%{len(names)}" if outer_names is None else outer_names.get(member.value, "%?"),
                 )
                 if member.stage == stage:
                     lines.append(("    " + self._member_text(member, names, buffers), member.instruction))

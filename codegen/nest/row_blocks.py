@@ -131,13 +131,13 @@ class _Block:
         totals = [self._slot(member.value) for member in plan.folds]
 
         def row(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            known = RowValues()
+            row_values = RowValues()
             for value in plan.row_values:
                 dtype = SHORT_NAME[value.dtype]
-                known.values[value] = w.load(w.offset(self._slot(value), dtype, index), dtype)
-            writer.broadcast_rows(plan, [known])
-            found = writer.fold_row(plan, known, writer.advance(places, self.dim, index))
-            for member, place, total in zip(plan.folds, totals, found, strict=True):
+                row_values.values[value] = w.load(w.offset(self._slot(value), dtype, index), dtype)
+            writer.broadcast_rows(plan, [row_values])
+            folded = writer.fold_row(plan, row_values, writer.advance(places, self.dim, index))
+            for member, place, total in zip(plan.folds, totals, folded, strict=True):
                 w.store(total, w.offset(place, SHORT_NAME[member.value.dtype], index))
             return ()
 

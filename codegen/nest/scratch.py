@@ -83,13 +83,13 @@ def _last_reads(nest: Nest, kept: Sequence[Member]) -> dict[Value, int]:
     by_value = {member.value: member for member in nest.members}
     last: dict[Value, int] = {member.value: member.stage for member in kept}
     for stage in range(nest.stages):
-        wanted = [write.source for write in nest.writes if write.stage == stage and not write.row_level]
+        sources = [write.source for write in nest.writes if write.stage == stage and not write.row_level]
         for member in nest.members:
             if member.stage == stage and (member.is_reduction or member in kept):
-                wanted += member.operands
+                sources += member.operands
         seen: set[Value] = set()
-        while wanted:
-            source = wanted.pop()
+        while sources:
+            source = sources.pop()
             if not isinstance(source, Value) or source in seen:
                 continue
             seen.add(source)
@@ -97,7 +97,7 @@ def _last_reads(nest: Nest, kept: Sequence[Member]) -> dict[Value, int]:
             if source in last and member.stage < stage:
                 last[source] = stage
             elif not member.row_level:
-                wanted += member.operands
+                sources += member.operands
     return last
 
 

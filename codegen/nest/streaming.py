@@ -24,7 +24,7 @@ def streamed(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
     dim = nest.vector_dim
     if dim is None or nest.nbytes < 2 * streamed_bytes():
         return frozenset()
-    found = []
+    memories = []
     for write in nest.writes:
         if write.fold is not None:
             continue
@@ -41,5 +41,5 @@ def streamed(nest: Nest, fusion: Instruction) -> frozenset[Memory]:
             and nest.lanes * value.dtype.itemsize >= 16
             and memory.dtype != "bool"
         ):
-            found.append(memory)
-    return frozenset(found)
+            memories.append(memory)
+    return frozenset(memories)

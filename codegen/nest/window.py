@@ -88,7 +88,7 @@ def write_line(
         stop = first + max(stop - first, 0) // group * group
         if first == stop:
             first = stop = 0
-        outside = {check: holds for one in outer for check, holds in interior.checks[one].items()}
+        outside = {check: holds for outer_dim in outer for check, holds in interior.checks[outer_dim].items()}
         writer.known = outside
         vectors(0, first, 1)
         writer.known = {**outside, **interior.checks.get(dim, {})}

@@ -144,9 +144,11 @@ class _Tiles(ResultPart):
             sizes = cut.groups, images.units, rows.units, columns.units, cut.shares
             group, *blocks, share = self.digits(number, sizes)
             starts, skips = [], []
-            for block, one in zip(blocks, cut.cuts, strict=True):
-                begin = self.product(block, one.unit)
-                start: Index = begin if one.size % one.unit == 0 else self.least(begin, one.size - one.unit)
+            for block, part in zip(blocks, cut.cuts, strict=True):
+                begin = self.product(block, part.unit)
+                start: Index = (
+                    begin if part.size % part.unit == 0 else self.least(begin, part.size - part.unit)
+                )
                 starts.append(start)
                 skips.append(0 if start is begin else self.sum((begin, 1), (start, -1)))
             self.fill(group, starts)

@@ -79,22 +79,22 @@ class Part(ABC):
 
     def digits(self, number: Reg, sizes: Sequence[int]) -> list[Index]:
         """`number` in mixed radix: an index for each of `sizes`, the last one fastest."""
-        found: list[Index] = []
+        digits: list[Index] = []
         rest = number
         for size in reversed(sizes[1:]):
             if size == 1:
-                found.append(0)
+                digits.append(0)
                 continue
-            found.append(self.w.integer("urem", rest, size))
+            digits.append(self.w.integer("urem", rest, size))
             rest = self.w.integer("udiv", rest, size)
-        return [rest if sizes[0] > 1 else 0, *reversed(found)]
+        return [rest if sizes[0] > 1 else 0, *reversed(digits)]
 
     # -- index arithmetic, of constants where it can be ----------------------------------------------
 
     def sum(self, *terms: tuple[Index, int]) -> Index:
         """The sum of indices times factors."""
-        known = sum(index * factor for index, factor in terms if isinstance(index, int))
-        total: Index = known
+        constant = sum(index * factor for index, factor in terms if isinstance(index, int))
+        total: Index = constant
         for index, factor in terms:
             if isinstance(index, Reg):
                 scaled = self.w.mul(index, factor)

@@ -122,25 +122,29 @@ class ResultPart(SlabPart):
         w, cut = self.w, self.cut
         if not cut.masked:
             return None
-        found: Reg | None = None
-        for axis, one in enumerate(cut.cuts):
+        fresh: Reg | None = None
+        for axis, axis_cut in enumerate(cut.cuts):
             skip = done[axis]
-            if not one.overlaps or isinstance(skip, int):
+            if not axis_cut.overlaps or isinstance(skip, int):
                 continue
             places = [pixel[axis] for pixel in group] + [0] * (cut.lanes - len(group))
             text = ", ".join(f"i64 {place}" for place in places)
             index = Reg(f"<{text}>", "i64", cut.lanes) if cut.lanes > 1 else constant(places[0], "i64")
             later = w.ge(index, w.splat(skip, cut.lanes))
-            found = later if found is None else w.and_(found, later)
-        return found
+            fresh = later if fresh is None else w.and_(fresh, later)
+        return fresh
 
 
 def _stretches(places: list[int]) -> list[tuple[int, int, int]]:
     """Runs of neighbours in `places`: the first one's number, how many, and its place."""
-    found: list[tuple[int, int, int]] = []
+    stretches: list[tuple[int, int, int]] = []
     for number, place in enumerate(places):
-        if found and place == found[-1][2] + found[-1][1] and number == found[-1][0] + found[-1][1]:
-            found[-1] = found[-1][0], found[-1][1] + 1, found[-1][2]
+        if (
+            stretches
+            and place == stretches[-1][2] + stretches[-1][1]
+            and number == stretches[-1][0] + stretches[-1][1]
+        ):
+            stretches[-1] = stretches[-1][0], stretches[-1][1] + 1, stretches[-1][2]
         else:
-            found.append((number, 1, place))
-    return found
+            stretches.append((number, 1, place))
+    return stretches

@@ -177,15 +177,15 @@ def windows_of(instruction: Instruction, dtype: str, target: Target) -> Windows:
         lanes //= 2
     sizes = (result.shape[0], *result.shape[-2:])
     vectors, tile = _tile(sizes, outputs, min(TERMS, channels * math.prod(kernel)), lanes, dtype, target)
-    made = Windows(
+    windows = Windows(
         dtype, lanes, groups, outputs, channels, (x.shape[-2], x.shape[-1]), kernel, attrs["stride"],
         attrs["dilation"], attrs["padding"][::2],
         tuple(Cut(size, number, number) for size, number in zip(sizes, tile, strict=True)),  # type: ignore[arg-type]
         vectors, _part(channels, *kernel),
     )  # fmt: skip
-    while made.slab_elements * _bytes(dtype) > slab_bytes() and max(made.part) > 1:
-        made = _with(made, part=_halved(made.part))
-    return _grown(made)
+    while windows.slab_elements * _bytes(dtype) > slab_bytes() and max(windows.part) > 1:
+        windows = _with(windows, part=_halved(windows.part))
+    return _grown(windows)
 
 
 def _tile(
@@ -241,24 +241,24 @@ def _halved(part: tuple[int, int, int]) -> tuple[int, int, int]:
     return 1, 1, -(-columns // 2)
 
 
-def _grown(made: Windows) -> Windows:
+def _grown(windows: Windows) -> Windows:
     """Larger blocks of columns, then of rows, as long as the slab stays small and there are tasks enough."""
-    least = TASKS if made.work >= parallel_work() else 1
+    least = TASKS if windows.work >= parallel_work() else 1
     for axis in (2, 1):
-        cut = made.cuts[axis]
-        best = made
+        cut = windows.cuts[axis]
+        best = windows
         for count in range(2, cut.size // cut.tile + 1):
-            cuts = list(made.cuts)
+            cuts = list(windows.cuts)
             cuts[axis] = Cut(cut.size, cut.tile, cut.tile * count)
-            larger = _with(made, cuts=tuple(cuts))
-            if larger.slab_elements * _bytes(made.dtype) > slab_bytes() or (
+            larger = _with(windows, cuts=tuple(cuts))
+            if larger.slab_elements * _bytes(windows.dtype) > slab_bytes() or (
                 larger.units < least and axis == 1
             ):
                 break
             if larger.units < best.units:
                 best = larger
-        made = best
-    return made
+        windows = best
+    return windows
 
 
 def _with(windows: Windows, **changes: object) -> Windows:

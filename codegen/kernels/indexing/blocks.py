@@ -82,8 +82,8 @@ class IndexBlocks:
     def _wrapped(self, w: FunctionWriter, axis: int, number: Reg, lanes: int) -> Reg:
         """Indices counted from the beginning. As unsigned numbers, the smaller of an index and what it is if
         it counts from the end is below the size where it is in range."""
-        given = w.load(w.offset(f"%b{self.first + axis}", "i64", number), "i64", lanes)
-        index = w.bitcast(given, "u64")
+        signed = w.load(w.offset(f"%b{self.first + axis}", "i64", number), "i64", lanes)
+        index = w.bitcast(signed, "u64")
         return w.min(index, w.add(index, self.shape[axis]))
 
     def _check(self, w: FunctionWriter, start: Reg, stop: Reg) -> Reg:

@@ -250,22 +250,22 @@ class _Writer:
         zero, every = constant(0, "i64"), constant(blocks.number, "i64")
 
         def block(start: Reg, stop: Reg) -> None:
-            def pick(number: Reg, found: list[Reg]) -> Sequence[Reg]:
+            def pick(number: Reg, picked: list[Reg]) -> Sequence[Reg]:
                 # what is not ours is overwritten by the next one
                 place = blocks.place(w, number)
-                w.store(place, w.offset(places, "i64", found[0]))
-                w.store(number, w.offset(numbers, "i64", found[0]))
+                w.store(place, w.offset(places, "i64", picked[0]))
+                w.store(number, w.offset(numbers, "i64", picked[0]))
                 ours = w.lt(w.bitcast(w.sub(place, first), "u64"), w.bitcast(rows, "u64"))
-                return [w.add(found[0], w.cast(w.cast(ours, "u8"), "i64"))]
+                return [w.add(picked[0], w.cast(w.cast(ours, "u8"), "i64"))]
 
-            (found,) = w.loop(start, stop, 1, pick, [constant(0, "i64")])
+            (picked,) = w.loop(start, stop, 1, pick, [constant(0, "i64")])
 
             def move(at: Reg, _: list[Reg]) -> Sequence[Reg]:
                 number, place = (w.load(w.offset(text, "i64", at), "i64") for text in (numbers, places))
                 self._move(self.result, number, place)
                 return ()
 
-            w.loop(0, found, 1, move)
+            w.loop(0, picked, 1, move)
 
         whole = w.eq(rows, plan.rows)
         w.when(whole, lambda: note(w, self._some(self.result, zero, every), self.work))

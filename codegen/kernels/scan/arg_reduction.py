@@ -88,13 +88,15 @@ class _Writer:
         state = [reg for value in values for reg in (value, constant(0, self.index, lanes))]
         none = [constant(False, "bool", lanes)] if values[0].is_float else []
         state = w.loop(group, whole, group, step, [*state, *self._nans(values, none)])
-        found = []
+        candidates = []
         for copy in range(copies):
             place = w.add(w.add(state[2 * copy + 1], w.ramp(lanes, self.index)), copy * lanes)
-            found.append((state[2 * copy], place))
-        while len(found) > 1:
-            found = [self._better_of(a, b) for a, b in zip(found[::2], found[1::2], strict=True)]
-        best, place = self._across_lanes(*found[0])
+            candidates.append((state[2 * copy], place))
+        while len(candidates) > 1:
+            candidates = [
+                self._better_of(a, b) for a, b in zip(candidates[::2], candidates[1::2], strict=True)
+            ]
+        best, place = self._across_lanes(*candidates[0])
 
         def single(position: Reg, state: list[Reg]) -> Sequence[Reg]:
             best, place = state
@@ -109,16 +111,16 @@ class _Writer:
             some = w.ne(w.mask_bits(nans), 0)
             w.when(some, lambda: w.store(self._first_nan(start, constant(whole, "i64"), copies), result))
 
-    def _nans(self, values: list[Reg], known: list[Reg]) -> list[Reg]:
-        """`known`, the lanes that held a NaN so far (nothing for integers), with those of `values`.
+    def _nans(self, values: list[Reg], flags: list[Reg]) -> list[Reg]:
+        """`flags`, the lanes that held a NaN so far (nothing for integers), with those of `values`.
 
         LLVM makes one comparison of the tests of two vectors.
         """
         w = self.w
-        for first in range(0, len(values) if known else 0, 2):
+        for first in range(0, len(values) if flags else 0, 2):
             pair = [w.isnan(value) for value in values[first : first + 2]]
-            known = [w.or_(known[0], pair[0] if len(pair) == 1 else w.or_(*pair))]
-        return known
+            flags = [w.or_(flags[0], pair[0] if len(pair) == 1 else w.or_(*pair))]
+        return flags
 
     def _first_nan(self, start: Reg, stop: Reg, copies: int) -> Reg:
         """Where the first NaN is, which is before `stop`."""

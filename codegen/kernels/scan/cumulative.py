@@ -288,9 +288,9 @@ class _ChunkWriter(_Writer):
 
         def place(index: Reg, state: list[Reg]) -> Sequence[Reg]:
             at = self._place(index)
-            found = w.load(at, self.dtype)
+            value = w.load(at, self.dtype)
             w.store(state[0], at)
-            return [self.combine(state[0], found)]
+            return [self.combine(state[0], value)]
 
         (after,) = w.loop(0, count, 1, place, [before], nonempty=True)
         w.store(after, self._place(count))

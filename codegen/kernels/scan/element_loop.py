@@ -68,10 +68,14 @@ def _nest(name: str, instruction: Instruction, target: Target) -> Nest | None:
         return None
     own = nest.writes[0].memory.strides
     sources = {operand for member in nest.members for operand in member.operands}
-    for one in sources | {write.source for write in nest.writes}:
-        if isinstance(one, Memory) and _is_carry(one, carries) and (one.strides, one.offset) != (own, 0):
+    for source in sources | {write.source for write in nest.writes}:
+        if (
+            isinstance(source, Memory)
+            and _is_carry(source, carries)
+            and (source.strides, source.offset) != (own, 0)
+        ):
             return None  # another element's
-        if isinstance(one, Window) and _is_carry(one.inside, carries):
+        if isinstance(source, Window) and _is_carry(source.inside, carries):
             return None
     nest.unroll = 1 << max(1, min(COPIES, REGISTERS // carries)).bit_length() - 1
     while nest.unroll > 1 and (
@@ -84,20 +88,20 @@ def _nest(name: str, instruction: Instruction, target: Target) -> Nest | None:
 
 def _flat(body: Function) -> Function | None:
     """`body` with its fusions written out; None where something else is in it."""
-    table, found = Substitution(), list[Instruction]()
+    table, instructions = Substitution(), list[Instruction]()
     for instruction in body.body:
         if instruction.op.kind is Kind.VIEW:
-            found.append(table.apply(instruction))
+            instructions.append(table.apply(instruction))
         elif instruction.op.kind is Kind.REGION:
             (region,) = instruction.regions
             for param, operand in zip(region.params, instruction.operands, strict=True):
                 table[param] = table[operand]
-            found += [table.apply(inner) for inner in region.body]
+            instructions += [table.apply(inner) for inner in region.body]
             for result, inside in zip(instruction.results, region.results, strict=True):
                 table[result] = table[inside]
         else:
             return None
-    return Function(body.name, body.params, tuple(found), table.all(body.results))
+    return Function(body.name, body.params, tuple(instructions), table.all(body.results))
 
 
 def _own_elements_alone(step: Function, shape: Shape) -> bool:
@@ -152,7 +156,7 @@ class _LoopWriter(NestWriter):
             for fromkey in dict.fromkeys(sources)
             if not isinstance(fromkey, Value) and not _is_carry(fromkey, self.carries)
         ]
-        known = [
+        leaves = [
             {leaf: self.read(leaf, places, copy, mask, row_level=False) for leaf in constants}
             for copy in range(copies)
         ]
@@ -160,7 +164,7 @@ class _LoopWriter(NestWriter):
         def step(_: Reg, state: list[Reg]) -> Sequence[Reg]:
             out: list[Reg] = []
             for copy in range(copies):
-                out += self._step(state[copy * count : (copy + 1) * count], known[copy])
+                out += self._step(state[copy * count : (copy + 1) * count], leaves[copy])
             return out
 
         start = [
@@ -174,7 +178,7 @@ class _LoopWriter(NestWriter):
             for write, value in zip(nest.writes, state[copy * count :], strict=False):
                 self.put(value, write.memory, places, copy, mask, row_level=False)
 
-    def _step(self, state: list[Reg], known: dict[Leaf, Reg]) -> list[Reg]:
+    def _step(self, state: list[Reg], leaves: dict[Leaf, Reg]) -> list[Reg]:
         """One step of one vector."""
         values: dict[Value, Reg] = {}
 
@@ -185,7 +189,7 @@ class _LoopWriter(NestWriter):
                 assert isinstance(source, Memory)
                 assert source.buffer is not None
                 return state[source.buffer]
-            return known[source]
+            return leaves[source]
 
         for member in self.nest.members:
             values[member.value] = self.emit(member, [read(operand) for operand in member.operands])

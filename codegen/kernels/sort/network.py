@@ -39,18 +39,18 @@ def batcher(count: int) -> list[tuple[int, int]]:
     >>> batcher(4)
     [(0, 2), (1, 3), (0, 1), (2, 3), (1, 2)]
     """
-    found = []
+    exchanges = []
     top = 1 << max(count - 1, 1).bit_length() - 1
     p = top
     while p:
         q, r, d = top, 0, p
         while True:
-            found += [(i, i + d) for i in range(count - d) if i & p == r]
+            exchanges += [(i, i + d) for i in range(count - d) if i & p == r]
             if q == p:
                 break
             d, q, r = q - p, q // 2, p
         p //= 2
-    return found
+    return exchanges
 
 
 class NetworkWriter:
@@ -205,12 +205,12 @@ class NetworkWriter:
 
     def _rows(self, first: Reg, apart: int, count: int) -> list[_Row]:
         """`count` rows from `first` on, `apart` from each other."""
-        w, found = self.w, []
+        w, rows = self.w, []
         for number in range(count):
             at = w.mul(w.add(first, number * apart), self.lanes)
             parts = zip(self.rows, self.dtypes, strict=True)
-            found.append([w.load(w.offset(text, dtype, at), dtype, self.lanes) for text, dtype in parts])
-        return found
+            rows.append([w.load(w.offset(text, dtype, at), dtype, self.lanes) for text, dtype in parts])
+        return rows
 
     def _keep(self, first: Reg, rows: list[_Row], apart: int = 1) -> None:
         """Store `rows` from `first` on; the rest of a block that is not full is behind the line."""
@@ -246,15 +246,15 @@ class NetworkWriter:
         for start in starts:
             x = w.load(w.offset("%b0", plan.dtype, w.add(start, at)), plan.dtype, lanes, mask)
             keys.append(w.cast(key_of(w, x, merged=plan.places), plan.wide))
-        sign, found = -(1 << (BITS[self.row] - 1)), []
+        sign, rows = -(1 << (BITS[self.row] - 1)), []
         for number, key in enumerate(turned(w, keys)):
             place = w.splat(w.cast(w.add(at, number), "u32"), lanes)
             row = w.bitcast(w.cast(key, f"u{BITS[self.row]}"), self.row)
             if self.shift:
                 row = w.or_(w.shl(row, self.shift), w.cast(place, self.row))
             row = w.xor(row, sign)
-            found.append([row, place] if self.paired else [row])
-        return found
+            rows.append([row, place] if self.paired else [row])
+        return rows
 
     def _put(self, starts: list[Reg], at: Reg, rows: list[_Row], count: int) -> None:
         """Store `count` rows of a block as elements of the lines, or as their places."""

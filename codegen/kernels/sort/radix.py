@@ -138,9 +138,9 @@ class DigitWriter:
 
             def chunk(number: Reg, inner: list[Reg]) -> Sequence[Reg]:
                 place = w.offset(counts, plan.count, w.add(w.mul(number, plan.digits), index))
-                found = w.load(place, plan.count)
+                earlier = w.load(place, plan.count)
                 w.store(inner[0], place)
-                return [w.add(inner[0], found)]
+                return [w.add(inner[0], earlier)]
 
             (after,) = w.loop(0, plan.chunks, 1, chunk, [total])
             return [after, w.or_(same, w.eq(w.sub(after, total), plan.extent))]
@@ -220,9 +220,9 @@ class DigitWriter:
         def key(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             moved = w.load(w.offset(source, plan.key, index), plan.key)
             place = w.offset(counts, plan.count, self._digit(moved, shift))
-            found = w.load(place, plan.count)
-            w.store(w.add(found, 1), place)
-            to = w.cast(found, "i64")
+            number = w.load(place, plan.count)
+            w.store(w.add(number, 1), place)
+            to = w.cast(number, "i64")
             w.store(moved, w.offset(target, plan.key, to))
             if plan.places:
                 own = w.load(w.offset(indices[0], plan.count, index), plan.count)
@@ -240,8 +240,8 @@ class DigitWriter:
 
         def element(index: Reg, lanes: int) -> None:
             if plan.places:
-                found = w.load(w.offset(indices, plan.count, index), plan.count, lanes)
-                result = w.cast(found, "i64")
+                place = w.load(w.offset(indices, plan.count, index), plan.count, lanes)
+                result = w.cast(place, "i64")
             else:
                 result = value_of(w, w.load(w.offset(keys, plan.key, index), plan.key, lanes), plan.dtype)
             w.store(result, w.offset("%b1", result.dtype, w.add(start, index)))

@@ -44,16 +44,16 @@ def search_kernel(name: str, instruction: Instruction, context: LoweringContext)
 
     def search(index: Reg, copies: int) -> Sequence[Reg]:
         at = [w.add(index, copy) for copy in range(copies)]
-        keys = [key_of(w, w.load(w.offset("%b1", dtype, one), dtype), merged=True) for one in at]
-        found = [constant(0, "i64") for _ in range(copies)]
+        keys = [key_of(w, w.load(w.offset("%b1", dtype, place), dtype), merged=True) for place in at]
+        places = [constant(0, "i64") for _ in range(copies)]
         left = extent
         while left > 0:
             half = (left + 1) // 2
             for copy, key in enumerate(keys):
-                behind = goes_on(w.add(found[copy], half - 1), key)
-                found[copy] = w.select(behind, w.add(found[copy], half), found[copy])
+                behind = goes_on(w.add(places[copy], half - 1), key)
+                places[copy] = w.select(behind, w.add(places[copy], half), places[copy])
             left -= half
-        for reg, place in zip(at, found, strict=True):
+        for reg, place in zip(at, places, strict=True):
             w.store(place, w.offset("%b2", "i64", reg))
         return ()
 

@@ -194,9 +194,9 @@ def entry_table(spec: EntrySpec, *, main: int, slow: int, failed: int, recorder:
     for argument in spec.arguments:
         _node(words, argument)
     section("keywords")
-    for name, wanted in spec.keywords:
+    for name, tree in spec.keywords:
         words.append(name)
-        _node(words, wanted)
+        _node(words, tree)
     section("sources")
     for source in (*spec.captures, *spec.guards):
         words += [STARTS[source.kind], source.address, source.key, len(source.steps)]
@@ -212,7 +212,7 @@ def entry_table(spec: EntrySpec, *, main: int, slow: int, failed: int, recorder:
     section("structure")
     _structure(words, spec.structure)
     inputs = [leaf for argument in spec.arguments for leaf in _leaves(argument)]
-    inputs += [leaf for _, one in spec.keywords for leaf in _leaves(one)]
+    inputs += [leaf for _, tree in spec.keywords for leaf in _leaves(tree)]
     inputs += [leaf for capture in (*spec.captures, *spec.guards) for leaf in _leaves(capture.spec)]
     section("donated")
     words += [input_.nbytes if isinstance(input_, ArraySpec) else 0 for input_ in inputs]

@@ -39,14 +39,14 @@ def join_moments(nest: Nest, region: Function) -> None:
     stage does something else, too."""
     if nest.split is None or nest.row_lanes:
         return
-    found = second_moments(region)
+    moments = second_moments(region)
     stages = {member.value: member.stage for member in nest.members}
     if any(write.stage == 1 and not write.row_level for write in nest.writes):
         return
     second = [member.value for member in nest.members if member.is_reduction and member.stage == 1]
-    if not second or any(value not in found or stages.get(found[value].total) != 0 for value in second):
+    if not second or any(value not in moments or stages.get(moments[value].total) != 0 for value in second):
         return
-    nest.moments = {value: found[value] for value in second}
+    nest.moments = {value: moments[value] for value in second}
     if nest.split.block == BLOCK_ROWS:
         nest.split = Split(nest.split.chunks, nest.split.size, MOMENT_ROWS)
 

@@ -108,10 +108,10 @@ class ElementPass:
 
         def read(source: Leaf | Value) -> Reg:
             if isinstance(source, Value):
-                known = values.get(source)
-                if known is None:
-                    known = row.splats.get(source) or row.values[source]
-                return known
+                value = values.get(source)
+                if value is None:
+                    value = row.splats.get(source) or row.values[source]
+                return value
             if source not in leaves:
                 leaves[source] = writer.read(source, places, copy, mask, row_level=False)
             return leaves[source]

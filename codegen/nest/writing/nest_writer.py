@@ -105,14 +105,14 @@ class NestWriter:
         return places
 
     def _accesses(self) -> list[Memory]:
-        found: dict[Memory, None] = {}
+        memories: dict[Memory, None] = {}
         for member in self.nest.members:
-            found.update((memory, None) for operand in member.operands for memory in memories_of(operand))
+            memories.update((memory, None) for operand in member.operands for memory in memories_of(operand))
         for write in self.nest.writes:
-            found[write.memory] = None
-            found.update((memory, None) for memory in memories_of(write.source))
-        found.update((memory, None) for memory in self.nest.kept.values())
-        return list(found)
+            memories[write.memory] = None
+            memories.update((memory, None) for memory in memories_of(write.source))
+        memories.update((memory, None) for memory in self.nest.kept.values())
+        return list(memories)
 
     def advance(self, places: Places, dim: int, index: Reg) -> Places:
         """`places` with loop dimension `dim` at `index`."""

@@ -27,12 +27,12 @@ def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
     and so on."""
     if not nest.row_lanes or nest.stages < 2 or nest.parallel == 0 or len(nest.sizes) > nest.parallel + 1:
         return ()
-    found: dict[Memory, None] = {}
+    memories: dict[Memory, None] = {}
     # shorter rows are several to a page, longer ones may not stay in the second cache until they are wanted
     shortest, longest = 1 << 10, machine().l2_bytes // 8
     read = [(member.stage, operand) for member in nest.members for operand in member.operands]
     read += [(write.stage, write.source) for write in nest.writes]
-    for _, source in sorted(read, key=lambda one: one[0]):
+    for _, source in sorted(read, key=lambda entry: entry[0]):
         for memory in () if isinstance(source, Value) else memories_of(source):
             row = memory.strides[nest.parallel - 1]
             nbytes = nest.sizes[-1] * _itemsize(memory)
@@ -43,8 +43,8 @@ def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
                 and shortest <= nbytes <= longest
                 and nbytes * nest.sizes[nest.parallel - 1] >= large_bytes()
             ):
-                found[memory] = None
-    return tuple(found)[: nest.stages - 1]
+                memories[memory] = None
+    return tuple(memories)[: nest.stages - 1]
 
 
 def _itemsize(memory: Memory) -> int:

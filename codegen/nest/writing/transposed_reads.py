@@ -60,13 +60,13 @@ def tiles_of(nest: Nest) -> Tiles | None:
     plain = nest.stages == 1 and not nest.scratch_sizes and len(nest.sizes) == nest.parallel
     if last is None or not plain or edge < 2 or nest.sizes[last] < edge:
         return None
-    found: dict[Memory, None] = {}
+    memories: dict[Memory, None] = {}
     for source in _sources(nest):
         if isinstance(source, Memory) and _is_far(source, last, edge):
-            found[source] = None
+            memories[source] = None
     for dim in range(last):
         if nest.sizes[dim] >= edge:
-            leaves = [memory for memory in found if memory.strides[dim] == 1]
+            leaves = [memory for memory in memories if memory.strides[dim] == 1]
             if leaves:
                 strides = tuple(edge if axis == dim else int(axis == last) for axis in range(last + 1))
                 group = nest.sizes[dim] // edge // (_LEAST_TASKS if dim == 0 else 1)
