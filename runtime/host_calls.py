@@ -56,8 +56,8 @@ def _results_of(instruction: Instruction, operands: list[Array]) -> Any:
 
 def _calls_users(instruction: Instruction) -> bool:
     """Whether an instruction runs a user's own function."""
-    inside = [one for region in instruction.regions for one in region.instructions()]
-    return any("callback" in one.attrs for one in (instruction, *inside))
+    inside = [inner for region in instruction.regions for inner in region.instructions()]
+    return any("callback" in inner.attrs for inner in (instruction, *inside))
 
 
 def _array_at(address: int | None, shape: tuple[int, ...], dtype: Any) -> Array:

@@ -113,11 +113,11 @@ def prepared_call(executable: Executable, args: Sequence[Array]) -> Callable[[],
 def timed(executable: Executable) -> TimedExecutable:
     """The timed variant of `executable`, compiled the first time."""
     with _LOCK:
-        found: TimedExecutable | None = getattr(executable, "timed_variant", None)
-        if found is None:
-            found = TimedExecutable(executable.source)
-            executable.timed_variant = found
-        return found
+        variant: TimedExecutable | None = getattr(executable, "timed_variant", None)
+        if variant is None:
+            variant = TimedExecutable(executable.source)
+            executable.timed_variant = variant
+        return variant
 
 
 @record
@@ -169,18 +169,18 @@ def measure_kernels(executable: Executable, inputs: Sequence[Array], repeats: in
     variant.run_timed(inputs)
     calls = [variant.run_timed(inputs)[1].sites for _ in range(max(1, repeats))]
     costs = site_costs(variant)
-    found = []
+    kernels = []
     for each, cost in zip(zip(*calls, strict=True), costs, strict=True):
-        best = min(each, key=lambda one: one.nanoseconds)
+        best = min(each, key=lambda timing: timing.nanoseconds)
         site = best.site
         runs = best.runs if site.parent is not None else 1
-        found.append(
+        kernels.append(
             KernelTime(
                 site.name, site.kind, site.instruction, site.parent, best.runs, best.nanoseconds / 1e9,
                 cost.times(runs),
             )
         )  # fmt: skip
-    return found
+    return kernels
 
 
 def site_costs(variant: TimedExecutable) -> list[Cost]:

@@ -48,8 +48,8 @@ class Code:
     def answers_like(self, other: Code) -> bool:
         """Whether callers can have this in place of `other`: it has the same errors, or the first of them,
         and the same callbacks, and reuses the same memory."""
-        known = self.errors == other.errors[: len(self.errors)]
-        return known and self.host_calls == other.host_calls and self.reuses == other.reuses
+        errors_agree = self.errors == other.errors[: len(self.errors)]
+        return errors_agree and self.host_calls == other.host_calls and self.reuses == other.reuses
 
 
 _FIELDS: Final[tuple[str, ...]] = (

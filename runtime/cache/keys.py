@@ -63,8 +63,8 @@ def _sources(root: Path) -> Iterator[str]:
 
 def _llvm() -> Iterator[str]:
     """llvmlite's version, and which library it has; LLVM itself is not loaded for that."""
-    found = importlib.util.find_spec("llvmlite")
-    root = Path(found.origin or "").parent if found is not None else Path()
+    spec = importlib.util.find_spec("llvmlite")
+    root = Path(spec.origin or "").parent if spec is not None else Path()
     version = root / "_version.py"
     yield version.read_text() if version.exists() else ""
     for library in sorted((root / "binding").glob("*llvmlite.*")):

@@ -65,8 +65,8 @@ def load_support(
 def support_image(name: str, *arguments: Any) -> bytes:
     """The object file of a part of the runtime that is linked more than once."""
     key = _key(name, arguments)
-    found = CACHE.load(key)
-    return _made(key, name, arguments)[0] if found is None else found
+    image = CACHE.load(key)
+    return _made(key, name, arguments)[0] if image is None else image
 
 
 def _key(name: str, parameters: object) -> str:

@@ -47,8 +47,8 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
         return np.empty(shape, dtype)
     dims = (ctypes.c_ssize_t * max(1, len(shape)))(*shape)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the call takes a reference over
-    made: np.ndarray[Any, Any] = _allocate()(np.ndarray, dtype, len(shape), ctypes.addressof(dims), nbytes)
-    return made
+    array: np.ndarray[Any, Any] = _allocate()(np.ndarray, dtype, len(shape), ctypes.addressof(dims), nbytes)
+    return array
 
 
 def cached_bytes() -> int:

@@ -100,8 +100,8 @@ def _array_empty() -> int:
     )(address)
     descr = np.dtype(np.float32)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(descr))  # the call steals a reference
-    made = make(2, (ctypes.c_ssize_t * 2)(3, 5), descr, 0)
-    if not (isinstance(made, np.ndarray) and made.shape == (3, 5) and made.dtype == descr):
+    array = make(2, (ctypes.c_ssize_t * 2)(3, 5), descr, 0)
+    if not (isinstance(array, np.ndarray) and array.shape == (3, 5) and array.dtype == descr):
         raise ImportError("numpy's API table is not as expected")
     return address
 
@@ -109,8 +109,10 @@ def _array_empty() -> int:
 def _array_from_scalar() -> int:
     address = array_api("PyArray_FromScalar")
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p)(address)
-    made = make(np.float32(1.5), None)
-    if not (type(made) is np.ndarray and made.shape == () and made.dtype == np.float32 and made == 1.5):
+    scalar = make(np.float32(1.5), None)
+    if not (
+        type(scalar) is np.ndarray and scalar.shape == () and scalar.dtype == np.float32 and scalar == 1.5
+    ):
         raise ImportError("numpy's API table is not as expected")
     return address
 
@@ -151,11 +153,11 @@ def _containers_hold() -> bool:
 
     mark = object()
     cell = (lambda: mark).__closure__[0]  # type: ignore[index]
-    one, many, data, part = (mark, mark), [mark] * 3, b"8 bytes.", slice(1, mark, None)
+    pair, many, data, part = (mark, mark), [mark] * 3, b"8 bytes.", slice(1, mark, None)
     return (
-        word(id(one) + TYPE) == id(tuple)
-        and word(id(one) + SIZE) == 2
-        and word(id(one) + TUPLE_ITEMS + 8) == id(mark)
+        word(id(pair) + TYPE) == id(tuple)
+        and word(id(pair) + SIZE) == 2
+        and word(id(pair) + TUPLE_ITEMS + 8) == id(mark)
         and word(id(many) + SIZE) == 3
         and word((word(id(many) + LIST_ITEMS) or 0) + 16) == id(mark)
         and word(id(cell) + CELL_REF) == id(mark)

@@ -130,14 +130,14 @@ _DEFINITIONS: dict[int, MethodDef] = {}
 
 def _definition(layout: EntryLayout) -> MethodDef:
     """The entry as Python describes C functions; it is compiled at the first call of this."""
-    made = _DEFINITIONS.get(id(layout))
-    if made is None:
+    definition = _DEFINITIONS.get(id(layout))
+    if definition is None:
         symbols = layout.symbols | {
             "tracejit_result_array": allocator_address(),
             "tracejit_bypass": BYPASS_ADDRESS,
             RAISED: RAISED_ADDRESS,
         }
-        made = MethodDef(b"jitted", None, _METH_FASTCALL_KEYWORDS, None)
+        definition = MethodDef(b"jitted", None, _METH_FASTCALL_KEYWORDS, None)
         load_support(
             "entry",
             (ENTRY,),
@@ -145,11 +145,11 @@ def _definition(layout: EntryLayout) -> MethodDef:
             layout,
             is_checked(),
             parameters=(sorted(layout.slots.items()), is_checked()),
-            use=functools.partial(made.use, ENTRY),
+            use=functools.partial(definition.use, ENTRY),
         )
         _KEPT.append(layout)
-        _DEFINITIONS[id(layout)] = made
-    return made
+        _DEFINITIONS[id(layout)] = definition
+    return definition
 
 
 #: The layouts and libraries of the definitions.

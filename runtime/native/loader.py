@@ -133,7 +133,7 @@ class _Image:
 
     def _read_symbols(self) -> list[tuple[str, int, int, int]]:
         """Name, section, value and binding of each symbol."""
-        found = []
+        symbols = []
         for table in self.sections:
             if table.kind != _SYMTAB:
                 continue
@@ -142,8 +142,8 @@ class _Image:
                 name, info, _, section, value, _ = struct.unpack_from("<IBBHQQ", self.image, at)
                 begin = names.offset + name
                 text = self.image[begin : self.image.index(b"\0", begin)].decode()
-                found.append((text, section, value, info >> 4))
-        return found
+                symbols.append((text, section, value, info >> 4))
+        return symbols
 
     def place(self) -> dict[str, int]:
         """Get memory, and put there what needs no other image; the addresses of the symbols it has for
@@ -153,10 +153,10 @@ class _Image:
         self.memory = Mapping(max(end, 1))
         base = self.memory.address
         for number, offset in self.offsets.items():
-            one = self.sections[number]
-            if one.kind != _NOBITS:
-                data = self.image[one.offset : one.offset + one.size]
-                ctypes.memmove(base + offset, data, one.size)
+            header = self.sections[number]
+            if header.kind != _NOBITS:
+                data = self.image[header.offset : header.offset + header.size]
+                ctypes.memmove(base + offset, data, header.size)
         return {
             name: base + self.offsets[section] + value
             for name, section, value, binding in self.symbols
@@ -177,7 +177,7 @@ class _Image:
 
     def _relocations(self) -> list[tuple[int, int, int, int, int]]:
         """Section, offset, type, symbol and addend of what must be filled in."""
-        found = []
+        relocations = []
         for section in self.sections:
             if (
                 section.kind != _RELA
@@ -187,8 +187,8 @@ class _Image:
                 continue
             for at in range(section.offset, section.offset + section.size, 24):
                 offset, info, addend = struct.unpack_from("<QQq", self.image, at)
-                found.append((section.info, offset, info & 0xFFFFFFFF, info >> 32, addend))
-        return found
+                relocations.append((section.info, offset, info & 0xFFFFFFFF, info >> 32, addend))
+        return relocations
 
     def _is_unwinding(self, number: int) -> bool:
         names = self.sections[struct.unpack_from("<H", self.image, 62)[0]]
@@ -198,16 +198,16 @@ class _Image:
     def _place(self, relocations: Sequence[tuple[int, int, int, int, int]]) -> tuple[int, int]:
         """Give everything its offset; returns where what is sealed ends, and where all ends."""
         top = 0
-        wanted = [
+        allocated = [
             (number, section)
             for number, section in enumerate(self.sections)
             if section.flags & _ALLOC and section.size and not self._is_unwinding(number)
         ]
-        for number, one in wanted:
-            if not one.flags & _WRITE:
-                top = _rounded(top, one.align)
+        for number, header in allocated:
+            if not header.flags & _WRITE:
+                top = _rounded(top, header.align)
                 self.offsets[number] = top
-                top += one.size
+                top += header.size
         top = _rounded(top, 16)
         for _, _, kind, symbol, _ in relocations:
             section = self.symbols[symbol][1]
@@ -222,11 +222,11 @@ class _Image:
                 self.stubs[symbol] = top
                 top += _STUB
         top = sealed = _rounded(top, mmap.PAGESIZE)
-        for number, one in wanted:
-            if one.flags & _WRITE:
-                top = _rounded(top, one.align)
+        for number, header in allocated:
+            if header.flags & _WRITE:
+                top = _rounded(top, header.align)
                 self.offsets[number] = top
-                top += one.size
+                top += header.size
         return sealed, top
 
     def _address(self, base: int, symbol: int) -> int:

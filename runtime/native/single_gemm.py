@@ -26,25 +26,25 @@ def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
     from ...codegen.llvm.target import host
     from ...codegen.module.single_gemm import single_gemm_product
 
-    found = single_gemm_product(fused, host())
-    if found is None:
+    product = single_gemm_product(fused, host())
+    if product is None:
         return None
-    if not (found.packs or products_are_linked(found.dtype)):
-        BACKGROUND.submit(functools.partial(_prepare, found.dtype))
+    if not (product.packs or products_are_linked(product.dtype)):
+        BACKGROUND.submit(functools.partial(_prepare, product.dtype))
         return None
     return Code(
-        support_image("single gemm", found.dtype),
-        errors=[out_of_memory(found.workspace)],
-        parallel=found.pooled,
+        support_image("single gemm", product.dtype),
+        errors=[out_of_memory(product.workspace)],
+        parallel=product.pooled,
         polls=True,
-        products=[found.dtype],
+        products=[product.dtype],
         host_calls=[],
         exports=["main"],
-        cycles=found.cycles,
+        cycles=product.cycles,
         kernels=1,
-        arena_bytes=found.workspace if found.packs else 0,
+        arena_bytes=product.workspace if product.packs else 0,
         reuses={},
-        numbers=found.numbers,
+        numbers=product.numbers,
     )
 
 
