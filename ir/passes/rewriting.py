@@ -51,21 +51,21 @@ def _offer(
     builder.location = instruction.location
     for rule in rules.get(instruction.op.name, ()):
         start = len(builder.body)
-        found = rule(builder, instruction, defs)
-        if found is None:
+        replacement = rule(builder, instruction, defs)
+        if replacement is None:
             continue
         fresh = builder.body[start:]
         del builder.body[start:]
         table = Substitution()
-        for one in fresh:  # what a rule builds may itself match a rule
-            one = table.apply(one)
-            again = _offer(builder, one, defs, rules)
+        for built in fresh:  # what a rule builds may itself match a rule
+            built = table.apply(built)
+            again = _offer(builder, built, defs, rules)
             if again is None:
-                builder.body.append(one)
-                _define(defs, one)
+                builder.body.append(built)
+                _define(defs, built)
             else:
-                table[one.results[0]] = again
-        return table[found]
+                table[built.results[0]] = again
+        return table[replacement]
     return None
 
 

@@ -40,10 +40,12 @@ def _expand_regions(function: Function) -> Function:
                 continue
             builder.location = instruction.location
             if regions.expand_used is not None:
-                made = regions.expand_used(builder, instruction, used)
+                results = regions.expand_used(builder, instruction, used)
             else:
-                made = regions.expand(builder, instruction.regions, instruction.operands, instruction.attrs)
-            for old, new in zip(original.results, made, strict=True):
+                results = regions.expand(
+                    builder, instruction.regions, instruction.operands, instruction.attrs
+                )
+            for old, new in zip(original.results, results, strict=True):
                 table[old] = new
         function = Function(function.name, function.params, tuple(builder.body), table.all(function.results))
     return function

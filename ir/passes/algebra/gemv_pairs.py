@@ -27,16 +27,20 @@ def fuse_gemv_pairs(function: Function) -> Function:
     defs = {result: instruction for instruction in function.body for result in instruction.results}
     sides: dict[Value, set[bool]] = {}
     for instruction in function.body:
-        found = _table_of(instruction, defs)
-        if found is not None:
-            sides.setdefault(found[0], set()).add(found[1])
+        table_and_side = _table_of(instruction, defs)
+        if table_and_side is not None:
+            sides.setdefault(table_and_side[0], set()).add(table_and_side[1])
     tables = {table for table, both in sides.items() if len(both) == 2}
     if not tables:
         return function
 
     def rule(b: Builder, product: Instruction, defs: Definitions) -> Value | None:
-        found = _table_of(product, defs)
-        return _sum(b, product, *found) if found is not None and found[0] in tables else None
+        table_and_side = _table_of(product, defs)
+        return (
+            _sum(b, product, *table_and_side)
+            if table_and_side is not None and table_and_side[0] in tables
+            else None
+        )
 
     return dce(rewrite(function, {"matmul": (rule,)}))
 
@@ -76,5 +80,5 @@ def _sum(b: Builder, product: Instruction, table: Value, over_rows: bool) -> Val
     else:
         factors = b.broadcast(b.reshape(vector, shape=(1, columns)), shape=table.shape)
     total = b.sum(b.mul(table, factors), axes=(0 if over_rows else 1,))
-    found: Value = b.reshape(total, shape=product.result.shape)
-    return found
+    pair_sum: Value = b.reshape(total, shape=product.result.shape)
+    return pair_sum

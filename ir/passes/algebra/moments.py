@@ -29,13 +29,13 @@ def second_moments(region: Function) -> dict[Value, Moment]:
     """By their results, the sums in `region` of (x - mean)^2, where the mean is the sum of x over the same
     axes by the number of elements."""
     defs = {result: instruction for instruction in region.body for result in instruction.results}
-    found: dict[Value, Moment] = {}
+    moments: dict[Value, Moment] = {}
     for instruction in region.body:
         if instruction.op.name == "sum" and instruction.result.dtype.kind == "f":
             moment = _moment(instruction, defs)
             if moment is not None:
-                found[instruction.result] = moment
-    return found
+                moments[instruction.result] = moment
+    return moments
 
 
 def _moment(second: Instruction, defs: Definitions) -> Moment | None:

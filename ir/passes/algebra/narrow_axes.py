@@ -65,11 +65,11 @@ class _Columns:
         function = self.function
         function = dce(Function(function.name, function.params, tuple(self.b.body), function.results))
         before = set(self.function.body)
-        made = sum(
+        members = sum(
             instruction.op.kind is Kind.ELEMENTWISE and instruction not in before
             for instruction in function.body
         )
-        return dce(simplify(function)) if made <= MAX_MEMBERS // 2 else self.function
+        return dce(simplify(function)) if members <= MAX_MEMBERS // 2 else self.function
 
     # -- what is computed by column ---------------------------------------------------------------
 
@@ -88,19 +88,19 @@ class _Columns:
         rank = max([instruction.operands[0].type.ndim for instruction in (*folds, *joins)], default=0)
         #: What follows from the columns of each row.
         follows: set[Value] = set()
-        for one in self.function.body if rank else ():
-            if any(operand in follows for operand in one.operands) and one.op.kind in _BY_ELEMENT:
-                follows.update(one.results)
-            if cuts_column(one):
-                made = self.defs.get(one.operands[0])
-                if made in self.chosen and made is not None and self._by_column(made):
-                    self.chosen.add(one)
-            if not is_large(one) or one.operands[0].type.ndim != rank:
+        for candidate in self.function.body if rank else ():
+            if any(operand in follows for operand in candidate.operands) and candidate.op.kind in _BY_ELEMENT:
+                follows.update(candidate.results)
+            if cuts_column(candidate):
+                definition = self.defs.get(candidate.operands[0])
+                if definition in self.chosen and definition is not None and self._by_column(definition):
+                    self.chosen.add(candidate)
+            if not is_large(candidate) or candidate.operands[0].type.ndim != rank:
                 continue
-            if folds_columns(one) or one in apart or self._reads_columns(one, follows):
-                self.chosen.add(one)
-                follows.update(one.results)
-                self._choose_producers(one)
+            if folds_columns(candidate) or candidate in apart or self._reads_columns(candidate, follows):
+                self.chosen.add(candidate)
+                follows.update(candidate.results)
+                self._choose_producers(candidate)
 
     def _read_apart(self) -> set[Instruction]:
         """The arithmetic whose results are read one column at a time and in no other way."""
@@ -122,15 +122,15 @@ class _Columns:
         stack = list(instruction.operands)
         while stack:
             value = stack.pop()
-            made = self.defs.get(value)
-            if made is None:
+            definition = self.defs.get(value)
+            if definition is None:
                 continue
-            if made in self.chosen or joins_columns(made, self.defs):
+            if definition in self.chosen or joins_columns(definition, self.defs):
                 return True
-            if made.op.kind is Kind.VIEW and value in follows:
-                if made.operands[0].type.size == rows:
+            if definition.op.kind is Kind.VIEW and value in follows:
+                if definition.operands[0].type.size == rows:
                     return True
-                stack += made.operands
+                stack += definition.operands
         return False
 
     def _choose_producers(self, instruction: Instruction) -> None:
@@ -138,21 +138,26 @@ class _Columns:
         stack, seen = self._narrow(instruction), set[Value]()
         while stack:
             value = stack.pop()
-            made = self.defs.get(value)
-            if made is None or value in seen or made in self.chosen or not self._by_column(made):
+            definition = self.defs.get(value)
+            if (
+                definition is None
+                or value in seen
+                or definition in self.chosen
+                or not self._by_column(definition)
+            ):
                 continue
             seen.add(value)
-            if made.op.kind in (Kind.ELEMENTWISE, Kind.CONCAT, Kind.UPDATE):
-                self.chosen.add(made)
-            stack += self._narrow(made)
+            if definition.op.kind in (Kind.ELEMENTWISE, Kind.CONCAT, Kind.UPDATE):
+                self.chosen.add(definition)
+            stack += self._narrow(definition)
 
-    def _narrow(self, made: Instruction) -> list[Value]:
+    def _narrow(self, definition: Instruction) -> list[Value]:
         """The operands of an instruction that it reads by column: not what it broadcasts, unless that has
         been chosen."""
-        like = made.operands[0] if made.op.kind is Kind.REDUCTION else made.result
+        like = definition.operands[0] if definition.op.kind is Kind.REDUCTION else definition.result
         return [
             operand
-            for operand in made.operands
+            for operand in definition.operands
             if operand.shape
             and (operand.shape[-1] == like.shape[-1] or self.defs.get(operand) in self.chosen)
         ]
@@ -177,30 +182,34 @@ class _Columns:
                 continue
             by_column.update(narrow)
             for operand in instruction.operands:
-                made = self.defs.get(operand)
-                if operand not in narrow or made is None or not (made in self.chosen or self._is_view(made)):
+                definition = self.defs.get(operand)
+                if (
+                    operand not in narrow
+                    or definition is None
+                    or not (definition in self.chosen or self._is_view(definition))
+                ):
                     whole.add(operand)
         return whole
 
-    def _by_column(self, made: Instruction) -> bool:
+    def _by_column(self, definition: Instruction) -> bool:
         """Whether the columns of an instruction's result follow from the columns of its operands."""
-        (result, *_) = made.results
-        if made.op.kind is Kind.ELEMENTWISE:
-            return is_large(made)
-        if made.op.name in ("full", "broadcast") or joins_columns(made, self.defs):
+        (result, *_) = definition.results
+        if definition.op.kind is Kind.ELEMENTWISE:
+            return is_large(definition)
+        if definition.op.name in ("full", "broadcast") or joins_columns(definition, self.defs):
             return True
-        if made.op.name == "reshape":
-            return made.operands[0].shape[-1:] == result.shape[-1:]
-        if made.op.name == "transpose":
-            return bool(made.attrs["perm"][-1] == len(result.shape) - 1)
-        if made.op.name == "slice":
-            own = (made.attrs["start"][-1], made.attrs["size"][-1], made.attrs["step"][-1])
-            return own == (0, made.operands[0].shape[-1], 1)
+        if definition.op.name == "reshape":
+            return definition.operands[0].shape[-1:] == result.shape[-1:]
+        if definition.op.name == "transpose":
+            return bool(definition.attrs["perm"][-1] == len(result.shape) - 1)
+        if definition.op.name == "slice":
+            own = (definition.attrs["start"][-1], definition.attrs["size"][-1], definition.attrs["step"][-1])
+            return own == (0, definition.operands[0].shape[-1], 1)
         return False
 
-    def _is_view(self, made: Instruction) -> bool:
+    def _is_view(self, definition: Instruction) -> bool:
         """Whether columns of the result are views of columns."""
-        return made.op.kind in (Kind.VIEW, Kind.CREATION) and self._by_column(made)
+        return definition.op.kind in (Kind.VIEW, Kind.CREATION) and self._by_column(definition)
 
     # -- writing ----------------------------------------------------------------------------------
 
@@ -242,11 +251,16 @@ class _Columns:
 
     def _stands_for(self, instruction: Instruction, value: Value) -> None:
         """Let the last instruction, which made `value`, give the result of `instruction`."""
-        made = self.b.body.pop()
-        assert made.result is value, "the value was made last"
+        definition = self.b.body.pop()
+        assert definition.result is value, "the value was made last"
         self.b.body.append(
             Instruction(
-                made.op, made.operands, made.attrs, instruction.results, instruction.location, made.regions
+                definition.op,
+                definition.operands,
+                definition.attrs,
+                instruction.results,
+                instruction.location,
+                definition.regions,
             )
         )
 
@@ -255,14 +269,14 @@ class _Columns:
         pending = [value]
         while pending:  # operands first, without recursion: chains are long
             current = pending[-1]
-            made = self.defs.get(current)
+            definition = self.defs.get(current)
             missing = []
             if (
                 current not in self.known
-                and made is not None
-                and (self._by_column(made) or made in self.chosen)
+                and definition is not None
+                and (self._by_column(definition) or definition in self.chosen)
             ):
-                missing = [value for value in self._narrow(made) if value not in self.known]
+                missing = [value for value in self._narrow(definition) if value not in self.known]
             if missing:
                 pending += missing
                 continue
@@ -275,18 +289,18 @@ class _Columns:
 
     def _made(self, value: Value) -> tuple[Value, ...]:
         """The columns of `value`, where those of what it is computed from are known."""
-        b, made, count = self.b, self.defs.get(value), value.shape[-1]
-        if made is not None and made in self.chosen and cuts_column(made):
-            return (self.known[made.operands[0]][made.attrs["start"][-1]],)
-        if made is not None and joins_columns(made, self.defs):
-            return self._joined(made)
-        if made is None or not self._by_column(made):
+        b, definition, count = self.b, self.defs.get(value), value.shape[-1]
+        if definition is not None and definition in self.chosen and cuts_column(definition):
+            return (self.known[definition.operands[0]][definition.attrs["start"][-1]],)
+        if definition is not None and joins_columns(definition, self.defs):
+            return self._joined(definition)
+        if definition is None or not self._by_column(definition):
             return self._read(value)
-        b.location = made.location
-        attrs = _of_column(made)
-        if made.op.kind is Kind.CREATION:
-            return b.append(made.op, (), attrs) * count
-        (operand, *_) = made.operands
+        b.location = definition.location
+        attrs = _of_column(definition)
+        if definition.op.kind is Kind.CREATION:
+            return b.append(definition.op, (), attrs) * count
+        (operand, *_) = definition.operands
         if operand.shape[-1:] != value.shape[-1:]:  # broadcast: the same in all columns
             if operand in self.known:
                 (operand,) = self.known[operand]
@@ -295,33 +309,33 @@ class _Columns:
             return (b.broadcast_to(operand, value.shape[:-1]),) * count
         columns: list[Value] = []
         done: dict[tuple[Value, ...], Value] = {}
-        for operands in zip(*[self.known[operand] for operand in made.operands], strict=True):
+        for operands in zip(*[self.known[operand] for operand in definition.operands], strict=True):
             if operands not in done:
-                done[operands] = self._apply(made, operands, attrs)
+                done[operands] = self._apply(definition, operands, attrs)
             columns.append(done[operands])
         return tuple(columns)
 
-    def _joined(self, made: Instruction) -> tuple[Value, ...]:
-        """The columns that `made` puts side by side, or one among zeros."""
-        inside = made.operands if made.op.kind is Kind.CONCAT else made.operands[1:]
+    def _joined(self, definition: Instruction) -> tuple[Value, ...]:
+        """The columns that `definition` puts side by side, or one among zeros."""
+        inside = definition.operands if definition.op.kind is Kind.CONCAT else definition.operands[1:]
         own = [self.known[value][0] if value in self.known else self._only_column(value) for value in inside]
-        if made.op.kind is Kind.CONCAT:
+        if definition.op.kind is Kind.CONCAT:
             return tuple(own)
-        columns = list(self.known[made.operands[0]])
+        columns = list(self.known[definition.operands[0]])
         self.zeros.update(columns)
         self.cleared.update(columns)
-        columns[made.attrs["start"][-1]] = own[0]
+        columns[definition.attrs["start"][-1]] = own[0]
         return tuple(columns)
 
-    def _apply(self, made: Instruction, operands: tuple[Value, ...], attrs: dict[str, object]) -> Value:
-        """`made` on columns. Gradients of columns are added up among zeros: x + 0 = x but for minus zero, and
-        a sum is minus zero only where both parts are."""
-        cleared = made.op.name == "add" and any(operand in self.cleared for operand in operands)
+    def _apply(self, definition: Instruction, operands: tuple[Value, ...], attrs: dict[str, object]) -> Value:
+        """`definition` on columns. Gradients of columns are added up among zeros: x + 0 = x but for minus
+        zero, and a sum is minus zero only where both parts are."""
+        cleared = definition.op.name == "add" and any(operand in self.cleared for operand in operands)
         if cleared and all(operand in self.cleared for operand in operands):
             rest = [operand for operand in operands if operand not in self.zeros]
             if len(rest) < 2:
                 return rest[0] if rest else operands[0]
-        result = self.b.append(made.op, operands, attrs)[0]
+        result = self.b.append(definition.op, operands, attrs)[0]
         if cleared:
             self.cleared.add(result)
         return result
@@ -343,15 +357,19 @@ class _Columns:
 
     def _only_column(self, value: Value) -> Value:
         """`value`, whose last size is 1, without that dimension."""
-        made, shape = self.defs.get(value), value.shape[:-1]
-        if made is not None and made.op.name == "reshape" and made.operands[0].shape == shape:
-            return made.operands[0]
+        definition, shape = self.defs.get(value), value.shape[:-1]
+        if (
+            definition is not None
+            and definition.op.name == "reshape"
+            and definition.operands[0].shape == shape
+        ):
+            return definition.operands[0]
         return self.b.append(OPS["reshape"], (value,), {"shape": shape})[0]
 
 
-def _of_column(made: Instruction) -> dict[str, object]:
+def _of_column(definition: Instruction) -> dict[str, object]:
     """The attributes of an instruction, see `_by_column`, on one column."""
-    attrs = dict(made.attrs)
-    if made.op.kind is Kind.ELEMENTWISE:
+    attrs = dict(definition.attrs)
+    if definition.op.kind is Kind.ELEMENTWISE:
         return attrs
     return {name: value[:-1] if isinstance(value, tuple) else value for name, value in attrs.items()}

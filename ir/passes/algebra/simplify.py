@@ -113,9 +113,9 @@ def _pow(b: Builder, instruction: Instruction, defs: Definitions) -> Value | Non
 
 def _where(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     condition, x, y = instruction.operands
-    known = constant_of(condition, defs)
-    if known is not None:
-        return x if known else y
+    constant = constant_of(condition, defs)
+    if constant is not None:
+        return x if constant else y
     return x if x is y else None  # where(c, x, x) = x
 
 

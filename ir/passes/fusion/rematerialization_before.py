@@ -59,16 +59,16 @@ def _is_large(instruction: Instruction) -> bool:
 def _in_steps(function: Function, large: list[Instruction]) -> Function:
     """Reductions over more axes than another one of the same shape, as that one's axes and then the rest."""
     steps: dict[Instruction, tuple[int, ...]] = {}
-    for one in large:
-        axes = set(one.attrs["axes"])
+    for reduction in large:
+        axes = set(reduction.attrs["axes"])
         fewer = [
             other.attrs["axes"]
             for other in large
-            if other.operands[0].shape == one.operands[0].shape and set(other.attrs["axes"]) < axes
+            if other.operands[0].shape == reduction.operands[0].shape and set(other.attrs["axes"]) < axes
         ]
-        if fewer and one.op.name in _STEPWISE:
+        if fewer and reduction.op.name in _STEPWISE:
             # the last axes are those along which memory lies
-            steps[one] = max(fewer, key=lambda found: (len(found), found))
+            steps[reduction] = max(fewer, key=lambda axes_chosen: (len(axes_chosen), axes_chosen))
     if not steps:
         return function
     b = Builder()
@@ -94,46 +94,46 @@ class _Recompute:
 
     def run(self) -> Function:
         #: Large reductions by the shape they read, and by their axes in the order of the program.
-        found: dict[Shape, dict[tuple[int, ...], list[Instruction]]] = {}
+        by_shape: dict[Shape, dict[tuple[int, ...], list[Instruction]]] = {}
         for instruction in self.function.body:
             if _is_large(instruction):
-                found.setdefault(instruction.operands[0].shape, {}).setdefault(
+                by_shape.setdefault(instruction.operands[0].shape, {}).setdefault(
                     instruction.attrs["axes"], []
                 ).append(instruction)
         again: dict[Instruction, set[Value]] = {}
-        for by_axes in found.values():
+        for by_axes in by_shape.values():
             seen: set[Value] = set()
             for reductions in by_axes.values():
-                made = set().union(*[self._made_for(reduction) for reduction in reductions])
-                shared = made & seen
-                if shared and self._pays(shared, made, reductions):
-                    again.update(dict.fromkeys(reductions, made))
-                seen |= made
+                producers = set().union(*[self._made_for(reduction) for reduction in reductions])
+                shared = producers & seen
+                if shared and self._pays(shared, producers, reductions):
+                    again.update(dict.fromkeys(reductions, producers))
+                seen |= producers
         return self._written(again) if again else self.function
 
     def _made_for(self, reduction: Instruction) -> set[Value]:
         """The elementwise results from which `reduction` follows, of the shape that it reads."""
-        found: set[Value] = set()
+        members: set[Value] = set()
         stack = [reduction.operands[0]]
         while stack:
             value, _ = resolve(stack.pop(), self.defs)
-            made = self.defs.get(value)
-            if value in found or made is None or value.shape != reduction.operands[0].shape:
+            definition = self.defs.get(value)
+            if value in members or definition is None or value.shape != reduction.operands[0].shape:
                 continue
-            if made.op.kind is Kind.ELEMENTWISE and not why_alone(made):
-                found.add(value)
-                stack.extend(made.operands)
-        return found
+            if definition.op.kind is Kind.ELEMENTWISE and not why_alone(definition):
+                members.add(value)
+                stack.extend(definition.operands)
+        return members
 
-    def _pays(self, shared: set[Value], made: set[Value], reductions: list[Instruction]) -> bool:
+    def _pays(self, shared: set[Value], producers: set[Value], reductions: list[Instruction]) -> bool:
         """Whether `shared` are rather computed twice than written for `reductions`."""
         read: set[Value] = set()
-        for value in made:
+        for value in producers:
             for operand in self.defs[value].operands:
                 source, _ = resolve(operand, self.defs)
                 if source in shared and value not in shared:
                     read.add(source)
-                elif source not in made:
+                elif source not in producers:
                     definition = self.defs.get(source)
                     constant = definition is not None and definition.op.kind is Kind.CREATION
                     if not constant and source.type.size * SMALL > value.type.size:
@@ -159,11 +159,11 @@ class _Recompute:
         self,
         value: Value,
         key: tuple[int, ...],
-        made: set[Value],
+        producers: set[Value],
         copies: dict[tuple[tuple[int, ...], Value], Value],
         body: list[Instruction],
     ) -> Value:
-        """`value`, computed afresh where it follows from values in `made`."""
+        """`value`, computed afresh where it follows from values in `producers`."""
         stack = [value]
         while stack:
             current = stack[-1]
@@ -172,8 +172,8 @@ class _Recompute:
                 continue
             definition = self.defs.get(current)
             copied = definition is not None and (
-                current in made
-                or (definition.op.kind is Kind.VIEW and resolve(current, self.defs)[0] in made)
+                current in producers
+                or (definition.op.kind is Kind.VIEW and resolve(current, self.defs)[0] in producers)
             )
             if not copied or definition is None:
                 copies[key, current] = stack.pop()

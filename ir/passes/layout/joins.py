@@ -35,9 +35,9 @@ def read_joins(function: Function) -> Function:
     if not any(instruction.op.kind is Kind.CONCAT for instruction in function.body):
         return function
     readers: dict[Value, list[Instruction]] = {}
-    for one in function.body:
-        for operand in one.operands:
-            readers.setdefault(operand, []).append(one)
+    for reader in function.body:
+        for operand in reader.operands:
+            readers.setdefault(operand, []).append(reader)
     kept = set(function.results)
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
@@ -83,8 +83,8 @@ def _windows(b: Builder, instruction: Instruction) -> Value:
         places.append((part, at))
         at += part.shape[axis]
     *others, (last, at) = sorted(places, key=lambda place: -place[0].type.size)
-    found = pad(last, at)
+    joined = pad(last, at)
     for part, at in reversed(others):
         inside = pad(b.broadcast_to(b.scalar(True, BOOL), part.shape), at)
-        found = b.where(inside, pad(part, at), found)
-    return found
+        joined = b.where(inside, pad(part, at), joined)
+    return joined

@@ -77,10 +77,10 @@ def move_pads(function: Function) -> Function:
 def _adds_in_place(update: Instruction, uses: Counter[Value], defs: Definitions) -> bool:
     """Whether part of a value is overwritten by what follows from that part, which nothing else reads."""
     outside, value = update.operands
-    made = defs.get(value)
-    if made is None or uses[outside] != 2:
+    definition = defs.get(value)
+    if definition is None or uses[outside] != 2:
         return False
-    for source in [defs[operand] for operand in made.operands if operand in defs]:
+    for source in [defs[operand] for operand in definition.operands if operand in defs]:
         if source.op.name == "slice" and source.operands[0] is outside:
             return all(source.attrs[name] == update.attrs[name] for name in ("start", "step"))
     return False
@@ -88,10 +88,10 @@ def _adds_in_place(update: Instruction, uses: Counter[Value], defs: Definitions)
 
 def _scaled(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     """A pad with zeros of a product with a constant as such a product."""
-    made = defs.get(instruction.operands[1])
-    if made is None or made.op.name != "mul" or instruction.result.dtype.kind != "f":
+    definition = defs.get(instruction.operands[1])
+    if definition is None or definition.op.name != "mul" or instruction.result.dtype.kind != "f":
         return None
-    for factor, other in (made.operands, made.operands[::-1]):
+    for factor, other in (definition.operands, definition.operands[::-1]):
         number = constant_of(factor, defs)
         source = defs.get(resolve(other, defs)[0])
         if source is not None and (source.op.name == "iota" or is_window(source, defs)):
@@ -99,8 +99,8 @@ def _scaled(b: Builder, instruction: Instruction, defs: Definitions) -> Value | 
         # minus zero is no zero of a pad, and infinity makes none of it
         if number is not None and 0 < number < math.inf:
             (pad,) = b.append(instruction.op, (instruction.operands[0], other), instruction.attrs)
-            found: Value = b.mul(pad, b.scalar(number, factor.dtype))
-            return found
+            scaled: Value = b.mul(pad, b.scalar(number, factor.dtype))
+            return scaled
     return None
 
 
@@ -132,8 +132,8 @@ class _Moved:
         return self._again[value]
 
     def _is_arithmetic(self, value: Value) -> bool:
-        made = self.defs.get(value)
-        return made is not None and made.op.kind is Kind.ELEMENTWISE and not why_alone(made)
+        definition = self.defs.get(value)
+        return definition is not None and definition.op.kind is Kind.ELEMENTWISE and not why_alone(definition)
 
     def _is_cheap(self, value: Value) -> bool:
         """Whether `value` is large, and follows in a few cycles from parameters that are not much larger."""
@@ -141,16 +141,16 @@ class _Moved:
         read: set[Value] = set()
         seen: set[Value] = set()
         while stack:
-            one = stack.pop()
-            if one in seen or constant_of(one, self.defs) is not None:
+            current = stack.pop()
+            if current in seen or constant_of(current, self.defs) is not None:
                 continue
-            seen.add(one)
-            if self._is_arithmetic(one):
-                made = self.defs[one]
-                cost += made.op.cost
-                stack.extend(made.operands)
+            seen.add(current)
+            if self._is_arithmetic(current):
+                definition = self.defs[current]
+                cost += definition.op.cost
+                stack.extend(definition.operands)
                 continue
-            source, _ = resolve(one, self.defs)
+            source, _ = resolve(current, self.defs)
             if source not in self.params:
                 return False  # it would have to live longer
             if source not in read:
@@ -170,8 +170,10 @@ class _Moved:
             if self.inside(value):
                 stack.extend(self.defs[value].operands)
             elif constant_of(value, self.defs) is None:
-                made = self.defs.get(value)
-                if made is not None and (made.op.name == "iota" or is_window(made, self.defs)):
+                definition = self.defs.get(value)
+                if definition is not None and (
+                    definition.op.name == "iota" or is_window(definition, self.defs)
+                ):
                     return False
                 leaves.add(value)
         return 0 < len(leaves) <= MOST_LEAVES
@@ -184,17 +186,17 @@ class _Moved:
         inside = b.broadcast_to(b.scalar(True, BOOL), self.instruction.operands[1].shape)
         chosen = self._pad(inside)
         outside = around if isinstance(around, Value) else b.scalar(around, value.dtype)
-        found: Value = b.where(chosen, value, outside)
-        return found
+        written: Value = b.where(chosen, value, outside)
+        return written
 
     def _moved(self, value: Value) -> Value:
         """`value` padded: inside what it is, outside anything."""
         b = self.b
         if self.inside(value):
-            made = self.defs[value]
-            operands = tuple([self._moved(operand) for operand in made.operands])
-            b.location = made.location
-            return b.append(made.op, operands, made.attrs)[0]
+            definition = self.defs[value]
+            operands = tuple([self._moved(operand) for operand in definition.operands])
+            b.location = definition.location
+            return b.append(definition.op, operands, definition.attrs)[0]
         constant = constant_of(value, self.defs)
         if constant is not None:
             return b.broadcast_to(b.scalar(constant, value.dtype), self.shape)

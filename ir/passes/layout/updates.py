@@ -33,12 +33,12 @@ def place_updates(function: Function) -> Function:
             return None
         for part, other in (instruction.operands[::-1], instruction.operands):
             parts, base = list[Instruction](), part
-            while uses[base] <= 1 and (made := defs.get(base)) is not None and _adds(made):
-                parts.append(made)
-                base = made.operands[0]
+            while uses[base] <= 1 and (definition := defs.get(base)) is not None and _adds(definition):
+                parts.append(definition)
+                base = definition.operands[0]
             if parts and constant_of(base, defs) == 0:
-                for made in reversed(parts):
-                    (other,) = b.append(made.op, (other, *made.operands[1:]), made.attrs)
+                for definition in reversed(parts):
+                    (other,) = b.append(definition.op, (other, *definition.operands[1:]), definition.attrs)
                 return other
         return None
 

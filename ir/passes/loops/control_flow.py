@@ -77,25 +77,25 @@ def _trim_switch(instruction: Instruction, live: set[Value]) -> Instruction:
 def _trim_loop(instruction: Instruction, live: set[Value]) -> Instruction:
     count = instruction.attrs["carries"]
     body = instruction.regions[-1]
-    wanted = {i for i, result in enumerate(instruction.results) if result in live}
+    live_results = {i for i, result in enumerate(instruction.results) if result in live}
     conditions = [needed(region, region.results) for region in instruction.regions[:-1]]
     while True:  # a carry is wanted where a step makes something wanted of it
-        values = needed(body, [body.results[i] for i in sorted(wanted)])
+        values = needed(body, [body.results[i] for i in sorted(live_results)])
         used = [
             any(
-                region.params[i] in known
-                for region, known in zip(instruction.regions, [*conditions, values], strict=True)
+                region.params[i] in needed_values
+                for region, needed_values in zip(instruction.regions, [*conditions, values], strict=True)
             )
             for i in range(len(instruction.operands))
         ]
-        more = {i for i in range(count) if used[i]} - wanted
+        more = {i for i in range(count) if used[i]} - live_results
         if not more:
             break
-        wanted |= more
-    taken = [i for i, is_used in enumerate(used) if is_used or (i < count and i in wanted)]
-    if len(wanted) == len(instruction.results) and len(taken) == len(instruction.operands):
+        live_results |= more
+    taken = [i for i, is_used in enumerate(used) if is_used or (i < count and i in live_results)]
+    if len(live_results) == len(instruction.results) and len(taken) == len(instruction.operands):
         return instruction
-    kept = sorted(wanted)
+    kept = sorted(live_results)
     regions = tuple([_part(region, taken, range(len(region.results))) for region in instruction.regions[:-1]])
     attrs = dict(instruction.attrs)
     attrs["carries"] = sum(i < count for i in kept)
@@ -133,27 +133,27 @@ def _trim_rewind(instruction: Instruction, live: set[Value]) -> Instruction:
     if len(carries) == count and len(states) == len(instruction.results) and len(invariants) == own - count:
         return instruction
     taken, kept = [*sorted(carries), *invariants], sorted(states)
-    given = [*taken, *[own + i for i in kept]]
+    places = [*taken, *[own + i for i in kept]]
     regions = (
         _part(condition, taken, [0]),
         _part(body, taken, sorted(carries)),
-        _part(backward, given, kept),
+        _part(backward, places, kept),
     )
     attrs = {"carries": len(carries), "states": len(states)}
     results = _at(instruction.results, kept)
     return Instruction(
-        instruction.op, _at(instruction.operands, given), attrs, results, instruction.location, regions
+        instruction.op, _at(instruction.operands, places), attrs, results, instruction.location, regions
     )
 
 
-def _closed(step: Function, wanted: set[int], params: tuple[Value, ...]) -> set[int]:
-    """`wanted` results of a step, with those that `params`, a step later, need of it."""
+def _closed(step: Function, positions: set[int], params: tuple[Value, ...]) -> set[int]:
+    """Results at `positions` of a step, with those that `params`, a step later, need of it."""
     while True:
-        values = needed(step, [step.results[i] for i in sorted(wanted)])
-        more = {i for i, param in enumerate(params) if param in values} - wanted
+        values = needed(step, [step.results[i] for i in sorted(positions)])
+        more = {i for i, param in enumerate(params) if param in values} - positions
         if not more:
-            return wanted
-        wanted = wanted | more
+            return positions
+        positions = positions | more
 
 
 def _at(values: tuple[Value, ...], positions: Iterable[int]) -> tuple[Value, ...]:

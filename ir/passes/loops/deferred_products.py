@@ -38,11 +38,11 @@ def defer_products(function: Function) -> Function:
             and instruction.attrs["length"] > 0
             and not has_effect(instruction)
         )
-        found = _Loop(instruction).deferred() if loop and not is_small(instruction) else {}
-        if found:
+        deferred = _Loop(instruction).deferred() if loop and not is_small(instruction) else {}
+        if deferred:
             changed = True
             b.location = instruction.location
-            _Writer(b, instruction, found, defs).run()
+            _Writer(b, instruction, deferred, defs).run()
         else:
             b.body.append(instruction)
     return Function(function.name, function.params, tuple(b.body), function.results) if changed else function
@@ -74,7 +74,7 @@ class _Loop:
 
     def deferred(self) -> dict[int, list[_Product]]:
         """By carry, the products that the steps add to it."""
-        found: dict[int, list[_Product]] = {}
+        deferred: dict[int, list[_Product]] = {}
         sliced = self.instruction.operands[len(self.body.params) - self.instruction.attrs["slices"] :]
         room = sum(value.type.nbytes for value in sliced)
         for position in range(self.carries):
@@ -87,60 +87,60 @@ class _Loop:
             count = sum(value.type.size for value in fresh)
             nbytes = sum(value.type.nbytes for value in fresh) * self.instruction.attrs["length"]
             if count <= self.body.params[position].type.size and nbytes <= room:
-                found[position] = products
+                deferred[position] = products
                 self.stacked |= fresh
                 room -= nbytes
-        return found
+        return deferred
 
     def _added(self, position: int) -> list[_Product]:
         """The products that a step adds to a carry; none where it does anything else with it."""
         param, result = self.body.params[position], self.body.results[position]
         if self.uses[param] != 1 or param.dtype.kind != "f" or param.type.ndim != 2:
             return []
-        found, stack, seen = list[_Product](), [result], False
+        products, stack, seen = list[_Product](), [result], False
         while stack:
             value = stack.pop()
-            made = self.defs.get(value)
+            definition = self.defs.get(value)
             if value is param:
                 seen = True
                 continue
-            if made is None or self.uses[value] != 1:
+            if definition is None or self.uses[value] != 1:
                 return []
-            if made.op.name == "add":
-                stack += made.operands
-            elif made.op.kind is Kind.CONTRACTION:
-                left, right = made.operands
+            if definition.op.name == "add":
+                stack += definition.operands
+            elif definition.op.kind is Kind.CONTRACTION:
+                left, right = definition.operands
                 turned, right = self._turned(left), self._rows(right)
                 if turned is None or {turned, right} & self.invariant or left.type.size == 0:
                     return []
-                found.append(_Product(turned, right, left.shape[1]))
+                products.append(_Product(turned, right, left.shape[1]))
             else:
                 return []
-        return found if seen else []
+        return products if seen else []
 
     def _turned(self, value: Value) -> Value | None:
         """What has the elements of the transpose of `value` in memory; None where nothing has."""
-        made = self.defs.get(value)
-        if made is not None and made.op.name == "transpose":
-            return self._rows(made.operands[0])
+        definition = self.defs.get(value)
+        if definition is not None and definition.op.name == "transpose":
+            return self._rows(definition.operands[0])
         return self._rows(value) if 1 in value.shape else None
 
     def _rows(self, value: Value) -> Value:
         """What `value` is a reshape of."""
-        made = self.defs.get(value)
-        while made is not None and made.op.name == "reshape" and value not in self.stacked:
-            value = made.operands[0]
-            made = self.defs.get(value)
+        definition = self.defs.get(value)
+        while definition is not None and definition.op.name == "reshape" and value not in self.stacked:
+            value = definition.operands[0]
+            definition = self.defs.get(value)
         return value
 
 
 class _Writer:
-    """Writes a scan without the carries in `found`, and their products after it."""
+    """Writes a scan without the carries in `deferred`, and their products after it."""
 
     def __init__(
-        self, b: Builder, instruction: Instruction, found: dict[int, list[_Product]], defs: Definitions
+        self, b: Builder, instruction: Instruction, deferred: dict[int, list[_Product]], defs: Definitions
     ) -> None:
-        self.b, self.instruction, self.found, self.defs = b, instruction, found, defs
+        self.b, self.instruction, self.found, self.defs = b, instruction, deferred, defs
         (self.body,) = instruction.regions
         self.carries: int = instruction.attrs["carries"]
 
@@ -188,9 +188,9 @@ class _Writer:
             (turned,) = b.append(OPS["transpose"], (left,), {"perm": (1, 0)})
             (sum_of_all,) = b.append(OPS["matmul"], (turned, right), {})
             total = sum_of_all if total is None else b.append(OPS["add"], (total, sum_of_all), {})[0]
-        made = b.body.pop()
+        last = b.body.pop()
         b.body.append(
             Instruction(
-                made.op, made.operands, made.attrs, (instruction.results[position],), instruction.location
+                last.op, last.operands, last.attrs, (instruction.results[position],), instruction.location
             )
         )

@@ -38,25 +38,32 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
     }
     inside |= set(body.results)
     inside |= _read_through_views(moved, inside)
-    wanted = [
+    read_inside = [
         result
         for instruction in moved
         if instruction.op.kind.traits.has_kernel
         for result in instruction.results
         if result in inside
     ]
-    if not wanted:
+    if not read_inside:
         return [loop]
     table = Substitution(dict(zip(params, loop.operands[first:last], strict=True)))
-    made: list[Instruction] = []
-    for one in moved:
-        results = tuple([Value(result.type) for result in one.results])
-        made.append(
-            Instruction(one.op, table.all(one.operands), one.attrs, results, one.location, one.regions)
+    hoisted: list[Instruction] = []
+    for original in moved:
+        results = tuple([Value(result.type) for result in original.results])
+        hoisted.append(
+            Instruction(
+                original.op,
+                table.all(original.operands),
+                original.attrs,
+                results,
+                original.location,
+                original.regions,
+            )
         )
-        for old, new in zip(one.results, results, strict=True):
+        for old, new in zip(original.results, results, strict=True):
             table[old] = new
-    gone = set(wanted)
+    gone = set(read_inside)
     rest = tuple(
         [
             instruction
@@ -70,22 +77,27 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
 
     regions = tuple(
         [
-            Function(body.name, widened(body, wanted), rest, body.results)
+            Function(body.name, widened(body, read_inside), rest, body.results)
             if region is body
             else Function(
-                region.name, widened(region, [Value(v.type) for v in wanted]), region.body, region.results
+                region.name,
+                widened(region, [Value(v.type) for v in read_inside]),
+                region.body,
+                region.results,
             )
             for region in loop.regions
         ]
     )
-    operands = (*loop.operands[:last], *table.all(tuple(wanted)), *loop.operands[last:])
-    return [*made, Instruction(loop.op, operands, loop.attrs, loop.results, loop.location, regions)]
+    operands = (*loop.operands[:last], *table.all(tuple(read_inside)), *loop.operands[last:])
+    return [*hoisted, Instruction(loop.op, operands, loop.attrs, loop.results, loop.location, regions)]
 
 
 def _read_through_views(moved: list[Instruction], inside: set[Value]) -> set[Value]:
     """What is read `inside` the body through views of it, which stay there."""
-    found = set[Value]()
+    viewed = set[Value]()
     for instruction in reversed(moved):
-        if instruction.op.kind is Kind.VIEW and (instruction.result in inside or instruction.result in found):
-            found.update(instruction.operands)
-    return found
+        if instruction.op.kind is Kind.VIEW and (
+            instruction.result in inside or instruction.result in viewed
+        ):
+            viewed.update(instruction.operands)
+    return viewed

@@ -22,33 +22,33 @@ def merge_scans(function: Function) -> Function:
         return function
     table = Substitution()
     body: list[Instruction | None] = []
-    known: dict[Any, list[tuple[int, list[int]]]] = {}
+    scans: dict[Any, list[tuple[int, list[int]]]] = {}
     numbers: dict[Any, int] = {}
     for original in function.body:
-        one = table.apply(original)
-        body.append(one)
-        if one.op.kind is not Kind.SCAN:
+        scan = table.apply(original)
+        body.append(scan)
+        if scan.op.kind is not Kind.SCAN:
             continue
-        key = (one.operands, tuple(one.attrs.items()))
-        mine = _meanings(one.regions[0], numbers)
-        count = one.attrs["carries"]
-        for entry, (position, theirs) in enumerate(known.setdefault(key, [])):
+        key = (scan.operands, tuple(scan.attrs.items()))
+        mine = _meanings(scan.regions[0], numbers)
+        count = scan.attrs["carries"]
+        for entry, (position, theirs) in enumerate(scans.setdefault(key, [])):
             earlier = body[position]
             assert earlier is not None
             if mine[:count] != theirs[:count]:
                 continue
-            own, others = effects_of(one), effects_of(earlier)
+            own, others = effects_of(scan), effects_of(earlier)
             if set(mine[count:]) <= set(theirs[count:]) and own <= others:
-                _redirect(table, one, mine, earlier, theirs)
+                _redirect(table, scan, mine, earlier, theirs)
                 body[-1] = None
                 break
             if set(theirs[count:]) <= set(mine[count:]) and others <= own:
-                _redirect(table, earlier, theirs, one, mine)
-                body[position], body[-1] = one, None
-                known[key][entry] = (position, mine)
+                _redirect(table, earlier, theirs, scan, mine)
+                body[position], body[-1] = scan, None
+                scans[key][entry] = (position, mine)
                 break
         else:
-            known[key].append((len(body) - 1, mine))
+            scans[key].append((len(body) - 1, mine))
     if all(instruction is not None for instruction in body):
         return function
     kept = tuple([table.apply(instruction) for instruction in body if instruction is not None])
@@ -110,16 +110,16 @@ def _begins_with(more: Instruction, loop: Instruction) -> bool:
 def _in_place_of(function: Function, first: int, second: int) -> Function | None:
     """The loop at `second`, and what it needs, where the one at `first` was; None where it needs that one."""
     old, new = function.body[first], function.body[second]
-    wanted = set(new.operands)
+    needed = set(new.operands)
     moved: list[Instruction] = []
     rest: list[Instruction] = []
     for instruction in reversed(function.body[first + 1 : second]):
-        if any(result in wanted for result in instruction.results):
-            wanted.update(instruction.operands)
+        if any(result in needed for result in instruction.results):
+            needed.update(instruction.operands)
             moved.insert(0, instruction)
         else:
             rest.insert(0, instruction)
-    if any(result in wanted for result in old.results) or any(map(has_effect, moved)):
+    if any(result in needed for result in old.results) or any(map(has_effect, moved)):
         return None
     table = Substitution(dict(zip(old.results, new.results, strict=False)))
     after = [table.apply(instruction) for instruction in (*rest, *function.body[second + 1 :])]
@@ -141,7 +141,7 @@ def _meanings(function: Function, numbers: dict[Any, int]) -> list[int]:
     for position, param in enumerate(function.params):
         names[param] = number("parameter", position, str(param.type))
     for instruction in function.body:
-        given = (
+        meaning = (
             instruction.op.name,
             tuple([names[operand] for operand in instruction.operands]),
             repr(tuple(instruction.attrs.items())),
@@ -150,7 +150,9 @@ def _meanings(function: Function, numbers: dict[Any, int]) -> list[int]:
         for index, result in enumerate(instruction.results):
             if instruction.op.kind is Kind.SCAN:  # the same whatever else the scan stacks
                 count = instruction.attrs["carries"]
-                names[result] = number(*given, regions[0][:count], index < count and index, regions[0][index])
+                names[result] = number(
+                    *meaning, regions[0][:count], index < count and index, regions[0][index]
+                )
             else:
-                names[result] = number(*given, tuple(regions), index)
+                names[result] = number(*meaning, tuple(regions), index)
     return [names[result] for result in function.results]

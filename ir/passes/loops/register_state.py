@@ -52,7 +52,7 @@ def cycles_of_step(instruction: Instruction) -> float:
     """About the cycles of one step of a control flow instruction, with all steps of scans in it and one of
     each loop of unknown length."""
     cycles = 0.0
-    for inner in (one for region in instruction.regions for one in region.body):
+    for inner in (nested for region in instruction.regions for nested in region.body):
         if inner.op.kind.traits.control:
             cycles += cycles_of_step(inner) * (inner.attrs["length"] if inner.op.kind is Kind.SCAN else 1)
         else:

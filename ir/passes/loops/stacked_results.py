@@ -42,13 +42,13 @@ def _known(scan: Instruction) -> dict[Value, Value]:
     (body,) = scan.regions
     count, first = scan.attrs["carries"], len(scan.operands) - scan.attrs["slices"]
     holders = dict(zip(body.params[first:], scan.operands[first:], strict=True))
-    found = {}
+    held = {}
     for value, result in zip(body.results[count:], scan.results[count:], strict=True):
         if value in holders:
-            found[result] = holders[value]
+            held[result] = holders[value]
         else:
             holders[value] = result
-    return found
+    return held
 
 
 def _without_repeated_operands(scan: Instruction) -> Instruction:
@@ -61,11 +61,11 @@ def _without_repeated_operands(scan: Instruction) -> Instruction:
     for positions in (range(count, first), range(first, len(scan.operands))):
         seen: dict[Value, Value] = {}
         for i in positions:
-            known = seen.setdefault(scan.operands[i], body.params[i])
-            if known is body.params[i]:
+            param = seen.setdefault(scan.operands[i], body.params[i])
+            if param is body.params[i]:
                 taken.append(i)
             else:
-                table[body.params[i]] = known
+                table[body.params[i]] = param
     if len(taken) == len(scan.operands):
         return scan
     inside = tuple([table.apply(instruction) for instruction in body.body])
