@@ -58,14 +58,14 @@ class Builder(OpNamespace):
         """Append `op`, with its regions, to operands that fit as they are."""
         check_attrs(op, attrs)
         try:
-            given = tuple([operand.type for operand in operands])
+            operand_types = tuple([operand.type for operand in operands])
         except AttributeError:
             wrong = next(operand for operand in operands if not isinstance(operand, Value))
             raise TracejitError(f"{op.name}: expected a Value, got {wrong!r}") from None
         if op.regions is not None:
-            inferred = op.regions.types(given, attrs, regions)
+            inferred = op.regions.types(operand_types, attrs, regions)
         else:
-            inferred = op.infer(given, attrs)
+            inferred = op.infer(operand_types, attrs)
         results = tuple([Value(type_) for type_ in inferred])
         self.body.append(Instruction(op, operands, attrs, results, self.location, regions))
         return results
@@ -85,14 +85,14 @@ class Builder(OpNamespace):
         """
         op, operands, attrs = instruction.op, instruction.operands, instruction.attrs
         assert op.regions is not None
-        known = len(instruction.results)
-        for position, one in enumerate(self.body):
-            if one is instruction:
+        kept = len(instruction.results)
+        for position, existing in enumerate(self.body):
+            if existing is instruction:
                 types = op.regions.types(tuple([operand.type for operand in operands]), attrs, regions)
-                results = (*one.results, *[Value(type) for type in types[known:]])
-                self.body[position] = Instruction(op, operands, attrs, results, one.location, regions)
-                return results[known:]
-        return self.append(op, operands, attrs, regions=regions)[known:]
+                results = (*existing.results, *[Value(type) for type in types[kept:]])
+                self.body[position] = Instruction(op, operands, attrs, results, existing.location, regions)
+                return results[kept:]
+        return self.append(op, operands, attrs, regions=regions)[kept:]
 
     def _matched(self, op: Op, operands: tuple[Any, ...]) -> tuple[Value, ...]:
         """Operands cast to the op's loop types and broadcast to one shape."""

@@ -43,10 +43,10 @@ def named(callback: Callable[..., Any], hint: str) -> CallbackName:
 
 def callable_of(name: str) -> Callable[..., Any]:
     """The callable behind `name`. Raises TraceError where there is none any more."""
-    found = name if isinstance(name, CallbackName) else _ALIVE.get(name)
-    if found is None:
+    callback_name = name if isinstance(name, CallbackName) else _ALIVE.get(name)
+    if callback_name is None:
         raise TraceError(
             f"there is no callback {name!r} in this process: it was read from text, and the function that "
             "it belonged to is gone. Trace the function again"
         )
-    return found.callback
+    return callback_name.callback

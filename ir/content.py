@@ -46,10 +46,10 @@ def _write(
     """Append the lines of `function`; `types` are the texts of types so far."""
 
     def type_text(type_: TensorType) -> str:
-        known = types.get((type_.dtype, type_.shape))
-        if known is None:
-            known = types[type_.dtype, type_.shape] = _type(type_)
-        return known
+        text = types.get((type_.dtype, type_.shape))
+        if text is None:
+            text = types[type_.dtype, type_.shape] = _type(type_)
+        return text
 
     for param in function.params:
         numbers[param] = len(numbers)
@@ -65,9 +65,9 @@ def _write(
         attrs = attributes(instruction.attrs) if instruction.attrs else ""
         for result in instruction.results:
             numbers[result] = len(numbers)
-        given = ",".join([type_text(result.type) for result in instruction.results])
+        result_types = ",".join([type_text(result.type) for result in instruction.results])
         note = remark(instruction) if remark is not None else ""
-        lines.append(f"{instruction.op.name}{operands}{attrs}{given}{note}")
+        lines.append(f"{instruction.op.name}{operands}{attrs}{result_types}{note}")
         for region in instruction.regions:
             lines.append("{")
             _write(lines, region, numbers, types, remark)

@@ -84,16 +84,18 @@ def as_dtype(dtype: Any) -> DType:
     if dtype is float:
         return _default_float
     try:
-        wanted = np.dtype(dtype)
+        numpy_dtype = np.dtype(dtype)
     except TypeError as error:
         hint = "; a shape is one argument, as in zeros((2, 3))" if isinstance(dtype, int) else ""
         raise DTypeError(f"{dtype!r} is not a dtype{hint}") from error
     # By kind and size, so that byte-swapped types and C `long long` map to the canonical object.
-    found = _BY_KIND_AND_SIZE.get((wanted.kind, wanted.itemsize))
-    if found is None or wanted.names is not None:
-        known = ", ".join(SHORT_NAME.values())
-        raise DTypeError(f"dtype {wanted.name or wanted!s} is not supported; expected one of {known}")
-    return found
+    supported = _BY_KIND_AND_SIZE.get((numpy_dtype.kind, numpy_dtype.itemsize))
+    if supported is None or numpy_dtype.names is not None:
+        names = ", ".join(SHORT_NAME.values())
+        raise DTypeError(
+            f"dtype {numpy_dtype.name or numpy_dtype!s} is not supported; expected one of {names}"
+        )
+    return supported
 
 
 _BY_KIND_AND_SIZE: Final = {(dtype.kind, dtype.itemsize): dtype for dtype in SHORT_NAME}
@@ -110,15 +112,15 @@ def result_type(*operands: Operand) -> DType:
     >>> result_type(FLOAT32, float).name, result_type(INT64, FLOAT32).name
     ('float32', 'float64')
     """
-    found = _result_type(operands)
+    result = _result_type(operands)
     if (
-        found is FLOAT64
+        result is FLOAT64
         and _default_float is FLOAT32
         and _narrows(operands)
         and any(o is float for o in operands)
     ):
         return FLOAT32
-    return found
+    return result
 
 
 @functools.lru_cache(maxsize=4096)
@@ -140,10 +142,10 @@ def ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, 
     >>> [t.name for t in ufunc_types(np.true_divide, (INT64, INT64))]
     ['float64', 'float64', 'float64']
     """
-    found = _ufunc_types(ufunc, operands)
-    if _default_float is FLOAT32 and _narrows(operands) and FLOAT64 in found:
-        return tuple(FLOAT32 if dtype is FLOAT64 else dtype for dtype in found)
-    return found
+    types = _ufunc_types(ufunc, operands)
+    if _default_float is FLOAT32 and _narrows(operands) and FLOAT64 in types:
+        return tuple(FLOAT32 if dtype is FLOAT64 else dtype for dtype in types)
+    return types
 
 
 @functools.lru_cache(maxsize=4096)
@@ -151,14 +153,14 @@ def _ufunc_types(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType,
     if all(operand is int for operand in operands):  # NumPy compares Python integers as objects
         operands = (INT64,) * len(operands)
     try:
-        found = ufunc.resolve_dtypes((*operands, *[None] * ufunc.nout))
-        if _FLOAT16 in found:
+        dtypes = ufunc.resolve_dtypes((*operands, *[None] * ufunc.nout))
+        if _FLOAT16 in dtypes:
             widened = tuple(FLOAT32 if operand in _NARROW else operand for operand in operands)
-            found = ufunc.resolve_dtypes((*widened, *[None] * ufunc.nout))
+            dtypes = ufunc.resolve_dtypes((*widened, *[None] * ufunc.nout))
     except TypeError as error:
-        given = ", ".join(describe(operand) for operand in operands)
-        raise DTypeError(f"{ufunc.__name__}: no meaning for operands of type ({given})") from error
-    return tuple(as_dtype(dtype) for dtype in found)
+        described = ", ".join(describe(operand) for operand in operands)
+        raise DTypeError(f"{ufunc.__name__}: no meaning for operands of type ({described})") from error
+    return tuple(as_dtype(dtype) for dtype in dtypes)
 
 
 def describe(operand: Operand) -> str:

@@ -21,7 +21,7 @@ def effects_of(instruction: Instruction) -> frozenset[tuple[str, str]]:
 def has_effect(instruction: Instruction) -> bool:
     """Whether `instruction`, or one in its regions, does something beside computing results."""
     return instruction.op.effect or any(
-        has_effect(one) for region in instruction.regions for one in region.body
+        has_effect(inner) for region in instruction.regions for inner in region.body
     )
 
 

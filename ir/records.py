@@ -88,9 +88,9 @@ def _build(cls: type, *, eq: bool) -> type:
     body["__slots__"] = names
     body["__match_args__"] = names
     body.setdefault("__repr__", _repr)
-    made: type = type(cls.__name__, cls.__bases__, body)
-    made.__qualname__ = cls.__qualname__
-    return made
+    record: type = type(cls.__name__, cls.__bases__, body)
+    record.__qualname__ = cls.__qualname__
+    return record
 
 
 def _repr(self: Any) -> str:

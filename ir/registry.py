@@ -311,7 +311,7 @@ class Registry:
     def copy(self) -> dict[str, dict[str, Any]]:
         """What `restore` needs: every op with its fields as they are now."""
         return {
-            name: {"op": op, **{one: getattr(op, one) for one in _CHANGEABLE}}
+            name: {"op": op, **{field: getattr(op, field) for field in _CHANGEABLE}}
             for name, op in self._ops.items()
         }
 
@@ -319,7 +319,7 @@ class Registry:
         """Hold just the ops of `copy`, with the fields they had."""
         self._ops = {name: fields["op"] for name, fields in copy.items()}
         for op in self._ops.values():
-            self.change(op, **{one: copy[op.name][one] for one in _CHANGEABLE})
+            self.change(op, **{field: copy[op.name][field] for field in _CHANGEABLE})
 
     def __getitem__(self, name: str) -> Op:
         try:
@@ -355,8 +355,10 @@ def check_attrs(op: Op, attrs: Attrs) -> None:
             raise AttributeValueError(f"{op.name}: attribute {name!r} is missing")
         value = attrs[name]
         if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
-            wanted = " or ".join(class_.__name__ for class_ in accepted)
-            raise AttributeValueError(f"{op.name}: attribute {name!r} must be {wanted}, got {attrs[name]!r}")
+            class_names = " or ".join(class_.__name__ for class_ in accepted)
+            raise AttributeValueError(
+                f"{op.name}: attribute {name!r} must be {class_names}, got {attrs[name]!r}"
+            )
 
 
 class OpNamespace(abc.ABC):

@@ -66,8 +66,8 @@ def broadcast_shapes(op: str, *shapes: Shape) -> Shape:
             if size == 1 or size == result[position]:
                 continue
             if result[position] != 1:
-                given = " and ".join(map(str, shapes))
-                raise ShapeError(f"{op}: shapes {given} do not broadcast together")
+                listed = " and ".join(map(str, shapes))
+                raise ShapeError(f"{op}: shapes {listed} do not broadcast together")
             result[position] = size
     return tuple(result)
 
@@ -93,8 +93,8 @@ def normalize_axes(op: str, axis: Any, rank: int) -> Shape:
     """`axis` (None, an int or a tuple) as sorted distinct axes; None means all."""
     if axis is None:
         return tuple(range(rank))
-    given: Sequence[Any] = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = [normalize_axis(op, one, rank) for one in given]
+    entries: Sequence[Any] = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [normalize_axis(op, entry, rank) for entry in entries]
     if len(set(axes)) != len(axes):
         raise AxisError(f"{op}: axis {axis} names a dimension twice")
     return tuple(sorted(axes))
@@ -158,10 +158,10 @@ def resolve_reshape(op: str, shape: Shape, wanted: Any) -> Shape:
             f"{op}: cannot reshape {shape} to {tuple(target)}: at most one -1 may stand for a size"
         )
     if -1 in target:
-        known = math.prod(number for number in target if number != -1)
-        if known == 0 or size % known:
+        product = math.prod(number for number in target if number != -1)
+        if product == 0 or size % product:
             raise ShapeError(f"{op}: cannot reshape {shape} of size {size} to {tuple(target)}")
-        target[target.index(-1)] = size // known
+        target[target.index(-1)] = size // product
     if math.prod(target) != size:
         raise ShapeError(f"{op}: cannot reshape {shape} of size {size} to {tuple(target)}")
     return tuple(target)

@@ -189,13 +189,13 @@ def _of_phase(b: Any, ct: Any, w: Any, phase: tuple[_Phase, _Phase]) -> Any:
     lead = w.shape[:-2]
     turned = b.slice(
         w,
-        start=(*(0 for _ in lead), *(one.first + (one.count - 1) * one.every for one in phase)),
-        size=(*lead, *(one.count for one in phase)),
-        step=(*(1 for _ in lead), *(-one.every for one in phase)),
+        start=(*(0 for _ in lead), *(taps.first + (taps.count - 1) * taps.every for taps in phase)),
+        size=(*lead, *(taps.count for taps in phase)),
+        step=(*(1 for _ in lead), *(-taps.every for taps in phase)),
     )
     kernels = _exchanged(b, turned, (0, 2, 1))
     around = tuple(number for axis in (0, 1) for number in phase[axis].around(ct.shape[axis - 2]))
-    by = tuple(one.dilation for one in phase)
+    by = tuple(taps.dilation for taps in phase)
     return b.convolve(ct, kernels, stride=(1, 1), padding=around, dilation=by)
 
 

@@ -72,7 +72,7 @@ def _line(b: Any, value: float, like: Any, axis: int) -> Any:
 def _alternating(b: Any, even: Any, odd: Any, axis: int) -> Any:
     """The elements of both along `axis` in turns."""
     shape = even.shape
-    pairs = [b.reshape(one, shape=(*shape[: axis + 1], 1, *shape[axis + 1 :])) for one in (even, odd)]
+    pairs = [b.reshape(half, shape=(*shape[: axis + 1], 1, *shape[axis + 1 :])) for half in (even, odd)]
     joined = b.concat(*pairs, axis=axis + 1)
     return b.reshape(joined, shape=(*shape[:axis], 2 * shape[axis], *shape[axis + 1 :]))
 
@@ -88,13 +88,13 @@ def _recurrence(b: Any, m: Any, c: Any, axis: int) -> Any:
     if count == 1:
         return c
     pairs, single = count // 2, count % 2
-    m_even, c_even = (_part(b, one, axis, 0, pairs, 2) for one in (m, c))
-    m_odd, c_odd = (_part(b, one, axis, 1, pairs, 2) for one in (m, c))
+    m_even, c_even = (_part(b, operand, axis, 0, pairs, 2) for operand in (m, c))
+    m_odd, c_odd = (_part(b, operand, axis, 1, pairs, 2) for operand in (m, c))
     m_pair, c_pair = b.mul(m_even, m_odd), b.add(c_even, b.mul(m_even, c_odd))
     if single:
         m_pair, c_pair = (
-            b.concat(pair, _part(b, one, axis, count - 1, 1), axis=axis)
-            for pair, one in ((m_pair, m), (c_pair, c))
+            b.concat(pair, _part(b, operand, axis, count - 1, 1), axis=axis)
+            for pair, operand in ((m_pair, m), (c_pair, c))
         )
     even = _recurrence(b, m_pair, c_pair, axis)
     if single:
@@ -104,8 +104,8 @@ def _recurrence(b: Any, m: Any, c: Any, axis: int) -> Any:
     else:
         following = b.concat(_part(b, even, axis, 1, pairs - 1), _line(b, 0.0, c, axis), axis=axis)
     odd = b.add(c_odd, b.mul(m_odd, following))
-    found = _alternating(b, _part(b, even, axis, 0, pairs), odd, axis)
-    return b.concat(found, _part(b, even, axis, pairs, 1), axis=axis) if single else found
+    joined = _alternating(b, _part(b, even, axis, 0, pairs), odd, axis)
+    return b.concat(joined, _part(b, even, axis, pairs, 1), axis=axis) if single else joined
 
 
 def _cumprod_rule(b: Any, ct: Any, x: Any, out: Any, axis: int, reverse: bool) -> Any:
@@ -121,12 +121,12 @@ def _cumprod_rule(b: Any, ct: Any, x: Any, out: Any, axis: int, reverse: bool) -
     if count == 1:
         return ct
     if reverse:
-        x, out, ct = (_turned(b, one, axis) for one in (x, out, ct))
-    one = _line(b, 1.0, x, axis)
-    following = b.concat(_part(b, x, axis, 1, count - 1), one, axis=axis)
-    before = b.concat(one, _part(b, out, axis, 0, count - 1), axis=axis)
-    found = b.mul(before, _recurrence(b, following, ct, axis))
-    return _turned(b, found, axis) if reverse else found
+        x, out, ct = (_turned(b, array, axis) for array in (x, out, ct))
+    ones = _line(b, 1.0, x, axis)
+    following = b.concat(_part(b, x, axis, 1, count - 1), ones, axis=axis)
+    before = b.concat(ones, _part(b, out, axis, 0, count - 1), axis=axis)
+    gradient = b.mul(before, _recurrence(b, following, ct, axis))
+    return _turned(b, gradient, axis) if reverse else gradient
 
 
 CUMPROD = _running("cumprod", np.multiply, PROD, "running products", _cumprod_rule)

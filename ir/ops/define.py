@@ -72,11 +72,11 @@ def region_count(name: str, regions: tuple[Any, ...], count: int) -> None:
 
 def check_parameters(name: str, which: str, region: Any, types: tuple[TensorType, ...]) -> None:
     """Raise ShapeError unless `region` takes arguments of `types`."""
-    given = tuple(param.type for param in region.params)
-    if given != types:
+    param_types = tuple(param.type for param in region.params)
+    if param_types != types:
         raise ShapeError(
             f"{name}: the parameters of {which} must have types ({', '.join(map(str, types))}), got "
-            f"({', '.join(map(str, given))})"
+            f"({', '.join(map(str, param_types))})"
         )
 
 
@@ -113,8 +113,8 @@ def elementwise(
         dtypes = tuple([type_.dtype for type_ in types])
         loop = ufunc_types(ufunc, dtypes)
         if loop[: ufunc.nin] != dtypes and not (floating and all(map(is_float, dtypes))):
-            given = ", ".join(map(str, types))
-            raise DTypeError(f"{name}: operands must be cast to the types of its loop, got ({given})")
+            listed = ", ".join(map(str, types))
+            raise DTypeError(f"{name}: operands must be cast to the types of its loop, got ({listed})")
         return (TensorType(loop[-1], same_shape(name, types)),)
 
     kernel = eval or (floating_kernel(ufunc) if floating else ufunc)
@@ -136,8 +136,8 @@ def same_shape(name: str, types: tuple[TensorType, ...]) -> tuple[int, ...]:
     """The one shape of `types`; in the IR broadcasting is explicit."""
     shapes = [type_.shape for type_ in types]
     if shapes.count(shapes[0]) != len(shapes):
-        given = ", ".join(map(str, types))
-        raise ShapeError(f"{name}: operands must have equal shapes (broadcast is an op), got ({given})")
+        listed = ", ".join(map(str, types))
+        raise ShapeError(f"{name}: operands must have equal shapes (broadcast is an op), got ({listed})")
     return shapes[0]
 
 
@@ -192,8 +192,8 @@ def ufunc_behind(kernel: Callable[..., Any]) -> tuple[np.ufunc, bool] | None:
     those alone; None of other kernels."""
     if isinstance(kernel, np.ufunc):
         return kernel, False
-    found = getattr(kernel, "ufunc", None)
-    return None if found is None else (found, True)
+    ufunc = getattr(kernel, "ufunc", None)
+    return None if ufunc is None else (ufunc, True)
 
 
 _FLOAT_DTYPES = frozenset((np.dtype(np.float32), np.dtype(np.float64)))

@@ -26,12 +26,12 @@ def _custom_types(types: Types, attrs: Attrs, regions: tuple[Any, ...], name: st
     check_parameters(name, "the forward region", forward, types)
     results = tuple(result.type for result in forward.results)
     count, wrt = attrs["outputs"], attrs["wrt"]
-    if not 0 <= count <= len(results) or any(not 0 <= one < len(types) for one in wrt):
+    if not 0 <= count <= len(results) or any(not 0 <= position < len(types) for position in wrt):
         raise ShapeError(f"{name}: outputs={count} or wrt={list(wrt)} is out of range")
     cotangents = tuple(result for result in results[:count] if is_float(result.dtype))
     check_parameters(name, "the backward region", backward, (*types, *results, *cotangents))
     gradients = tuple(result.type for result in backward.results)
-    if gradients != tuple(types[one] for one in wrt):
+    if gradients != tuple(types[position] for position in wrt):
         raise ShapeError(
             f"{name}: the backward region must return the types of operands {list(wrt)}, got "
             f"({', '.join(map(str, gradients))})"
@@ -42,25 +42,25 @@ def _custom_types(types: Types, attrs: Attrs, regions: tuple[Any, ...], name: st
 def _custom_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
     backward = instruction.regions[1]
     pairs = list(zip(instruction.results, cotangents, strict=True))[: instruction.attrs["outputs"]]
-    given = [
-        b.full(value=0.0, shape=one.shape, dtype=one.dtype) if cotangent is None else cotangent
-        for one, cotangent in pairs
-        if is_float(one.dtype)
+    seeds = [
+        b.full(value=0.0, shape=result.shape, dtype=result.dtype) if cotangent is None else cotangent
+        for result, cotangent in pairs
+        if is_float(result.dtype)
     ]
-    gradients = inline(b, backward, [*instruction.operands, *instruction.results, *given])
-    found: list[Any] = [None] * len(instruction.operands)
+    gradients = inline(b, backward, [*instruction.operands, *instruction.results, *seeds])
+    by_operand: list[Any] = [None] * len(instruction.operands)
     for position, gradient in zip(instruction.attrs["wrt"], gradients, strict=True):
-        found[position] = gradient
-    return found
+        by_operand[position] = gradient
+    return by_operand
 
 
 def _custom_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
     """Both regions batched; the cotangent of an operand that the examples share is the sum of theirs."""
     forward, backward = instruction.regions
-    given = [*mapped, *[True] * (len(backward.params) - len(mapped))]
+    flags = [*mapped, *[True] * (len(backward.params) - len(mapped))]
     regions = (
         batch_region(forward, mapped, size),
-        batch_region(backward, given, size, [mapped[one] for one in instruction.attrs["wrt"]]),
+        batch_region(backward, flags, size, [mapped[position] for position in instruction.attrs["wrt"]]),
     )
     return b.append(instruction.op, tuple(operands), instruction.attrs, regions=regions)
 
@@ -112,10 +112,10 @@ def _rule_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
     results = _custom_types(types, attrs, regions[:2], "custom_rule")
     primal = regions[2]
     check_parameters("custom_rule", "the primal region", primal, types)
-    given = tuple(result.type for result in primal.results)
-    if given != results[: attrs["outputs"]]:
+    returned = tuple(result.type for result in primal.results)
+    if returned != results[: attrs["outputs"]]:
         raise ShapeError(
-            f"custom_rule: the primal region returns ({', '.join(map(str, given))}), the forward region "
+            f"custom_rule: the primal region returns ({', '.join(map(str, returned))}), the forward region "
             f"({', '.join(map(str, results[: attrs['outputs']]))})"
         )
     return results
@@ -124,9 +124,9 @@ def _rule_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
 def _rule_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
     """The user's backward for the outputs; the ops of the forward region for what backward uses of it."""
     outputs, operands = instruction.attrs["outputs"], instruction.operands
-    found: list[Any] = [None] * len(operands)
+    by_operand: list[Any] = [None] * len(operands)
     if any(cotangent is not None for cotangent in cotangents[:outputs]):
-        found = _custom_pull(b, instruction, cotangents)
+        by_operand = _custom_pull(b, instruction, cotangents)
     seeds: dict[Any, Any] = {}
     start = len(b.body)
     values: tuple[Any, ...] = ()
@@ -135,14 +135,14 @@ def _rule_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
     body = tuple(b.body[start:])
     for value, cotangent in zip(values[outputs:], cotangents[outputs:], strict=False):
         if cotangent is not None:
-            known = seeds.get(value)
-            seeds[value] = cotangent if known is None else b.add(known, cotangent)
+            seed = seeds.get(value)
+            seeds[value] = cotangent if seed is None else b.add(seed, cotangent)
     targets = list(dict.fromkeys(operand for operand in operands if is_float(operand.dtype)))
     for target, part in zip(targets, pull_back(b, body, seeds, targets), strict=True):
         position = operands.index(target)
         if part is not None:
-            found[position] = part if found[position] is None else b.add(found[position], part)
-    return found
+            by_operand[position] = part if by_operand[position] is None else b.add(by_operand[position], part)
+    return by_operand
 
 
 def _rule_expand(b: Any, instruction: Any, used: Any) -> Any:
@@ -172,10 +172,10 @@ def _rule_pulled(instruction: Instruction) -> Instruction:
 def _rule_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
     """All three regions batched."""
     forward, backward, primal = instruction.regions
-    given = [*mapped, *[True] * (len(backward.params) - len(mapped))]
+    flags = [*mapped, *[True] * (len(backward.params) - len(mapped))]
     regions = (
         batch_region(forward, mapped, size),
-        batch_region(backward, given, size, [mapped[one] for one in instruction.attrs["wrt"]]),
+        batch_region(backward, flags, size, [mapped[position] for position in instruction.attrs["wrt"]]),
         batch_region(primal, mapped, size),
     )
     return b.append(instruction.op, tuple(operands), instruction.attrs, regions=regions)

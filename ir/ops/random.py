@@ -74,10 +74,12 @@ def _threefry_of_rows(key: Any, counter: Any) -> Any:
 
 def _threefry_eval(key: Any, counter: Any) -> Any:
     arrays = []
-    for one in (key, counter):
-        if type(one) is not int and getattr(one, "dtype", None) != _UINT64:
-            raise DTypeError(f"threefry: expected operands of dtype uint64, got {np.asarray(one).dtype.name}")
-        arrays.append(np.asarray(one, _UINT64))
+    for operand in (key, counter):
+        if type(operand) is not int and getattr(operand, "dtype", None) != _UINT64:
+            raise DTypeError(
+                f"threefry: expected operands of dtype uint64, got {np.asarray(operand).dtype.name}"
+            )
+        arrays.append(np.asarray(operand, _UINT64))
     shape = np.broadcast_shapes(arrays[0].shape, arrays[1].shape)
     out = np.empty(shape, _UINT64)
     if out.size <= _FEW:
@@ -95,8 +97,8 @@ def _threefry_promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
     # No conversion: a signed or narrower counter is most likely a mistake.
     for operand in operands:
         if operand is not _UINT64 and operand is not int:
-            given = ", ".join(map(describe, operands))
-            raise DTypeError(f"threefry: expected operands of dtype uint64, got ({given})")
+            described = ", ".join(map(describe, operands))
+            raise DTypeError(f"threefry: expected operands of dtype uint64, got ({described})")
     return (_UINT64, _UINT64)
 
 

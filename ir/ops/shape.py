@@ -196,12 +196,12 @@ def _concat_infer(types: Types, attrs: Attrs) -> Types:
     first = types[0]
     total = 0
     for type_ in types:
-        rest, wanted = list(type_.shape), list(first.shape)
-        if type_.dtype is not first.dtype or len(rest) != len(wanted):
+        rest, expected = list(type_.shape), list(first.shape)
+        if type_.dtype is not first.dtype or len(rest) != len(expected):
             raise ShapeError(f"concat: operands differ in dtype or rank: {', '.join(map(str, types))}")
         total += rest.pop(axis)
-        wanted.pop(axis)
-        if rest != wanted:
+        expected.pop(axis)
+        if rest != expected:
             raise ShapeError(f"concat: operands differ beside axis {axis}: {', '.join(map(str, types))}")
     shape = list(first.shape)
     shape[axis] = total

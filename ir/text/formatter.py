@@ -48,7 +48,9 @@ def _comments(
     document: Document,
 ) -> tuple[dict[Anchor, list[str]], dict[Anchor, list[str]], dict[str, list[str]]]:
     """The comments that stand before a line, those at the end of one, and those before and after all."""
-    places = sorted(((offset, anchor) for anchor, offset in document.places.items()), key=lambda one: one[0])
+    places = sorted(
+        ((offset, anchor) for anchor, offset in document.places.items()), key=lambda place: place[0]
+    )
     start = _after_version(document.text)
     before: dict[Anchor, list[str]] = {}
     behind: dict[Anchor, list[str]] = {}

@@ -32,38 +32,38 @@ class Names:
 
     def of(self, function: Function) -> dict[Value, str]:
         """The names of the values that `function` defines, with ``%`` before them."""
-        known, taken = self._known, set[str]()
+        names, taken = self._known, set[str]()
         values = list(function.params)
         for instruction in function.body:
             values += instruction.results
         for position, param in enumerate(function.params):
-            if param not in known:
-                known[param] = param.hint or f"arg{position}"
-        wanted = {known[value] for value in values if value in known}
+            if param not in names:
+                names[param] = param.hint or f"arg{position}"
+        used = {names[value] for value in values if value in names}
         named: dict[Value, str] = {}
         parameters = len(function.params)
         for position, value in enumerate(values):
-            name = known.get(value)
+            name = names.get(value)
             if position < parameters:
                 name = _free(name or "", taken)
             elif name is None or name in taken:
-                name = self._next(wanted)
-            known[value] = name
+                name = self._next(used)
+            names[value] = name
             taken.add(name)
             named[value] = sigil_name("%", name)
         return named
 
-    def _next(self, wanted: set[str]) -> str:
-        while str(self._number) in wanted:
+    def _next(self, used: set[str]) -> str:
+        while str(self._number) in used:
             self._number += 1
         self._number += 1
         return str(self._number - 1)
 
 
-def _free(wanted: str, taken: set[str]) -> str:
-    """`wanted`, or that with a number behind."""
-    name, again = wanted, 1
+def _free(hint: str, taken: set[str]) -> str:
+    """`hint`, or that with a number behind."""
+    name, again = hint, 1
     while name in taken:
         again += 1
-        name = f"{wanted}_{again}"
+        name = f"{hint}_{again}"
     return name

@@ -123,8 +123,8 @@ class _Parser:
     def expect(self, kind: str, text: str | None = None) -> Token:
         token = self.peek()
         if token.kind != kind or (text is not None and token.text != text):
-            found = token.text if kind == "end" or token.kind == "end" else repr(token.text)
-            self.fail(token.offset, f"expected {text or _KINDS[kind]}, found {found}")
+            actual = token.text if kind == "end" or token.kind == "end" else repr(token.text)
+            self.fail(token.offset, f"expected {text or _KINDS[kind]}, found {actual}")
         return self.take()
 
     def accept(self, text: str) -> bool:
@@ -183,9 +183,11 @@ class _Parser:
             while self.accept(","):
                 results.append(self._use(names, self.expect("value")))
         if [result.type for result in results] != result_types:
-            given = ", ".join(str(result.type) for result in results)
-            wanted = ", ".join(map(str, result_types))
-            self.fail(returned.offset, f"the signature returns ({wanted}), the body ({given})")
+            returned_types = ", ".join(str(result.type) for result in results)
+            declared_types = ", ".join(map(str, result_types))
+            self.fail(
+                returned.offset, f"the signature returns ({declared_types}), the body ({returned_types})"
+            )
         end = self.expect("punctuation", "}")
         self.depth -= 1
         function = Function(name, tuple(params), tuple(body), tuple(results))
@@ -264,9 +266,9 @@ class _Parser:
         for token, value in defined:
             self._define(names, token, value)
         results = tuple(value for _, value in defined)
-        made = Instruction(op, tuple(operands), attrs, results, location, tuple(regions))
-        self.places[made] = defined[0][0].offset if defined else word.offset
-        return made
+        instruction = Instruction(op, tuple(operands), attrs, results, location, tuple(regions))
+        self.places[instruction] = defined[0][0].offset if defined else word.offset
+        return instruction
 
     def attribute(self) -> Any:
         token = self.take()

@@ -79,14 +79,16 @@ def inline_batched(
     many = {param for param, flag in zip(function.params, mapped, strict=True) if flag}
     for instruction in function.body:
         b.location = instruction.location
-        given = [values[operand] for operand in instruction.operands]
+        arguments = [values[operand] for operand in instruction.operands]
         flags = [operand in many for operand in instruction.operands]
         if any(flags):
-            made = rule_of(instruction)(b, instruction, given, flags, size)
+            outputs = rule_of(instruction)(b, instruction, arguments, flags, size)
             many.update(instruction.results)
         else:
-            made = b.append(instruction.op, tuple(given), instruction.attrs, regions=instruction.regions)
-        values.update(zip(instruction.results, made, strict=True))
+            outputs = b.append(
+                instruction.op, tuple(arguments), instruction.attrs, regions=instruction.regions
+            )
+        values.update(zip(instruction.results, outputs, strict=True))
     return [values[result] for result in function.results], tuple(
         [result in many for result in function.results]
     )
@@ -253,8 +255,8 @@ def _batch_composite(
     assert op.decompose is not None
     inner = Builder()
     params = [inner.parameter(operand.type) for operand in instruction.operands]
-    made = op.decompose(inner, *params, **instruction.attrs)
-    function = inner.finish(op.name, made if isinstance(made, tuple) else [made])
+    outputs = op.decompose(inner, *params, **instruction.attrs)
+    function = inner.finish(op.name, outputs if isinstance(outputs, tuple) else [outputs])
     results, flags = inline_batched(b, function, operands, mapped, size)
     return all_mapped(b, results, flags, size)
 

@@ -45,10 +45,11 @@ def push_forward(function: Function, wrt: Sequence[int], given: Sequence[int]) -
         if slope is not None:
             pushed.add(slope, tangent)
     # the sums of seeds are linear in them, too
-    made = pull_back(b, tuple(b.body[count:last]), pushed.parts, seeds)
+    gradients = pull_back(b, tuple(b.body[count:last]), pushed.parts, seeds)
     b.location = None
     results = [
-        _zeros(b, outputs[i]) if found is None else found for i, found in zip(given, made, strict=True)
+        _zeros(b, outputs[i]) if gradient is None else gradient
+        for i, gradient in zip(given, gradients, strict=True)
     ]
     joint = b.finish(f"{function.name}_pushed", [*outputs, *results])
     live = needed(joint, joint.results)
@@ -66,8 +67,8 @@ class _Sum:
         self.parts: dict[Value, Value] = {}
 
     def add(self, value: Value, part: Value) -> None:
-        known = self.parts.get(value)
-        self.parts[value] = part if known is None else self.b.add(known, part)
+        sum_so_far = self.parts.get(value)
+        self.parts[value] = part if sum_so_far is None else self.b.add(sum_so_far, part)
 
 
 def _zeros(b: Builder, like: Value) -> Value:

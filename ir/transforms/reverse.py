@@ -111,29 +111,29 @@ def _differentiate(
             raise GradientError(
                 f"{op.name}: the rule for operand {position} gives {part.type}, not {operand.type}"
             )
-        known = cotangents.get(operand)
-        cotangents[operand] = part if known is None else builder.add(known, part)
+        total = cotangents.get(operand)
+        cotangents[operand] = part if total is None else builder.add(total, part)
 
 
 def _differentiate_regions(
     builder: Builder, instruction: Instruction, cotangents: dict[Value, Value], active: set[Value]
 ) -> None:
     regions = instruction.op.regions
-    given = [cotangents.get(result) for result in instruction.results]
-    if all(value is None for value in given) or not any(
+    result_cotangents = [cotangents.get(result) for result in instruction.results]
+    if all(value is None for value in result_cotangents) or not any(
         operand in active for operand in instruction.operands
     ):
         return
     if regions is None or regions.pull is None:
         raise GradientError(f"{instruction.op.name}: no gradient")
     builder.location = instruction.location and instruction.location.of_gradient()
-    parts = regions.pull(builder, instruction, given)
+    parts = regions.pull(builder, instruction, result_cotangents)
     if regions.pulled is not None and instruction in builder.body:
         builder.body[builder.body.index(instruction)] = regions.pulled(instruction)
     for operand, part in zip(instruction.operands, parts, strict=True):
         if part is not None and operand in active:
-            known = cotangents.get(operand)
-            cotangents[operand] = part if known is None else builder.add(known, part)
+            cotangent = cotangents.get(operand)
+            cotangents[operand] = part if cotangent is None else builder.add(cotangent, part)
 
 
 def gradient(function: Function, wrt: Sequence[int]) -> Function:
@@ -180,16 +180,16 @@ def split_pullback(function: Function, wrt: Sequence[int], given: Sequence[int] 
     cotangents = [Value(outputs[i].type, f"ct{i}") for i in differentiable]
     seeds: dict[Value, Value] = {}
     for position, cotangent in zip(differentiable, cotangents, strict=True):
-        known = seeds.get(outputs[position])
-        seeds[outputs[position]] = cotangent if known is None else joint.add(known, cotangent)
+        seed = seeds.get(outputs[position])
+        seeds[outputs[position]] = cotangent if seed is None else joint.add(seed, cotangent)
     targets = [args[position] for position in wrt]
-    found = pull_back(joint, tuple(joint.body[:length]), seeds, targets)
+    pulled = pull_back(joint, tuple(joint.body[:length]), seeds, targets)
     forward_body = tuple(joint.body[:length])
     joint.location = None
     forward_body = tuple(joint.body[: len(forward_body)])  # loops were extended by what their gradients need
     gradients = [
         joint.full(value=0.0, shape=target.shape, dtype=target.dtype) if value is None else value
-        for target, value in zip(targets, found, strict=True)
+        for target, value in zip(targets, pulled, strict=True)
     ]
     residuals, backward_body = _cut(joint, forward_body, gradients, set(cotangents))
     forward = Function(function.name, tuple(args), forward_body, (*outputs, *residuals))
@@ -203,7 +203,7 @@ _RECOMPUTED = frozenset(("full", "iota", "constant", "broadcast"))
 
 
 def _cut(
-    joint: Builder, forward_body: tuple[Instruction, ...], gradients: list[Value], given: set[Value]
+    joint: Builder, forward_body: tuple[Instruction, ...], gradients: list[Value], inputs: set[Value]
 ) -> tuple[list[Value], tuple[Instruction, ...]]:
     """The residuals, and the backward body in terms of them and the values in `given`."""
     producers = {result: instruction for instruction in joint.body for result in instruction.results}
@@ -214,7 +214,7 @@ def _cut(
     seen: set[Value] = set()
     while stack:
         value = stack.pop()
-        if value in seen or value in given:
+        if value in seen or value in inputs:
             continue
         seen.add(value)
         producer = producers.get(value)

@@ -23,7 +23,7 @@ def batch_switch(
     b: Builder, instruction: Instruction, operands: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> Sequence[Value]:
     """A switch of batched regions; where the index is mapped, all of them, and for each example its own."""
-    index, *given = operands
+    index, *arguments = operands
     if not mapped[0]:
         regions = tuple([batch_region(region, mapped[1:], size) for region in instruction.regions])
         return b.append(instruction.op, tuple(operands), instruction.attrs, regions=regions)
@@ -31,14 +31,14 @@ def batch_switch(
     for number, region in enumerate(instruction.regions):
         mine = _wants(b, index, number, len(instruction.regions) - 1)
         if _can_fail(region):
-            regions = _guarded(region, mine, given, mapped[1:], size)
-            made = list(b.append(instruction.op, (_any(b, mine), mine, *given), {}, regions=regions))
+            regions = _guarded(region, mine, arguments, mapped[1:], size)
+            outputs = list(b.append(instruction.op, (_any(b, mine), mine, *arguments), {}, regions=regions))
         else:
-            values, flags = inline_batched(b, region, given, mapped[1:], size)
-            made = all_mapped(b, values, flags, size)
+            values, flags = inline_batched(b, region, arguments, mapped[1:], size)
+            outputs = all_mapped(b, values, flags, size)
         if results:
-            made = [_chosen(b, mine, value, other) for value, other in zip(made, results, strict=True)]
-        results = made
+            outputs = [_chosen(b, mine, value, other) for value, other in zip(outputs, results, strict=True)]
+        results = outputs
     return results
 
 
@@ -81,18 +81,18 @@ def _lent(b: Any, runs: Value, values: Sequence[Value], mapped: Sequence[bool], 
 
 
 def _guarded(
-    region: Function, mine: Value, given: Sequence[Value], mapped: Sequence[bool], size: int
+    region: Function, mine: Value, arguments: Sequence[Value], mapped: Sequence[bool], size: int
 ) -> tuple[Function, Function]:
-    """What to do where no example wants `region`, zeros, and where one does; of (mine, *given)."""
+    """What to do where no example wants `region`, zeros, and where one does; of (mine, *arguments)."""
     b = Builder()
-    wants, *operands = [b.parameter(one.type, one.hint) for one in (mine, *given)]
+    wants, *operands = [b.parameter(argument.type, argument.hint) for argument in (mine, *arguments)]
     values, flags = inline_batched(b, region, _lent(b, wants, operands, mapped, size), mapped, size)
-    wanted = b.finish(region.name, all_mapped(b, values, flags, size))
+    branch = b.finish(region.name, all_mapped(b, values, flags, size))
     b = Builder()
-    for value in (mine, *given):
+    for value in (mine, *arguments):
         b.parameter(value.type, value.hint)
-    zeros = [b.broadcast_to(b.scalar(0, result.dtype), result.shape) for result in wanted.results]
-    return b.finish(f"no_{region.name}", zeros), wanted
+    zeros = [b.broadcast_to(b.scalar(0, result.dtype), result.shape) for result in branch.results]
+    return b.finish(f"no_{region.name}", zeros), branch
 
 
 def _chosen(b: Any, condition: Value, x: Value, y: Value) -> Value:
@@ -106,8 +106,8 @@ def _stable(body: Function, mapped: Sequence[bool], count: int) -> list[bool]:
     """`mapped`, with each carry that a step makes differ between examples."""
     flags = list(mapped)
     while True:
-        made = mapped_results(body, flags)[:count]
-        grown = [flag or other for flag, other in zip(flags, made, strict=False)]
+        results_mapped = mapped_results(body, flags)[:count]
+        grown = [flag or other for flag, other in zip(flags, results_mapped, strict=False)]
         if grown == flags[:count]:
             return flags
         flags[:count] = grown
@@ -119,8 +119,8 @@ def batch_while(
     """One loop, as long as any example goes on; those that are done keep their carries."""
     count = instruction.attrs["carries"]
     regions, flags = _batched_loop(instruction, mapped, size, lends=_can_fail(instruction.regions[1]))
-    given = _with(b, operands, mapped, flags, size)
-    results = b.append(instruction.op, tuple(given), instruction.attrs, regions=regions)
+    batched = _with(b, operands, mapped, flags, size)
+    results = b.append(instruction.op, tuple(batched), instruction.attrs, regions=regions)
     return all_mapped(b, results, flags[:count], size)
 
 
@@ -135,8 +135,8 @@ def batch_while_vjp(
     count, own = instruction.attrs["carries"], len(instruction.regions[1].params)
     many = [flag or is_float(x.dtype) for flag, x in zip(mapped, instruction.operands, strict=True)]
     regions, flags = _batched_loop(instruction, many[:own], size, lends=True)
-    given = _with(b, operands, mapped, [*flags, *many[own:]], size)
-    return b.append(instruction.op, tuple(given), {"carries": count}, regions=regions)
+    batched = _with(b, operands, mapped, [*flags, *many[own:]], size)
+    return b.append(instruction.op, tuple(batched), {"carries": count}, regions=regions)
 
 
 def _batched_loop(
@@ -189,11 +189,11 @@ def _kept_when_done(
     b = Builder()
     params = _params(b, body, flags, size)
     (going,), _ = inline_batched(b, condition, params, flags, size)
-    given = _lent(b, going, params, flags, size) if lends else params
-    made, many = inline_batched(b, body, given, flags, size)
+    arguments = _lent(b, going, params, flags, size) if lends else params
+    values, many = inline_batched(b, body, arguments, flags, size)
     b.location = None
-    made = all_mapped(b, made, many, size)
-    results = [_chosen(b, going, new, old) for new, old in zip(made, params, strict=False)]
+    values = all_mapped(b, values, many, size)
+    results = [_chosen(b, going, new, old) for new, old in zip(values, params, strict=False)]
     return b.finish(f"{body.name}_where_it_goes_on", results)
 
 
@@ -204,18 +204,18 @@ def batch_scan(
     (body,) = instruction.regions
     count, first = instruction.attrs["carries"], len(operands) - instruction.attrs["slices"]
     flags = _stable(body, mapped, count)
-    given = _with(b, operands, mapped, flags, size)
-    for position in range(first, len(given)):
+    batched = _with(b, operands, mapped, flags, size)
+    for position in range(first, len(batched)):
         if flags[position]:
-            given[position] = _exchanged(b, given[position])
+            batched[position] = _exchanged(b, batched[position])
     many = mapped_results(body, flags)
-    wanted = [*flags[:count], *many[count:]]
-    region = batch_region(body, flags, size, wanted)
-    results = list(b.append(instruction.op, tuple(given), instruction.attrs, regions=(region,)))
+    result_flags = [*flags[:count], *many[count:]]
+    region = batch_region(body, flags, size, result_flags)
+    results = list(b.append(instruction.op, tuple(batched), instruction.attrs, regions=(region,)))
     for position in range(count, len(results)):
-        if wanted[position]:
+        if result_flags[position]:
             results[position] = _exchanged(b, results[position])
-    return all_mapped(b, results, wanted, size)
+    return all_mapped(b, results, result_flags, size)
 
 
 def _exchanged(b: Any, value: Value) -> Value:

@@ -70,8 +70,8 @@ SWITCH = define_with_regions(
 
 def _counted(name: str, types: Types, **counts: int) -> None:
     if min(counts.values()) < 0 or sum(counts.values()) > len(types):
-        given = ", ".join(f"{key}={value}" for key, value in counts.items())
-        raise AttributeValueError(f"{name}: {given} do not fit {len(types)} operands")
+        listed = ", ".join(f"{key}={value}" for key, value in counts.items())
+        raise AttributeValueError(f"{name}: {listed} do not fit {len(types)} operands")
 
 
 def _keeps(name: str, carries: Types, results: Types) -> None:
@@ -126,7 +126,7 @@ def _scan_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
         if type_.shape[:1] != (length,):
             raise ShapeError(f"scan: a stacked operand must have {length} slices, got {type_}")
     (body,) = regions
-    taken = tuple(one.with_shape(one.shape[1:]) for one in stacked)
+    taken = tuple(whole.with_shape(whole.shape[1:]) for whole in stacked)
     check_parameters("scan", "the body", body, types[: len(types) - slices] + taken)
     results = _types_of(body.results)
     _keeps("scan", types[:count], results[:count])
@@ -139,9 +139,9 @@ def _run_scan(call: Any, regions: tuple[Any, ...], operands: list[Any], attrs: A
     state, invariants, stacked = operands[:count], operands[count:first], operands[first:]
     out = [np.empty((length, *result.shape), result.dtype) for result in body.results[count:]]
     for step in reversed(range(length)) if attrs["reverse"] else range(length):
-        made = call(body, [*state, *invariants, *[one[step] for one in stacked]])
-        state = made[:count]
-        for target, value in zip(out, made[count:], strict=True):
+        outputs = call(body, [*state, *invariants, *[array[step] for array in stacked]])
+        state = outputs[:count]
+        for target, value in zip(out, outputs[count:], strict=True):
             target[step] = value
     return [*state, *out]
 

@@ -64,23 +64,23 @@ def pull_switch(b: Builder, instruction: Instruction, cotangents: list[Value | N
     """A switch over the gradients of the regions, each of which computes its forward part again."""
     index, *operands = instruction.operands
     wrt = _floating(operands)
-    given = [i for i, cotangent in enumerate(cotangents) if cotangent is not None]
-    regions = tuple(_joint(region, wrt, given) for region in instruction.regions)
+    positions = [i for i, cotangent in enumerate(cotangents) if cotangent is not None]
+    regions = tuple(_joint(region, wrt, positions) for region in instruction.regions)
     present = tuple(cotangent for cotangent in cotangents if cotangent is not None)
     gradients = b.append(OPS["switch"], (index, *operands, *present), {}, regions=regions)
-    found: list[Value | None] = [None] * len(instruction.operands)
+    by_operand: list[Value | None] = [None] * len(instruction.operands)
     for position, gradient in zip(wrt, gradients, strict=True):
-        found[position + 1] = gradient
-    return found
+        by_operand[position + 1] = gradient
+    return by_operand
 
 
-def _joint(region: Function, wrt: Sequence[int], given: Sequence[int]) -> Function:
-    """``(*params, *cotangents of the results `given`) -> cotangents of the parameters `wrt```."""
-    split = split_pullback(region, wrt, given)
+def _joint(region: Function, wrt: Sequence[int], positions: Sequence[int]) -> Function:
+    """``(*params, *cotangents of the results `positions`) -> cotangents of the parameters `wrt```."""
+    split = split_pullback(region, wrt, positions)
     b = Builder()
     params = [b.parameter(param.type, param.hint) for param in region.params]
     residuals = inline(b, split.forward, params)[split.outputs :]
-    cotangents = [b.parameter(region.results[i].type, f"ct{i}") for i in given]
+    cotangents = [b.parameter(region.results[i].type, f"ct{i}") for i in positions]
     return b.finish(split.backward.name, inline(b, split.backward, [*residuals, *cotangents]))
 
 
@@ -122,12 +122,12 @@ class _ScanPullback:
         }
         region = self._region(self.split, list(fixed), list(read))
         gradients = b.append(OPS["scan"], operands, attrs, regions=(region,))
-        found: list[Value | None] = [None] * len(instruction.operands)
+        by_operand: list[Value | None] = [None] * len(instruction.operands)
         for position, gradient in zip(
             (*self.carries, *self.invariants, *self.slices), gradients, strict=False
         ):
-            found[position] = gradient
-        return found
+            by_operand[position] = gradient
+        return by_operand
 
     def _residuals(self) -> tuple[dict[Value, Value], dict[Value, Value]]:
         """What the backward steps read, by what the forward step calls it: values that are the same in every

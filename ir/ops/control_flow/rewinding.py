@@ -46,8 +46,8 @@ def _check_loop(name: str, types: Types, carries: int, regions: tuple[Any, ...])
     check_parameters(name, "the condition", condition, types)
     check_parameters(name, "the body", body, types)
     if tuple(result.type for result in condition.results) != (TensorType(BOOL, ()),):
-        given = ", ".join(str(result.type) for result in condition.results)
-        raise ShapeError(f"{name}: the condition must return bool[], got ({given})")
+        listed = ", ".join(str(result.type) for result in condition.results)
+        raise ShapeError(f"{name}: the condition must return bool[], got ({listed})")
     results = tuple(result.type for result in body.results)
     if results != types[:carries]:
         raise ShapeError(
@@ -63,12 +63,12 @@ def pull_while(b: Builder, instruction: Instruction, cotangents: list[Value | No
     """A ``while_vjp`` of the same loop."""
     count, operands = instruction.attrs["carries"], instruction.operands
     regions = tuple([without_effects(region) for region in instruction.regions])
-    given = [cotangents[i] or _zeros(b, operands[i]) for i in _floating(operands[:count])]
-    made = b.append(OPS["while_vjp"], (*operands, *given), {"carries": count}, regions=regions)
-    found: list[Value | None] = [None] * len(operands)
-    for position, gradient in zip(_floating(operands), made, strict=True):
-        found[position] = gradient
-    return found
+    seeds = [cotangents[i] or _zeros(b, operands[i]) for i in _floating(operands[:count])]
+    gradients = b.append(OPS["while_vjp"], (*operands, *seeds), {"carries": count}, regions=regions)
+    by_operand: list[Value | None] = [None] * len(operands)
+    for position, gradient in zip(_floating(operands), gradients, strict=True):
+        by_operand[position] = gradient
+    return by_operand
 
 
 def _parted(types: Sequence[Any], carries: int) -> int:
@@ -84,11 +84,11 @@ def _vjp_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
     count = attrs["carries"]
     own = _parted(types, count)
     _check_loop("while_vjp", types[:own], count, regions)
-    wanted = tuple([types[i] for i in _floating(types[:count])])
-    if types[own:] != wanted:
+    expected = tuple([types[i] for i in _floating(types[:count])])
+    if types[own:] != expected:
         raise ShapeError(
             f"while_vjp: the last operands must be cotangents of the floating carries, "
-            f"({', '.join(map(str, wanted))}), got ({', '.join(map(str, types[own:]))})"
+            f"({', '.join(map(str, expected))}), got ({', '.join(map(str, types[own:]))})"
         )
     return tuple([types[i] for i in _floating(types[:own])])
 
@@ -126,8 +126,8 @@ def _rewound(b: Builder, regions: tuple[Any, ...], operands: Sequence[Value], at
 def _run_vjp(call: Any, regions: tuple[Any, ...], operands: list[Any], attrs: Attrs) -> Any:
     b = Builder()
     params = [b.parameter(TensorType(operand.dtype, operand.shape)) for operand in operands]
-    made = _rewound(b, regions, params, attrs)
-    return call(b.finish("rewound", made), operands)
+    results = _rewound(b, regions, params, attrs)
+    return call(b.finish("rewound", results), operands)
 
 
 def _pull_vjp(b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> list[Value | None]:
@@ -139,13 +139,13 @@ def _pull_vjp(b: Builder, instruction: Instruction, cotangents: list[Value | Non
     wrt = _floating(operands[:own])
     carried = [i for i in wrt if i < count]
     # invariants without a tangent have none in the loop either
-    given = {
+    floating = {
         i: cotangent
         for i, cotangent in zip(wrt, cotangents, strict=True)
         if cotangent is not None or i < count
     }
-    tangents = [value or _zeros(b, operands[i]) for i, value in given.items()]
-    pushed = _with_tangents(body, count, list(given), carried)
+    tangents = [value or _zeros(b, operands[i]) for i, value in floating.items()]
+    pushed = _with_tangents(body, count, list(floating), carried)
     test = _widened(condition, pushed.params, count, len(carried))
     first, middle = operands[:count], len(carried)
     loop = (*first, *tangents[:middle], *operands[count:own], *tangents[middle:])
@@ -155,11 +155,11 @@ def _pull_vjp(b: Builder, instruction: Instruction, cotangents: list[Value | Non
     seeds = (*zeros, *operands[own:])  # of the carries themselves, and of their tangents
     slopes = b.append(OPS["while_vjp"], (*loop, *seeds), attrs, regions=(test, pushed))
     by_place = dict(zip(_floating(loop), slopes, strict=True))
-    found: list[Value | None] = [None] * len(operands)
+    by_operand: list[Value | None] = [None] * len(operands)
     for i in wrt:
-        found[i] = by_place[i if i < count else i + middle]
-    found[own:] = ends[count:]
-    return found
+        by_operand[i] = by_place[i if i < count else i + middle]
+    by_operand[own:] = ends[count:]
+    return by_operand
 
 
 def _with_tangents(body: Function, count: int, wrt: list[int], carried: list[int]) -> Function:
