@@ -130,8 +130,13 @@ class SavePlan:
         #: Whether one rule gives the cotangents of all operands, tracked or not, and asks for no values.
         self.joint = joint and not self.saves
         self._some: dict[tuple[bool, ...], Pull] = {}
-        #: Gives the cotangents of all tracked operands, and None for the others.
-        self.pull: Pull = self._pull(tracked)
+        #: Gives the cotangents of all tracked operands, and None for the others. What does is written at the
+        #: first call, so that recording does not wait for it.
+        self.pull: Pull = self._write_pull
+
+    def _write_pull(self, *arguments: Any) -> Sequence[Any]:
+        self.pull = self._pull(self.tracked)
+        return self.pull(*arguments)
 
     def pull_some(self, needed: Sequence[bool]) -> Pull:
         """`pull` for the tracked operands that are `needed`."""
