@@ -34,14 +34,7 @@ def without_effects(function: Function) -> Function:
     if not any(has_effect(instruction) for instruction in function.body):
         return function
     body = [
-        Instruction(
-            instruction.op,
-            instruction.operands,
-            instruction.attrs,
-            instruction.results,
-            instruction.location,
-            tuple([without_effects(region) for region in instruction.regions]),
-        )
+        instruction.replace(regions=tuple([without_effects(region) for region in instruction.regions]))
         for instruction in function.body
         if not instruction.op.effect
     ]

@@ -80,6 +80,24 @@ class Instruction:
         """The numbers of the traced ops that this stems from; none unless they were numbered."""
         return self.location.origins if self.location else ()
 
+    def replace(
+        self,
+        *,
+        operands: tuple[Value, ...] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        results: tuple[Value, ...] | None = None,
+        regions: tuple[Function, ...] | None = None,
+    ) -> Instruction:
+        """A copy of this instruction in which what is given stands in place of its own."""
+        return Instruction(
+            self.op,
+            self.operands if operands is None else operands,
+            self.attrs if attrs is None else attrs,
+            self.results if results is None else results,
+            self.location,
+            self.regions if regions is None else regions,
+        )
+
     def also_for(self, others: Iterable[Instruction]) -> Instruction:
         """This instruction where it does the work of `others` too; itself unless ops are numbered."""
         origins = tuple(dict.fromkeys([*self.origins, *(n for other in others for n in other.origins)]))
@@ -132,11 +150,4 @@ class Substitution:
         operands = self.all(instruction.operands)
         if operands == instruction.operands:
             return instruction
-        return Instruction(
-            instruction.op,
-            operands,
-            instruction.attrs,
-            instruction.results,
-            instruction.location,
-            instruction.regions,
-        )
+        return instruction.replace(operands=operands)

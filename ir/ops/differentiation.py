@@ -159,14 +159,7 @@ def _rule_pulled(instruction: Instruction) -> Instruction:
     forward, backward, primal = instruction.regions
     outputs = forward.results[: instruction.attrs["outputs"]]
     regions = (forward, backward, Function(primal.name, forward.params, forward.body, outputs))
-    return Instruction(
-        instruction.op,
-        instruction.operands,
-        instruction.attrs,
-        instruction.results,
-        instruction.location,
-        regions,
-    )
+    return instruction.replace(regions=regions)
 
 
 def _rule_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:

@@ -64,16 +64,7 @@ def _regions_without(instruction: Instruction, failing: Instruction) -> list[Ins
     if all(region is None for region in regions):
         return None
     kept = tuple([new or old for new, old in zip(regions, instruction.regions, strict=True)])
-    return [
-        Instruction(
-            instruction.op,
-            instruction.operands,
-            instruction.attrs,
-            instruction.results,
-            instruction.location,
-            kept,
-        )
-    ]
+    return [instruction.replace(regions=kept)]
 
 
 def _simpler(instruction: Instruction, defs: Definitions) -> list[Instruction] | None:
@@ -97,16 +88,7 @@ def _taken_apart(fusion: Instruction) -> list[Instruction] | None:
     for instruction in apart.body:
         results = tuple([outer.get(result) or Value(result.type) for result in instruction.results])
         operands = table.all(instruction.operands)
-        body.append(
-            Instruction(
-                instruction.op,
-                operands,
-                instruction.attrs,
-                results,
-                instruction.location,
-                instruction.regions,
-            )
-        )
+        body.append(instruction.replace(operands=operands, results=results))
         table.table.update(zip(instruction.results, results, strict=True))
     return body
 
@@ -133,7 +115,7 @@ def _on_the_host(instruction: Instruction, defs: Definitions) -> Instruction:
     for each in (*views, instruction):
         fresh = tuple([Value(result.type) for result in each.results])
         operands = table.all(each.operands)
-        body.append(Instruction(each.op, operands, each.attrs, fresh, each.location, each.regions))
+        body.append(each.replace(operands=operands, results=fresh))
         table.table.update(zip(each.results, fresh, strict=True))
     region = Function("interpreted", params, tuple(body), table.all(instruction.results))
     return Instruction(INTERPRETED, tuple(inputs), {}, instruction.results, instruction.location, (region,))

@@ -41,7 +41,7 @@ def fold_of_rows(reduction: Instruction, domain: Shape, axes: tuple[int, ...]) -
     if operand.shape != domain or not wide <= set(reduction.attrs["axes"]):
         return None
     row = Value(TensorType(operand.dtype, remove_axes(domain, axes)))
-    return Instruction(reduction.op, (operand,), {"axes": axes}, (row,), reduction.location)
+    return reduction.replace(operands=(operand,), attrs={"axes": axes}, results=(row,))
 
 
 def across_of(nest: Nest, buffers: int) -> None:

@@ -106,9 +106,7 @@ class _Outliner:
             if instruction.result not in self.views:
                 copy = Value(instruction.result.type)
                 operands = tuple(self.views.get(operand, operand) for operand in instruction.operands)
-                self._emit(
-                    Instruction(instruction.op, operands, instruction.attrs, (copy,), instruction.location)
-                )
+                self._emit(instruction.replace(operands=operands, results=(copy,)))
                 self.views[instruction.result] = copy
         return self.views[value]
 
@@ -190,16 +188,7 @@ class _Outliner:
         copies: list[Instruction] = []
         for instruction in body:
             fresh = tuple(Value(result.type) for result in instruction.results)
-            copies.append(
-                Instruction(
-                    instruction.op,
-                    table.all(instruction.operands),
-                    instruction.attrs,
-                    fresh,
-                    instruction.location,
-                    instruction.regions,
-                )
-            )
+            copies.append(instruction.replace(operands=table.all(instruction.operands), results=fresh))
             for old, new in zip(instruction.results, fresh, strict=True):
                 table[old] = new
         region = Function(

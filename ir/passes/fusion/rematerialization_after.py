@@ -177,9 +177,7 @@ class _Repeating:
         for instruction in behind:
             if (group, instruction) not in self.copies:
                 operands, fresh = table.all(instruction.operands), Value(instruction.result.type)
-                copy = Instruction(
-                    instruction.op, operands, instruction.attrs, (fresh,), instruction.location
-                )
+                copy = instruction.replace(operands=operands, results=(fresh,))
                 self.copies[group, instruction] = copy
                 self.after.setdefault(instruction, []).append(copy)
                 unit.members.append(copy)

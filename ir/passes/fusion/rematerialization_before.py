@@ -81,9 +81,7 @@ def _in_steps(function: Function, large: list[Instruction]) -> Function:
         left = [axis for axis in range(len(instruction.operands[0].shape)) if axis not in first]
         rest = tuple(place for place, axis in enumerate(left) if axis in instruction.attrs["axes"])
         (part,) = b.append(instruction.op, instruction.operands, {"axes": first})
-        b.body.append(
-            Instruction(instruction.op, (part,), {"axes": rest}, instruction.results, instruction.location)
-        )
+        b.body.append(instruction.replace(operands=(part,), attrs={"axes": rest}))
     return Function(function.name, function.params, tuple(b.body), function.results)
 
 
@@ -149,9 +147,7 @@ class _Recompute:
             if instruction in again:
                 key = instruction.attrs["axes"]
                 operand = self._copied(instruction.operands[0], key, again[instruction], copies, body)
-                instruction = Instruction(
-                    instruction.op, (operand,), instruction.attrs, instruction.results, instruction.location
-                )
+                instruction = instruction.replace(operands=(operand,))
             body.append(instruction)
         return Function(self.function.name, self.function.params, tuple(body), self.function.results)
 
@@ -184,6 +180,6 @@ class _Recompute:
                 continue
             fresh = Value(current.type)
             operands = tuple([copies[key, operand] for operand in definition.operands])
-            body.append(Instruction(definition.op, operands, definition.attrs, (fresh,), definition.location))
+            body.append(definition.replace(operands=operands, results=(fresh,)))
             copies[key, stack.pop()] = fresh
         return copies[key, value]

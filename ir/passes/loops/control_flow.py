@@ -22,14 +22,7 @@ def map_regions(
         if instruction.op.kind.traits.control and not (skips and skips(instruction)):
             regions = tuple([change(region) for region in instruction.regions])
             if any(new is not old for new, old in zip(regions, instruction.regions, strict=True)):
-                instruction = Instruction(
-                    instruction.op,
-                    instruction.operands,
-                    instruction.attrs,
-                    instruction.results,
-                    instruction.location,
-                    regions,
-                )
+                instruction = instruction.replace(regions=regions)
                 changed = True
         body.append(instruction)
     if not changed:
@@ -64,14 +57,7 @@ def _trim_switch(instruction: Instruction, live: set[Value]) -> Instruction:
         return instruction
     regions = tuple([_part(region, taken, kept) for region in instruction.regions])
     operands = (instruction.operands[0], *_at(instruction.operands[1:], taken))
-    return Instruction(
-        instruction.op,
-        operands,
-        instruction.attrs,
-        _at(instruction.results, kept),
-        instruction.location,
-        regions,
-    )
+    return instruction.replace(operands=operands, results=_at(instruction.results, kept), regions=regions)
 
 
 def _trim_loop(instruction: Instruction, live: set[Value]) -> Instruction:
@@ -101,13 +87,11 @@ def _trim_loop(instruction: Instruction, live: set[Value]) -> Instruction:
     attrs["carries"] = sum(i < count for i in kept)
     if instruction.op.kind is Kind.SCAN:
         attrs["slices"] = sum(i >= len(instruction.operands) - instruction.attrs["slices"] for i in taken)
-    return Instruction(
-        instruction.op,
-        _at(instruction.operands, taken),
-        attrs,
-        _at(instruction.results, kept),
-        instruction.location,
-        (*regions, _part(body, taken, kept)),
+    return instruction.replace(
+        operands=_at(instruction.operands, taken),
+        attrs=attrs,
+        results=_at(instruction.results, kept),
+        regions=(*regions, _part(body, taken, kept)),
     )
 
 
@@ -141,8 +125,8 @@ def _trim_rewind(instruction: Instruction, live: set[Value]) -> Instruction:
     )
     attrs = {"carries": len(carries), "states": len(states)}
     results = _at(instruction.results, kept)
-    return Instruction(
-        instruction.op, _at(instruction.operands, places), attrs, results, instruction.location, regions
+    return instruction.replace(
+        operands=_at(instruction.operands, places), attrs=attrs, results=results, regions=regions
     )
 
 

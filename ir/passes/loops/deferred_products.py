@@ -164,7 +164,7 @@ class _Writer:
         results = (*[instruction.results[i] for i in kept], *instruction.results[self.carries :], *fresh)
         attrs = {**instruction.attrs, "carries": len(kept)}
         self.b.body.append(
-            Instruction(instruction.op, operands, attrs, results, instruction.location, (dce(region),))
+            instruction.replace(operands=operands, attrs=attrs, results=results, regions=(dce(region),))
         )
         self.outside: dict[Value, Value] = dict(zip(stacks, results[len(kept) :], strict=True))
         self.outside.update(zip(body.params[first:], instruction.operands[first:], strict=True))

@@ -51,16 +51,7 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
     hoisted: list[Instruction] = []
     for original in moved:
         results = tuple([Value(result.type) for result in original.results])
-        hoisted.append(
-            Instruction(
-                original.op,
-                table.all(original.operands),
-                original.attrs,
-                results,
-                original.location,
-                original.regions,
-            )
-        )
+        hoisted.append(original.replace(operands=table.all(original.operands), results=results))
         for old, new in zip(original.results, results, strict=True):
             table[old] = new
     gone = set(read_inside)
@@ -89,7 +80,7 @@ def _hoisted(loop: Instruction, number: int) -> list[Instruction]:
         ]
     )
     operands = (*loop.operands[:last], *table.all(tuple(read_inside)), *loop.operands[last:])
-    return [*hoisted, Instruction(loop.op, operands, loop.attrs, loop.results, loop.location, regions)]
+    return [*hoisted, loop.replace(operands=operands, regions=regions)]
 
 
 def _read_through_views(moved: list[Instruction], inside: set[Value]) -> set[Value]:

@@ -73,4 +73,4 @@ def _without_repeated_operands(scan: Instruction) -> Instruction:
     region = Function(body.name, params, inside, table.all(body.results))
     attrs = {**scan.attrs, "slices": sum(i >= first for i in taken)}
     operands = tuple([scan.operands[i] for i in taken])
-    return Instruction(scan.op, operands, attrs, scan.results, scan.location, (region,))
+    return scan.replace(operands=operands, attrs=attrs, regions=(region,))

@@ -188,14 +188,7 @@ class BypassInRegions(Edit):
             for number, region in enumerate(instruction.regions):
                 for smaller in _bypassed(region):
                     regions = (*instruction.regions[:number], smaller, *instruction.regions[number + 1 :])
-                    replacement = Instruction(
-                        instruction.op,
-                        instruction.operands,
-                        instruction.attrs,
-                        instruction.results,
-                        instruction.location,
-                        regions,
-                    )
+                    replacement = instruction.replace(regions=regions)
                     body = (*case.function.body[:position], replacement, *case.function.body[position + 1 :])
                     yield _with(case, body=body)
 
@@ -264,14 +257,7 @@ class FewerSteps(Edit):
             for fewer in dict.fromkeys((1, 2, length // 2, length - 1)):
                 if 0 < fewer < length:
                     attrs = {**instruction.attrs, "length": fewer}
-                    replacement = Instruction(
-                        instruction.op,
-                        instruction.operands,
-                        attrs,
-                        instruction.results,
-                        instruction.location,
-                        instruction.regions,
-                    )
+                    replacement = instruction.replace(attrs=attrs)
                     body = (*case.function.body[:position], replacement, *case.function.body[position + 1 :])
                     yield _with(case, body=body)
 
@@ -376,7 +362,7 @@ def _resized(function: Function, size: int, smaller: int) -> Function:
             types = instruction.op.infer(operand_types, attrs)
         results = tuple(Value(type) for type in types)
         table.update(zip(instruction.results, results, strict=True))
-        body.append(Instruction(instruction.op, operands, attrs, results, instruction.location, regions))
+        body.append(instruction.replace(operands=operands, attrs=attrs, results=results, regions=regions))
     params = tuple(table[param] for param in function.params)
     return Function(function.name, params, tuple(body), tuple(table[result] for result in function.results))
 

@@ -63,14 +63,7 @@ def _with_regions(instruction: Instruction) -> Instruction:
         return instruction
     inside = _absorbed if instruction.op.kind is Kind.REGION else with_views
     regions = tuple([inside(region) for region in instruction.regions])
-    return Instruction(
-        instruction.op,
-        instruction.operands,
-        instruction.attrs,
-        instruction.results,
-        instruction.location,
-        regions,
-    )
+    return instruction.replace(regions=regions)
 
 
 def _absorbed(region: Function) -> Function:
