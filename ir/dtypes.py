@@ -101,8 +101,18 @@ def as_dtype(dtype: Any) -> DType:
 _BY_KIND_AND_SIZE: Final = {(dtype.kind, dtype.itemsize): dtype for dtype in SHORT_NAME}
 
 
-def is_float(dtype: DType) -> bool:
-    """Whether `dtype` is a floating type, the only ones that carry gradients."""
+def is_real_floating(dtype: DType) -> bool:
+    """Whether `dtype` is of real floating numbers: ordered, with NaN, infinities and a machine epsilon."""
+    return dtype.kind == "f"
+
+
+def is_inexact(dtype: DType) -> bool:
+    """Whether `dtype` stands for numbers that are rounded, so that quotients and roots keep it."""
+    return dtype.kind == "f"
+
+
+def is_differentiable(dtype: DType) -> bool:
+    """Whether values of `dtype` carry gradients."""
     return dtype.kind == "f"
 
 

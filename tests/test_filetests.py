@@ -26,7 +26,7 @@ import pytest
 
 from tracejit.codegen.llvm.target import Target
 from tracejit.codegen.llvm.targets import named_target
-from tracejit.ir.dtypes import is_float
+from tracejit.ir.dtypes import is_differentiable
 from tracejit.ir.errors import TracejitError
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
@@ -66,7 +66,7 @@ _EXPECTATION = re.compile(r"^\s*; (check|error):")
 
 def _gradient(function: Function) -> Function:
     """The optimised gradient by every floating parameter."""
-    wrt = [i for i, param in enumerate(function.params) if is_float(param.dtype)]
+    wrt = [i for i, param in enumerate(function.params) if is_differentiable(param.dtype)]
     derived = gradient(function, wrt)
     verify(derived)
     return run_passes(derived, OPTIMIZE)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ...ir.access import resolve
-from ...ir.dtypes import is_float
+from ...ir.dtypes import is_real_floating
 from ...ir.graph import Function, Instruction, Value
 from ...ir.records import record
 from ...ir.registry import Access, Kind
@@ -120,7 +120,7 @@ def _work(instruction: Instruction) -> Cost:
     lowering = LOWERINGS.get(op.kind)
     if lowering is not None:
         return Cost(flops=lowering.flops(instruction) if lowering.flops is not None else 0)
-    if not is_float(dtype):
+    if not is_real_floating(dtype):
         return Cost()
     if op.kind is Kind.REDUCTION:
         return Cost(flops=instruction.operands[0].type.size)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, SHORT_NAME, is_float, result_type
+from ..dtypes import BOOL, SHORT_NAME, is_differentiable, result_type
 from ..errors import DTypeError
 from ..registry import Builtin, Kind
 from ..transforms.batching import batch_pointwise
@@ -280,7 +280,7 @@ def _cast_infer(types: Any, attrs: Any) -> Any:
 
 
 def _cast_vjp(b: Any, ct: Any, x_type: Any) -> Any:
-    return b.cast(ct, dtype=x_type.dtype) if is_float(x_type.dtype) else None
+    return b.cast(ct, dtype=x_type.dtype) if is_differentiable(x_type.dtype) else None
 
 
 def _cast_eval(x: Any, dtype: Any) -> Any:

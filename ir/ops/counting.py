@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOAT64, INT64, is_float
+from ..dtypes import FLOAT64, INT64, is_real_floating
 from ..errors import DTypeError, OutOfBoundsError, ShapeError
 from ..registry import Attrs, Kind
 from ..transforms.batching import all_mapped
@@ -18,7 +18,9 @@ def _infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...
     x, *weights = types
     if x.ndim != 1 or x.dtype is not INT64:
         raise ShapeError(f"bincount: expected a line of int64, got {x}")
-    if len(weights) > 1 or any(weight.shape != x.shape or not is_float(weight.dtype) for weight in weights):
+    if len(weights) > 1 or any(
+        weight.shape != x.shape or not is_real_floating(weight.dtype) for weight in weights
+    ):
         raise DTypeError(f"bincount: expected a floating weight for each element of {x}, got {weights}")
     if attrs["length"] < 0:
         raise ShapeError(f"bincount: length must not be negative, got {attrs['length']}")

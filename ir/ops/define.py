@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import FLOAT32, FLOAT64, DType, Operand, default_dtype, is_float, ufunc_types
+from ..dtypes import (
+    FLOAT32,
+    FLOAT64,
+    DType,
+    Operand,
+    default_dtype,
+    is_inexact,
+    is_real_floating,
+    ufunc_types,
+)
 from ..errors import DTypeError, ShapeError, TracejitError
 from ..registry import NONDIFF, OPS, Attrs, Infer, Kind, Nondiff, Op, Regions, make_rules
 from ..types import TensorType
@@ -112,7 +121,7 @@ def elementwise(
     def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
         dtypes = tuple([type_.dtype for type_ in types])
         loop = ufunc_types(ufunc, dtypes)
-        if loop[: ufunc.nin] != dtypes and not (floating and all(map(is_float, dtypes))):
+        if loop[: ufunc.nin] != dtypes and not (floating and all(map(is_inexact, dtypes))):
             listed = ", ".join(map(str, types))
             raise DTypeError(f"{name}: operands must be cast to the types of its loop, got ({listed})")
         return (TensorType(loop[-1], same_shape(name, types)),)
@@ -163,16 +172,16 @@ def floating_function(
 
     def kernel(x: Any) -> Any:
         x = np.asarray(x)
-        return function(x, x.dtype if is_float(x.dtype) else _float_for(x.dtype))
+        return function(x, x.dtype if is_real_floating(x.dtype) else _float_for(x.dtype))
 
     def promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
         operand = operands[0]
         if isinstance(operand, type):
             return (default_dtype(),)
-        return (operand if is_float(operand) else _float_for(operand),)
+        return (operand if is_real_floating(operand) else _float_for(operand),)
 
     def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-        if not is_float(types[0].dtype):
+        if not is_real_floating(types[0].dtype):
             raise DTypeError(f"{name}: expected a floating operand, got {types[0]}")
         return (types[0],)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..builder import inline
-from ..dtypes import is_float
+from ..dtypes import is_differentiable
 from ..effects import without_effects
 from ..errors import GradientError, ShapeError
 from ..graph import Function, Instruction
@@ -28,7 +28,7 @@ def _custom_types(types: Types, attrs: Attrs, regions: tuple[Any, ...], name: st
     count, wrt = attrs["outputs"], attrs["wrt"]
     if not 0 <= count <= len(results) or any(not 0 <= position < len(types) for position in wrt):
         raise ShapeError(f"{name}: outputs={count} or wrt={list(wrt)} is out of range")
-    cotangents = tuple(result for result in results[:count] if is_float(result.dtype))
+    cotangents = tuple(result for result in results[:count] if is_differentiable(result.dtype))
     check_parameters(name, "the backward region", backward, (*types, *results, *cotangents))
     gradients = tuple(result.type for result in backward.results)
     if gradients != tuple(types[position] for position in wrt):
@@ -45,7 +45,7 @@ def _custom_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
     seeds = [
         b.full(value=0.0, shape=result.shape, dtype=result.dtype) if cotangent is None else cotangent
         for result, cotangent in pairs
-        if is_float(result.dtype)
+        if is_differentiable(result.dtype)
     ]
     gradients = inline(b, backward, [*instruction.operands, *instruction.results, *seeds])
     by_operand: list[Any] = [None] * len(instruction.operands)
@@ -137,7 +137,7 @@ def _rule_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
         if cotangent is not None:
             seed = seeds.get(value)
             seeds[value] = cotangent if seed is None else b.add(seed, cotangent)
-    targets = list(dict.fromkeys(operand for operand in operands if is_float(operand.dtype)))
+    targets = list(dict.fromkeys(operand for operand in operands if is_differentiable(operand.dtype)))
     for target, part in zip(targets, pull_back(b, body, seeds, targets), strict=True):
         position = operands.index(target)
         if part is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, INT64, is_float
+from ..dtypes import BOOL, INT64, is_inexact
 from ..errors import DTypeError, ShapeError
 from ..registry import NONDIFF, Attrs, Builtin, Kind, Nondiff, Op, Reduction
 from ..transforms.batching import batch_axes
@@ -178,7 +178,7 @@ ANY = _reduction(
 
 
 def _mean_infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-    if not is_float(types[0].dtype):
+    if not is_inexact(types[0].dtype):
         raise DTypeError(f"mean: expected a floating operand, got {types[0]}")
     return (_reduced("mean", types[0], attrs, needs_elements=False),)
 

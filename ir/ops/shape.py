@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import SHORT_NAME, is_float
+from ..dtypes import SHORT_NAME, is_inexact
 from ..errors import AxisError, DTypeError, ShapeError
 from ..registry import NONDIFF, Access, Attrs, Builtin, Kind
 from ..transforms.batching import (
@@ -309,7 +309,7 @@ def _full_infer(types: Types, attrs: Attrs) -> Types:
         raise ShapeError(f"a shape must be non-negative integers, got {shape}")
     if dtype not in SHORT_NAME:
         raise DTypeError(f"dtype {dtype} is not supported")
-    if isinstance(attrs.get("value"), float) and not is_float(dtype):
+    if isinstance(attrs.get("value"), float) and not is_inexact(dtype):
         raise DTypeError(f"full: the value {attrs['value']} does not fit {dtype.name}")
     return (TensorType(attrs["dtype"], attrs["shape"]),)
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..dtypes import DType, Operand, is_float, result_type
+from ..dtypes import DType, Operand, is_real_floating, result_type
 from ..errors import AttributeValueError, DTypeError, GradientError
 from ..registry import Attrs, Kind, Op
 from ..special.table import evaluate, special
@@ -26,7 +26,7 @@ _MOST: Final = 4
 
 def _promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
     dtype = result_type(*operands)
-    if not is_float(dtype):
+    if not is_real_floating(dtype):
         dtype = result_type(dtype, float)
     return (dtype,) * len(operands)
 
@@ -38,7 +38,7 @@ def _infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...
             f"special: {name} has {len(special(name).params)} operands, got {len(types)} and orders {orders}"
         )
     for type_ in types:
-        if not is_float(type_.dtype) or type_.dtype is not types[0].dtype:
+        if not is_real_floating(type_.dtype) or type_.dtype is not types[0].dtype:
             operands = ", ".join(map(str, types))
             raise DTypeError(f"{name}: expected operands of one floating dtype, got ({operands})")
     return (TensorType(types[0].dtype, same_shape(name, types)),)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..builder import Builder, inline
-from ..dtypes import is_float
+from ..dtypes import is_differentiable
 from ..effects import has_effect
 from ..errors import GradientError
 from ..graph import Function, Instruction, Value
@@ -72,7 +72,7 @@ def pull_back(
     active = set(wrt)
     for instruction in body:
         if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
-            active.update(result for result in instruction.results if is_float(result.dtype))
+            active.update(result for result in instruction.results if is_differentiable(result.dtype))
     cotangents = dict(seeds)
     for instruction in reversed(body):
         if instruction.op.regions is not None:
@@ -97,7 +97,7 @@ def _differentiate(
     types = [operand.type for operand in operands]
     builder.location = instruction.location and instruction.location.of_gradient()
     for position, operand in enumerate(operands):
-        if operand not in active or not is_float(operand.dtype):
+        if operand not in active or not is_differentiable(operand.dtype):
             continue
         rule = op.rule_for(position)
         if rule is None:
@@ -145,7 +145,7 @@ def gradient(function: Function, wrt: Sequence[int]) -> Function:
         f64[]
     """
     (result,) = function.results
-    if result.shape != () or not is_float(result.dtype):
+    if result.shape != () or not is_differentiable(result.dtype):
         raise GradientError(
             f"@{function.name}: a gradient needs one floating scalar result, got {result.type}"
         )
@@ -175,7 +175,7 @@ def split_pullback(function: Function, wrt: Sequence[int], given: Sequence[int] 
     outputs = inline(joint, function, args)
     length = len(joint.body)
     joint.location = None
-    floating = tuple(i for i, output in enumerate(outputs) if is_float(output.dtype))
+    floating = tuple(i for i, output in enumerate(outputs) if is_differentiable(output.dtype))
     differentiable = floating if given is None else tuple(given)
     cotangents = [Value(outputs[i].type, f"ct{i}") for i in differentiable]
     seeds: dict[Value, Value] = {}

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..eager.tensor import Tensor, as_array
-from ..ir.dtypes import as_dtype, is_float
+from ..ir.dtypes import as_dtype, is_differentiable
 from ..ir.errors import ArgumentError, AxisError, DomainError, DTypeError, ShapeError, TracejitError
 from ..ir.graph import Value
 from ..ir.records import record
@@ -175,7 +175,7 @@ def dtype_of(value: Any) -> Any:
 
 
 def _is_floating_tree(value: Any) -> bool:
-    return all(is_array(leaf) and is_float(dtype_of(leaf)) for leaf in flatten(value)[0])
+    return all(is_array(leaf) and is_differentiable(dtype_of(leaf)) for leaf in flatten(value)[0])
 
 
 def _is_spec(value: Any) -> bool:

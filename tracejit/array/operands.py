@@ -13,7 +13,7 @@ import numpy as np
 
 from ..eager.dispatch import apply
 from ..eager.tensor import Array, Tensor, as_array, wrap
-from ..ir.dtypes import DType, Operand, as_dtype, default_dtype, is_float, result_type, ufunc_types
+from ..ir.dtypes import DType, Operand, as_dtype, default_dtype, is_inexact, result_type, ufunc_types
 from ..ir.errors import DTypeError, NestingError, ShapeError, TracejitError
 from ..ir.graph import Value
 from ..ir.registry import OPS
@@ -175,7 +175,7 @@ def promoted_arrays(*operands: Any) -> list[Tensor]:
 def floating(x: Any) -> Tensor:
     """`x` as a floating tensor: integers in the dtype that NumPy's floating functions give them."""
     x = as_tensor(x)
-    return x if is_float(x.dtype) else cast(x, ufunc_types(np.exp, (x.dtype,))[0])
+    return x if is_inexact(x.dtype) else cast(x, ufunc_types(np.exp, (x.dtype,))[0])
 
 
 def broadcast(x: Tensor, shape: Shape) -> Tensor:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..eager.python_values import warn_of_lost_gradient
 from ..eager.tensor import Array, Tensor, wrap
-from ..ir.dtypes import as_dtype, default_dtype, is_float, result_type
+from ..ir.dtypes import as_dtype, default_dtype, is_inexact, result_type
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import normalize_axis
 from .operands import (
@@ -87,7 +87,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
         raise DTypeError(f"arange: {first!r} to {last!r} does not fit: {error}") from error
     if result_dtype is None:
         result_dtype = as_dtype(values.dtype)
-        if is_float(result_dtype) and all(type(bound) in SCALARS for bound in bounds):
+        if is_inexact(result_dtype) and all(type(bound) in SCALARS for bound in bounds):
             result_dtype = default_dtype()
         values = values.astype(result_dtype)
     if not is_tracing():
@@ -128,7 +128,7 @@ def linspace(
         raise ShapeError(f"linspace: num must not be negative, got {num}")
     result_dtype = None if dtype is None else as_dtype(dtype)
     common = result_type(kind_of(start), kind_of(stop))
-    common = common if is_float(common) else default_dtype()
+    common = common if is_inexact(common) else default_dtype()
     low, high = cast(as_tensor(start), common), cast(as_tensor(stop), common)
     shape = np.broadcast_shapes(low.shape, high.shape)
     low, high = broadcast(low, shape), broadcast(high, shape)
@@ -142,7 +142,7 @@ def linspace(
     if endpoint and count > 1:
         last = run("eq", place, float(count - 1))
         result = run("where", last, high, result)
-    if result_dtype is not None and not is_float(result_dtype):
+    if result_dtype is not None and not is_inexact(result_dtype):
         result = run("floor", result)
     if result_dtype is not None:
         result = cast(result, result_dtype)
@@ -191,7 +191,7 @@ def geomspace(
     first, last = promoted_arrays(start, stop)
     # computed in the default dtype at least, whatever that of the ends is
     common = result_type(first.dtype, default_dtype() if dtype is None else as_dtype(dtype))
-    common = common if is_float(common) else default_dtype()
+    common = common if is_inexact(common) else default_dtype()
     first, last = cast(first, common), cast(last, common)
     sign = run("sign", first)
     low, high = run("mul", first, sign), run("mul", last, sign)

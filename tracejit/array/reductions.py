@@ -14,7 +14,7 @@ from typing import Any, Final
 from ..arguments.errors import checked, named
 from ..eager.native_ops import NativeCall
 from ..eager.tensor import Tensor
-from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_float
+from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_inexact
 from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
 from .operands import as_tensor, cast, reshaped, run, with_an_axis
@@ -149,7 +149,7 @@ def averaged(x: Any, dtype: Any) -> Tensor:
     x = as_tensor(x)
     if dtype is not None:
         return cast(x, as_dtype(dtype))
-    return x if is_float(x.dtype) else cast(x, default_dtype())
+    return x if is_inexact(x.dtype) else cast(x, default_dtype())
 
 
 _MEAN: Final = _native("mean", averaged)
@@ -179,7 +179,7 @@ def mean(
 @named("mean")
 def _mean(x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
     x = averaged(x, dtype)
-    if is_float(x.dtype):
+    if is_inexact(x.dtype):
         return _reduced("mean", x, axis, keepdims)
     total = _reduced("sum", x, axis, keepdims)
     return cast(run("div", total, float(counted("mean", x, axis))), x.dtype)

@@ -16,7 +16,7 @@ from typing import Any
 from ..eager.tensor import Tensor, wrap
 from ..generator import DEFAULT
 from ..ir.builder import Builder, inline
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError
 from ..ir.graph import Function, Value
 from ..ir.registry import OPS
@@ -216,7 +216,7 @@ def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
         results = trace_region(tracer, forward, types, names, [leaves[i] for i in tensors])
     params = (*tracer.params, *tracer.captured.values())
     region = Function("checkpoint", params, tuple(tracer.body), tuple(results))
-    wrt = tuple([i for i, param in enumerate(params) if is_float(param.dtype)])
+    wrt = tuple([i for i, param in enumerate(params) if is_differentiable(param.dtype)])
     operands = [leaves[i] for i in tensors] + list(tracer.holders.values())
     attrs = {"name": "checkpoint", "outputs": len(results), "wrt": wrt}
     produced = apply_with_regions(OPS["custom_vjp"], operands, attrs, (region, _backward(region, wrt)))
@@ -237,7 +237,7 @@ def _backward(region: Function, wrt: tuple[int, ...]) -> Function:
     body = tuple(b.body)
     seeds: dict[Value, Value] = {}
     for i, output in enumerate(outputs):
-        if is_float(output.dtype):
+        if is_differentiable(output.dtype):
             cotangent = b.parameter(output.type, f"ct{i}")
             earlier = seeds.get(output)
             seeds[output] = cotangent if earlier is None else b.add(earlier, cotangent)

@@ -11,7 +11,7 @@ from ..array.indexing.writing import adopt, count_write, writes_memory
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor, wrap
 from ..eager.views import UNRECORDED, share
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError
 from ..ir.registry import OPS
 from ..state import STATE
@@ -145,7 +145,7 @@ def _connect(
         output = alias
     if type(output._aliases) is tuple:
         output._aliases = (output._aliases[0], UNRECORDED)
-    if is_float(output.dtype) and not any(output is tensor for tensor in ctx._constant):
+    if is_differentiable(output.dtype) and not any(output is tensor for tensor in ctx._constant):
         output._node, output._requires_grad = place, True
     return output
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..array.creation import zeros_like
 from ..eager.tensor import Tensor
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import DomainError, GradientError
 from .functional_parts import (
     Gradients,
@@ -281,7 +281,7 @@ def _backward_in_seeds(outputs: Tensors, inputs: Tensors) -> tuple[Tensors, Grad
 
     It is linear in u, so that its derivative, ``J``, does not depend on the value of u: zeros serve.
     """
-    seeds = tuple(zeros_like(output, requires_grad=is_float(output.dtype)) for output in outputs)
+    seeds = tuple(zeros_like(output, requires_grad=is_differentiable(output.dtype)) for output in outputs)
     return seeds, gradients(outputs, inputs, seeds, create_graph=True)
 
 

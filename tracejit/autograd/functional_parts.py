@@ -12,7 +12,7 @@ import numpy as np
 from ..array.creation import zeros_like
 from ..array.joining import stack
 from ..eager.tensor import Tensor, wrap
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import DTypeError, GradientError, ShapeError
 from ..transforms.grad import differentiating, name_of
 from .passes import grad
@@ -71,7 +71,7 @@ def prepared(inputs: Tensors, name: str, *, create_graph: bool) -> Tensors:
     """
     tensors = []
     for position, input_ in enumerate(inputs):
-        if not is_float(input_.dtype):
+        if not is_differentiable(input_.dtype):
             raise DTypeError(
                 f"{name}: only floating inputs can be differentiated, got {input_.type} as input {position}"
             )

@@ -8,7 +8,7 @@ from typing import Any
 from ..arguments.errors import checked
 from ..eager.tensor import Tensor
 from ..eager.views import chain_of
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError
 from ..tape.backward import run_backward, seed
 from ..tape.engine import TENSOR_OPS
@@ -41,7 +41,7 @@ def _seeds(name: str, roots: list[Tensor], gradients: Any) -> list[Tensor]:
 def _check_roots(roots: list[Tensor]) -> None:
     for position, root in enumerate(roots):
         if not root._requires_grad:
-            kind = "" if is_float(root.dtype) else f" of dtype {root.dtype.name}"
+            kind = "" if is_differentiable(root.dtype) else f" of dtype {root.dtype.name}"
             raise GradientError(
                 f"element {position} of tensors, of shape {root.shape}{kind}, does not require grad and does "
                 "not have a grad_fn, so nothing can be differentiated. Call requires_grad_() on an input "

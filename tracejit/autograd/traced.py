@@ -12,7 +12,7 @@ from typing import Any
 from ..array.indexing.writing import replace, writes_memory
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import ConcretizationError, GradientError, TracejitError
 from ..ir.graph import Function as IRFunction
 from ..ir.graph import Value
@@ -39,7 +39,9 @@ class _Application:
             TensorType(argument.dtype, argument.shape) if isinstance(argument, Tensor) else None
             for argument in args
         ]
-        self.ctx = FunctionCtx(function, tuple([t is not None and is_float(t.dtype) for t in self.types]))
+        self.ctx = FunctionCtx(
+            function, tuple([t is not None and is_differentiable(t.dtype) for t in self.types])
+        )
         self.forward_tracer = RegionTracer(tracer)
         self.backward_tracer = RegionTracer(self.forward_tracer)
         self.outputs: list[Any] = []
@@ -85,7 +87,7 @@ class _Application:
             if not isinstance(output, Tensor):
                 per_output.append(None)
                 continue
-            cotangent = next(following) if is_float(output.dtype) else None
+            cotangent = next(following) if is_differentiable(output.dtype) else None
             if cotangent is None or index in self.constant:
                 cotangent = zeros(engine, output.shape, output.dtype) if self.ctx.materializes else None
             per_output.append(cotangent)
@@ -130,7 +132,7 @@ class _Application:
         if failure:
             tensors = [
                 apply(OPS["undifferentiable"], (tensor,), {"message": failure})
-                if is_float(tensor.dtype)
+                if is_differentiable(tensor.dtype)
                 else tensor
                 for tensor in tensors
             ]
@@ -146,10 +148,10 @@ class _Application:
             wrt.extend(order[i] for i, gradient in enumerate(partials) if gradient is not None)
             return [gradient for gradient in partials if gradient is not None]
 
-        types = [result.type for result in results if is_float(result.dtype)]
+        types = [result.type for result in results if is_differentiable(result.dtype)]
         names = [f"ct{i}" for i in range(len(types))]
         values = trace_region(self.backward_tracer, gradients, types, names)
-        floating = [i for i in wrt if is_float(self.args[self.tensors[i]].dtype)]
+        floating = [i for i in wrt if is_differentiable(self.args[self.tensors[i]].dtype)]
         return floating, [value for i, value in zip(wrt, values, strict=True) if i in floating]
 
     def _emit(

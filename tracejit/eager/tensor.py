@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_float
+from ..ir.dtypes import BOOL, INT64, DType, as_dtype, default_dtype, is_differentiable, is_inexact
 from ..ir.errors import DTypeError, GradientError, ShapeError
 from ..ir.graph import Value
 from ..ir.types import Shape, TensorType
@@ -200,7 +200,7 @@ class Tensor(Signatures):
         return data.item()
 
     def __index__(self) -> int:
-        if self.shape != () or is_float(self.dtype) or self.dtype == BOOL:
+        if self.shape != () or is_inexact(self.dtype) or self.dtype == BOOL:
             raise DTypeError(f"only a rank-0 integer tensor can be an index, got {self.type}")
         data = self._concrete(
             "using x as a Python integer",
@@ -234,7 +234,7 @@ class Tensor(Signatures):
             if value:
                 return self
             raise GradientError("you can only change requires_grad of leaf tensors; use detach() for others")
-        if value and not is_float(self.dtype):
+        if value and not is_differentiable(self.dtype):
             raise DTypeError(
                 f"only floating tensors can require gradients, not of dtype {self.dtype}: astype(float)"
             )
@@ -302,7 +302,7 @@ class Tensor(Signatures):
     @data.setter
     def data(self, value: Any) -> None:
         array = value._data if isinstance(value, Tensor) else as_array(value)
-        if self._requires_grad and not is_float(array.dtype):
+        if self._requires_grad and not is_differentiable(array.dtype):
             raise DTypeError(f"data: a tensor that requires grad must stay floating, got {array.dtype.name}")
         self._data = array
 

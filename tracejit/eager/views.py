@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import Shape
@@ -103,14 +103,14 @@ def share(source: Tensor, view: Tensor, step: Step | NativeStep) -> None:
 
 def _reached(source: Tensor) -> bool:
     """Whether a gradient may reach the traced `source` once the trace is differentiated."""
-    if STATE.tracer is None or not isinstance(source._data, Value) or not is_float(source.dtype):
+    if STATE.tracer is None or not isinstance(source._data, Value) or not is_differentiable(source.dtype):
         return False
     passed: dict[Value, bool] = {}
     for instruction in STATE.tracer.body:
         op = instruction.op
         operands = instruction.operands[:1] if op.name == "rewritten" else instruction.operands
         open_ = op.name != "stop_gradient" and any(
-            passed.get(operand, True) and is_float(operand.dtype) for operand in operands
+            passed.get(operand, True) and is_differentiable(operand.dtype) for operand in operands
         )
         passed.update(dict.fromkeys(instruction.results, open_))
     return passed.get(source._data, True)

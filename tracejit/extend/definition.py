@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dtypes import DType, Operand, is_float, result_type, ufunc_types
+from ..ir.dtypes import DType, Operand, is_inexact, result_type, ufunc_types
 from ..ir.errors import DTypeError, TracejitError
 from ..ir.ops.define import same_shape
 from ..ir.registry import OPS, Attrs, Infer, Kind, Op
@@ -161,7 +161,7 @@ def _inputs(
 def _promotion(count: int, *, floating: bool) -> Callable[[tuple[Operand, ...]], tuple[DType, ...]]:
     def promote(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
         dtype = result_type(*operands)
-        if floating and not is_float(dtype):
+        if floating and not is_inexact(dtype):
             dtype = ufunc_types(np.sin, (dtype,))[0]
         return (dtype,) * count
 

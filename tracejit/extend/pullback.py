@@ -14,7 +14,7 @@ import numpy as np
 
 from ..eager.tensor import Tensor, as_array, wrap
 from ..ir.builder import Builder
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError, ShapeError
 from ..ir.registry import Attrs, Kind, Op, Rule
 from ..ir.transforms.reverse import rule_arguments, variadic_index
@@ -148,7 +148,7 @@ def _checked(op: Op, result: Any, types: Sequence[Any], cts: Sequence[Any]) -> l
         )
     checked: list[Tensor | None] = []
     for position, (gradient, type_) in enumerate(zip(gradients, types, strict=True)):
-        if gradient is None or type_ is None or not is_float(type_.dtype):
+        if gradient is None or type_ is None or not is_differentiable(type_.dtype):
             checked.append(None)
             continue
         checked.append(_fitted(op, position, gradient, type_, cts))
@@ -162,7 +162,7 @@ def _fitted(op: Op, position: int, gradient: Any, type_: TensorType, cts: Sequen
     if not isinstance(gradient, (Tensor, np.ndarray, np.generic, float, int)):
         raise GradientError(f"{name} must be a tensor of type {type_} or None, got {type(gradient).__name__}")
     tensor = _tensor(gradient)
-    if not is_float(tensor.dtype):
+    if not is_differentiable(tensor.dtype):
         raise GradientError(f"{name} must be a floating tensor of type {type_}, got {tensor.type}")
     # in eager mode an elementwise op broadcasts, and the tape sums the cotangent back
     spread = op.kind is Kind.ELEMENTWISE and tensor.shape == cts[0].shape

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..eager.tensor import Tensor
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.registry import OPS, Attrs, Op, Regions
 from ..ir.types import TensorType
 from ..location import user_location
@@ -36,7 +36,7 @@ def several_results(name: str) -> Regions:
         results = instruction.results
         incoming = [
             b.full(value=0.0, shape=result.shape, dtype=result.dtype)
-            if ct is None and is_float(result.dtype)
+            if ct is None and is_differentiable(result.dtype)
             else ct
             for ct, result in zip(cotangents, results, strict=True)
         ]
@@ -102,7 +102,7 @@ class SeveralNode(Node):
         incoming: list[Any] = []
         for index, type_ in enumerate(self.result_types):
             ct = cotangents[index]
-            incoming.append(engine.zeros(*type_) if ct is None and is_float(type_[1]) else ct)
+            incoming.append(engine.zeros(*type_) if ct is None and is_differentiable(type_[1]) else ct)
         inputs, outputs = list(map(unpacked, self.inputs)), list(map(unpacked, self.outputs))
         if engine.tensors:
             inputs = [engine.operand(self, i, input_) for i, input_ in enumerate(inputs)]
@@ -133,5 +133,5 @@ def record_several(op: Op, operands: Sequence[Tensor], attrs: Attrs, results: Se
         return
     node = SeveralNode(op, operands, attrs, results)
     for index, result in enumerate(results):
-        if is_float(result.dtype):
+        if is_differentiable(result.dtype):
             result._node, result._requires_grad = Output(node, index), True

@@ -16,7 +16,7 @@ import numpy as np
 from ..array.indexing.writing import before, count_write, replace, take_memory, writes_memory
 from ..eager.overlaps import overlapping, overlaps_itself
 from ..eager.tensor import Tensor, wrap
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import DTypeError, GradientError, TraceError, TracejitError
 from ..ir.graph import Value
 from ..ir.records import record
@@ -158,14 +158,14 @@ class ArgumentRecorder:
 def _sources(tracer: Tracer) -> dict[Any, int]:
     """For each value, the inputs through which a gradient reaches it, as bits by position."""
     inputs = [*tracer.params, *[value for _, value in tracer.captures.values()]]
-    sources = {value: 1 << i if is_float(value.dtype) else 0 for i, value in enumerate(inputs)}
+    sources = {value: 1 << i if is_differentiable(value.dtype) else 0 for i, value in enumerate(inputs)}
     for instruction in tracer.body:
         name, reached = instruction.op.name, 0
         if name != "stop_gradient":
             for operand in instruction.operands[:1] if name == "rewritten" else instruction.operands:
                 reached |= sources[operand]
         for result in instruction.results:
-            sources[result] = reached if is_float(result.dtype) else 0
+            sources[result] = reached if is_differentiable(result.dtype) else 0
     return sources
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..eager.tensor import Array, Tensor
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import ConcretizationError
 from ..ir.graph import Instruction, Location, Value
 from ..ir.interpreter import run_instruction
@@ -78,7 +78,7 @@ class Branches:
                 reached.add(param)
         for instruction in tracer.body:
             if instruction.op.name != "stop_gradient" and not reached.isdisjoint(instruction.operands):
-                reached.update(result for result in instruction.results if is_float(result.dtype))
+                reached.update(result for result in instruction.results if is_differentiable(result.dtype))
         return value in reached
 
     def _evaluate(self, tracer: Tracer, value: Value) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 from ..array.elementwise.transcendental import tanh
 from ..array.operands import as_tensor, cast, floating, reshaped, run
 from ..eager.tensor import Tensor
-from ..ir.dtypes import BOOL, as_dtype, is_float
+from ..ir.dtypes import BOOL, as_dtype, is_real_floating
 from ..ir.errors import DomainError, DTypeError
 from ..ir.types import normalize_axis, remove_axes
 
@@ -259,7 +259,7 @@ logsigmoid = log_sigmoid
 def less_maximum(name: str, x: Any, axis: int, dtype: Any) -> tuple[Tensor, tuple[int, ...], bool]:
     """`x` less its largest element along `axis`, that axis, and whether there is none to subtract."""
     x = floating(x) if dtype is None else cast(as_tensor(x), as_dtype(dtype))
-    if not is_float(x.dtype):
+    if not is_real_floating(x.dtype):
         raise DTypeError(f"{name}: dtype must be a floating dtype, got {x.dtype.name}")
     if x.ndim == 0:
         x = cast(x, x.dtype, copy=True)

@@ -9,7 +9,7 @@ from ..array.indexing.searching import take_along_axis
 from ..array.manipulation import expand_dims, squeeze
 from ..array.operands import as_tensor, cast, floating, promoted, reshaped, run
 from ..eager.tensor import Tensor
-from ..ir.dtypes import INT64, is_float
+from ..ir.dtypes import INT64, is_real_floating
 from ..ir.errors import DomainError, DTypeError, ShapeError
 from ..ir.types import remove_axes
 from .activations import less_maximum, log_softmax
@@ -73,7 +73,7 @@ def cross_entropy(
         raise DomainError(f"cross_entropy: label_smoothing must be in [0, 1], got {label_smoothing}")
     x, target = floating(x), as_tensor(target)
     classes = _class_axis("cross_entropy", x)
-    if target.shape == x.shape and is_float(target.dtype):
+    if target.shape == x.shape and is_real_floating(target.dtype):
         if ignore_index >= 0:
             raise DomainError("cross_entropy: ignore_index has no meaning for targets that are probabilities")
         return _of_probabilities(x, target, weight, classes, reduction, label_smoothing)
@@ -128,7 +128,7 @@ def _targets(name: str, x: Tensor, target: Any, classes: int) -> Tensor:
             f"{name}: scores of shape {x.shape} need targets of shape {expected}, got {target.shape}{hint}"
         )
     if target.dtype.kind not in "iu":
-        if target.size == 0 and is_float(target.dtype):
+        if target.size == 0 and is_real_floating(target.dtype):
             return cast(target, INT64)  # an empty list has no dtype of its own
         raise DTypeError(
             f"{name}: targets of shape {target.shape} must be integer class indices, got {target.type}; "

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..array.operands import as_tensor, cast, run
 from ..eager.tensor import Tensor
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_real_floating
 from ..ir.errors import DomainError, DTypeError
 from ..random import bernoulli, next_key
 
@@ -28,7 +28,7 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -
     that is not floating. Semantics: ``torch.nn.functional.dropout``, with another mask.
     """
     tensor = as_tensor(x)
-    if not is_float(tensor.dtype):
+    if not is_real_floating(tensor.dtype):
         raise DTypeError(f"nn.dropout: expected a floating x, got dtype {tensor.dtype.name}")
     if isinstance(p, bool) or not isinstance(p, (int, float)):
         raise DTypeError(

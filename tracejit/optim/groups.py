@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..eager.tensor import Tensor
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import DomainError, DTypeError
 from ..pytree import flatten, leaf_paths
 
@@ -67,7 +67,7 @@ def _checked(owner: str, tensors: list[Tensor]) -> list[Tensor]:
                 f"{owner}: can't optimize a non-leaf tensor: the one of type {tensor.type} was computed from "
                 "others that require grad; pass those, or make a leaf with x.detach().requires_grad_()"
             )
-        if not is_float(tensor.dtype):
+        if not is_differentiable(tensor.dtype):
             raise DTypeError(f"{owner}: parameters must be floating, got {tensor.type}")
     return tensors
 

@@ -11,7 +11,7 @@ from typing import Any
 from ..array import zeros, zeros_like
 from ..array.operands import as_tensor
 from ..eager.tensor import Tensor
-from ..ir.dtypes import FLOAT64, INT64, DType, is_float
+from ..ir.dtypes import FLOAT64, INT64, DType, is_differentiable
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.records import record
 from ..pytree import TreeDef, flatten, leaf_paths
@@ -92,7 +92,7 @@ class Optimizer:
         values, structure = flatten(params)
         leaves = [as_tensor(value) for value in values]
         for position, leaf in enumerate(leaves):
-            if not is_float(leaf.dtype):
+            if not is_differentiable(leaf.dtype):
                 raise DTypeError(
                     f"{self.name}.{method}: parameters must be floating, got {leaf.type} at "
                     f"params{leaf_paths(params)[position]}; keep what is not trained outside of params"

@@ -16,7 +16,7 @@ from ..array.reductions import any as any_of
 from ..control.loops import while_loop
 from ..control.scans import scan
 from ..eager.tensor import Tensor
-from ..ir.dtypes import BY_NAME, FLOAT64, INT64, DType, as_dtype, is_float
+from ..ir.dtypes import BY_NAME, FLOAT64, INT64, DType, as_dtype, is_real_floating
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
 from .distributions import inside_unit, parameters
@@ -273,6 +273,6 @@ def _transformed(
 
 def _counted(name: str, dtype: Any) -> DType:
     result_dtype = as_dtype(dtype)
-    if result_dtype.kind not in "iu" and not is_float(result_dtype):
+    if result_dtype.kind not in "iu" and not is_real_floating(result_dtype):
         raise DTypeError(f"{name}: expected an integer or floating dtype, got {result_dtype.name}")
     return result_dtype

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..array.operands import SCALARS, as_tensor, broadcast, cast, run
 from ..eager.tensor import Tensor
-from ..ir.dtypes import BY_NAME, FLOAT32, FLOAT64, DType, as_dtype, default_dtype, is_float
+from ..ir.dtypes import BY_NAME, FLOAT32, FLOAT64, DType, as_dtype, default_dtype, is_real_floating
 from ..ir.errors import DTypeError, ShapeError
 from ..ir.types import Shape, as_shape
 from .keys import as_key, bits, more_bits
@@ -195,7 +195,7 @@ def request(name: str, key: Any, shape: Any, dtype: Any) -> tuple[Shape, DType]:
         floating = default_dtype() if dtype is None else as_dtype(dtype)
     except DTypeError as error:
         raise DTypeError(f"{name}: {error}") from None
-    if not is_float(floating):
+    if not is_real_floating(floating):
         raise DTypeError(f"{name}: expected a floating dtype, got {floating.name}")
     return sizes, floating
 

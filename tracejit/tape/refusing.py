@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..eager.tensor import Tensor
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError
 from ..state import STATE
 from .cotangents import Cotangents
@@ -52,5 +52,5 @@ def refuse_gradients(title: str, results: Sequence[Tensor], operands: Sequence[A
     ):
         node = RefusingNode(title, len(results), operands, message)
         for index, result in enumerate(results):
-            if is_float(result.dtype):
+            if is_differentiable(result.dtype):
                 result._node, result._requires_grad = Output(node, index), True

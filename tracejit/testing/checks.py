@@ -9,7 +9,7 @@ import numpy as np
 
 from ..eager.tensor import Array, Tensor, as_array, wrap
 from ..ir.builder import Builder
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.graph import Function
 from ..ir.interpreter import interpret
 from ..ir.records import record
@@ -145,7 +145,7 @@ def text(function: Function) -> None:
 def rules(op: Op, sample: Sample) -> None:
     """Every floating operand has a gradient rule."""
     for position, operand in enumerate(sample.operands):
-        if is_float(operand.dtype) and op.rule_for(position) is None:
+        if is_differentiable(operand.dtype) and op.rule_for(position) is None:
             raise Wrong(f"operand {position} is floating, and has no rule; a record without any says NONDIFF")
 
 
@@ -165,14 +165,17 @@ def jitted(fn: Fn, sample: Sample, tolerance: Tolerance) -> None:
 def differentiable(fn: Fn, sample: Sample) -> list[int]:
     """The positions of the operands that a gradient is taken by; none where no result is floating."""
     outputs = flatten(fn(*[wrap(operand) for operand in sample.operands]))[0]
-    if not any(is_float(array_of(output).dtype) for output in outputs):
+    if not any(is_differentiable(array_of(output).dtype) for output in outputs):
         return []
-    return [i for i, operand in enumerate(sample.operands) if is_float(operand.dtype)]
+    return [i for i, operand in enumerate(sample.operands) if is_differentiable(operand.dtype)]
 
 
 def doubled(sample: Sample) -> Sample:
     """The sample in double precision, in which differences mean something."""
-    wide = [operand.astype(np.float64) if is_float(operand.dtype) else operand for operand in sample.operands]
+    wide = [
+        operand.astype(np.float64) if is_differentiable(operand.dtype) else operand
+        for operand in sample.operands
+    ]
     return Sample(tuple(wide), sample.attrs)
 
 
@@ -202,7 +205,7 @@ def _weighed(fn: Fn, phase: float) -> Fn:
     def scalar(*operands: Any) -> Any:
         total: Any = 0.0
         for leaf in flatten(fn(*operands))[0]:
-            if isinstance(leaf, Tensor) and is_float(leaf.dtype):
+            if isinstance(leaf, Tensor) and is_differentiable(leaf.dtype):
                 weights = np.cos(phase + 1.3 * np.arange(leaf.size)).reshape(leaf.shape) + 0.4
                 total = total + (leaf * wrap(np.asarray(weights, leaf.dtype))).sum()
         return total

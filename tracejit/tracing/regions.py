@@ -11,7 +11,7 @@ from ..eager.dispatch import apply
 from ..eager.tensor import Tensor, as_array, wrap
 from ..generator import Generator
 from ..ir.builder import Builder
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import GradientError, TraceError
 from ..ir.graph import Function, Instruction, Value
 from ..ir.interpreter import interpret
@@ -201,7 +201,7 @@ def apply_with_regions(
         results = [wrap(value) for value in tracer.append(op, values, attrs, regions=regions)]
         if STATE.blocked:  # constants to any later gradient of the trace
             results = [
-                apply(OPS["stop_gradient"], (result,), {}) if is_float(result.dtype) else result
+                apply(OPS["stop_gradient"], (result,), {}) if is_differentiable(result.dtype) else result
                 for result in results
             ]
     if STATE.recording and any(
@@ -212,7 +212,7 @@ def apply_with_regions(
         ]
         node = RegionNode(op, attrs, regions, tensors, results)
         for index, result in enumerate(results):
-            if is_float(result.dtype):
+            if is_differentiable(result.dtype):
                 result._node, result._requires_grad = Output(node, index), True
     return results
 

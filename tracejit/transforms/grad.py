@@ -14,7 +14,7 @@ import numpy as np
 
 from ..eager.dispatch import apply
 from ..eager.tensor import Tensor, as_array, wrap
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable, is_real_floating
 from ..ir.errors import DTypeError, GradientError, TracejitError
 from ..ir.registry import OPS
 from ..pytree import flatten, leaf_paths, tree_map
@@ -206,7 +206,7 @@ def own_inputs(label: str, trees: Any) -> list[Tensor]:
     inputs = []
     for leaf, path in zip(flatten(trees)[0], leaf_paths(trees), strict=True):
         tensor = leaf if isinstance(leaf, Tensor) else wrap(as_array(leaf))
-        if not is_float(tensor.dtype):
+        if not is_differentiable(tensor.dtype):
             raise DTypeError(
                 f"{label}: only floating inputs can be differentiated, got {tensor.type} at argument {path}"
             )
@@ -243,7 +243,7 @@ def _released(leaf: Any) -> Any:
 def _scalar(label: str, outcome: Any) -> Tensor:
     if isinstance(outcome, (int, float, np.ndarray, np.generic)):
         outcome = wrap(as_array(outcome))
-    if not isinstance(outcome, Tensor) or outcome.shape != () or not is_float(outcome.dtype):
+    if not isinstance(outcome, Tensor) or outcome.shape != () or not is_real_floating(outcome.dtype):
         got = outcome.type if isinstance(outcome, Tensor) else type(outcome).__name__
         raise GradientError(f"{label}: the function must return a floating scalar, got {got}; sum or mean it")
     return outcome

@@ -13,7 +13,7 @@ from typing import Any
 from ..array.creation import eye
 from ..array.operands import as_tensor, reshaped, sliced
 from ..eager.tensor import Tensor
-from ..ir.dtypes import is_float
+from ..ir.dtypes import is_differentiable
 from ..ir.errors import DTypeError
 from ..pytree import flatten, leaf_paths
 from .grad import checked_argnums, chosen_arguments, grad, name_of, refuse_holomorphic, with_arguments
@@ -150,7 +150,7 @@ def _of(
 
 def _check_floating(label: str, value: Any, outputs: Sequence[Tensor]) -> None:
     for path, output in zip(leaf_paths(value), outputs, strict=True):
-        if not is_float(output.dtype):
+        if not is_differentiable(output.dtype):
             raise DTypeError(
                 f"{label}: results must be floating, got {output.type} at {path or 'the root'}; return it "
                 "with has_aux=True, or convert it with astype"

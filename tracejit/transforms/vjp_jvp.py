@@ -14,7 +14,7 @@ import numpy as np
 
 from ..array.operands import as_tensor, cast, filled
 from ..eager.tensor import Tensor
-from ..ir.dtypes import default_dtype, is_float
+from ..ir.dtypes import default_dtype, is_differentiable
 from ..ir.errors import DTypeError, GradientError, ShapeError, TracejitError
 from ..pytree import TreeDef, flatten, leaf_paths
 from ..tape.backward import run_backward
@@ -170,7 +170,7 @@ class _Linear(_Recorded):
     def __init__(self, label: str, fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> None:
         super().__init__(label, fun, primals, has_aux)
         with recording():
-            floating = [i for i, output in enumerate(self.outputs) if is_float(output.dtype)]
+            floating = [i for i, output in enumerate(self.outputs) if is_differentiable(output.dtype)]
             #: Linear in them, so that their value does not matter.
             self.seeds = {i: _seed(self.outputs[i]) for i in floating}
             self.slope = _gradients(
@@ -256,7 +256,7 @@ def _seed(like: Tensor) -> Tensor:
 
 def _tangent_zeros(like: Tensor) -> Tensor:
     """The tangent of what does not depend on the primals."""
-    return filled(0, like.shape, like.dtype if is_float(like.dtype) else default_dtype())
+    return filled(0, like.shape, like.dtype if is_differentiable(like.dtype) else default_dtype())
 
 
 # -- tangents and cotangents ----------------------------------------------------------------------

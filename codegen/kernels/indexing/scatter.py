@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ....ir.dtypes import SHORT_NAME, is_float
+from ....ir.dtypes import SHORT_NAME, is_real_floating
 from ....ir.graph import Instruction
 from ....ir.machine import machine
 from ....ir.ops.indexing import SCATTER_FOLDS
@@ -322,7 +322,7 @@ class _Writer:
 
 
 def _flops(instruction: Instruction) -> int:
-    adds = instruction.attrs["mode"] == "add" and is_float(instruction.result.dtype)
+    adds = instruction.attrs["mode"] == "add" and is_real_floating(instruction.result.dtype)
     return instruction.operands[1].type.size if adds else 0
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ....ir.dtypes import SHORT_NAME, is_float
+from ....ir.dtypes import SHORT_NAME, is_real_floating
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ....ir.types import TensorType
@@ -375,7 +375,7 @@ class _ChunkWriter(_Writer):
 
 
 def _flops(instruction: Instruction) -> int:
-    return instruction.operands[0].type.size if is_float(instruction.result.dtype) else 0
+    return instruction.operands[0].type.size if is_real_floating(instruction.result.dtype) else 0
 
 
 CUMULATIVE: Final = Lowering(

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ....ir.dtypes import is_float
+from ....ir.dtypes import is_real_floating
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
@@ -38,7 +38,7 @@ Run = Callable[[Places, list[Reg]], list[Reg]]
 def is_float_sum(reduction: Instruction) -> bool:
     """Whether `reduction` adds floats, and so rounds."""
     fold = reduction.op.reduction
-    return fold is not None and fold.additive and is_float(reduction.result.dtype)
+    return fold is not None and fold.additive and is_real_floating(reduction.result.dtype)
 
 
 def add_compensated(w: FunctionWriter, total: Reg, error: Reg, term: Reg) -> tuple[Reg, Reg]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...builder import Builder
-from ...dtypes import BOOL, is_float
+from ...dtypes import BOOL, is_differentiable
 from ...graph import Function, Instruction, Value
 from ...registry import Kind
 from ...transforms.batching import all_mapped, batch_region, inline_batched, mapped_results, spread
@@ -133,7 +133,7 @@ def batch_while_vjp(
     theirs, their cotangents of zero would be NaN.
     """
     count, own = instruction.attrs["carries"], len(instruction.regions[1].params)
-    many = [flag or is_float(x.dtype) for flag, x in zip(mapped, instruction.operands, strict=True)]
+    many = [flag or is_differentiable(x.dtype) for flag, x in zip(mapped, instruction.operands, strict=True)]
     regions, flags = _batched_loop(instruction, many[:own], size, lends=True)
     batched = _with(b, operands, mapped, [*flags, *many[own:]], size)
     return b.append(instruction.op, tuple(batched), {"carries": count}, regions=regions)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...builder import Builder, inline
 from ...dataflow import invariant, needed
-from ...dtypes import is_float
+from ...dtypes import is_differentiable
 from ...graph import Function, Instruction, Value
 from ...registry import OPS
 from ...transforms.reverse import Pullback, split_pullback
@@ -22,7 +22,7 @@ def _zeros(b: Builder, like: Value) -> Value:
 
 
 def _floating(values: Sequence[Value]) -> list[int]:
-    return [i for i, value in enumerate(values) if is_float(value.dtype)]
+    return [i for i, value in enumerate(values) if is_differentiable(value.dtype)]
 
 
 def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value:

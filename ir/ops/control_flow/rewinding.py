@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...builder import Builder, inline
-from ...dtypes import BOOL, is_float
+from ...dtypes import BOOL, is_differentiable
 from ...effects import without_effects
 from ...errors import AttributeValueError, ShapeError
 from ...graph import Function, Instruction, Value
@@ -33,7 +33,7 @@ Types = tuple[TensorType, ...]
 
 
 def _floating(values: Sequence[Any]) -> list[int]:
-    return [i for i, value in enumerate(values) if is_float(value.dtype)]
+    return [i for i, value in enumerate(values) if is_differentiable(value.dtype)]
 
 
 def _zeros(b: Builder, like: Any) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import as_dtype, is_float
+from ...ir.dtypes import as_dtype, is_inexact, is_real_floating
 from ...ir.errors import DomainError, ShapeError
 from ..contraction import matmul
 from ..diagonals import diagonal
@@ -103,7 +103,7 @@ def _variables(name: str, x: Any, y: Any, rowvar: bool, dtype: Any) -> Tensor:
         parts.append(rows if rowvar or tensor.ndim == 1 else matrix_transpose(rows))
     if dtype is not None:
         parts = [cast(part, as_dtype(dtype)) for part in parts]
-    parts = [part if is_float(part.dtype) else cast(part, as_dtype("f8")) for part in parts]
+    parts = [part if is_inexact(part.dtype) else cast(part, as_dtype("f8")) for part in parts]
     parts = promoted(*parts)
     if dtype is None and parts[0].dtype != as_dtype("f8"):
         parts = [cast(part, as_dtype("f8")) for part in parts]  # as NumPy's result_type(m, float64)
@@ -118,7 +118,7 @@ def _weights(fweights: Any, aweights: Any, variables: Tensor) -> Tensor | None:
         tensor = as_tensor(numbers)
         if tensor.shape != variables.shape[1:]:
             raise ShapeError(f"cov: {name} must have shape {variables.shape[1:]}, got {tensor.shape}")
-        if name == "fweights" and is_float(tensor.dtype):
+        if name == "fweights" and is_real_floating(tensor.dtype):
             raise DomainError("cov: fweights must be integers")
         tensor = cast(tensor, variables.dtype)
         weights = tensor if weights is None else run("mul", weights, tensor)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor, wrap
-from ...ir.dtypes import BOOL, FLOAT64, INT64, is_float, result_type
+from ...ir.dtypes import BOOL, FLOAT64, INT64, is_real_floating, result_type
 from ...ir.errors import DomainError, ShapeError
 from ...ir.types import as_shape
 from ..counting import bincount
@@ -122,7 +122,7 @@ def _edges(name: str, x: Tensor, bins: Any, range: Any, weights: Any) -> Tensor:
             raise DomainError(f"{name}: bins must be positive, got {count}")
         low, high = _ends(name, x, range)
         dtype = result_type(x.dtype, *[float if type(end) in SCALARS else end.dtype for end in (low, high)])
-        edges = linspace(low, high, count + 1, dtype=dtype if is_float(dtype) else FLOAT64)
+        edges = linspace(low, high, count + 1, dtype=dtype if is_real_floating(dtype) else FLOAT64)
         return edges  # type: ignore[no-any-return]  # noqa: RET504
     edges = as_tensor(bins)
     if edges.ndim != 1:
@@ -148,7 +148,9 @@ def _ends(name: str, x: Tensor, range: Any) -> tuple[Any, Any]:
         low, high = min(x), max(x)
         if not x.is_traced and not (math.isfinite(low.item()) and math.isfinite(high.item())):
             raise DomainError(f"{name}: the range [{low.item()}, {high.item()}] of x is not finite")
-    low, high = [end if is_float(end.dtype) else cast(end, FLOAT64) for end in map(as_tensor, (low, high))]
+    low, high = [
+        end if is_real_floating(end.dtype) else cast(end, FLOAT64) for end in map(as_tensor, (low, high))
+    ]
     half = run("where", run("eq", low, high), filled(0.5, (), low.dtype), 0.0)
     return run("sub", low, half), run("add", high, half)
 
@@ -234,7 +236,7 @@ def _counted(
     if len(each) != rank or len(ranges) != rank:
         raise ShapeError(f"{name}: expected bins and range for {rank} dimensions")
     edges = [
-        cast(tensor, FLOAT64) if not is_float(tensor.dtype) else tensor
+        cast(tensor, FLOAT64) if not is_real_floating(tensor.dtype) else tensor
         for tensor in (
             _edges(name, column, number, ends, None)
             for column, number, ends in zip(columns, each, ranges, strict=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import is_float
+from ...ir.dtypes import is_inexact
 from ...ir.errors import DomainError
 from .. import cumulative, reductions
 from ..numpy_calls.options import write_out
@@ -38,7 +38,7 @@ __all__ = [
 
 def _extreme(name: str, x: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
     x = as_tensor(x)
-    if not is_float(x.dtype):
+    if not is_inexact(x.dtype):
         return getattr(reductions, name)(x, axis, out, keepdims, initial, where)  # type: ignore[no-any-return]
     missing = run("isnan", x)
     chosen = masked(x, run("logical_not", missing), -math.inf if name == "max" else math.inf)
@@ -81,7 +81,7 @@ def nanmin(
 
 def _replaced(x: Any, value: float) -> Tensor:
     x = as_tensor(x)
-    return run("where", run("isnan", x), value, x) if is_float(x.dtype) else x
+    return run("where", run("isnan", x), value, x) if is_inexact(x.dtype) else x
 
 
 def nanprod(

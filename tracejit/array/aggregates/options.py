@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, as_dtype, is_float
+from ...ir.dtypes import BOOL, as_dtype, is_inexact
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.types import broadcast_shapes, normalize_axes
 from .. import reductions
@@ -86,7 +86,7 @@ def _mean(x: Tensor, axis: Any, keepdims: bool, where: Any) -> Tensor:
     mask = mask_of("mean", where, x)
     total = reductions.sum(masked(x, mask, 0), axis, keepdims=keepdims)
     count = reductions.sum(mask, axis, keepdims=keepdims)
-    if not is_float(x.dtype):
+    if not is_inexact(x.dtype):
         return cast(run("div", total, count), x.dtype)
     return run("div", total, cast(count, x.dtype))
 

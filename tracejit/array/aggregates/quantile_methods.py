@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import INT64, is_float
+from ...ir.dtypes import INT64, is_real_floating
 from ...ir.errors import DomainError
 from ..operands import cast, filled, run
 
@@ -45,7 +45,7 @@ def check_method(name: str, method: Any) -> None:
 
 def selects(method: str, q: Tensor, weak: bool) -> bool:
     """Whether `method` takes elements as they are: as some do where `q` is 0 and 1 in integers."""
-    if is_float(q.dtype):
+    if is_real_floating(q.dtype):
         return method in SELECTING
     return method in SELECTING or method == "linear" or (method in _PROMOTING and not weak)
 

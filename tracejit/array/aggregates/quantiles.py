@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import FLOAT64, is_float, result_type
+from ...ir.dtypes import FLOAT64, is_real_floating, result_type
 from ...ir.errors import DomainError, ShapeError
 from ...ir.graph import Value
 from ...ir.types import Shape, normalize_axes
@@ -217,12 +217,12 @@ def _percents(name: str, q: Any) -> tuple[Tensor, bool]:
     if _known_outside(q, 100):
         raise ShapeError(f"{name}: expected q between 0 and 100 (quantile takes 0 to 1)")
     numbers, weak = _numbers(q)
-    return run("div", numbers if is_float(numbers.dtype) else cast(numbers, FLOAT64), 100.0), weak
+    return run("div", numbers if is_real_floating(numbers.dtype) else cast(numbers, FLOAT64), 100.0), weak
 
 
 def _numbers(q: Any) -> tuple[Tensor, bool]:
     numbers, weak = as_tensor(q), _is_number(q)
-    return cast(numbers, FLOAT64) if weak and is_float(numbers.dtype) else numbers, weak
+    return cast(numbers, FLOAT64) if weak and is_real_floating(numbers.dtype) else numbers, weak
 
 
 def _is_number(q: Any) -> bool:
@@ -251,15 +251,15 @@ def _quantiles(
     extent, rank = lines.shape[-1], lines.ndim - 1
     if extent == 0:
         raise ShapeError(f"{name}: axis {axis} of {shape} has no elements")
-    skips = name.startswith("nan") and is_float(lines.dtype)
-    parts = q if is_float(q.dtype) else cast(q, FLOAT64)
+    skips = name.startswith("nan") and is_real_floating(lines.dtype)
+    parts = q if is_real_floating(q.dtype) else cast(q, FLOAT64)
     column = reshaped(parts, (*q.shape, *(1,) * rank))
     if weights is not None:
         value, ordered = _weighted(name, lines, _line_weights(name, weights, x, axis), column, skips)
     else:
         ordered = run("sort", lines)
         value = _unweighted(method, ordered, parts if not skips else column, whole, weak, skips)
-    if is_float(lines.dtype):
+    if is_real_floating(lines.dtype):
         if skips:
             nan = run("isnan", _element(ordered, 0))
         else:

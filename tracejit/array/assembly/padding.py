@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Array, Tensor
-from ...ir.dtypes import BOOL, INT64, is_float
+from ...ir.dtypes import BOOL, INT64, is_inexact
 from ...ir.errors import ArgumentError, DomainError, ShapeError
 from ...ir.types import normalize_axis
 from .. import reductions
@@ -246,7 +246,7 @@ def _with_statistics(x: Tensor, axis: int, width: Pair, mode: str, reach: Pair |
         if length == 0:
             raise ShapeError("pad: stat_length must be positive, got 0")
         value = _STATISTICS[mode](sliced(x, axis, 0 if side == 0 else extent - length, length), axis)
-        if is_float(value.dtype) and x.dtype.kind in "iu":
+        if is_inexact(value.dtype) and x.dtype.kind in "iu":
             value = run("rint", value)
         around = broadcast(cast(value, x.dtype), (*x.shape[:axis], count, *x.shape[axis + 1 :]))
         parts = [around, *parts] if side == 0 else [*parts, around]

@@ -13,7 +13,7 @@ from typing import Any
 from ...arguments.errors import checks_itself, explain
 from ...eager.dispatch import elementwise
 from ...eager.tensor import Tensor
-from ...ir.dtypes import is_float
+from ...ir.dtypes import is_inexact
 from ...ir.registry import OPS
 from ...state import STATE
 from ..operands import as_tensor
@@ -175,11 +175,11 @@ def _raised(x: Any, y: Any, /) -> Tensor:
     # NumPy's fast paths, several times faster than the general function. The square is the same number; the
     # square root is another one at -0.0 and -inf, and traced code has to say so
     if type(y) is int:
-        if y == 2 and STATE.tracer is None and type(x) is Tensor and is_float(x.dtype):
+        if y == 2 and STATE.tracer is None and type(x) is Tensor and is_inexact(x.dtype):
             return _square(x)
     elif type(y) is float and y == 0.5 and STATE.tracer is not None:
         x = as_tensor(x)
-        if is_float(x.dtype) and not STATE.tracer.is_weak(x._data):
+        if is_inexact(x.dtype) and not STATE.tracer.is_weak(x._data):
             return sqrt(x)
     return _pow(x, y)
 

@@ -13,7 +13,7 @@ from ...arguments.errors import named
 from ...eager.dispatch import elementwise
 from ...eager.native_ops import NativeCall
 from ...eager.tensor import Tensor, as_array
-from ...ir.dtypes import BOOL, FLOAT64, INT64, DType, Operand, is_float, result_type
+from ...ir.dtypes import BOOL, FLOAT64, INT64, DType, Operand, is_real_floating, result_type
 from ...ir.errors import DTypeError, ShapeError
 from ...ir.registry import OPS
 from ..indexing.searching import indices_of_nonzero
@@ -282,7 +282,7 @@ def sinc(x: Any) -> Tensor:
     Semantics: ``numpy.sinc``.
     """
     x = as_tensor(x)
-    y = run("mul", x if is_float(x.dtype) else cast(x, result_type(x.dtype, float)), math.pi)
+    y = run("mul", x if is_real_floating(x.dtype) else cast(x, result_type(x.dtype, float)), math.pi)
     small = run("lt", run("abs", y), 0.03)
     safe = run("where", small, 1.0, y)
     # near 0 the Taylor series 1 - y^2/6 + y^4/120 - y^6/5040, whose next term is below 2e-18
@@ -307,7 +307,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     Semantics: ``numpy.nan_to_num``.
     """
     x = as_tensor(x)
-    if not is_float(x.dtype):
+    if not is_real_floating(x.dtype):
         return cast(x, x.dtype, copy=True)
     limits = np.finfo(x.dtype)
     highest = float(limits.max) if posinf is None else posinf

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, is_float
+from ...ir.dtypes import BOOL, is_inexact
 from ..operands import as_tensor, filled, run
 from .documented import documented
 
@@ -200,7 +200,7 @@ def isclose(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     Semantics: ``numpy.isclose``.
     """
     x, y = as_tensor(x), as_tensor(y)
-    reference = y if is_float(y.dtype) else run("div", y, 1.0)
+    reference = y if is_inexact(y.dtype) else run("div", y, 1.0)
     # infinities are handled apart: inf - inf would be NaN
     infinite = logical_or(isinf(x), isinf(reference))
     gap = run("abs", run("sub", run("where", infinite, 0.0, x), run("where", infinite, 0.0, reference)))

@@ -25,7 +25,7 @@ from ...eager.views import (
     made_step,
     views_of,
 )
-from ...ir.dtypes import is_float
+from ...ir.dtypes import is_differentiable
 from ...ir.errors import GradientError, TraceError, TracejitError
 from ...ir.graph import Value
 from ...ir.registry import OPS, Attrs, Kind, Op, OpNamespace
@@ -67,7 +67,7 @@ def writes_memory(x: Tensor, value: Any, name: str) -> bool:
         take_memory(base)
     if not STATE.recording:
         return not traced
-    needed = x._requires_grad or (is_float(x.dtype) and _requires_grad(value))
+    needed = x._requires_grad or (is_differentiable(x.dtype) and _requires_grad(value))
     if chain is not None and UNRECORDED in chain[1] and (needed or base._requires_grad):
         raise GradientError(f"{name}: {_UNRECORDED_WRITE}")
     if needed and base._requires_grad and base._node is None:

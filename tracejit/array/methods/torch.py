@@ -12,7 +12,7 @@ import numpy as np
 
 from ...eager.tensor import Tensor
 from ...eager.views import lies_in_order
-from ...ir.dtypes import FLOAT32, FLOAT64, DType, as_dtype, is_float
+from ...ir.dtypes import FLOAT32, FLOAT64, DType, as_dtype, is_real_floating
 from ...ir.errors import ArgumentError, DomainError, DTypeError, ShapeError
 from ...ir.types import normalize_axis
 from .. import contraction, creation, joining, manipulation, rearranging, sorting
@@ -212,7 +212,7 @@ def _element_size(x: Tensor) -> int:
 
 def _is_floating_point(x: Tensor) -> bool:
     """Whether the dtype is a floating one."""
-    return is_float(x.dtype)
+    return is_real_floating(x.dtype)
 
 
 def _type_as(x: Tensor, other: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import FLOAT64, is_float
+from ...ir.dtypes import FLOAT64, is_inexact, is_real_floating
 from ...ir.errors import ShapeError
 from ...ir.types import normalize_axes, normalize_axis
 from .. import cumulative
@@ -66,7 +66,7 @@ def _slope(x: Tensor, axis: int, spacing: Any, edge_order: int) -> Tensor:
     else:
         if width.shape != (extent,):
             raise ShapeError(f"gradient: coordinates must have shape ({extent},), got {width.shape}")
-        gaps = diff(width if is_float(width.dtype) else cast(width, FLOAT64))
+        gaps = diff(width if is_inexact(width.dtype) else cast(width, FLOAT64))
         shape = [1] * x.ndim
         shape[axis] = extent - 2
         before = reshaped(sliced(gaps, 0, 0, extent - 2), tuple(shape))
@@ -155,7 +155,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * m
     steps = diff(p, axis=place)
     if discont is None:
         discont = period / 2
-    whole = not is_float(p.dtype) and isinstance(period, int)
+    whole = not is_real_floating(p.dtype) and isinstance(period, int)
     if whole:
         high, rest = divmod(period, 2)
         ambiguous = rest == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, as_dtype, default_dtype, is_float
+from ...ir.dtypes import BOOL, as_dtype, default_dtype, is_inexact
 from ...ir.errors import ShapeError
 from ..creation import ones_like, zeros_like
 from ..elementwise.logic import array_equal
@@ -116,7 +116,7 @@ def angle(z: Any, deg: bool = False) -> Tensor:
     Semantics: ``numpy.angle``.
     """
     x = as_tensor(z)
-    x = x if is_float(x.dtype) else cast(x, default_dtype())
+    x = x if is_inexact(x.dtype) else cast(x, default_dtype())
     radians = run("atan2", zeros_like(x), x)
     return run("mul", radians, 57.29577951308232) if deg else radians
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, as_dtype, is_float
+from ...ir.dtypes import BOOL, as_dtype, is_inexact
 from ...ir.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from ...ir.types import broadcast_shapes
 from ..indexing import inplace
@@ -116,7 +116,7 @@ def _operands_inside(name: str, inputs: tuple[Any, ...], mask: Tensor) -> tuple[
     for value in inputs:
         if isinstance(value, (Tensor, np.ndarray, list, tuple)):
             value = as_tensor(value)
-            if is_float(value.dtype):
+            if is_inexact(value.dtype):
                 value = run("where", mask, value, safe)
         operands.append(value)
     return tuple(operands)

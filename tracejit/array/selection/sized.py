@@ -12,7 +12,7 @@ import operator
 from typing import Any, NamedTuple
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import BOOL, BY_NAME, INT64, DType, is_float
+from ...ir.dtypes import BOOL, BY_NAME, INT64, DType, is_inexact
 from ...ir.errors import DTypeError, ShapeError
 from ..indexing.searching import take
 from ..manipulation import moveaxis, ravel
@@ -118,7 +118,7 @@ def order_and_firsts(line: Tensor, equal_nan: bool = True) -> tuple[Tensor, Tens
     ordered = take(line, order)
     before, after = sliced(ordered, 0, 0, count), sliced(ordered, 0, min(1, line.shape[0]), count)
     differs = run("ne", before, after)
-    if equal_nan and is_float(line.dtype):  # NaNs are last
+    if equal_nan and is_inexact(line.dtype):  # NaNs are last
         differs = run("logical_and", differs, run("logical_not", run("isnan", before)))
     return order, _with_a_first(differs, line.shape[0])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...array.operands import SCALARS, as_tensor, floating, promoted, run
 from ...eager.tensor import Tensor
-from ...ir.dtypes import is_float
+from ...ir.dtypes import is_real_floating
 from ...ir.errors import TracejitError
 
 
@@ -25,4 +25,4 @@ def special(name: str, *operands: Any) -> Tensor:
 def floats(*operands: Any) -> list[Tensor]:
     """`operands` as tensors of one floating dtype."""
     values = promoted(*operands)
-    return values if is_float(values[0].dtype) else [floating(value) for value in values]
+    return values if is_real_floating(values[0].dtype) else [floating(value) for value in values]

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import is_float
+from ...ir.dtypes import is_differentiable
 from ...ir.errors import ConcretizationError
 from ...ir.graph import Function
 from ...ir.records import record
@@ -307,7 +307,7 @@ def _is_number(leaf: Any) -> bool:
 def _is_floating(tree: Any) -> bool:
     leaves = flatten(tree)[0]
     return bool(leaves) and all(
-        isinstance(leaf, float) if _is_number(leaf) else is_float(leaf.dtype) for leaf in leaves
+        isinstance(leaf, float) if _is_number(leaf) else is_differentiable(leaf.dtype) for leaf in leaves
     )
 
 

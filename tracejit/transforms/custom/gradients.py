@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor, as_array, wrap
-from ...ir.dtypes import DType, is_float
+from ...ir.dtypes import DType, is_differentiable
 from ...ir.errors import DTypeError, GradientError, ShapeError
 from ...ir.records import record
 from ...ir.types import Shape
@@ -34,7 +34,7 @@ def leaf_of(value: Any) -> Leaf:
     if not isinstance(value, Tensor):
         return Leaf(np.shape(value), None, weak=False)
     weak = STATE.tracer is not None and value.is_traced and STATE.tracer.is_weak(value._data)
-    return Leaf(value.shape, value.dtype if is_float(value.dtype) else None, weak=weak)
+    return Leaf(value.shape, value.dtype if is_differentiable(value.dtype) else None, weak=weak)
 
 
 def checked_gradients(
@@ -98,7 +98,7 @@ def _checked(source: str, position: int, leaf: Leaf, gradient: Any) -> Tensor | 
         raise GradientError(f"{where} {type(gradient).__name__}, expected a tensor or None")
     if gradient.shape != leaf.shape:
         raise ShapeError(f"{where} a gradient of shape {gradient.shape}, expected {leaf.shape}")
-    if leaf.weak and is_float(gradient.dtype):
+    if leaf.weak and is_differentiable(gradient.dtype):
         return TENSOR_OPS.cast(gradient, dtype=leaf.dtype)  # type: ignore[no-any-return]
     if gradient.dtype != leaf.dtype:
         raise DTypeError(f"{where} a gradient of dtype {gradient.dtype.name}, expected {leaf.dtype.name}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...eager.tensor import Tensor, wrap
-from ...ir.dtypes import default_dtype, is_float
+from ...ir.dtypes import default_dtype, is_differentiable
 from ...ir.errors import DTypeError, GradientError, ShapeError, TracejitError
 from ...pytree import flatten, tree_map
 from ...state import STATE
@@ -172,16 +172,16 @@ def _zero_tangent(leaf: Any) -> Any:
     """The tangent at which a rule is linearised; one that is differentiated where the leaf may be."""
     if isinstance(leaf, (bool, int, float)):
         return 0.0
-    dtype = leaf.dtype if is_float(leaf.dtype) else default_dtype()
+    dtype = leaf.dtype if is_differentiable(leaf.dtype) else default_dtype()
     zeros: Tensor = TENSOR_OPS.full(value=0.0, shape=tuple(leaf.shape), dtype=dtype)
-    if isinstance(leaf, Tensor) and is_float(leaf.dtype):
+    if isinstance(leaf, Tensor) and is_differentiable(leaf.dtype):
         return wrap(zeros._data).requires_grad_()
     return zeros
 
 
 def _checked(rule: str, position: int, output: Tensor, tangent: Any) -> Tensor | None:
     """The tangent of one output, of its type; numbers adopt it. None for an integer."""
-    if not is_float(output.dtype):
+    if not is_differentiable(output.dtype):
         return None
     if isinstance(tangent, (bool, int, float)):
         tangent = np.asarray(tangent, output.dtype)

@@ -22,7 +22,7 @@ from ...debug import QUIET
 from ...eager.tensor import Tensor, as_array, wrap
 from ...eager.views import UNRECORDED, chain_of, share
 from ...generator import DEFAULT
-from ...ir.dtypes import is_float
+from ...ir.dtypes import is_differentiable
 from ...ir.errors import DTypeError, GradientError
 from ...location import user_location
 from ...pytree import TreeDef, flatten, leaf_paths
@@ -109,7 +109,7 @@ def call_on_tape(rule: DerivativeRule, leaves: Sequence[Any], structure: TreeDef
                 if alias is tensor or (chain is not None and chain[0] is alias):
                     share(leaf, result, UNRECORDED)
                     break
-        if is_float(tensor.dtype):
+        if is_differentiable(tensor.dtype):
             result._node, result._requires_grad = Output(node, index), True
         results.append(result)
     return output_structure.unflatten(results)

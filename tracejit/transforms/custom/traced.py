@@ -14,7 +14,7 @@ from typing import Any, Final
 from ...autograd.modes import enable_grad, untaped
 from ...eager.dispatch import apply
 from ...eager.tensor import Tensor, wrap
-from ...ir.dtypes import is_float
+from ...ir.dtypes import is_differentiable
 from ...ir.graph import Function, Value
 from ...ir.registry import OPS
 from ...location import user_location
@@ -68,7 +68,9 @@ def _undifferentiable(rule: DerivativeRule, leaves: Sequence[Any], structure: Tr
     output = rule.primal(structure.unflatten(leaves))
     results, output_structure = flatten(output)
     return output_structure.unflatten([
-        apply(OPS["undifferentiable"], (tensor,), {"message": message}) if is_float(tensor.dtype) else tensor
+        apply(OPS["undifferentiable"], (tensor,), {"message": message})
+        if is_differentiable(tensor.dtype)
+        else tensor
         for tensor in as_tensors(results)
     ])  # fmt: skip
 
@@ -113,7 +115,7 @@ class _Call:
         with tracing(self.backward_tracer), untaped():
             cotangents = [
                 self.backward_tracer.argument(output.type, f"ct{i}")
-                if is_float(output.dtype)
+                if is_differentiable(output.dtype)
                 else TENSOR_OPS.full(
                     value=output.dtype.type(0).item(), shape=output.shape, dtype=output.dtype
                 )
@@ -181,7 +183,7 @@ class _Call:
         """What the function closes over, as operands. A gradient with respect to it is an error."""
         operands = []
         for position, value in enumerate(captures):
-            if is_float(value.dtype):
+            if is_differentiable(value.dtype):
                 attrs = {"message": closed_over(self.rule.name)}
                 if value in used:
                     self.wrt.append(len(self.values) + position)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...eager.tensor import Tensor
-from ...ir.dtypes import is_float
+from ...ir.dtypes import is_differentiable
 from ...ir.errors import GradientError, TracejitError
 from ...pytree import flatten
 from ...state import STATE
@@ -26,7 +26,7 @@ def apply_rule(rule: DerivativeRule, args: tuple[Any, ...]) -> Any:
     if STATE.recording and any(isinstance(leaf, Tensor) and leaf._requires_grad for leaf in leaves):
         return call_on_tape(rule, leaves, structure)
     traced = STATE.tracer is not None and not STATE.blocked
-    if traced and any(isinstance(leaf, Tensor) and is_float(leaf.dtype) for leaf in leaves):
+    if traced and any(isinstance(leaf, Tensor) and is_differentiable(leaf.dtype) for leaf in leaves):
         return call_in_trace(rule, leaves, structure)
     output = rule.primal(args)
     if STATE.recording:
