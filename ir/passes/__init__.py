@@ -30,6 +30,7 @@ from .loops.loop_invariant_motion import hoist_invariants
 from .loops.loop_merging import merge_scans, merge_whiles
 from .loops.register_state import is_small
 from .loops.stacked_results import reuse_stacks
+from .loops.unchanged_carries import free_unchanged_carries
 from .recovery import fuse_nothing, interpreted
 
 
@@ -54,6 +55,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("fold", fold),  # constant folding
     Pass("simplify", simplify),  # what the constants allow
     Pass("cse", cse),  # common subexpression elimination
+    Pass("free-unchanged-carries", free_unchanged_carries),  # what no step changes is no state
     Pass("reuse-stacks", reuse_stacks),  # stack in a scan once what several scans stack
     Pass("licm", hoist_invariants),  # loop-invariant code motion
     Pass("defer-products", defer_products),  # one matrix product after a loop that adds up many
