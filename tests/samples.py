@@ -244,6 +244,17 @@ _INDEXED = [
 ]
 
 
+#: Shapes, shapes of indices, and the axes that they go along.
+_INDEXED_ALONG = [
+    ((4, 5), (), (1,)),
+    ((4, 5), (300,), (1,)),
+    ((3, 4, 5), (), (0, 2)),
+    ((3, 4, 5), (2, 2), (2, 0)),
+    ((2, 3, 4, 5), (3,), (1,)),
+    ((2, 0, 3), (), (2,)),
+]
+
+
 def _indices(
     shape: tuple[int, ...], index: tuple[int, ...], count: int, rng: np.random.Generator
 ) -> list[Array]:
@@ -252,23 +263,30 @@ def _indices(
 
 def _gathers(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for dtype, (shape, index, count) in itertools.product(DTYPES, _INDEXED):
-        yield Sample([mixed_values(dtype, shape, rng), *_indices(shape, index, count, rng)])
+        yield Sample([mixed_values(dtype, shape, rng), *_indices(shape, index, count, rng)], {"axes": ()})
+    for dtype, (shape, index, axes) in itertools.product(DTYPES, _INDEXED_ALONG):
+        indices = _indices(tuple(shape[axis] for axis in axes), index, len(axes), rng)
+        yield Sample([mixed_values(dtype, shape, rng), *indices], {"axes": axes})
 
 
 def _scatters(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
-    for dtype, (shape, index, count), mode in itertools.product(DTYPES, _INDEXED, ("set", "add")):
+    yield from _scatters_by(("set", "add"), rng)
+
+
+def _scatters_by(modes: tuple[str, ...], rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, (shape, index, count), mode in itertools.product(DTYPES, _INDEXED, modes):
         value = random_values(dtype, index + shape[count:], rng)
-        yield Sample(
-            [random_values(dtype, shape, rng), value, *_indices(shape, index, count, rng)], {"mode": mode}
-        )
+        operands = [random_values(dtype, shape, rng), value, *_indices(shape, index, count, rng)]
+        yield Sample(operands, {"mode": mode, "axes": ()})
+    for dtype, (shape, index, axes), mode in itertools.product(DTYPES, _INDEXED_ALONG, modes):
+        rest = tuple(size for axis, size in enumerate(shape) if axis not in axes)
+        indices = _indices(tuple(shape[axis] for axis in axes), index, len(axes), rng)
+        operands = [random_values(dtype, shape, rng), random_values(dtype, index + rest, rng), *indices]
+        yield Sample(operands, {"mode": mode, "axes": axes})
 
 
 def _scatter_reduces(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
-    for dtype, (shape, index, count), mode in itertools.product(DTYPES, _INDEXED, ("mul", "max", "min")):
-        value = random_values(dtype, index + shape[count:], rng)
-        yield Sample(
-            [random_values(dtype, shape, rng), value, *_indices(shape, index, count, rng)], {"mode": mode}
-        )
+    yield from _scatters_by(("mul", "max", "min"), rng)
 
 
 def _lines(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
@@ -410,12 +428,17 @@ def np_convolve(x: Array, w: Array, stride: Any, padding: Any, dilation: Any) ->
     return np.einsum("ngcrqij,gocij->ngorq", windows, w)
 
 
-def _np_scatter(x: Array, v: Array, *indices: Array, mode: str) -> Array:
-    out = x.copy()
+def _np_gather(x: Array, *indices: Array, axes: tuple[int, ...]) -> Array:
+    return np.moveaxis(x, axes, range(len(axes)))[indices]
+
+
+def _np_scatter(x: Array, v: Array, *indices: Array, mode: str, axes: tuple[int, ...]) -> Array:
+    whole = x.copy()
+    out = np.moveaxis(whole, axes, range(len(axes)))
     for place in np.ndindex(indices[0].shape):
         at = tuple(int(index[place]) for index in indices)
         out[at] = _SCATTERED[mode](out[at], v[place], dtype=x.dtype) if mode != "set" else v[place]
-    return out
+    return whole
 
 
 _SCATTERED = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
@@ -501,7 +524,7 @@ _RENAMED = {
     "reshape": lambda x, shape: x.reshape(shape), "broadcast": lambda x, shape: np.broadcast_to(x, shape),
     "slice": lambda x, start, size, step: x[_np_slice(start, size, step)] if x.ndim else x,
     "concat": lambda *xs, axis: np.concatenate(xs, axis), "update": _np_update,
-    "convolve": np_convolve, "gather": lambda x, *indices: x[indices], "scatter": _np_scatter,
+    "convolve": np_convolve, "gather": _np_gather, "scatter": _np_scatter,
     "scatter_reduce": _np_scatter,
     "full": lambda value, shape, dtype: np.full(shape, value, dtype),
     "iota": lambda shape, axis, dtype: np.indices(shape)[axis].astype(dtype),

@@ -153,6 +153,7 @@ def program(op: Op, dtype: Any) -> tuple[Function, list[Array]]:
     results: list[Any] = []
     arrays: list[Array] = []
     for shapes, attrs in {str(case): case for case in cases(op)}.values():
+        attrs = {**attrs, **{name: value for name, value in op.defaults.items() if name not in attrs}}
         made = operands(op, shapes, dtype, rng)
         if made is None:
             continue

@@ -45,6 +45,7 @@ from tracejit.ir.passes.loops.deferred_products import defer_products
 from tracejit.ir.passes.loops.loop_invariant_motion import hoist_invariants
 from tracejit.ir.passes.loops.loop_merging import merge_scans, merge_whiles
 from tracejit.ir.passes.loops.stacked_results import reuse_stacks
+from tracejit.ir.passes.loops.unchanged_carries import free_unchanged_carries
 from tracejit.ir.text.formatter import format_text
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import print_function
@@ -104,6 +105,7 @@ MODES: dict[str, Callable[[Function], Function]] = {
     "decompose": lambda function: dce(decompose(function)),
     "fuse": fuse,
     "licm": lambda function: dce(hoist_invariants(function)),
+    "free-unchanged-carries": lambda function: dce(free_unchanged_carries(function)),
     "reuse-stacks": lambda function: dce(reuse_stacks(function)),
     "merge-scans": merge_scans,
     "merge-whiles": merge_whiles,

@@ -14,7 +14,7 @@ from ...ir.graph import Function, Instruction, Value
 from ...ir.passes.loops.register_state import MAX_ELEMENTS
 from ...ir.records import record
 from ...ir.registry import Kind
-from ..kernels.indexing.movement import index_messages
+from ..kernels.indexing.movement import index_messages, slices_of
 from ..llvm.emitter import Reg, constant
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
@@ -204,26 +204,25 @@ class ElementWriter(PackingWriter, abc.ABC):
             spilled = Stored(w.slot(SHORT_NAME[source.dtype], len(x)), SHORT_NAME[source.dtype])
             self.store(x, spilled, 0)
             x = spilled
-        base = len(self.errors)
-        self.errors += index_messages(instruction, source.shape, len(indices))
+        base, slices = len(self.errors), slices_of(source.shape, len(indices), instruction.attrs["axes"])
+        self.errors += index_messages(instruction, slices)
         labels = [w.label("bad") for _ in indices]
         self.failed += labels
         assert len(self.failed) == base + len(indices)
         wrapped: list[list[Reg]] = []
         for number in range(instruction.operands[1].type.size):
             wrapped.append([])
-            for axis, index in enumerate(indices):
-                at, size = self.element(index, number), source.shape[axis]
-                w.exit_unless(w.and_(w.ge(at, -size), w.lt(at, size)), labels[axis])
+            for index, size, label in zip(indices, slices.sizes, labels, strict=True):
+                at = self.element(index, number)
+                w.exit_unless(w.and_(w.ge(at, -size), w.lt(at, size)), label)
                 wrapped[-1].append(w.select(w.lt(at, 0), w.add(at, size), at))
-        stretch = int(np.prod(source.shape[len(indices) :], dtype=np.int64))
         elements: list[Reg] = []
-        for place in wrapped:
-            flat = constant(0, "i64")
-            for axis, at in enumerate(place):
-                flat = w.add(w.mul(flat, source.shape[axis]), at)
-            here = Stored(w.offset(x.pointer, x.dtype, w.mul(flat, stretch)), x.dtype)
-            elements += [self.element(here, i) for i in range(stretch)]
+        for tuple_ in wrapped:
+            place = constant(0, "i64")
+            for at, step in zip(tuple_, slices.steps, strict=True):
+                place = w.add(place, w.mul(at, step))
+            here = Stored(w.offset(x.pointer, x.dtype, w.mul(place, slices.unit)), x.dtype)
+            elements += [self.element(here, offset) for offset in slices.offsets()]
         return elements
 
 

@@ -259,6 +259,8 @@ class _Parser:
                     self.fail(key.offset, f"attribute {key.text} is given twice")
                 self.expect("punctuation", "=")
                 attrs[key.text] = self.attribute()
+        for name, value in op.defaults.items():
+            attrs.setdefault(name, value)
         regions: list[Function] = []
         while self.peek().kind == "function":
             regions.append(self.signature_and_body())

@@ -111,7 +111,12 @@ def _type_of(value: Value) -> object:
 def _row(instruction: Instruction, names: dict[Value, str]) -> tuple[str, str]:
     left = ", ".join(f"{names[result]}: {result.type}" for result in instruction.results)
     operands = ", ".join(names.get(operand, "%?") for operand in instruction.operands)
-    attrs = ", ".join(f"{key}={print_attr(value)}" for key, value in instruction.attrs.items())
+    defaults = instruction.op.defaults
+    attrs = ", ".join(
+        f"{key}={print_attr(value)}"
+        for key, value in instruction.attrs.items()
+        if key not in defaults or defaults[key] != value
+    )
     return left, f"{instruction.op.name}({operands})" + (f" {{{attrs}}}" if attrs else "")
 
 

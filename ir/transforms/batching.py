@@ -20,7 +20,7 @@ from ..builder import Builder
 from ..dtypes import INT64
 from ..errors import TraceError
 from ..graph import Function, Instruction, Value
-from ..registry import OPS, Kind
+from ..registry import OPS, Attrs, Kind
 from ..types import Shape
 
 #: ``rule(b, instruction, operands, mapped, size) -> results``; see the module's docstring.
@@ -208,10 +208,10 @@ def batch_gather(
 ) -> Sequence[Value]:
     """The rule of gathers: the number of the example is one more index into what differs between examples."""
     x, *indices = operands
-    indices = all_mapped(b, indices, mapped[1:], size)
+    indices, attrs = all_mapped(b, indices, mapped[1:], size), instruction.attrs
     if mapped[0]:
-        indices = [_positions(b, indices[0].shape), *indices]
-    return b.append(instruction.op, (x, *indices), instruction.attrs)
+        indices, attrs = [_positions(b, indices[0].shape), *indices], _behind_examples(attrs)
+    return b.append(instruction.op, (x, *indices), attrs)
 
 
 def batch_scatter(
@@ -220,7 +220,14 @@ def batch_scatter(
     """The rule of scatters: the number of the example is one more index."""
     # row-major order of the indices is the order of the writes, so that the last one of each example stays
     x, v, *indices = all_mapped(b, operands, mapped, size)
-    return b.append(instruction.op, (x, v, _positions(b, indices[0].shape), *indices), instruction.attrs)
+    places = [_positions(b, indices[0].shape), *indices]
+    return b.append(instruction.op, (x, v, *places), _behind_examples(instruction.attrs))
+
+
+def _behind_examples(attrs: Attrs) -> Attrs:
+    """The attributes of an indexed op whose first index is the number of the example."""
+    axes = attrs["axes"]
+    return {**attrs, "axes": (0, *[axis + 1 for axis in axes])} if axes else attrs
 
 
 def batch_matmul(

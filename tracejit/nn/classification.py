@@ -157,7 +157,7 @@ def _chosen(
     places = bounded(name, run("where", valid, target, 0), x.shape[classes], "classes")
     if weights is None:
         return places, valid, cast(valid, x.dtype)
-    return places, valid, run("where", valid, run("gather", weights, places), 0.0)
+    return places, valid, run("where", valid, run("gather", weights, places, axes=()), 0.0)
 
 
 def _picked(x: Tensor, places: Tensor, classes: int) -> Tensor:

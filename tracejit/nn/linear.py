@@ -95,7 +95,7 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Tens
             "the indices are the first argument"
         )
     count = weight.shape[0]
-    rows = run("gather", weight, bounded("embedding", places, count, "rows"))
+    rows = run("gather", weight, bounded("embedding", places, count, "rows"), axes=())
     if padding_idx is None:
         return rows
     if not -count <= padding_idx < count:
@@ -135,5 +135,5 @@ def one_hot(indices: Any, num_classes: int = -1) -> Tensor:
         )
     classes = run("iota", shape=(count,), axis=0, dtype=INT64)
     # read from the list of classes, so that compiled code checks the index as well
-    checked = run("gather", classes, bounded("one_hot", places, count, "classes"))
+    checked = run("gather", classes, bounded("one_hot", places, count, "classes"), axes=())
     return cast(run("eq", reshaped(checked, (*places.shape, 1)), classes), INT64)

@@ -3,6 +3,7 @@ differentiated or traced."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -54,6 +55,8 @@ class _NumpyOps(OpNamespace):
         kernel = kernel_on_arrays(op)
         if kernel is _BROADCAST_VIEW:
             kernel = _broadcast
+        if op.defaults:
+            kernel = functools.partial(kernel, **op.defaults)
         setattr(self, name, kernel)  # nothing between a rule and the kernel
         return kernel
 

@@ -177,7 +177,7 @@ def _recorder_code(count: int, arguments: tuple[str, ...], *, computed: bool) ->
 
     attrs = "NO_ATTRS"
     if computed:
-        attrs = f"ATTRS(x0.shape, {arguments[0]})"
+        attrs = f"ATTRS(x0.shape, {arguments[0] if arguments else None})"
     elif arguments:
         attrs = f"{{{', '.join(f'{name!r}: {name}' for name in arguments)}}}"
     op, plans = "OP", "PLANS"

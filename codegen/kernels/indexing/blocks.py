@@ -17,6 +17,7 @@ from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ..parallel_for import part_of
+from .movement import Slices
 
 #: Indices of a block of short slices, and of long ones, which are so many bytes.
 BLOCK: Final = 2048
@@ -29,13 +30,11 @@ STATUS_BYTES: Final = 64
 
 
 class IndexBlocks:
-    """The blocks of `count` tuples of indices into the leading axes of `shape`; buffers from `first` on hold
-    them. Slices are `nbytes` long."""
+    """The blocks of `count` tuples of indices to `slices`; buffers from `first` on hold them. Slices are
+    `nbytes` long."""
 
-    def __init__(
-        self, shape: tuple[int, ...], axes: int, first: int, count: int, nbytes: int, target: Target
-    ) -> None:
-        self.shape, self.axes, self.first, self.count = shape, axes, first, count
+    def __init__(self, slices: Slices, first: int, count: int, nbytes: int, target: Target) -> None:
+        self.slices, self.first, self.count = slices, first, count
         self.size = BLOCK_OF_LONG if nbytes >= LONG else BLOCK
         #: How many there are.
         self.number = -(-count // self.size)
@@ -55,7 +54,7 @@ class IndexBlocks:
         return bad
 
     def each(self, w: FunctionWriter, start: Reg, stop: Reg, body: Callable[[Reg, Reg], None]) -> None:
-        """Call ``body(number of the tuple, number of the slice)``, several times in one turn."""
+        """Call ``body(number of the tuple, place of the slice)``, several times in one turn."""
 
         def turn(copies: int) -> Callable[[Reg, list[Reg]], Sequence[Reg]]:
             def run(at: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -71,39 +70,39 @@ class IndexBlocks:
         w.loop(whole, stop, 1, turn(1))
 
     def place(self, w: FunctionWriter, number: Reg) -> Reg:
-        """The number of the slice that tuple `number` leads to, whose indices are in range: unless another
+        """The place of the slice that tuple `number` leads to, whose indices are in range: unless another
         thread of Python changes them meanwhile. So they are limited, as they are read here once more."""
-        flat = constant(0, "i64")
-        for axis in range(self.axes):
-            index = w.min(self._wrapped(w, axis, number, 1), max(self.shape[axis] - 1, 0))
-            flat = index if axis == 0 else w.add(w.mul(flat, self.shape[axis]), index)
-        return w.bitcast(flat, "i64")
+        place = constant(0, "u64")
+        for position, (size, step) in enumerate(zip(self.slices.sizes, self.slices.steps, strict=True)):
+            index = w.min(self._wrapped(w, position, number, 1), max(size - 1, 0))
+            place = w.add(place, w.mul(index, step))
+        return w.bitcast(place, "i64")
 
-    def _wrapped(self, w: FunctionWriter, axis: int, number: Reg, lanes: int) -> Reg:
+    def _wrapped(self, w: FunctionWriter, position: int, number: Reg, lanes: int) -> Reg:
         """Indices counted from the beginning. As unsigned numbers, the smaller of an index and what it is if
         it counts from the end is below the size where it is in range."""
-        signed = w.load(w.offset(f"%b{self.first + axis}", "i64", number), "i64", lanes)
+        signed = w.load(w.offset(f"%b{self.first + position}", "i64", number), "i64", lanes)
         index = w.bitcast(signed, "u64")
-        return w.min(index, w.add(index, self.shape[axis]))
+        return w.min(index, w.add(index, self.slices.sizes[position]))
 
     def _check(self, w: FunctionWriter, start: Reg, stop: Reg) -> Reg:
         """The axes that have a bad index, as bits."""
 
         def some(lanes: int, at: Reg, state: list[Reg]) -> Sequence[Reg]:
             return [
-                w.and_(good, w.lt(self._wrapped(w, axis, at, lanes), self.shape[axis]))
-                for axis, good in enumerate(state)
+                w.and_(good, w.lt(self._wrapped(w, position, at, lanes), self.slices.sizes[position]))
+                for position, good in enumerate(state)
             ]
 
         lanes = self.lanes
         whole = w.add(start, w.and_(w.sub(stop, start), -lanes))
-        good = [constant(True, "bool", lanes)] * self.axes
+        good = [constant(True, "bool", lanes)] * len(self.slices.sizes)
         good = w.loop(start, whole, lanes, lambda at, state: some(lanes, at, state), good)
         every = [w.eq(w.mask_bits(reg), (1 << lanes) - 1) for reg in good]
         every = w.loop(whole, stop, 1, lambda at, state: some(1, at, state), every)
         bad = constant(0, "i32")
-        for axis, fine in enumerate(every):
-            bad = w.or_(bad, w.select(fine, constant(0, "i32"), 1 << axis))
+        for position, fine in enumerate(every):
+            bad = w.or_(bad, w.select(fine, constant(0, "i32"), 1 << position))
         return bad
 
 

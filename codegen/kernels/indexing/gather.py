@@ -9,7 +9,6 @@ f32 take 1.6 ms then instead of 1.3: how many cache lines come is the limit, and
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
@@ -25,31 +24,41 @@ from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
 from .blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
-from .movement import check_indices, copy_stretch, index_messages, over_indices
+from .movement import Slices, check_indices, copy_stretch, index_messages, over_indices, slices_of
 
 
 def gather_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """Copies the slice at each tuple of indices."""
     target, declarations = context.target, context.declarations
     x, *indices = instruction.operands
-    stretch, count = math.prod(x.shape[len(indices) :]), indices[0].type.size
-    description = f"gather {name}: {count} slices of {stretch} elements of {x.type}"
-    errors = index_messages(instruction, x.shape, len(indices))
+    slices, count = slices_of(x.shape, len(indices), instruction.attrs["axes"]), indices[0].type.size
+    description = f"gather {name}: {count} slices of {slices.elements} elements of {x.type}"
+    if not slices.leading:
+        description += f" along axes {list(slices.axes)}"
+    errors = index_messages(instruction, slices)
     cycles, pooled = _work(instruction)
     if count >= BLOCK_OF_LONG:
         code = _BlockWriter(name, instruction, target, declarations).write()
         return Kernel(name, code, description, cycles=cycles, errors=errors, pooled=pooled)
     w, dtype, result = FunctionWriter(declarations), SHORT_NAME[x.dtype], f"%b{len(indices) + 1}"
 
-    def copy(w: FunctionWriter, number: Reg, at: Reg) -> None:
-        source = w.offset("%b0", dtype, w.mul(at, stretch))
-        copy_stretch(w, dtype, w.offset(result, dtype, w.mul(number, stretch)), source, stretch)
+    def copy(w: FunctionWriter, number: Reg, place: Reg) -> None:
+        _copy_slice(w, dtype, slices, result, number, place)
 
-    check_indices(w, x.shape, len(indices), 1, count, target.lanes("i64"))
-    over_indices(w, x.shape, len(indices), 1, (0, count), copy)
+    check_indices(w, slices, 1, count, target.lanes("i64"))
+    over_indices(w, slices, 1, (0, count), copy)
     w.ret(constant(0, "i32"))
     code = [w.function(signature(name, len(indices) + 2, result="i32"), "nounwind")]
     return Kernel(name, code, description, cycles=cycles, errors=errors)
+
+
+def _copy_slice(w: FunctionWriter, dtype: str, slices: Slices, result: str, number: Reg, place: Reg) -> None:
+    """Copy the slice at `place` to the place `number` of the result."""
+    source = w.offset("%b0", dtype, w.mul(place, slices.unit))
+    target = w.offset(result, dtype, w.mul(number, slices.elements))
+    slices.moves(
+        w, dtype, source, target, lambda here, packed: copy_stretch(w, dtype, packed, here, slices.stretch)
+    )
 
 
 def gather_workspace(instruction: Instruction, context: LoweringContext) -> int:
@@ -60,8 +69,9 @@ def gather_workspace(instruction: Instruction, context: LoweringContext) -> int:
 def _work(instruction: Instruction) -> tuple[float, bool]:
     """Estimated cycles, and whether threads share them."""
     x, *indices = instruction.operands
-    stretch, count = math.prod(x.shape[len(indices) :]), indices[0].type.size
-    cycles = count * (12 + stretch * x.dtype.itemsize / 8)
+    slices, count = slices_of(x.shape, len(indices), instruction.attrs["axes"]), indices[0].type.size
+    each = slices.elements * (x.dtype.itemsize / 8 if slices.stretch > 1 or slices.leading else 1)
+    cycles = count * (12 + each)
     return cycles, count >= BLOCK_OF_LONG and cycles > machine().parallel_cycles
 
 
@@ -77,8 +87,9 @@ class _BlockWriter:
         self.dtype = SHORT_NAME[x.dtype]
         self.axes = len(indices)
         self.count = indices[0].type.size
-        self.stretch = math.prod(x.shape[self.axes :])
-        self.blocks = IndexBlocks(x.shape, self.axes, 1, self.count, self.stretch * x.dtype.itemsize, target)
+        self.slices = slices_of(x.shape, self.axes, instruction.attrs["axes"])
+        nbytes = self.slices.elements * x.dtype.itemsize
+        self.blocks = IndexBlocks(self.slices, 1, self.count, nbytes, target)
         self.cycles, self.pooled = _work(instruction)
         #: Operands, the result, and the workspace where tasks share one.
         self.buffers = self.axes + 2 + self.pooled
@@ -106,13 +117,11 @@ class _BlockWriter:
         return [*parts, w.function(signature(self.name, self.buffers, result="i32"), "nounwind")]
 
     def _blocks(self, first: Reg, stop: Reg) -> Reg:
-        """Some blocks; a bit for each axis with an index out of range."""
+        """Some blocks; a bit for each index that is out of range."""
         w, result = self.w, f"%b{self.axes + 1}"
 
         def copy(number: Reg, place: Reg) -> None:
-            target = w.offset(result, self.dtype, w.mul(number, self.stretch))
-            source = w.offset("%b0", self.dtype, w.mul(place, self.stretch))
-            copy_stretch(w, self.dtype, target, source, self.stretch)
+            _copy_slice(w, self.dtype, self.slices, result, number, place)
 
         return self.blocks.over(w, first, stop, lambda start, end: self.blocks.each(w, start, end, copy))
 

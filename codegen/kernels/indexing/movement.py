@@ -7,6 +7,7 @@ Indices are checked before anything is read or written at them.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -14,6 +15,8 @@ from typing import Final
 from ....ir.access import element_strides, resolve
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction, Value
+from ....ir.ops.indexing import indexed_axes, sliced_axes
+from ....ir.records import record
 from ....ir.registry import Kind
 from ....ir.types import contiguous_strides
 from ...llvm.emitter import Number, Reg, constant, pointer
@@ -119,33 +122,104 @@ def _contiguous_tail(shape: tuple[int, ...], by: list[int]) -> int:
     return axis
 
 
-def check_indices(
-    w: FunctionWriter, shape: tuple[int, ...], axes: int, first: int, count: int, lanes: int
-) -> None:
-    """Return i32, 1 + axis where an index is out of range; `lanes` are looked at together."""
-    for axis in range(axes):
-        inside = _all_inside(w, f"%b{first + axis}", shape[axis], count, lanes)
-        w.when(w.not_(inside), functools.partial(w.ret, constant(axis + 1, "i32")))
+@record
+class Slices:
+    """Where the slices that tuples of indices lead to lie in an operand.
+
+    A *place* is the sum of the indices times `steps`, in units of `unit` elements: the number of the slice
+    where the first axes are indexed, and else the offset of its first element.
+    """
+
+    #: The axes that are indexed, and their sizes.
+    axes: tuple[int, ...]
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+    unit: int
+    #: Sizes and strides of the loops over what of a slice lies apart.
+    outer: tuple[tuple[int, int], ...]
+    #: Elements that lie together.
+    stretch: int
+
+    @property
+    def leading(self) -> bool:
+        """Whether the first axes are indexed, so that a slice is one stretch."""
+        return not self.outer and self.unit == self.stretch
+
+    @property
+    def elements(self) -> int:
+        """How many a slice has."""
+        return math.prod([size for size, _ in self.outer]) * self.stretch
+
+    def offsets(self) -> list[int]:
+        """Of the elements of a slice, in their order."""
+        outer = [range(0, size * stride, stride) for size, stride in self.outer]
+        return [sum(at) for at in itertools.product(*outer, range(self.stretch))]
+
+    def moves(
+        self, w: FunctionWriter, dtype: str, place: str, packed: str, move: Callable[[str, str], None]
+    ) -> None:
+        """Call ``move(stretch in the slice at place, the same where slices are packed)`` for each stretch."""
+
+        def over(dim: int, place: str, packed: str) -> None:
+            if dim == len(self.outer):
+                move(place, packed)
+                return
+            size, stride = self.outer[dim]
+            distance = math.prod([size for size, _ in self.outer[dim + 1 :]]) * self.stretch
+
+            def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+                there = w.offset(place, dtype, w.mul(index, stride))
+                over(dim + 1, there, w.offset(packed, dtype, w.mul(index, distance)))
+                return ()
+
+            w.loop(0, size, 1, body)
+
+        over(0, place, packed)
+
+
+def slices_of(shape: tuple[int, ...], count: int, axes: tuple[int, ...]) -> Slices:
+    """The slices of an operand of `shape` that `count` indices lead to, along `axes` or the first ones."""
+    indexed, strides = indexed_axes(count, axes), contiguous_strides(shape)
+    sliced = sliced_axes(len(shape), count, axes)
+    sizes = tuple([shape[axis] for axis in indexed])
+    if indexed == tuple(range(count)):
+        stretch = math.prod(shape[count:])
+        return Slices(indexed, sizes, contiguous_strides(sizes), stretch, (), stretch)
+    tail = _contiguous_tail(tuple([shape[axis] for axis in sliced]), [strides[axis] for axis in sliced])
+    return Slices(
+        indexed,
+        sizes,
+        tuple([strides[axis] for axis in indexed]),
+        1,
+        tuple([(shape[axis], strides[axis]) for axis in sliced[:tail]]),
+        math.prod([shape[axis] for axis in sliced[tail:]]),
+    )
+
+
+def check_indices(w: FunctionWriter, slices: Slices, first: int, count: int, lanes: int) -> None:
+    """Return i32, 1 + number of the index that is out of range; `lanes` are looked at together."""
+    for number, size in enumerate(slices.sizes):
+        inside = _all_inside(w, f"%b{first + number}", size, count, lanes)
+        w.when(w.not_(inside), functools.partial(w.ret, constant(number + 1, "i32")))
 
 
 def over_indices(
     w: FunctionWriter,
-    shape: tuple[int, ...],
-    axes: int,
+    slices: Slices,
     first: int,
     bounds: tuple[Bound, Bound],
     body: Callable[[FunctionWriter, Reg, Reg], None],
 ) -> None:
-    """Call ``body(w, number, slice index)`` per index tuple; all are in range, or limited to it where another
+    """Call ``body(w, number, place)`` per index tuple; all are in range, or limited to it where another
     thread of Python changes them meanwhile."""
 
     def run(number: Reg, _: list[Reg]) -> Sequence[Reg]:
         at = constant(0, "i64")
-        for axis in range(axes):
-            index = w.load(w.offset(f"%b{first + axis}", "i64", number), "i64")
-            wrapped = w.select(w.lt(index, 0), w.add(index, shape[axis]), index)
-            limited = w.max(w.min(wrapped, shape[axis] - 1), 0)
-            at = w.add(w.mul(at, shape[axis]), limited)
+        for position, (size, step) in enumerate(zip(slices.sizes, slices.steps, strict=True)):
+            index = w.load(w.offset(f"%b{first + position}", "i64", number), "i64")
+            wrapped = w.select(w.lt(index, 0), w.add(index, size), index)
+            limited = w.max(w.min(wrapped, size - 1), 0)
+            at = w.add(at, w.mul(limited, step))
         body(w, number, at)
         return ()
 
@@ -169,12 +243,12 @@ def _all_inside(w: FunctionWriter, indices: str, extent: int, count: int, lanes:
     return fine
 
 
-def index_messages(instruction: Instruction, shape: tuple[int, ...], axes: int) -> tuple[str, ...]:
-    """What to say where an index of `axes` leading axes is out of range."""
+def index_messages(instruction: Instruction, slices: Slices) -> tuple[str, ...]:
+    """What to say where each of the indices is out of range."""
     where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
     return tuple(
-        f"{instruction.op.name}: an index is out of bounds for axis {axis} with size {shape[axis]}{where}"
-        for axis in range(axes)
+        f"{instruction.op.name}: an index is out of bounds for axis {axis} with size {size}{where}"
+        for axis, size in zip(slices.axes, slices.sizes, strict=True)
     )
 
 

@@ -33,7 +33,15 @@ from ..kernel import Kernel, signature
 from ..lowering import Advice, Lowering, LoweringContext
 from ..parallel_for import context_of, run_tasks, task_function
 from .blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
-from .movement import check_indices, copy_operand, copy_stretch, index_messages, over_indices
+from .movement import (
+    Slices,
+    check_indices,
+    copy_operand,
+    copy_stretch,
+    index_messages,
+    over_indices,
+    slices_of,
+)
 
 #: Bytes of a slice for each range: looking at an index that leads to another one takes little time then.
 _RANGE_BYTES: Final = 128
@@ -54,10 +62,10 @@ class How(enum.Enum):
 
 @record
 class ScatterPlan:
-    """What a scatter does: `count` slices of `stretch` elements go to `rows` places, in `parts`."""
+    """What a scatter does: `count` slices go to `rows` places, in `parts`."""
 
+    slices: Slices
     count: int
-    stretch: int
     rows: int
     how: How
     parts: int
@@ -76,8 +84,8 @@ class ScatterPlan:
 def scatter_plan(instruction: Instruction) -> ScatterPlan:
     """How the kernel of `instruction` goes about it."""
     x, _, *indices = instruction.operands
-    stretch, count = math.prod(x.shape[len(indices) :]), indices[0].type.size
-    rows = math.prod(x.shape[: len(indices)])
+    slices, count = slices_of(x.shape, len(indices), instruction.attrs["axes"]), indices[0].type.size
+    rows, stretch = math.prod(slices.sizes), slices.elements
     cycles = x.type.nbytes / 8 + count * (6 + stretch * x.dtype.itemsize / 8)
     how, parts, nbytes = How.ALONE, 1, stretch * x.dtype.itemsize
     if count >= BLOCK_OF_LONG and cycles > machine().parallel_cycles:
@@ -86,11 +94,11 @@ def scatter_plan(instruction: Instruction) -> ScatterPlan:
             _power_of_two(count // (_DENSE * max(rows, 1))),
             _power_of_two(nbytes // _RANGE_BYTES),
         )
-        if min(ranges, rows) > 1:
+        if slices.leading and min(ranges, rows) > 1:
             how, parts = How.RANGES, _power_of_two(min(ranges, rows))
         elif adds and chunks > 1 and x.type.nbytes <= machine().l2_bytes:  # where copies stay
             how, parts = How.CHUNKS, _power_of_two(chunks)
-    return ScatterPlan(count, stretch, rows, how, parts, cycles, -(-x.type.nbytes // 64) * 64)
+    return ScatterPlan(slices, count, rows, how, parts, cycles, -(-x.type.nbytes // 64) * 64)
 
 
 def _power_of_two(most: int) -> int:
@@ -100,17 +108,18 @@ def _power_of_two(most: int) -> int:
 
 def scatter_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
     """Copies x, then writes or adds the slice for each tuple of indices."""
-    x, _, *indices = instruction.operands
-    plan = scatter_plan(instruction)
+    x, plan = instruction.operands[0], scatter_plan(instruction)
     code = _Writer(name, instruction, plan, context.target, context.declarations).write()
     description = (
-        f"scatter {name}: {plan.count} slices of {plan.stretch} elements, {instruction.attrs['mode']}, "
-        f"into {x.type}"
+        f"scatter {name}: {plan.count} slices of {plan.slices.elements} elements, "
+        f"{instruction.attrs['mode']}, into {x.type}"
     )
+    if not plan.slices.leading:
+        description += f" along axes {list(plan.slices.axes)}"
     pooled = plan.how is not How.ALONE
     if pooled:
         description += f", in {plan.parts} parts {plan.how.value}"
-    errors = index_messages(instruction, x.shape, len(indices))
+    errors = index_messages(instruction, plan.slices)
     return Kernel(name, code, description, cycles=plan.cycles, errors=errors, pooled=pooled)
 
 
@@ -127,8 +136,8 @@ class _Writer:
     ) -> None:
         x, _, *indices = instruction.operands
         self.name, self.plan, self.target, self.declarations = name, plan, target, declarations
-        self.dtype, self.shape, self.axes = SHORT_NAME[x.dtype], x.shape, len(indices)
-        self.blocks = IndexBlocks(x.shape, self.axes, 2, plan.count, plan.stretch * x.dtype.itemsize, target)
+        self.dtype, self.axes, self.slices = SHORT_NAME[x.dtype], len(indices), plan.slices
+        self.blocks = IndexBlocks(plan.slices, 2, plan.count, plan.slices.elements * x.dtype.itemsize, target)
         self.nbytes, self.itemsize = x.type.nbytes, x.dtype.itemsize
         self.fold = SCATTER_FOLDS.get(instruction.attrs["mode"])
         self.lanes = target.lanes(self.dtype)
@@ -158,7 +167,7 @@ class _Writer:
 
     @property
     def _elements(self) -> int:
-        return self.plan.rows * self.plan.stretch
+        return self.plan.rows * self.slices.elements
 
     def _run(self, part: str, tasks: int) -> None:
         run_tasks(self.w, part, tasks)
@@ -172,17 +181,21 @@ class _Writer:
 
     def _move(self, result: str, number: Reg, place: Reg) -> None:
         """Write or fold slice `number` at `place`."""
-        w, stretch = self.w, self.plan.stretch
-        source = w.offset("%b1", self.dtype, w.mul(number, stretch))
-        target = w.offset(result, self.dtype, w.mul(place, stretch))
-        if self.fold is not None:
-            self._fold_stretch(target, source)
-        else:
-            copy_stretch(w, self.dtype, target, source, stretch)
+        w, slices = self.w, self.slices
+        source = w.offset("%b1", self.dtype, w.mul(number, slices.elements))
+        target = w.offset(result, self.dtype, w.mul(place, slices.unit))
+
+        def move(here: str, packed: str) -> None:
+            if self.fold is not None:
+                self._fold_stretch(here, packed)
+            else:
+                copy_stretch(w, self.dtype, here, packed, slices.stretch)
+
+        slices.moves(w, self.dtype, target, source, move)
 
     def _fold_stretch(self, target: str, source: str) -> None:
         """Fold a slice into another, vectors first."""
-        count, lanes = self.plan.stretch, self.lanes
+        count, lanes = self.slices.stretch, self.lanes
         whole = count // lanes * lanes
         self.w.loop(0, whole, lanes, lambda at, _: self._fold(target, source, at, lanes))
         self.w.loop(whole, count, 1, lambda at, _: self._fold(target, source, at, 1))
@@ -209,14 +222,9 @@ class _Writer:
         w, count = self.w, self.plan.count
         copy_operand(w, self.nbytes, "%b0", self.result)
         if count < BLOCK_OF_LONG:
-            check_indices(w, self.shape, self.axes, 2, count, self.target.lanes("i64"))
+            check_indices(w, self.slices, 2, count, self.target.lanes("i64"))
             over_indices(
-                w,
-                self.shape,
-                self.axes,
-                2,
-                (0, count),
-                lambda w, at, place: self._move(self.result, at, place),
+                w, self.slices, 2, (0, count), lambda w, at, place: self._move(self.result, at, place)
             )
             w.ret(constant(0, "i32"))
         else:
@@ -241,7 +249,7 @@ class _Writer:
         size = -(-plan.rows // plan.parts)
         first = w.min(w.mul(begin, size), plan.rows)
         rows = w.sub(w.min(w.mul(end, size), plan.rows), first)
-        stretch = plan.stretch * self.itemsize
+        stretch = self.slices.elements * self.itemsize
         start = w.mul(first, stretch)
         copy_operand(
             w, w.mul(rows, stretch), w.offset("%b0", "u8", start), w.offset(self.result, "u8", start)

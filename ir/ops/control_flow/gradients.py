@@ -38,7 +38,8 @@ def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruc
     if instruction is None or not _sparse(part, defs):
         return b.add(total, part)  # type: ignore[no-any-return]
     if instruction.op.name == "scatter":
-        return b.scatter(total, *instruction.operands[1:], mode="add")  # type: ignore[no-any-return]
+        (sum_,) = b.append(instruction.op, (total, *instruction.operands[1:]), instruction.attrs)
+        return sum_
     start, step, value = instruction.attrs["start"], instruction.attrs["step"], instruction.operands[1]
     old = b.slice(total, start=start, size=value.shape, step=step)
     return b.update(total, b.add(old, value), start=start, step=step)  # type: ignore[no-any-return]

@@ -93,7 +93,11 @@ def test_steps_that_read_other_elements_stay_over_memory() -> None:
     compare(lambda xp, s: (s[0] - s[0].mean(),), (values(40),), kind="memory")
     compare(lambda xp, s: ((s[0] + 1).T * 0.5,), (values(20, 20),), kind="memory")
     compare(lambda xp, s: (s[1][::-1], s[0]), (values(40), values(40, seed=1)), kind="memory")
-    compare(lambda xp, s: (s[0] * s[1][0], s[1]), (values(40), values(40, seed=1)), kind="memory")
+    compare(lambda xp, s: (s[0] * s[1][0], s[1] * 0.5), (values(40), values(40, seed=1)), kind="memory")
+
+
+def test_a_carry_that_no_step_changes_is_none() -> None:
+    compare(lambda xp, s: (s[0] * s[1][0], s[1]), (values(40), values(40, seed=1)), kind="registers")
 
 
 def test_carries_of_several_shapes_stay_over_memory() -> None:

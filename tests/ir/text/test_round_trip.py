@@ -92,9 +92,8 @@ def random_function(rng: random.Random, ops: list, depth: int = 0) -> Function:
     body = []
     for op in ops:
         operands = tuple(rng.choice(known) for _ in range(rng.randrange(4))) if known else ()
-        attrs = {
-            key: random_attr(rng) for key in rng.sample(["axis", "value", "shape", "a_b", "nan", "f32"], 2)
-        }
+        names = rng.sample(["axis", "value", "shape", "a_b", "nan", "f32"], 2)
+        attrs = {name: random_attr(rng) for name in names} | dict(op.defaults)
         regions = ()
         if depth < 3 and rng.random() < 0.3:
             regions = tuple(

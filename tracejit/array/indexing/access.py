@@ -122,8 +122,14 @@ def _view(x: Tensor, plan: KeyPlan) -> Tensor:
 def _gathered(view: Tensor, plan: KeyPlan) -> Tensor:
     shape = plan.index_shape("getitem")
     indices = [broadcast(index, shape) for index in plan.indices]
-    front = permuted(view, plan.positions + plan.rest)
-    return permuted(run("gather", front, *indices), _placement(len(shape), plan))
+    gathered = run("gather", view, *indices, axes=_axes(plan))
+    return permuted(gathered, _placement(len(shape), plan))
+
+
+def _axes(plan: KeyPlan) -> tuple[int, ...]:
+    """The axes that indices go along, as the ops take them."""
+    positions = plan.positions
+    return () if positions == tuple(range(len(positions))) else positions
 
 
 def _placement(rank: int, plan: KeyPlan) -> list[int]:
@@ -192,18 +198,18 @@ def _scattered(
     order = _placement(len(shape), plan)
     written = permuted(_value_for(value, view.dtype, target, name), _inverse(order))
     indices = [broadcast(index, shape) for index in plan.indices]
-    perm = plan.positions + plan.rest
-    front = permuted(view, perm)
     if in_memory:
         # recorded first: hooks on what it saves may raise
-        result = recorded(OPS["scatter"], (front, written, *indices), {"mode": mode}, front._data)
+        perm = plan.positions + plan.rest
+        front = permuted(view, perm)
+        attrs = {"mode": mode, "axes": ()}
+        result = recorded(OPS["scatter"], (front, written, *indices), attrs, front._data)
         new = written._data
         places = tuple([index._data for index in indices])
         front._data[places] = new.copy() if np.may_share_memory(new, front._data) else new
-    else:
-        op = "scatter" if mode in ("set", "add") else "scatter_reduce"
-        result = run(op, front, written, *indices, mode=mode)
-    return permuted(result, _inverse(perm))
+        return permuted(result, _inverse(perm))
+    op = "scatter" if mode in ("set", "add") else "scatter_reduce"
+    return run(op, view, written, *indices, mode=mode, axes=_axes(plan))
 
 
 def _inverse(order: Any) -> list[int]:

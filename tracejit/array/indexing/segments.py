@@ -107,4 +107,4 @@ def _segments(name: str, data: Any, segment_ids: Any, num_segments: int | None, 
     places = run("where", outside, count, numbers)
     start = filled(_START[mode](SHORT_NAME[data.dtype]), (count + 1, *data.shape[1:]), data.dtype)
     op = "scatter" if mode == "add" else "scatter_reduce"
-    return sliced(run(op, start, data, places, mode=mode), 0, 0, count)
+    return sliced(run(op, start, data, places, mode=mode, axes=()), 0, 0, count)

@@ -55,7 +55,7 @@ def places_of(mask: Tensor, size: int) -> Tensor:
     number = run("sub", run("cumsum", cast(mask, INT64), axis=0, reverse=False), 1)
     slot = run("where", mask, run("minimum", number, size), size)  # the last slot takes what is left out
     line = run("iota", shape=(extent,), axis=0, dtype=INT64)
-    slots = run("scatter", filled(extent, (size + 1,), INT64), line, slot, mode="set")
+    slots = run("scatter", filled(extent, (size + 1,), INT64), line, slot, mode="set", axes=())
     return sliced(slots, 0, 0, size)
 
 
@@ -158,7 +158,7 @@ def unique(
         sides = (*[1] * place, count, *[1] * (slices.ndim - place - 1))
         values = run("where", reshaped(inside, sides), values, fill_of(name, fill_value, x.dtype))
     numbers = run("sub", run("cumsum", cast(firsts, INT64), axis=0, reverse=False), 1)
-    inverse = run("scatter", filled(0, (extent,), INT64), numbers, order, mode="set")
+    inverse = run("scatter", filled(0, (extent,), INT64), numbers, order, mode="set", axes=())
     return Distinct(values, indices, reshaped(inverse, x.shape) if axis is None else inverse, counts)
 
 
@@ -200,6 +200,8 @@ def repeat(x: Tensor, repeats: Tensor, axis: int, total: Any) -> Tensor:
     counts = run("maximum", broadcast(cast(ravel(repeats), INT64), (extent,)), 0)
     # each slice but the first begins where the ones before it end: there the origin goes up by one
     ends = run("minimum", run("cumsum", counts, axis=0, reverse=False), length)
-    steps = run("scatter", filled(0, (length + 1,), INT64), filled(1, (extent,), INT64), ends, mode="add")
+    steps = run(
+        "scatter", filled(0, (length + 1,), INT64), filled(1, (extent,), INT64), ends, mode="add", axes=()
+    )
     origins = run("cumsum", sliced(steps, 0, 0, length), axis=0, reverse=False)
     return take(x, run("minimum", origins, extent - 1), axis)
