@@ -169,6 +169,8 @@ EAGER_CALL: Final = "tracejit_eager_call"
 EAGER_JOIN: Final = "tracejit_eager_join"
 #: C's functions of <fenv.h> that it calls, beside those of `entry_code`.
 FLAG_FUNCTIONS: Final = ("fetestexcept", "feclearexcept")
+#: The symbol of an inner loop of a special function.
+SPECIAL_LOOP: Final = "tracejit_special_loop"
 #: Results of more elements are NumPy's business: it lets go of the GIL, and overhead is nothing there.
 MOST_ELEMENTS: Final = 4096
 

@@ -260,6 +260,8 @@ class Registry:
     def __init__(self) -> None:
         self._ops: dict[str, Op] = {}
         self._kernels: Callable[[Op], Callable[..., Any]] | None = None
+        #: What stands for a kernel in eager mode, by op, with that kernel.
+        self._substitutes: dict[Op, tuple[Callable[..., Any], Callable[..., Any]]] = {}
         self._followers: dict[Op, list[Callable[[Callable[..., Any]], None]]] = {}
         self._sealed = False
         #: Names of ops that were added, changed or removed since `seal`: source code does not tell what they
@@ -297,13 +299,24 @@ class Registry:
         for op in self._ops.values():
             self._connect(op)
 
+    def substitute(self, op: Op, function: Callable[..., Any] | None) -> None:
+        """Let eager mode call `function`, native code that does the same, for ``op.eval`` as it is now; with
+        None that itself."""
+        self._substitutes.pop(op, None)
+        if function is not None:
+            self._substitutes[op] = op.eval, function
+        self._connect(op)
+
     def follow_kernel(self, op: Op, use: Callable[[Callable[..., Any]], None]) -> None:
         """Call ``use(op.kernel)`` now and whenever that changes: for who cannot pay for looking it up."""
         self._followers.setdefault(op, []).append(use)
         use(op.kernel)
 
     def _connect(self, op: Op) -> None:
-        kernel = self._kernels(op) if self._kernels else op.eval
+        own, substitute = self._substitutes.get(op, (None, op.eval))
+        kernel = substitute if own is op.eval else op.eval
+        if self._kernels:
+            kernel = self._kernels(op)
         setattr(op, "kernel", kernel)  # noqa: B010
         for use in self._followers.get(op, ()):
             use(kernel)

@@ -44,10 +44,16 @@ def _infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...
     return (TensorType(types[0].dtype, same_shape(name, types)),)
 
 
+def computed_in(*operands: Any) -> DType:
+    """The dtype of results for `operands`, arrays and Python numbers."""
+    return _promote(tuple(type(x) if isinstance(x, (int, float)) else np.asarray(x).dtype for x in operands))[
+        0
+    ]
+
+
 def _kernel(*operands: Any, function: str, orders: tuple[int, ...]) -> Any:
-    kinds = [x if isinstance(x, (int, float)) else np.asarray(x) for x in operands]
-    dtype = _promote(tuple(type(x) if isinstance(x, (int, float)) else x.dtype for x in kinds))[0]
-    return evaluate(function, orders, [np.asarray(x, dtype) for x in kinds])
+    dtype = computed_in(*operands)
+    return evaluate(function, orders, [np.asarray(x, dtype) for x in operands])
 
 
 def _emit(b: Any, *operands: Any, function: str, orders: tuple[int, ...]) -> Any:

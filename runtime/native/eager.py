@@ -34,7 +34,7 @@ from .ufuncs import InnerLoop, loops_of
 
 _METH_FASTCALL: Final = 0x0080
 #: FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW and FE_UNDERFLOW of <fenv.h>.
-_FLAGS: Final = {"x86_64": 1 | 4 | 8 | 16, "aarch64": 1 | 2 | 4 | 8}
+FLAGS: Final = {"x86_64": 1 | 4 | 8 | 16, "aarch64": 1 | 2 | 4 | 8}
 _INTEGERS: Final = (BY_NAME["i64"], BY_NAME["i32"], BOOL)
 #: Ask for the truth of a Python number, and not of what the other operand's dtype makes of it.
 _TRUTHS: Final = (np.logical_and, np.logical_or, np.logical_xor)
@@ -59,7 +59,7 @@ class NativeOps:
         """Links the code, which is found in the disk cache or compiled. Raises CompileError."""
         library = ctypes.CDLL(None)
         functions = {name: ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in FLAG_FUNCTIONS}
-        flags = _FLAGS[platform.machine()]
+        flags = FLAGS[platform.machine()]
         self._definition = MethodDef(b"eager", None, _METH_FASTCALL, None)
         self._calling = MethodDef(b"eager", None, _METH_FASTCALL, None)
         self._joining = MethodDef(b"eager", None, _METH_FASTCALL, None)
@@ -192,7 +192,7 @@ def _words(loop: InnerLoop, *, numbers: bool) -> list[int]:
 
 def eager_problem() -> str:
     """Why there can be no native eager operations here; empty where there can."""
-    if platform.machine() not in _FLAGS:
+    if platform.machine() not in FLAGS:
         return f"no floating-point flags known for {platform.machine()}"
     if not any(loops_of(np.add, FLOATS)):
         return "NumPy's ufuncs are laid out in another way"

@@ -14,6 +14,7 @@ from ...codegen.llvm.target import host
 from ...codegen.module.single_gemm import single_gemm_text
 from ...codegen.native.allocator import results_text
 from ...codegen.native.eager.code import eager_code
+from ...codegen.native.eager.special_loops import special_loop
 from ...codegen.native.entry.code import entry_code
 from ...codegen.native.interrupts import interrupts_text
 from ...codegen.native.pool import pool_text
@@ -29,6 +30,7 @@ TEXTS: Final[dict[str, Callable[..., str]]] = {
     "product": lambda dtype: driver_text(host(), dtype),
     "product kernels": lambda dtype: kernels_text(host(), dtype, OPTIMIZED.parameters),
     "results": results_text,
+    "special": lambda *arguments: special_loop(host(), *arguments),
 }
 #: Parts that are too slow in plain code: their baseline tier is written in smaller sizes, with the same bits,
 #: and compiled well, save for the addresses in its loops.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...array.operands import SCALARS, as_tensor, floating, promoted, run
+from ...eager import special_kernels as _special_kernels  # noqa: F401 - makes eager kernels native
 from ...eager.tensor import Tensor
 from ...ir.dtypes import is_real_floating
 from ...ir.errors import TracejitError
